@@ -72,10 +72,10 @@ pub struct FenceOptions {
     /// Run as root, from whom no fence protects as well
     #[arg(long)]
     pub allow_root: bool,
-    /// Start the container from this image [default: the files of this host]
+    /// Start a container from this image [default: the files of this host]
     #[arg(long, value_name = "image")]
     pub image: Option<String>,
-    /// End the command after this time, as timeout(1) does: 30s, 10m, 2h
+    /// End the command after this time, as timeout(1) does: 30s, 10m, 2h, or seconds
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Print what would be enforced, and run nothing
@@ -85,8 +85,13 @@ pub struct FenceOptions {
     pub print_policy: Option<PolicyForm>,
 }
 
+/// Reads a duration; a number alone is seconds, as in timeout(1).
 fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "write a number and a unit, as in 30s or 10m".to_owned())
+    let seconds = text.parse().ok().map(Duration::try_from_secs_f64);
+    seconds
+        .and_then(Result::ok)
+        .or_else(|| parse_duration(text))
+        .ok_or_else(|| "write a number and a unit, as in 30s or 10m".to_owned())
 }
 
 /// Run a command in a worktree, fenced in by its scope

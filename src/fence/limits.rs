@@ -10,15 +10,19 @@ impl Policy {
     pub fn unable(&self, fence: Fence) -> Vec<String> {
         let (wishes, places) = (&self.wishes, &self.places);
         let asks = &wishes.container;
+        // what the host trusts is writable in no fence
         let covers_repository = wishes.rw.iter().find(|path| {
-            let mut places = [&places.root, &places.common_dir].into_iter();
-            places.any(|place| place.starts_with(path))
+            let mut around = [&places.root, &places.common_dir].into_iter();
+            around.any(|place| place.starts_with(path)) || path.starts_with(&places.common_dir)
         });
         let mut all = Vec::new();
-        if let (Fence::Landlock, Some(path)) = (fence, covers_repository) {
+        if let Some(path) = covers_repository.filter(|_| fence > Fence::Perms) {
             all.push(format!(
                 "`{path}` would make the repository writable with it"
             ));
+        }
+        if fence == Fence::Landlock && wishes.nested {
+            all.push("another sandbox cannot start inside of Landlock".to_owned());
         }
         if fence == Fence::Container {
             if asks.image.is_some() && matches!(wishes.net, Net::Ports(_)) {

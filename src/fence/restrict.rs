@@ -103,6 +103,7 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     let [_dashes, program, words @ ..] = rest else {
         return (0, String::new());
     };
+    mask_signals(libc::SIG_UNBLOCK);
     if std::process::id() == 1 {
         return super::start::look_after(program, words);
     }
@@ -158,6 +159,9 @@ pub(super) fn restrict_before_start(
         _no_container => Signal::KILL,
     };
     let before = move || {
+        if fence == Fence::Mount {
+            mask_signals(libc::SIG_BLOCK);
+        }
         let restricted = end_with(ours, signal).and_then(|()| match &mut restriction {
             Some(restriction) => restriction.apply(),
             None => Ok(()),
@@ -172,6 +176,21 @@ pub(super) fn restrict_before_start(
     // SAFETY: it makes system calls only, unless it fails; then the child ends
     unsafe { command.pre_exec(before) };
     Ok(())
+}
+
+/// Blocks what a terminal sends to bubblewrap as well, with which the command would end that handles it; and
+/// unblocks that for the command.
+#[expect(unsafe_code, reason = "no safe crate sets the mask of a child")]
+fn mask_signals(how: libc::c_int) {
+    // SAFETY: fills a set of ours, and sets the mask of this thread (pthread_sigmask(3))
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in super::start::FORWARDED {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    }
 }
 
 /// Has our own process end with its parent, which may have ended already.
@@ -368,7 +387,7 @@ const NEVER: [i64; 10] = [
     libc::SYS_io_uring_register,
 ];
 /// Refused where no namespaces are made: another view of the files, and the kernel itself.
-const VIEWS: [i64; 20] = [
+const VIEWS: [i64; 25] = [
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -389,6 +408,11 @@ const VIEWS: [i64; 20] = [
     libc::SYS_kexec_load,
     libc::SYS_reboot,
     libc::SYS_swapon,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_syslog,
 ];
 /// Pushes a key into the terminal, or pastes into the console (`ioctl_tty(2)`, `ioctl_console(2)`).
 const PUSHES: [u64; 2] = [0x5412, 0x541c];

@@ -29,7 +29,7 @@ use super::{Fence, container, mount, seatbelt};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is handed on to the command.
-const FORWARDED: [i32; 7] = [
+pub(super) const FORWARDED: [i32; 7] = [
     signals::SIGTERM,
     signals::SIGINT,
     signals::SIGHUP,

@@ -271,6 +271,14 @@ pub fn send_to(processes: &[Process], signal: usize) -> bool {
     sent.fold(false, |any, sent| any | sent)
 }
 
+/// Sends a signal to the processes that we started.
+pub fn send_to_children(signal: usize) {
+    let ours = std::process::id();
+    let children = parents().into_iter().filter(|(_, of)| *of == ours);
+    let children: Vec<Process> = children.filter_map(|(pid, _)| Process::of(pid)).collect();
+    send_to(&children, signal);
+}
+
 /// Every process with its parent; nothing where the system does not tell.
 fn parents() -> Vec<(u32, u32)> {
     let with_parent = |pid: u32| Some((pid, parent(pid)?));

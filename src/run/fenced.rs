@@ -3,6 +3,7 @@
 
 use super::print;
 use crate::cli::{Cli, Exec, Format, Remove, Run};
+use crate::commands::add::Done;
 use crate::commands::{Session, add, exec, remove};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -29,18 +30,23 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
     let repository = session.repository()?;
     let known = Worktree::load(&repository, &made.answer.record.name)?;
     let name = known.record.name.to_string();
-    let mut ran = exec::run_in(
-        session,
-        &repository,
-        &known,
-        &options.fence,
-        &options.command,
-    )?;
+    let removal = Remove {
+        names: vec![name],
+        ..Remove::default()
+    };
+    let (fence, command) = (&options.fence, &options.command);
+    let mut ran = match exec::run_in(session, &repository, &known, fence, command) {
+        Ok(ran) => ran,
+        Err(error) => {
+            let is_unused = matches!(error.exit_code(), ExitCode::NoFence | ExitCode::NotStarted);
+            if is_unused && made.answer.done == Done::Made {
+                // nothing ran in it
+                let _ = remove::run(session, &removal);
+            }
+            return Err(error);
+        }
+    };
     if options.rm && ran.exit == ExitCode::Success {
-        let removal = Remove {
-            names: vec![name],
-            ..Remove::default()
-        };
         match remove::run(session, &removal) {
             Ok(removed) => ran.notes.extend(removed.notes),
             Err(error) => ran.notes.push(format!("the worktree stays: {error}")),

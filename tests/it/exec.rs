@@ -622,6 +622,52 @@ fn to_print_the_policy_runs_and_creates_nothing() {
 }
 
 #[test]
+fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
+    let Some(repo) = project() else { return };
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    for (option, status, said) in [
+        ("--rw=.git", 9, "would make the repository writable"),
+        ("--rw=.git/hooks", 9, "would make the repository writable"),
+        ("--rw=.", 9, "would make the repository writable"),
+        ("--rw=/nowhere", 125, "something that is there"),
+        ("--socket=/nowhere", 125, "something that is there"),
+        ("--net=foo", 125, "unknown value"),
+    ] {
+        let _ = std::fs::create_dir_all(repo.main().join(".git/hooks"));
+        let words = ["run", "new", "--write=src/**", option];
+        let run = [&words, root, &["--", "touch", "src/ran"]].concat();
+        let refused = repo.agentwt(&run);
+        assert_eq!(refused.status, status, "{option}: {refused}");
+        assert!(refused.stderr.contains(said), "{option}: {refused}");
+        assert!(!repo.worktree("new").exists(), "{option}");
+        let branch = repo.git(&["branch", "--list", "agentwt/new"]);
+        assert_eq!(branch, "", "{option}");
+    }
+    fenced(&repo, &["--timeout=60"], "true").ok();
+    fenced(&repo, &["--timeout=0"], "true").ok();
+    assert_eq!(fenced(&repo, &["--timeout=0.2"], "sleep 9").status, 124);
+}
+
+#[test]
+fn a_signal_reaches_the_commands_in_all_worktrees() {
+    let Some(repo) = project() else { return };
+    repo.add("second");
+    let line = format!(
+        "git-agentwt exec --all {} -- sh -c 'trap \"echo >src/ended; exit 3\" TERM; echo >src/began; while :; do sleep 0.05; done' >/dev/null 2>&1 & run=$!
+        for n in $(seq 200); do test -e {1}/src/began && test -e {2}/src/began && break; sleep 0.05; done
+        kill -TERM $run; wait $run; echo $?",
+        if is_root() { "--allow-root" } else { "" },
+        repo.worktree("task").display(),
+        repo.worktree("second").display()
+    );
+    let said = repo.sh(repo.main(), &line);
+    assert_eq!(said.stdout.trim(), "143", "{said}");
+    for name in ["task", "second"] {
+        assert!(repo.worktree(name).join("src/ended").exists(), "{name}");
+    }
+}
+
+#[test]
 fn all_worktrees_get_the_command_and_a_table() {
     let Some(repo) = project() else { return };
     repo.add("two");

@@ -1,7 +1,8 @@
 //! `exec --all`: runs a command in every worktree, several at a time, each by a process of its own.
 
 use std::ffi::OsString;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::disk::files;
 use crate::disk::pool::map_parallel;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::process::run_with_lines;
+use crate::process::{run_with_lines, send_to_children};
 use crate::worktree::Worktree;
 
 /// What became of the command in one worktree.
@@ -43,13 +44,32 @@ pub(super) fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswe
         let status = run_with_lines(&session.binary, &arguments, &repository.root, &tell);
         Ok(FleetRun::new(name.clone(), status.unwrap_or(125)))
     };
-    let runs = session.waiting(|| map_parallel(&all, || Ok(()), one))?;
+    let is_done = AtomicBool::new(false);
+    let runs = std::thread::scope(|threads| {
+        threads.spawn(|| forward(session, &is_done));
+        let runs = map_parallel(&all, || Ok(()), one);
+        is_done.store(true, Ordering::SeqCst);
+        runs
+    })?;
     let mut outcome = Outcome::done(ExecAnswer::default());
-    if runs.iter().any(|run| run.status != 0) {
+    if let Some(interrupted) = session.interrupted() {
+        outcome.exit = ExitCode::Signal(interrupted.signal);
+    } else if runs.iter().any(|run| run.status != 0) {
         outcome.exit = ExitCode::Violations;
     }
     outcome.answer.worktrees = Some(runs);
     Ok(outcome)
+}
+
+/// Hands the signal that ends us on to each run, which hands it on to its command.
+fn forward(session: &Session, is_done: &AtomicBool) {
+    while !is_done.load(Ordering::SeqCst) {
+        let signal = session.signal.load(Ordering::SeqCst);
+        if signal != 0 {
+            return send_to_children(signal);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 impl FleetRun {

@@ -156,7 +156,8 @@ pub fn run_in(
         return Err(Refusal::CommandRuns { name }.into());
     };
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
-    run.launch.timeout = options.timeout;
+    // 0 is no limit (timeout(1))
+    run.launch.timeout = options.timeout.filter(|time| !time.is_zero());
     let (ended, imported) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, imported);
     Ok(outcome)

@@ -12,6 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::cli::FenceOptions;
 use crate::commands::Session;
 use crate::config::{Choice as _, Fence, FenceConfig, Net};
+use crate::disk::files;
 use crate::error::Error;
 use crate::fence::policy::{Approximation, ContainerWishes, Wishes};
 use crate::fence::presets::{PRESETS, Preset};
@@ -54,12 +55,19 @@ pub(super) fn read(
     let mut notes = Vec::new();
     let fence = fence(options, last("fence"), config, &mut notes)?;
     let net = net(options, last("net"), config)?;
-    let paths = |given: &[Utf8PathBuf], key: &str| -> Vec<Utf8PathBuf> {
-        let given = given.iter().map(|path| session.resolve(path));
-        let own = all(key).into_iter().map(|path| from_home(session, &path));
-        given.chain(own).collect()
+    let paths = |given: &[Utf8PathBuf], key: &str, option| -> Result<Vec<Utf8PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for path in given {
+            // one that is typed is there: its `..` and links lead where they lead
+            let found = files::canonical(&session.resolve(path));
+            let known = "the path of something that is there";
+            paths.push(found.map_err(|_| unknown(option, path.as_str(), known))?);
+        }
+        paths.extend(all(key).into_iter().map(|path| from_home(session, &path)));
+        Ok(paths)
     };
-    let (mut rw, sockets) = (paths(&options.rw, "rw"), paths(&options.socket, "socket"));
+    let mut rw = paths(&options.rw, "rw", "--rw")?;
+    let sockets = paths(&options.socket, "socket", "--socket")?;
     for path in &config.rw {
         let wanted = from_home(session, &path.value);
         if !rw.contains(&wanted) {
@@ -148,7 +156,10 @@ fn fence(
     config: &FenceConfig,
     notes: &mut Vec<String>,
 ) -> Result<Fence, Error> {
-    if let Some(word) = options.fence.clone().or(own) {
+    // the host's own files are no image
+    let by_image = options.image.as_ref().map(|_| Fence::Container.as_str());
+    let by_image = by_image.map(ToOwned::to_owned);
+    if let Some(word) = options.fence.clone().or(by_image).or(own) {
         return Fence::parse(&word).ok_or_else(|| {
             unknown(
                 "agentwt.fence",

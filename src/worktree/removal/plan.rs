@@ -435,7 +435,9 @@ fn reasons(
     let what = "a submodule has uncommitted changes or unpushed commits: ";
     listed("submodule", Some(1), what, &facts.submodules, advice);
     let what = "a command in a fence left work that is not imported: ";
-    let advice = format!("import it: git agentwt exec {name} -- true");
+    let advice = format!(
+        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: git agentwt exec {name} -- git stash list"
+    );
     listed("run", Some(1), what, &facts.runs, advice);
     let what = "a command in a fence left a damaged git directory: ";
     let advice = "take from it what you need: git fetch <directory>".to_owned();

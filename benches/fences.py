@@ -5,6 +5,7 @@ usage: benches/fences.py <git-agentwt> [<repository>]
 
 Prints the medians of 30 interleaved starts in milliseconds, from the start of `git-agentwt exec` until the
 command runs, beside a plain start; then the ratios of `git status` and of an untar of the repository's files.
+Containers are measured as an ordinary user where podman starts them (CONTAINERS_CONF may say how).
 """
 
 import os

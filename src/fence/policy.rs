@@ -76,7 +76,7 @@ pub struct Places {
     /// The git directory that all worktrees share; never writable.
     #[schemars(with = "String")]
     pub common_dir: Utf8PathBuf,
-    /// The directory of the run: `git`, `tmp` and `home` are writable, `bin`, `dotgit` and `start.json`
+    /// The directory of the run: `git` and `tmp` are writable, `bin`, `dotgit` and `start.json`
     /// are not.
     #[schemars(with = "String")]
     pub private: Utf8PathBuf,
@@ -260,8 +260,8 @@ impl Policy {
     }
 
     /// The directories of the run that are writable.
-    pub fn own_directories(&self) -> [Utf8PathBuf; 3] {
-        ["git", "tmp", "home"].map(|name| self.places.private.join(name))
+    pub fn own_directories(&self) -> [Utf8PathBuf; 2] {
+        ["git", "tmp"].map(|name| self.places.private.join(name))
     }
 
     /// The worktrees that are hidden; none of them stands in another.

@@ -249,15 +249,8 @@ fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
     let mut command = Command::new("bwrap");
     command.args(MOUNT_FLAGS.split_whitespace());
     let binary = binary.as_str();
-    command.args([
-        "--ro-bind",
-        binary,
-        binary,
-        "--",
-        binary,
-        "__init",
-        "--probe",
-    ]);
+    command.args(["--ro-bind", binary, binary, "--"]);
+    command.args([binary, "__init", "--probe"]);
     succeed(&mut command, "bwrap", |said| {
         if said.contains("uid map") || said.contains("new namespace") {
             "load a profile that lets bwrap make user namespaces (AppArmor: \

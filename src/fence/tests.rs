@@ -179,7 +179,6 @@ fn landlock_has_the_rules_of_the_grants() {
     tree ./tests
     tree /r/main/.git/agentwt/worktrees/task/private/git
     tree /r/main/.git/agentwt/worktrees/task/private/tmp
-    tree /r/main/.git/agentwt/worktrees/task/private/home
     tree /home/u/.cargo/registry
     file /dev/null
     file /dev/zero
@@ -257,7 +256,6 @@ fn bubblewrap_mounts_the_grants() {
     --ro-bind /r/main/.git/agentwt/worktrees/task/private /r/main/.git/agentwt/worktrees/task/private
     --bind-try /r/main/.git/agentwt/worktrees/task/private/git /r/main/.git/agentwt/worktrees/task/private/git
     --bind-try /r/main/.git/agentwt/worktrees/task/private/tmp /r/main/.git/agentwt/worktrees/task/private/tmp
-    --bind-try /r/main/.git/agentwt/worktrees/task/private/home /r/main/.git/agentwt/worktrees/task/private/home
     --ro-bind /r/main/target/git-agentwt /r/main/target/git-agentwt
     --ro-bind /r/wt/task /r/wt/task
     --bind /r/wt/task/README.md /r/wt/task/README.md
@@ -413,7 +411,6 @@ fn seatbelt_has_each_pattern_as_a_regular_expression() {
     (deny file-write* (subpath "/home/u/.cargo/registry/config"))
     (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/private/git"))
     (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/private/tmp"))
-    (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/private/home"))
     (allow file-write* (regex #"^/r/wt/task/target/"))
     (allow file-write* (regex #"^/r/wt/task/src/.*(/.*)?$"))
     (allow file-write* (regex #"^/r/wt/task/package\.json(/.*)?$"))

@@ -141,7 +141,7 @@ impl PrivateGit {
         binary: &Utf8Path,
         withholds: bool,
     ) -> Result<(), Error> {
-        for directory in ["tmp", "home", "bin", "rootfs"] {
+        for directory in ["tmp", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
         }
         // first in PATH where nothing can be mounted over `.git`

@@ -39,10 +39,12 @@ fn work_in_a_container_comes_back() {
     let script = "set -e; mkdir -p 'src/a \"b\",c'; echo 1 >'src/a \"b\",c/one.rs'; git add -A
         git commit -qm one; echo 2 >src/two.rs; git stash -qu; git stash pop -q >/dev/null
         git add -A; git commit -qm two; git status --porcelain
-        basename $PWD; id -u";
+        basename $PWD; id -u; git config --local user.email";
     let said = fenced(&repo, &[], script).ok();
     let user = rustix::process::getuid().as_raw();
-    assert_eq!(said, format!("task\n{user}"));
+    // an image does not have the home directory that says who commits
+    let email = repo.git(&["config", "user.email"]);
+    assert_eq!(said, format!("task\n{user}\n{email}"));
     assert_eq!(log(&repo), "two\none");
     repo.agentwt(&["verify", "task"]).ok();
     let below = repo.worktree("task").join("src/a \"b\",c");
@@ -137,14 +139,14 @@ fn an_image_has_only_what_is_mounted() {
     let script = format!(
         "echo 1 >src/one.rs; echo x >docs/new; echo x >new
         test -e {main}/README.md && echo main; test -e {home} && echo home; while read name value rest; do
-            case $name in Uid:|CapEff:|NoNewPrivs:|Seccomp:) echo $name $value;; esac
+            case $name in Uid:|CapBnd:|NoNewPrivs:|Seccomp:) echo $name $value;; esac
         done </proc/self/status",
         home = repo.home().display()
     );
     let image = ["--image=localhost/small"];
     let said = fenced(&repo, &image, &script);
     let user = rustix::process::getuid().as_raw();
-    let expected = format!("Uid: {user}\nCapEff: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2");
+    let expected = format!("Uid: {user}\nCapBnd: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2");
     assert_eq!(said.stdout.trim(), expected, "{said}");
     assert_eq!(
         said.stderr.matches("Read-only file system").count(),

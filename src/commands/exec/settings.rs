@@ -157,8 +157,8 @@ fn fence(
     notes: &mut Vec<String>,
 ) -> Result<Fence, Error> {
     // the host's own files are no image
-    let by_image = options.image.as_ref().map(|_| Fence::Container.as_str());
-    let by_image = by_image.map(ToOwned::to_owned);
+    let container = || Fence::Container.as_str().to_owned();
+    let by_image = options.image.as_ref().map(|_| container());
     if let Some(word) = options.fence.clone().or(by_image).or(own) {
         return Fence::parse(&word).ok_or_else(|| {
             unknown(

@@ -88,6 +88,11 @@ impl FindingGroup<'_> {
         format!("{} {}", self.first.change.kind, self.place())
     }
 
+    /// The group in one line: where, what and why.
+    pub fn message(&self, verified: &str) -> String {
+        self.first.message_at(&self.place(), verified)
+    }
+
     fn row(&self) -> Row {
         let change = &self.first.change;
         let (sign, paint): (&str, fn(Paint, &str) -> String) = match self.first.level {

@@ -56,6 +56,14 @@ impl VerdictField {
         format!("agentwt: {no} {name}: {number}: {}", words.join(", "))
     }
 
+    /// The violations, a line for each group.
+    pub fn messages(&self) -> Vec<String> {
+        let violations: Vec<&FindingField> = self.violations.iter().collect();
+        let groups = groups(&violations, true);
+        let message = |group: &FindingGroup| group.message(self.verified());
+        groups.iter().map(message).collect()
+    }
+
     fn new(report: &Report) -> Self {
         let head = Some(&report.changes.head).filter(|head| head.is_known());
         Self {
@@ -178,7 +186,12 @@ impl FindingField {
 
     /// The finding in one line: where, what and why.
     pub fn message(&self, verified: &str) -> String {
-        let (place, kind) = (self.change.shown(), self.change.kind);
+        self.message_at(&self.change.shown(), verified)
+    }
+
+    /// As [`Self::message`], of all findings at a place that are like this one.
+    pub fn message_at(&self, place: &str, verified: &str) -> String {
+        let kind = self.change.kind;
         format!("{place} {kind} ({verified}): {}", self.why())
     }
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::error::FenceError;
 use super::policy::{ContainerProgram, ContainerWishes};
+use super::shim::on_path;
 use super::{Fence, container};
 
 /// Says whether a fence works here.
@@ -58,7 +59,7 @@ pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {
 
 /// The program that runs containers here: docker only where there is no podman.
 pub fn container_program() -> ContainerProgram {
-    if on_path("podman").is_none() && on_path("docker").is_some() {
+    if on_path("podman").next().is_none() && on_path("docker").next().is_some() {
         ContainerProgram::Docker
     } else {
         ContainerProgram::Podman
@@ -119,7 +120,7 @@ pub fn probe_for_start(
 /// What is the same as long as a program, ours and the running system are.
 fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let found = on_path(program)?;
+    let (_, found) = on_path(program).next()?;
     let ours = std::fs::metadata(binary).ok()?;
     let of = |file: &std::fs::Metadata| {
         format!(
@@ -137,12 +138,6 @@ fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
         of(&found),
         of(&ours)
     ))
-}
-
-fn on_path(program: &str) -> Option<std::fs::Metadata> {
-    let places = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&places).map(|place| place.join(program));
-    found.find_map(|path| std::fs::metadata(path).ok())
 }
 
 /// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "looks where git would look")]
 
 use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -53,19 +54,25 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     (126, format!("cannot start {}: {error}", git.display()))
 }
 
+/// Finds the programs of a name on `PATH`, the one that is started first, with what the disk says of them.
+pub(super) fn on_path(name: &str) -> impl Iterator<Item = (PathBuf, Metadata)> {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let places: Vec<PathBuf> = std::env::split_paths(&places).collect();
+    places.into_iter().filter_map(move |place| {
+        let path = place.join(name);
+        let found = std::fs::metadata(&path).ok()?;
+        let runs = found.is_file() && found.mode() & 0o111 != 0;
+        runs.then_some((path, found))
+    })
+}
+
 /// The next `git` on `PATH` that is not our own program.
 fn find_real() -> Option<PathBuf> {
-    let identity = |path: &Path| {
-        let found = std::fs::metadata(path).ok()?;
-        let runs = found.is_file() && found.mode() & 0o111 != 0;
-        runs.then_some((found.dev(), found.ino()))
-    };
-    let ours = std::env::current_exe()
-        .ok()
-        .and_then(|path| identity(&path));
-    let places = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&places).map(|place| place.join(GIT));
-    found.find(|path| identity(path).is_some_and(|one| Some(one) != ours))
+    let identity = |found: &Metadata| (found.dev(), found.ino());
+    let ours = std::env::current_exe().and_then(std::fs::metadata);
+    let ours = ours.ok().as_ref().map(identity);
+    let (path, _) = on_path(GIT).find(|(_, found)| Some(identity(found)) != ours)?;
+    Some(path)
 }
 
 /// The command line with which git works in the private git directory; none where git would not find

@@ -286,7 +286,9 @@ impl Supervisor<'_> {
         known: &BTreeSet<i32>,
     ) -> std::io::Result<Ended> {
         let pid = Pid::from_child(child);
-        let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        // one that no clock reaches is none
+        let after = |timeout| Instant::now().checked_add(timeout);
+        let mut deadline = self.timeout.and_then(after);
         let mut is_late = false;
         let has_terminal = !self.is_container && has_terminal();
         let is_first = std::process::id() == 1;
@@ -330,7 +332,7 @@ impl Supervisor<'_> {
                     continue;
                 }
                 asked = u8::try_from(number).ok();
-                if first_of_container(known).is_none() {
+                if self.is_container && first_of_container(known).is_none() {
                     early = asked;
                 }
                 if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {

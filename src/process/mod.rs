@@ -254,11 +254,12 @@ pub fn end_started_with(name: &str, value: &str) -> Vec<u32> {
     loop {
         let found = numbers().unwrap_or_default().into_iter().filter(is_one);
         let left: Vec<Process> = found.filter_map(Process::of).collect();
-        let kill = usize::try_from(Signal::KILL.as_raw()).unwrap_or_default();
         if left.is_empty() || began.elapsed() > PATIENCE {
             return left.iter().map(|one| one.pid).collect();
         }
-        send_to(&left, kill);
+        for one in &left {
+            one.send(Some(Signal::KILL));
+        }
         std::thread::sleep(Duration::from_millis(2));
     }
 }

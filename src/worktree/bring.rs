@@ -17,7 +17,12 @@ use crate::name::CommitId;
 use crate::worktree::{Repository, Worktree};
 
 /// Where commits and tags are kept that only a clone had, below its name.
-pub const KEPT: &str = "refs/agentwt/kept/";
+const KEPT: &str = "refs/agentwt/kept/";
+
+/// The ref that keeps a commit.
+pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
+    format!("{KEPT}{}/{id}", known.record.name)
+}
 
 /// Fetches; nothing for a worktree that is not a clone. Returns what the user should hear of it.
 ///
@@ -29,7 +34,7 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
         return Ok(Vec::new());
     }
     let (home, name) = (own.home(), &known.record.name);
-    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
+    let kept = |id: &CommitId| kept_ref(known, id);
     let fresh = fresh(&own, known)?;
     let tip = known.record.branch.full_ref();
     let tip = known.hardened_git(&own).rev_parse_commit(&tip)?;

@@ -127,8 +127,9 @@ impl PrivateGit {
         files::exists(&self.git_dir())
     }
 
-    /// Writes it for a new run. One that an earlier run left is gone on with: HEAD, the index, objects, its own
-    /// refs and an operation in progress stay; the settings and the refs of the repository are written anew.
+    /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
+    /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
+    /// anew, as the settings were by [`Self::write_settings`].
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -159,8 +160,8 @@ impl PrivateGit {
         if !goes_on {
             files::remove_directory(&new)?;
             self.write_beginning(git, repository, known, withholds)?;
+            write_given(git, repository, known, is_withheld)?;
         }
-        write_given(git, repository, known, is_withheld)?;
         let below = if is_withheld { &*branch } else { "refs/" };
         let refs = repository.git.for_each_ref(&[below])?;
         if !goes_on && withholds {
@@ -191,7 +192,10 @@ impl PrivateGit {
         let branch = format!("{}.lock", known.record.branch.full_ref());
         // no git of the run is left that would hold a lock
         for name in NOT_KEPT.split_whitespace().chain([&*branch]) {
-            clear(&git.join(name))?;
+            let mut above = Utf8Path::new(name).ancestors().skip(1);
+            if !above.any(|part| files::is_link(&git.join(part))) {
+                clear(&git.join(name))?;
+            }
         }
         if !is_withheld {
             clear(&git.join("shallow"))?;

@@ -4,33 +4,23 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, TestRepo, is_root, skipped};
+use crate::support::{Said, TestRepo};
+
+const CONTAINER: &str = "--fence=container";
 
 fn fenced(repo: &TestRepo, options: &[&str], script: &str) -> Said {
-    let fence = ["exec", "task", "--fence=container"];
-    let words = [&fence, options, &["--", "sh", "-c", script]].concat();
-    repo.agentwt(&words)
+    repo.fenced(&[&[CONTAINER], options].concat(), script)
 }
 
 /// A worktree, where containers start.
 fn project() -> Option<TestRepo> {
     let repo = TestRepo::project();
-    if is_root() {
-        eprintln!("not run: podman is tried as an ordinary user only");
-        return None;
-    }
     repo.add("task");
-    let tried = fenced(&repo, &[], "true");
-    if tried.status == 9 {
-        skipped("the fence container does not work here");
-        return None;
-    }
-    tried.ok();
-    Some(repo)
+    repo.has_fence(&[CONTAINER]).then_some(repo)
 }
 
 fn log(repo: &TestRepo) -> String {
-    repo.git(&["log", "--format=%s", "main..agentwt/task"])
+    repo.log_of_task()
 }
 
 #[test]

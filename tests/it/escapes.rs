@@ -10,7 +10,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use crate::support::{Said, TestRepo, is_root, skipped};
+use crate::support::{Said, TestRepo, is_root};
 
 /// What is attacked.
 struct Target {
@@ -59,31 +59,13 @@ impl Target {
     }
 
     fn run(&self, fence: &str, script: &str) -> Said {
-        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
         let fence = format!("--fence={fence}");
-        let script = self.filled(script);
-        let words = [
-            &["exec", "task", &fence],
-            root,
-            &["--", "sh", "-c", &script],
-        ]
-        .concat();
-        self.repo.agentwt(&words)
+        self.repo.fenced(&[&fence], &self.filled(script))
     }
 
     /// Whether a fence works here; one that does not is named in the summary.
     fn has(&self, fence: &str) -> bool {
-        if fence == "container" && is_root() {
-            eprintln!("not run: podman is tried as an ordinary user only");
-            return false;
-        }
-        let tried = self.run(fence, "true");
-        if tried.status == 9 {
-            skipped(&format!("the fence {fence} does not work here"));
-            return false;
-        }
-        tried.ok();
-        true
+        self.repo.has_fence(&[&format!("--fence={fence}")])
     }
 
     /// Whether a file of the worktree is as the commit has it.

@@ -2,32 +2,18 @@
 
 use std::path::Path;
 
-use crate::support::{Said, TestRepo, is_root, skipped};
+use crate::support::{Said, TestRepo, is_root};
 
 /// Runs a script in the fence of a worktree.
 fn fenced(repo: &TestRepo, options: &[&str], script: &str) -> Said {
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
-    let words = [
-        &["exec", "task"],
-        root,
-        options,
-        &["--", "sh", "-c", script],
-    ]
-    .concat();
-    repo.agentwt(&words)
+    repo.fenced(options, script)
 }
 
 /// A worktree, where a fence works here.
 fn project() -> Option<TestRepo> {
     let repo = TestRepo::project();
     repo.add("task");
-    let tried = fenced(&repo, &[], "true");
-    if tried.status == 9 {
-        skipped("no fence works here");
-        return None;
-    }
-    tried.ok();
-    Some(repo)
+    repo.has_fence(&[]).then_some(repo)
 }
 
 fn tip(repo: &TestRepo) -> String {
@@ -35,7 +21,7 @@ fn tip(repo: &TestRepo) -> String {
 }
 
 fn log(repo: &TestRepo) -> String {
-    repo.git(&["log", "--format=%s", "main..agentwt/task"])
+    repo.log_of_task()
 }
 
 fn runs(repo: &TestRepo) -> String {
@@ -155,6 +141,27 @@ fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
         fenced(&repo, &[], "git stash drop -q").ok();
     }
     assert_eq!(runs(&repo), "");
+}
+
+#[test]
+fn a_link_in_the_git_directory_of_a_run_lets_nothing_be_removed_elsewhere() {
+    let Some(repo) = project() else { return };
+    for planted in ["refs/heads/agentwt", "refs/heads", "refs"] {
+        let below = "refs/heads/agentwt"
+            .strip_prefix(planted)
+            .expect("it is above");
+        let file = repo.main().join(format!("own{below}/task.lock"));
+        std::fs::create_dir_all(file.parent().expect("it has one")).expect("it is ours");
+        std::fs::write(&file, "mine").expect("it is ours");
+        let script = format!(
+            "cd $AGENTWT_PRIVATE_GIT && rm -rf {planted} && ln -s {}/own {planted}",
+            repo.main().display()
+        );
+        let _ = fenced(&repo, &[], &script);
+        assert!(file.exists(), "{planted}");
+        let _ = fenced(&repo, &[], "true");
+        assert!(file.exists(), "{planted}");
+    }
 }
 
 #[test]
@@ -645,7 +652,20 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
     }
     fenced(&repo, &["--timeout=60"], "true").ok();
     fenced(&repo, &["--timeout=0"], "true").ok();
+    fenced(&repo, &["--timeout=1e18"], "true").ok();
     assert_eq!(fenced(&repo, &["--timeout=0.2"], "sleep 9").status, 124);
+}
+
+#[test]
+fn findings_that_are_alike_are_one_line() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; blob=$(echo bad | git hash-object -w --stdin)
+        for n in $(seq 60); do echo 100644,$blob,docs/new/f$n; done |
+        while read entry; do git update-index --add --cacheinfo $entry; done; git commit -qm bad";
+    let said = fenced(&repo, &[], script);
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("docs/ (60) created"), "{said}");
+    assert!(said.stderr.lines().count() < 10, "{said}");
 }
 
 #[test]

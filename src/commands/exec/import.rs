@@ -24,7 +24,7 @@ use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::truth::{Terms, collect_with};
 use crate::verify::{Reason, Report, VerifyOptions};
-use crate::worktree::bring::{self, KEPT};
+use crate::worktree::bring::{self, kept_ref};
 use crate::worktree::private_git::{
     Beginning, PrivateGit, RunResult, incoming_ref, index_stamp, read_run_refs, run_refs,
 };
@@ -102,20 +102,19 @@ pub(super) fn import(
     let name = record.name.as_str();
     private.write_settings(repository, known)?;
     let result = private.read_result(repository, known)?;
-    let branch = record.branch.full_ref();
-    let before = repository.git.rev_parse_commit(&branch)?;
-    let tip = result
-        .branch
-        .clone()
-        .filter(|tip| Some(tip) != before.as_ref());
-    let is_fetched = fetch(
+    let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
+    let tip = result.branch.clone();
+    let tip = tip.filter(|tip| Some(tip) != before.as_ref());
+    let run = Run {
         repository,
         known,
         private,
-        &result,
-        tip.as_ref(),
-        &mut notes,
-    )?;
+        result,
+        before,
+        tip,
+    };
+    let is_fetched = run.fetch(&mut notes)?;
+    let (result, before, tip) = (&run.result, &run.before, &run.tip);
     let head = result.head.clone().or_else(|| before.clone());
     let terms = Terms {
         index: Some(private.index())
@@ -131,12 +130,12 @@ pub(super) fn import(
     let (has_staged, is_on_disk) = (survey.has_staged(), survey.staged_only().is_empty());
     let report = known.judge(survey.changes, VerifyOptions::default());
     let began = private.read_beginning()?;
-    let meanwhile = if began.branch == before {
+    let meanwhile = if began.branch == *before {
         read_restaged(repository, known, &began, before.as_ref())?
     } else {
         Some("it moved")
     };
-    if let (Some(what), Some(_)) = (meanwhile, &tip) {
+    if let (Some(what), Some(_)) = (meanwhile, tip) {
         notes.push(format!(
             "{} stays, as {what} while the command ran; to merge the commits of the command: git -C {} merge {}",
             record.branch, record.path, incoming_ref(known)
@@ -163,18 +162,14 @@ pub(super) fn import(
         notes,
     };
     if imported.report.valid() && !is_late {
-        let is_kept = !is_fetched || !is_on_disk || !result.stashes.is_empty();
-        let is_clean = meanwhile.is_none() && !has_staged;
-        let settled = Settled {
-            repository,
-            known,
-            private,
-            is_kept,
-            has_index: is_clean && result.is_on_branch && result.operation.is_none(),
-            may_reset: meanwhile.is_none(),
+        let index = match meanwhile {
+            Some(_) => IndexOf::User,
+            None if has_staged => IndexOf::Branch,
+            None => IndexOf::Run,
         };
-        settled.write(before.as_ref(), tip.as_ref(), &result)?;
-        if let (Some(before), Some(tip)) = (before, tip) {
+        let is_kept = !is_fetched || !is_on_disk || !result.stashes.is_empty();
+        run.settle(index, is_kept)?;
+        if let (Some(before), Some(tip)) = (run.before, run.tip) {
             (imported.moved, imported.incoming) = (Some((before, tip)), None);
         }
     }
@@ -208,70 +203,133 @@ fn read_restaged(
     Ok((!staged.is_empty()).then_some("you staged files or switched there"))
 }
 
-/// Holds a run whose commits are in scope.
-struct Settled<'a> {
+/// Holds what is imported.
+struct Run<'a> {
     repository: &'a Repository,
     known: &'a Worktree,
     private: &'a PrivateGit,
-    /// Whether its git directory has something that is nowhere else.
-    is_kept: bool,
-    /// Whether its index is that of the worktree from now on.
-    has_index: bool,
-    /// Whether the worktree's own index is to be that of the branch otherwise.
-    may_reset: bool,
+    /// What the run left.
+    result: RunResult,
+    /// The commit of the branch.
+    before: Option<CommitId>,
+    /// The commit that the run made of it, if that is another.
+    tip: Option<CommitId>,
 }
 
-impl Settled<'_> {
-    /// Writes the index and the branch, and removes the git directory of the run.
-    fn write(
-        &self,
-        before: Option<&CommitId>,
-        tip: Option<&CommitId>,
-        result: &RunResult,
-    ) -> Result<(), Error> {
+/// Says which index the worktree has after an import.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IndexOf {
+    /// That of the run, if the run ended on the branch.
+    Run,
+    /// One that has what the branch has.
+    Branch,
+    /// The one that is there.
+    User,
+}
+
+impl Run<'_> {
+    /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
+    /// something which is nowhere else (`is_kept`).
+    fn settle(&self, index: IndexOf, is_kept: bool) -> Result<(), Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
         // the user may have switched to a branch at the same commit
         let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
-        if is_home && self.has_index {
+        let is_ended = self.result.is_on_branch && self.result.operation.is_none();
+        let takes = is_ended && index == IndexOf::Run;
+        if is_home && takes {
             // killed after this, the next run moves the branch
             take_index(known, self.private)?;
         }
-        if let (Some(before), Some(tip)) = (before, tip) {
+        if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
         }
-        if !is_home {
-            return Ok(());
-        }
-        if !self.has_index && self.may_reset {
+        if is_home && !takes && index != IndexOf::User {
             // an index of the old commit would be there to undo the new ones
             git.perform("write the index", "reset --quiet", &[])?;
         }
-        if !result.is_on_branch || result.operation.is_some() {
+        if !is_home || !is_ended {
             return Ok(());
         }
         // what git made anew there has the write bits of its umask
         let placed = known.placed()?;
-        set_bits(
-            &record.path,
-            &known.scope,
-            &[],
-            placed.files(),
-            Doing::Change,
-        )?;
-        if self.is_kept {
+        let (root, files) = (&record.path, placed.files());
+        set_bits(root, &known.scope, &[], files, Doing::Change)?;
+        if is_kept {
             return Ok(());
         }
         // what an earlier run left came in with this one; killed here, the next run does it again
-        let git = repository.git.with_mode(GitMode::Hardened);
         let left = read_run_refs(repository, known)?;
         log_abandoned(repository, known, &left)?;
+        let git = repository.git.with_mode(GitMode::Hardened);
         for one in left {
             git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
         }
         self.private.remove()
+    }
+
+    /// Fetches all that the run made, and returns whether that is here now. The tip of its branch, without which
+    /// there is no import, comes into one ref, which keeps what it named before.
+    fn fetch(&self, notes: &mut Vec<String>) -> Result<bool, Error> {
+        let (repository, known, private) = (self.repository, self.known, self.private);
+        let (result, tip) = (&self.result, self.tip.as_ref());
+        let below = run_refs(known);
+        let left = |id: &CommitId| format!("{below}{id}");
+        let kept = |id: &CommitId| kept_ref(known, id);
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let fetch_all = |wanted: &BTreeMap<&CommitId, String>| {
+            let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
+            let specs: Vec<String> = specs.collect();
+            let limited = git.with_limit(MOST);
+            limited.fetch_objects(private.git_dir().as_str(), true, &specs)
+        };
+        if let Some(tip) = tip {
+            fetch_all(&BTreeMap::from([(tip, left(tip))]))?;
+        }
+        let objects = repository.objects()?;
+        let is_new = |id: &CommitId| !objects.is_commit(id);
+        // a reflog can name what is gone
+        let been_on = result.been_on.iter().filter(|id| is_new(id));
+        let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
+        let work = result.head.iter().chain(&result.stashes);
+        let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
+        let mut wanted: BTreeMap<_, _> = work.collect();
+        let others = result.others.iter().filter(|(_, id)| is_new(id));
+        let others: Vec<_> = others.filter(|(_, id)| !wanted.contains_key(id)).collect();
+        wanted.extend(others.iter().map(|(_, id)| (id, kept(id))));
+        abandoned.retain(|id, _| !wanted.contains_key(id));
+        let mut lost = Vec::new();
+        for (batch, is_work) in [(wanted, true), (abandoned, false)] {
+            if batch.is_empty() || fetch_all(&batch).is_ok() {
+                continue;
+            }
+            // what is broken keeps nothing else away
+            for (id, name) in batch {
+                if fetch_all(&BTreeMap::from([(id, name)])).is_err() && is_work {
+                    let directory = private.git_dir();
+                    notes.push(format!(
+                        "{id} cannot be fetched from {directory}, which stays"
+                    ));
+                    lost.push(id);
+                }
+            }
+        }
+        if let Some(tip) = tip {
+            bring::point(repository, &incoming_ref(known), tip, &left)?;
+            git.delete_ref(&left(tip), tip)?;
+        }
+        for (what, id) in others.into_iter().filter(|(_, id)| !lost.contains(&id)) {
+            // what the branch has is not lost with its other name
+            if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
+                git.delete_ref(&kept(id), id)?;
+            } else {
+                let kept = kept(id);
+                notes.push(format!("{what} of the command is kept: git show {kept}"));
+            }
+        }
+        Ok(lost.is_empty())
     }
 }
 
@@ -291,78 +349,11 @@ pub(super) fn set_aside(
 
 /// Has a ref of its own keep a commit.
 fn keep(git: &Git, known: &Worktree, id: &CommitId) -> Result<(), Error> {
-    let kept = format!("{KEPT}{}/{id}", known.record.name);
+    let kept = kept_ref(known, id);
     if git.for_each_ref(&[&kept])?.is_empty() {
         git.update_ref(&kept, id, None, "agentwt exec: kept")?;
     }
     Ok(())
-}
-
-/// Fetches all that the run made, and returns whether that is here now. The tip of its branch, without which
-/// there is no import, comes into one ref, which keeps what it named before.
-fn fetch(
-    repository: &Repository,
-    known: &Worktree,
-    private: &PrivateGit,
-    result: &RunResult,
-    tip: Option<&CommitId>,
-    notes: &mut Vec<String>,
-) -> Result<bool, Error> {
-    let (below, name) = (run_refs(known), &known.record.name);
-    let left = |id: &CommitId| format!("{below}{id}");
-    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let fetch_all = |wanted: &BTreeMap<&CommitId, String>| {
-        let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
-        let specs: Vec<String> = specs.collect();
-        let limited = git.with_limit(MOST);
-        limited.fetch_objects(private.git_dir().as_str(), true, &specs)
-    };
-    if let Some(tip) = tip {
-        fetch_all(&BTreeMap::from([(tip, left(tip))]))?;
-    }
-    let objects = repository.objects()?;
-    let is_new = |id: &CommitId| !objects.is_commit(id);
-    // a reflog can name what is gone
-    let been_on = result.been_on.iter().filter(|id| is_new(id));
-    let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
-    let work = result.head.iter().chain(&result.stashes);
-    let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
-    let mut wanted: BTreeMap<_, _> = work.collect();
-    let others = result.others.iter().filter(|(_, id)| is_new(id));
-    let others: Vec<_> = others.filter(|(_, id)| !wanted.contains_key(id)).collect();
-    wanted.extend(others.iter().map(|(_, id)| (id, kept(id))));
-    abandoned.retain(|id, _| !wanted.contains_key(id));
-    let mut lost = Vec::new();
-    for (batch, is_work) in [(wanted, true), (abandoned, false)] {
-        if batch.is_empty() || fetch_all(&batch).is_ok() {
-            continue;
-        }
-        // what is broken keeps nothing else away
-        for (id, name) in batch {
-            if fetch_all(&BTreeMap::from([(id, name)])).is_err() && is_work {
-                let directory = private.git_dir();
-                notes.push(format!(
-                    "{id} cannot be fetched from {directory}, which stays"
-                ));
-                lost.push(id);
-            }
-        }
-    }
-    if let Some(tip) = tip {
-        bring::point(repository, &incoming_ref(known), tip, &left)?;
-        git.delete_ref(&left(tip), tip)?;
-    }
-    for (what, id) in others.into_iter().filter(|(_, id)| !lost.contains(&id)) {
-        // what the branch has is not lost with its other name
-        if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
-            git.delete_ref(&kept(id), id)?;
-        } else {
-            let kept = kept(id);
-            notes.push(format!("{what} of the command is kept: git show {kept}"));
-        }
-    }
-    Ok(lost.is_empty())
 }
 
 /// Has the reflog of HEAD name what the command made and the branch does not have, as after a reset without

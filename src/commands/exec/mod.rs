@@ -85,8 +85,8 @@ impl Answer for ExecAnswer {
             return;
         };
         // what is in these commits only, no other command tells
-        for finding in &verdict.violations {
-            text.tell(format!("agentwt: {}", finding.message(name)));
+        for message in verdict.messages() {
+            text.tell(format!("agentwt: {message}"));
         }
         text.tell(format!(
             "agentwt: the branch stays; the commits: git log {incoming}"

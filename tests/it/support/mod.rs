@@ -2,6 +2,7 @@
 //! temporary directory, and the program as a user starts it.
 
 mod choices;
+mod fenced;
 mod kill;
 mod needs;
 mod placed;

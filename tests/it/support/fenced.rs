@@ -1,0 +1,39 @@
+//! Runs scripts in the fence of a worktree, where a fence works here.
+
+use super::{Said, TestRepo, is_root, skipped};
+
+impl TestRepo {
+    /// Runs a script in the worktree `task`, in the fence that the options name, else in the strongest.
+    pub fn fenced(&self, options: &[&str], script: &str) -> Said {
+        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+        let words = [
+            &["exec", "task"],
+            root,
+            options,
+            &["--", "sh", "-c", script],
+        ]
+        .concat();
+        self.agentwt(&words)
+    }
+
+    /// Whether that fence works here; one that does not is named in the summary.
+    pub fn has_fence(&self, options: &[&str]) -> bool {
+        if is_root() && options.contains(&"--fence=container") {
+            eprintln!("not run: podman is tried as an ordinary user only");
+            return false;
+        }
+        let tried = self.fenced(options, "true");
+        if tried.status == 9 {
+            let fence = options.first().copied().unwrap_or("--fence=auto");
+            skipped(&format!("{fence} does not work here"));
+            return false;
+        }
+        tried.ok();
+        true
+    }
+
+    /// The subjects of what the branch of `task` has and main has not.
+    pub fn log_of_task(&self) -> String {
+        self.git(&["log", "--format=%s", "main..agentwt/task"])
+    }
+}

@@ -101,7 +101,8 @@ pub fn mount_points(policy: &Policy) -> Vec<Utf8PathBuf> {
         .rw
         .iter()
         .chain(&wishes.sockets)
-        .chain(&wishes.read_only);
+        .chain(&wishes.read_only)
+        .chain(&places.withheld);
     let all = own.into_iter().chain(asked).map(Utf8PathBuf::as_path);
     let above = all.chain(policy.hidden()).filter_map(Utf8Path::parent);
     let inside = above.filter_map(|path| path.strip_prefix("/").ok());
@@ -228,17 +229,15 @@ impl Arguments {
             self.mount(places.binary.as_str(), false);
         }
         self.mount(places.common_dir.as_str(), false);
-        if wishes.withholds {
-            self.hide(&places.common_dir.join("objects"), program);
+        for withheld in &places.withheld {
+            self.hide(withheld, program);
         }
-        self.mount(places.private.as_str(), false);
-        let rw = wishes.rw.iter().chain(&wishes.sockets).cloned();
-        let writable = policy
-            .own_directories()
-            .into_iter()
-            .chain(rw)
-            .map(|path| (path, true));
-        let read_only = wishes.read_only.iter().cloned().map(|path| (path, false));
+        self.mount(policy.record().as_str(), false);
+        let own = policy.own_directories().into_iter();
+        let writable = own.chain(wishes.rw.iter().cloned());
+        let writable = writable.map(|path| (path, true));
+        let read_only = wishes.read_only.iter().chain(&wishes.sockets).cloned();
+        let read_only = read_only.map(|path| (path, false));
         for (path, is_writable) in writable.chain(read_only) {
             if (start.exists)(path.as_std_path()) {
                 self.mount(path.as_str(), is_writable);

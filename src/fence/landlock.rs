@@ -114,19 +114,13 @@ pub fn write_rules(policy: &Policy, is_inside_mounts: bool) -> Vec<LandlockRule>
 pub fn read_rules(policy: &Policy, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<LandlockRule> {
     let mut hidden: Vec<PathBuf> = policy.hidden().iter().map(PathBuf::from).collect();
     let places = &policy.places;
-    if policy.wishes.withholds {
-        hidden.push(places.common_dir.join("objects").into());
-    }
+    hidden.extend(places.withheld.iter().map(PathBuf::from));
     if hidden.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let seen = [
-        &places.root,
-        &places.common_dir,
-        &places.private,
-        &places.binary,
-    ];
+    let record = policy.record().to_owned();
+    let seen = [&places.root, &places.common_dir, &record, &places.binary];
     let starts = std::iter::once(Path::new("/"));
     let seen = seen.into_iter().chain(&policy.wishes.rw);
     for start in starts.chain(seen.map(|path| path.as_std_path())) {

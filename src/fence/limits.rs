@@ -10,9 +10,10 @@ impl Policy {
     pub fn unable(&self, fence: Fence) -> Vec<String> {
         let (wishes, places) = (&self.wishes, &self.places);
         let asks = &wishes.container;
-        // what the host trusts is writable in no fence
-        let covers_repository = wishes.rw.iter().find(|path| {
-            let mut around = [&places.root, &places.common_dir].into_iter();
+        // what the host trusts is writable in no fence, and what is hidden is not shown by a wish
+        let covers_repository = wishes.rw.iter().chain(&wishes.sockets).find(|path| {
+            let around = [&*places.root, &*places.common_dir].into_iter();
+            let mut around = around.chain(self.hidden());
             around.any(|place| place.starts_with(path)) || path.starts_with(&places.common_dir)
         });
         let mut all = Vec::new();

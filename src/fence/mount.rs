@@ -35,7 +35,8 @@ pub fn arguments(
     list.add_wishes(policy, false);
     list.add_repository(policy);
     list.add_worktree(policy);
-    for hidden in policy.hidden() {
+    let withheld = policy.places.withheld.iter().map(|path| &**path);
+    for hidden in policy.hidden().into_iter().chain(withheld) {
         list.words(&["--remount-ro", hidden.as_str()]);
     }
     list.words(&["--chdir", directory.as_str()]);
@@ -95,16 +96,10 @@ impl Arguments {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
         self.mount("--ro-bind", places.common_dir.as_str());
-        if policy.wishes.withholds {
-            let objects = places.common_dir.join("objects");
-            self.words(&[
-                "--tmpfs",
-                objects.as_str(),
-                "--remount-ro",
-                objects.as_str(),
-            ]);
+        for withheld in &places.withheld {
+            self.words(&["--tmpfs", withheld.as_str()]);
         }
-        self.mount("--ro-bind", places.private.as_str());
+        self.mount("--ro-bind", policy.record().as_str());
         for directory in policy.own_directories() {
             self.mount("--bind-try", directory.as_str());
         }
@@ -141,9 +136,9 @@ impl Arguments {
             all.any(|place| path.starts_with(place))
         };
         let wishes = &policy.wishes;
-        let rw = wishes.rw.iter().chain(&wishes.sockets);
-        let all = rw.map(|path| ("--bind-try", path));
-        let read_only = wishes.read_only.iter();
+        let all = wishes.rw.iter().map(|path| ("--bind-try", path));
+        // one connects to a socket that is read only as well
+        let read_only = wishes.read_only.iter().chain(&wishes.sockets);
         for (how, path) in all.chain(read_only.map(|path| ("--ro-bind-try", path))) {
             if is_in(path) == is_inside {
                 self.mount(how, path.as_str());

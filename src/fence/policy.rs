@@ -76,6 +76,10 @@ pub struct Places {
     /// The git directory that all worktrees share; never writable.
     #[schemars(with = "String")]
     pub common_dir: Utf8PathBuf,
+    /// What is hidden with `--withhold`: where objects are, and what other worktrees have in the git
+    /// directory. The directory above `private` stands in it, and is shown.
+    #[schemars(with = "Vec<String>")]
+    pub withheld: Vec<Utf8PathBuf>,
     /// The directory of the run: `git` and `tmp` are writable, `bin`, `dotgit` and `start.json`
     /// are not.
     #[schemars(with = "String")]
@@ -168,7 +172,8 @@ pub struct Policy {
     pub is_whole: bool,
     /// What is writable in the worktree, sorted; none stands below another.
     pub grants: Vec<Grant>,
-    /// The granted directories that are missing, and are made before the command starts.
+    /// The granted directories that are missing, and those above them: made before the command starts, an
+    /// inner one after the one around it.
     #[schemars(with = "Vec<String>")]
     pub directories_to_make: Vec<RepoPath>,
     /// What is excluded and stands in something writable.
@@ -264,6 +269,13 @@ impl Policy {
         ["git", "tmp"].map(|name| self.places.private.join(name))
     }
 
+    /// The directory of the run, or the record around it where those of other worktrees are hidden.
+    pub fn record(&self) -> &Utf8Path {
+        let private = &self.places.private;
+        let around = private.parent().filter(|_| self.wishes.withholds);
+        around.unwrap_or(private)
+    }
+
     /// The worktrees that are hidden; none of them stands in another.
     pub fn hidden(&self) -> Vec<&Utf8Path> {
         let places = &self.places;
@@ -304,6 +316,10 @@ pub fn compile(facts: &PolicyFacts<'_>) -> Policy {
     let is_granted = |path: &RepoPath| grants.iter().any(|grant| grant.path == *path);
     let mut directories_to_make = compiler.missing;
     directories_to_make.retain(is_granted);
+    for path in directories_to_make.clone() {
+        let above = path.parents().filter_map(|path| RepoPath::parse(path).ok());
+        directories_to_make.extend(above.filter(|path| (facts.exists)(path).is_none()));
+    }
     directories_to_make.sort_unstable();
     directories_to_make.dedup();
     Policy {

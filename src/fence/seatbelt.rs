@@ -99,7 +99,8 @@ fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
         own.into_iter().for_each(|path| add("allow", path));
     }
     if policy.wishes.withholds {
-        add("deny", &places.common_dir.join("objects"));
+        places.withheld.iter().for_each(|path| add("deny", path));
+        add("allow", policy.record());
     }
 }
 

@@ -592,6 +592,49 @@ fn excluded_content_is_withheld_where_asked() {
     }
 }
 
+/// What of the objects is borrowed from elsewhere, and what the runs of other worktrees have, goes with them.
+#[test]
+fn objects_are_withheld_wherever_they_are() {
+    for fence in FENCES {
+        let target = Target::new();
+        if !target.has(fence) {
+            continue;
+        }
+        let repo = &target.repo;
+        let common = repo.main().join(".git");
+        for below in ["ref", "further"] {
+            let clone = format!("git clone -q --bare --no-hardlinks . .git/{below}");
+            repo.sh(repo.main(), &clone).ok();
+        }
+        for (below, borrowed) in [("", "../ref"), ("ref/", "../../further")] {
+            let file = common.join(below).join("objects/info/alternates");
+            fs::write(file, format!("{borrowed}/objects\n")).expect("it is ours");
+        }
+        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+        let stash = "echo OTHERKEY >src/new.rs; git add -A; git stash -q";
+        let script = ["--", "sh", "-c", stash];
+        repo.agentwt(&[&["exec", "other"], root, &script].concat())
+            .ok();
+        let ids = "git rev-parse main:secrets/key; echo OTHERKEY | git hash-object --stdin";
+        let ids = repo.sh(repo.main(), ids).ok();
+        let script = format!(
+            "cd {}; for dir in objects ref/objects further/objects \
+            agentwt/worktrees/other/private/git/objects; do
+            export GIT_ALTERNATE_OBJECT_DIRECTORIES=$PWD/$dir
+            for id in {}; do git -C {} cat-file -p $id; done; done; true",
+            common.display(),
+            ids.replace('\n', " "),
+            target.worktree().display(),
+        );
+        let fence = format!("--fence={fence}");
+        let open = repo.fenced(&[&fence], &script);
+        assert_eq!(open.stdout.matches("KEY").count(), 8, "control: {open}");
+        let said = repo.fenced(&["--withhold", &fence], &script);
+        assert_eq!(said.status, 0, "{said}");
+        assert!(!said.stdout.contains("KEY"), "{said}");
+    }
+}
+
 #[test]
 fn ordinary_work_goes_on_in_each_fence() {
     for fence in FENCES {

@@ -1,5 +1,6 @@
 //! What a command in a fence commits comes back by an import, all or nothing.
 
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::support::{Said, TestRepo, is_root};
@@ -636,6 +637,12 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
         ("--rw=.git", 9, "would make the repository writable"),
         ("--rw=.git/hooks", 9, "would make the repository writable"),
         ("--rw=.", 9, "would make the repository writable"),
+        ("--socket=.git", 9, "would make the repository writable"),
+        (
+            "--socket=.git/hooks",
+            9,
+            "would make the repository writable",
+        ),
         ("--rw=/nowhere", 125, "something that is there"),
         ("--socket=/nowhere", 125, "something that is there"),
         ("--net=foo", 125, "unknown value"),
@@ -698,4 +705,42 @@ fn all_worktrees_get_the_command_and_a_table() {
     assert_eq!(said.status, 1, "{said}");
     assert!(said.stderr.contains("two | in two"), "{said}");
     assert!(said.stdout.contains("task  ok"), "{said}");
+}
+
+#[test]
+fn directories_that_were_made_for_a_run_and_stay_empty_go() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "x/y/z/**", "--write", "x/w/"])
+        .ok();
+    if !repo.has_fence(&[]) {
+        return;
+    }
+    let made = repo.worktree("task").join("x");
+    assert!(!made.exists());
+    fenced(&repo, &[], "test -d x/y/z && test -d x/w").ok();
+    assert!(!made.exists());
+    fenced(&repo, &[], "echo 1 >x/y/z/one").ok();
+    assert!(made.join("y/z/one").exists() && !made.join("w").exists());
+}
+
+#[test]
+fn a_socket_that_was_given_is_connected_to_and_nothing_is_written_beside_it() {
+    let Some(repo) = project() else { return };
+    let place = repo.home().join("place");
+    std::fs::create_dir(&place).expect("it is ours");
+    let _listener = UnixListener::bind(place.join("socket")).expect("it is free");
+    let connect = format!(
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{0}/socket\")' \
+        && ! touch {0}/new 2>/dev/null",
+        place.display()
+    );
+    for fence in ["--fence=mount", "--fence=landlock", "--fence=container"] {
+        for given in [place.clone(), place.join("socket")] {
+            if repo.has_fence(&[fence]) {
+                let option = format!("--socket={}", given.display());
+                fenced(&repo, &[fence, &option], &connect).ok();
+                assert!(!place.join("new").exists(), "{fence} {option}");
+            }
+        }
+    }
 }

@@ -214,6 +214,7 @@ impl Stage {
                 main: self.path("main"),
                 others: vec![self.path("other")],
                 common_dir: self.path("main/.git"),
+                withheld: Vec::new(),
                 private: self.path("main/.git/p"),
                 binary: self.path("main/bin"),
             },

@@ -119,6 +119,7 @@ impl World {
                 main: path("main"),
                 others: Vec::new(),
                 common_dir: path("main/.git"),
+                withheld: Vec::new(),
                 private: path("private"),
                 binary: Utf8PathBuf::from_path_buf(binary()).expect("UTF-8"),
             },

@@ -71,6 +71,8 @@ pub(super) fn policy(
         })
     };
     let home = repository.home();
+    let withheld = wishes.withholds.then(|| withheld(&home.common_dir));
+    let withheld = withheld.transpose()?.unwrap_or_default();
     let facts = PolicyFacts {
         root,
         scope: &known.scope,
@@ -82,6 +84,7 @@ pub(super) fn policy(
             main: home.root.clone(),
             others: others(repository, root)?,
             common_dir: home.common_dir.clone(),
+            withheld,
             private: private.dir.clone(),
             binary: session.binary.clone(),
         },
@@ -97,6 +100,26 @@ fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, 
         path != root && !path.starts_with(&repository.root) && files::is_directory(path)
     });
     Ok(outside.collect())
+}
+
+/// Where objects are, also those that are borrowed (gitrepository-layout(5), `objects/info/alternates`), and
+/// what other worktrees have in the git directory.
+fn withheld(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
+    let mut all = ["agentwt/trash", "agentwt/worktrees"]
+        .map(|name| common_dir.join(name))
+        .to_vec();
+    all.retain(|path| files::is_directory(path));
+    let mut left = vec![common_dir.join("objects")];
+    while let Some(objects) = left.pop() {
+        let borrowed = files::read(&objects.join("info/alternates"))?.unwrap_or_default();
+        let path = |line: &[u8]| files::canonical(&objects.join(line.to_str().ok()?)).ok();
+        let borrowed = borrowed.lines().filter_map(path);
+        left.extend(borrowed.filter(|path| *path != objects && !all.contains(path)));
+        all.push(objects);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
 }
 
 /// The files of the commit that the worktree is on.

@@ -199,7 +199,7 @@ impl FencedRun<'_> {
                 let _ = self.private.remove();
             }
         })?;
-        for made in &self.launch.policy.directories_to_make {
+        for made in self.launch.policy.directories_to_make.iter().rev() {
             files::remove_if_empty(&self.known.record.path.join(made.to_string()));
         }
         let (_lock, known) = Worktree::lock(repository, name)?;

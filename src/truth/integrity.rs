@@ -9,10 +9,12 @@ use crate::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::error::Error;
+use crate::fence::shim::PRIVATE_GIT;
 use crate::git::config::meaning;
 use crate::git::hooks::journal::{self, Journal};
 use crate::name::CommitId;
 use crate::path::first_of;
+use crate::process;
 use crate::truth::heads::Heads;
 use crate::truth::states::IndexState;
 use crate::worktree::repository::Repository;
@@ -257,7 +259,12 @@ fn has_whole_links(repository: &Repository, record: &Record) -> bool {
     let dot_git = record.path.join(".git");
     let text = files::read(&dot_git).unwrap_or_default();
     let common_dir = files::canonical(&repository.common_dir).ok();
-    text.is_some_and(|bytes| bytes == record.dot_git.as_bytes())
+    // in the fence `mount`, that of the run is there
+    let private = repository.record_dir(&record.name).join("private/git");
+    let is_fenced = process::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
+    let in_fence = is_fenced.then(|| format!("gitdir: {private}\n"));
+    let mut known = in_fence.iter().chain([&record.dot_git]);
+    text.is_some_and(|bytes| known.any(|one| bytes == one.as_bytes()))
         && named("gitdir") == Some(dot_git)
         && common_dir.is_some()
         && named("commondir") == common_dir

@@ -1,4 +1,4 @@
-//! Brings a clone's commits home before it is removed.
+//! Brings a clone's commits home before it is removed, and those of a run whose worktree is gone.
 //!
 //! All that its refs, HEADs and reflogs reach and the repository that made it does not have is
 //! fetched: the tip of its branch into `refs/agentwt/incoming/<name>`, work that was saved there
@@ -14,6 +14,7 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
+use crate::worktree::private_git::PrivateGit;
 use crate::worktree::{Repository, Worktree};
 
 /// Where commits and tags are kept that only a clone had, below its name.
@@ -24,14 +25,15 @@ pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
     format!("{KEPT}{}/{id}", known.record.name)
 }
 
-/// Fetches; nothing for a worktree that is not a clone. Returns what the user should hear of it.
+/// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone. Returns what
+/// the user should hear of it.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
 pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
     let own = known.repository(repository);
     if !own.is_clone() {
-        return Ok(Vec::new());
+        return bring_run(repository, known);
     }
     let (home, name) = (own.home(), &known.record.name);
     let kept = |id: &CommitId| kept_ref(known, id);
@@ -75,6 +77,25 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
         ));
     }
     Ok(notes)
+}
+
+/// Fetches what a run left that no other run can import, as there is no directory for it.
+fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
+    let private = PrivateGit::new(known);
+    if files::is_directory(&known.record.path) || !private.is_there() {
+        return Ok(Vec::new());
+    }
+    let run = private.read_result(repository, known)?;
+    let all = run.head.into_iter().chain(run.branch).chain(run.stashes);
+    let all = all.chain(run.others.into_iter().map(|(_, id)| id));
+    let specs = all.map(|id| format!("{id}:{}", kept_ref(known, &id)));
+    let specs: Vec<String> = specs.collect();
+    let git = repository.git.with_mode(GitMode::Hardened);
+    git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
+    let below = format!("{KEPT}{}", known.record.name);
+    Ok(vec![format!(
+        "what a command in a fence left is kept: git log --glob={below}"
+    )])
 }
 
 /// Moves the ref of what came in. What it named of an earlier clone of the same name, and the new

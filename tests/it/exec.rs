@@ -330,7 +330,8 @@ fn meanwhile(repo: &TestRepo, script: &str, other: impl FnOnce()) -> Said {
             std::thread::yield_now();
         }
         other();
-        std::fs::remove_file(&done).expect("it is ours");
+        // it is gone where the directory is
+        let _ = std::fs::remove_file(&done);
         run.join().expect("it ends")
     })
 }
@@ -708,6 +709,49 @@ fn all_worktrees_get_the_command_and_a_table() {
 }
 
 #[test]
+fn what_a_run_left_is_kept_where_the_directory_is_gone() {
+    for with_git in [true, false] {
+        let Some(repo) = project() else { return };
+        let worktree = repo.worktree("task");
+        let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+        let said = meanwhile(&repo, script, || {
+            if with_git {
+                let path = worktree.to_str().expect("UTF-8");
+                repo.git(&["worktree", "remove", "--force", path]);
+            } else {
+                std::fs::remove_dir_all(&worktree).expect("it is ours");
+            }
+        });
+        assert_ne!(said.status, 0, "{said}");
+        let said = fenced(&repo, &[], "true");
+        assert_eq!(said.status, 125, "{said}");
+        assert!(said.stderr.contains("git agentwt prune -n"), "{said}");
+        for prune in [&["prune", "-n"][..], &["prune"]] {
+            let kept = repo.agentwt(prune).ok();
+            assert!(kept.contains("left work that is not imported"), "{kept}");
+            assert!(kept.contains("git agentwt remove --force task"), "{kept}");
+        }
+        let said = repo.agentwt(&["remove", "--force", "task"]);
+        said.ok();
+        assert!(!private(&repo).exists());
+        if with_git {
+            let glob = "--glob=refs/agentwt/kept/task";
+            assert!(
+                said.stderr.contains(&format!("is kept: git log {glob}")),
+                "{said}"
+            );
+            assert_eq!(repo.git(&["log", "-1", "--format=%s", glob]), "one");
+        } else {
+            // the whole of it is in the trash
+            repo.agentwt(&["remove", "--undo", "task"]).ok();
+            repo.git_in(&worktree, &["checkout", "-q", "."]);
+            fenced(&repo, &[], "true").ok();
+            assert_eq!(log(&repo), "one");
+        }
+    }
+}
+
+#[test]
 fn directories_that_were_made_for_a_run_and_stay_empty_go() {
     let repo = TestRepo::project();
     repo.agentwt(&["add", "task", "--write", "x/y/z/**", "--write", "x/w/"])
@@ -721,6 +765,21 @@ fn directories_that_were_made_for_a_run_and_stay_empty_go() {
     assert!(!made.exists());
     fenced(&repo, &[], "echo 1 >x/y/z/one").ok();
     assert!(made.join("y/z/one").exists() && !made.join("w").exists());
+}
+
+#[test]
+fn a_command_that_verifies_itself_finds_its_git_file_as_it_is() {
+    let Some(repo) = project() else { return };
+    for fence in ["--fence=mount", "--fence=landlock"] {
+        if repo.has_fence(&[fence]) {
+            fenced(&repo, &[fence], "git-agentwt verify && git agentwt list").ok();
+        }
+    }
+    // outside, it is no such file
+    let file = format!("gitdir: {}/git\n", private(&repo).display());
+    std::fs::write(repo.worktree("task").join(".git"), file).expect("it is ours");
+    let said = repo.agentwt(&["verify", "task"]);
+    assert_eq!(said.status, 1, "{said}");
 }
 
 #[test]

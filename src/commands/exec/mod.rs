@@ -319,7 +319,7 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
     if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
         return refuse(
             "it is no linked worktree that is there",
-            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree",
+            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; where its directory is gone: git agentwt prune -n",
         );
     }
     if process::is_root() && !options.allow_root {

@@ -284,11 +284,12 @@ pub fn plan(
     // no branch has it then
     let is_alone = !is_merged || facts.merged.is_some() || record.request.is_some();
     keep.extend(tip.clone().filter(|_| is_alone));
+    let is_left = facts.is_left || !facts.damaged.is_empty();
     Ok(RemovePlan {
         branch,
         tip,
         merged: facts.merged.clone(),
-        is_kept: facts.is_left && (options.force > 0 || facts.modules),
+        is_kept: is_left && (options.force > 0 || facts.modules),
         keep,
         dry_run: options.dry_run,
         notes: notes(record, facts, options),
@@ -436,7 +437,7 @@ fn reasons(
     listed("submodule", Some(1), what, &facts.submodules, advice);
     let what = "a command in a fence left work that is not imported: ";
     let advice = format!(
-        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: git agentwt exec {name} -- git stash list"
+        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: git agentwt exec {name} -- git stash list; its directory is gone: git agentwt remove --force {name}, which fetches what was committed"
     );
     listed("run", Some(1), what, &facts.runs, advice);
     let what = "a command in a fence left a damaged git directory: ";

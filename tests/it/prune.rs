@@ -550,3 +550,25 @@ fn people_and_programs_are_told_the_same() {
     ");
     let _ = repo.agentwt(&["prune", "--older-than", "7"]).fails(2);
 }
+
+#[test]
+fn what_a_run_left_in_a_worktree_of_git_stays_until_it_is_taken() {
+    let repo = TestRepo::project();
+    let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\n";
+    repo.write(".agentwt/config.toml", config);
+    repo.commit_all("config");
+    repo.git(&["worktree", "add", "-q", "../plain", "-b", "plain"]);
+    repo.agentwt(&["hooks", "install", "../plain"]).ok();
+    let script = "git=$PWD/.git/agentwt/worktrees/plain/private/git
+        git clone -q --bare . $git && git -C $git update-ref refs/heads/plain \\
+        $(git -C $git commit-tree -p plain -m one plain^{tree}) && git worktree remove -f ../plain";
+    sh(&repo, script);
+    let kept = repo.agentwt(&["prune"]).ok();
+    let (_, take) = kept.split_once("to go on: ").expect("it says how");
+    let (take, _) = take.split_once(';').expect("and then");
+    let take = take.replace("$TMP", &repo.root().to_string_lossy());
+    sh(&repo, &take);
+    assert_eq!(repo.git(&["log", "-1", "--format=%s", "plain-run"]), "one");
+    repo.agentwt(&["prune"]).ok();
+    assert!(!repo.main().join(".git/agentwt/worktrees/plain").exists());
+}

@@ -1,5 +1,6 @@
 //! Reads what a fence needs to know of a worktree, and the environment of the command.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use bstr::ByteSlice;
@@ -105,20 +106,18 @@ fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, 
 /// Where objects are, also those that are borrowed (gitrepository-layout(5), `objects/info/alternates`), and
 /// what other worktrees have in the git directory.
 fn withheld(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
-    let mut all = ["agentwt/trash", "agentwt/worktrees"]
-        .map(|name| common_dir.join(name))
-        .to_vec();
+    let names = ["agentwt/trash", "agentwt/worktrees", "objects"];
+    let mut all = names.map(|name| common_dir.join(name)).to_vec();
     all.retain(|path| files::is_directory(path));
-    let mut left = vec![common_dir.join("objects")];
-    while let Some(objects) = left.pop() {
-        let borrowed = files::read(&objects.join("info/alternates"))?.unwrap_or_default();
-        let path = |line: &[u8]| files::canonical(&objects.join(line.to_str().ok()?)).ok();
+    let mut at = 0;
+    while let Some(place) = all.get(at).cloned() {
+        let borrowed = files::read(&place.join("info/alternates"))?.unwrap_or_default();
+        let path = |line: &[u8]| files::canonical(&place.join(line.to_str().ok()?)).ok();
         let borrowed = borrowed.lines().filter_map(path);
-        left.extend(borrowed.filter(|path| *path != objects && !all.contains(path)));
-        all.push(objects);
+        let new: BTreeSet<_> = borrowed.filter(|path| !all.contains(path)).collect();
+        all.extend(new);
+        at += 1;
     }
-    all.sort_unstable();
-    all.dedup();
     Ok(all)
 }
 

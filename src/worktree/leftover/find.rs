@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
 use crate::process;
+use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::unfinished::read_gitdir;
@@ -84,7 +85,8 @@ pub fn of_name(
         }
         Ok(RecordState::Complete(known)) => {
             let record = &known.record;
-            let is_git = record.made_by == MadeBy::Git;
+            // what a run left there is not deleted unasked
+            let is_git = record.made_by == MadeBy::Git && !PrivateGit::new(&known).is_there();
             if trash::going(repository, &known).is_some() {
                 let why = "its removal was interrupted";
                 found.all.push(of_name(LeftoverKind::Worktree, why));

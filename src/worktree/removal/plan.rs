@@ -393,10 +393,14 @@ fn reasons(
     options: &Remove,
     stays: bool,
 ) -> Vec<RemovalReason> {
-    let (name, path) = (&record.name, &record.path);
+    let (name, path, branch) = (&record.name, &record.path, &record.branch);
     let place = facts.root.join(WORKTREES).join(name.as_str());
     if record.made_by == MadeBy::Git {
-        let advice = format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
+        let mut advice =
+            format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
+        for run in &facts.runs {
+            advice = format!("git fetch {run} {branch}:{name}-run && rm -r {run}; {advice}");
+        }
         return vec![reason("not_ours", None, "plain git made it", advice)];
     }
     if *path != place {

@@ -114,16 +114,6 @@ pub fn create_private_directory(directory: &Utf8Path) -> Result<(), DiskError> {
     created.map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
 }
 
-/// Lets this user list, enter and change a directory of its own.
-///
-/// # Errors
-/// Fails when the disk refuses.
-pub fn set_enterable(directory: &Utf8Path) -> Result<(), DiskError> {
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    let set = std::fs::set_permissions(directory, mode);
-    set.map_err(|error| DiskError::new(format!("change the mode of {directory}"), error))
-}
-
 /// As [`write()`], of what can be found out again: it may be gone or cut after a loss of power. Another
 /// process may take the directory away at any moment: then there is nothing to be written.
 ///

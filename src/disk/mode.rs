@@ -5,6 +5,8 @@
 //! (`docs/decisions/0005-write-bits.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
@@ -146,27 +148,47 @@ fn set(
 ///
 /// # Errors
 /// Fails when one cannot be changed or read.
-#[expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> {
-    use std::os::unix::fs::PermissionsExt;
+    make_writable(directory, None)
+}
+
+/// As [`make_directories_writable`], files too, and removes what else stands there and is not to be kept.
+///
+/// # Errors
+/// Fails when something cannot be changed, read or removed.
+#[expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
+pub fn make_writable(directory: &Utf8Path, is_kept: Option<IsKept<'_>>) -> Result<(), DiskError> {
     let failed = |error| DiskError::new(format!("make {directory} writable"), error);
     let mut left = vec![directory.as_std_path().to_owned()];
-    while let Some(next) = left.pop() {
-        let metadata = std::fs::symlink_metadata(&next).map_err(failed)?;
-        if metadata.permissions().mode() & 0o700 != 0o700 {
-            let mode = metadata.permissions().mode() | 0o700;
-            std::fs::set_permissions(&next, std::fs::Permissions::from_mode(mode))
-                .map_err(failed)?;
+    let allow = |path: &Path, bits: u32| {
+        let mode = std::fs::symlink_metadata(path)?.permissions().mode();
+        if mode & bits == bits {
+            return Ok(());
         }
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | bits))
+    };
+    while let Some(next) = left.pop() {
+        allow(&next, 0o700).map_err(failed)?;
         for entry in std::fs::read_dir(&next).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            if entry.file_type().map_err(failed)?.is_dir() {
-                left.push(entry.path());
+            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+            if kind.is_dir() {
+                left.push(path);
+            } else if let Some(is_kept) = is_kept {
+                let done = match is_kept(&path, kind) {
+                    true if kind.is_file() => allow(&path, 0o600),
+                    true => Ok(()),
+                    false => std::fs::remove_file(&path),
+                };
+                done.map_err(failed)?;
             }
         }
     }
     Ok(())
 }
+
+/// Says whether something that is no directory is to be kept.
+type IsKept<'a> = &'a dyn Fn(&Path, std::fs::FileType) -> bool;
 
 /// Holds the permissions that directories are to have in the end, sorted by path, so that each is
 /// after those above it.

@@ -5,6 +5,7 @@
 //! is the program which is let through. Inside of it, the command starts by way of this program, which
 //! adds Landlock and seccomp. Landlock forbids every mount too, so `--disable-userns` is not needed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use camino::Utf8Path;
@@ -136,10 +137,12 @@ impl Arguments {
             all.any(|place| path.starts_with(place))
         };
         let wishes = &policy.wishes;
-        let all = wishes.rw.iter().map(|path| ("--bind-try", path));
+        let rw = wishes.rw.iter().map(|path| (path, "--bind-try"));
         // one connects to a socket that is read only as well
         let read_only = wishes.read_only.iter().chain(&wishes.sockets);
-        for (how, path) in all.chain(read_only.map(|path| ("--ro-bind-try", path))) {
+        let read_only = read_only.map(|path| (path, "--ro-bind-try"));
+        // what is in another path is mounted after that
+        for (path, how) in rw.chain(read_only).collect::<BTreeSet<_>>() {
             if is_in(path) == is_inside {
                 self.mount(how, path.as_str());
             }

@@ -28,7 +28,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    SeccompRule, TargetArch, sock_filter,
 };
 use serde::{Deserialize, Serialize};
 
@@ -133,8 +133,8 @@ fn read_start(file: &Path) -> Result<Start, RestrictError> {
 /// Restricts our process as far as any fence does.
 fn probe() -> Result<(), RestrictError> {
     let rules = Some(Rules::new(false, false)?.0);
-    let filters = Filters::default().programs()?;
-    Restriction { rules, filters }.apply()
+    let filter = Filters::default().program()?;
+    Restriction { rules, filter }.apply()
 }
 
 /// Has a command end with us, whatever ends us, and with `landlock` restrict itself before it starts. Where
@@ -206,7 +206,7 @@ fn end_with(parent: Option<Pid>, signal: Signal) -> Result<(), RestrictError> {
 struct Restriction {
     /// The rules of Landlock; none inside of which another sandbox is to start.
     rules: Option<RulesetCreated>,
-    filters: Vec<BpfProgram>,
+    filter: BpfProgram,
 }
 
 impl Restriction {
@@ -224,8 +224,8 @@ impl Restriction {
             sockets: !wishes.sockets.is_empty(),
             namespaces: wishes.nested,
         };
-        let filters = filters.programs()?;
-        Ok(Self { rules, filters })
+        let filter = filters.program()?;
+        Ok(Self { rules, filter })
     }
 
     /// Restricts our own process, for good.
@@ -234,11 +234,8 @@ impl Restriction {
         if let Some(rules) = self.rules.take() {
             rules.restrict_self()?;
         }
-        for program in &self.filters {
-            let applied = seccompiler::apply_filter(program);
-            applied.map_err(|error| RestrictError::Seccomp(error.to_string()))?;
-        }
-        Ok(())
+        let applied = seccompiler::apply_filter(&self.filter);
+        applied.map_err(|error| RestrictError::Seccomp(error.to_string()))
     }
 }
 
@@ -364,15 +361,8 @@ impl Rules {
     }
 }
 
-/// The bit that names a system call of the x32 ABI (`__X32_SYSCALL_BIT`).
-const X32: i64 = 0x4000_0000;
-/// The calls that x32 has under numbers of its own, as (ordinary, x32).
-const X32_OWN: [(i64, i64); 4] = [
-    (libc::SYS_ioctl, 514),
-    (libc::SYS_ptrace, 521),
-    (libc::SYS_process_vm_readv, 539),
-    (libc::SYS_process_vm_writev, 540),
-];
+/// The first number of a system call of the x32 ABI, whose calls have other numbers (`__X32_SYSCALL_BIT`).
+const X32: u32 = 0x4000_0000;
 /// Refused in every fence: another process's memory, the user's keys, and rings that no filter looks into.
 const NEVER: [i64; 10] = [
     libc::SYS_add_key,
@@ -437,18 +427,32 @@ struct Filters {
 }
 
 impl Filters {
-    /// The filters of seccomp(2): what is refused, and what is said not to be there.
-    fn programs(&self) -> Result<Vec<BpfProgram>, RestrictError> {
+    /// The filter of seccomp(2). What is refused with another error than the rest comes first; the shorter
+    /// the filter, the sooner the kernel has it.
+    fn program(&self) -> Result<BpfProgram, RestrictError> {
+        let seccomp = |error: seccompiler::BackendError| RestrictError::Seccomp(error.to_string());
         let mut denied = Denied::new();
-        self.deny(&mut denied)
-            .map_err(|error| RestrictError::Seccomp(error.to_string()))?;
-        let mut programs = vec![compile(denied, libc::EPERM)?];
+        self.deny(&mut denied).map_err(seccomp)?;
+        let refuse = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
+        let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(seccomp)?;
+        let filter = SeccompFilter::new(denied, SeccompAction::Allow, refuse(libc::EPERM), machine);
+        let rest = BpfProgram::try_from(filter.map_err(seccomp)?).map_err(seccomp)?;
+        let [load, greater, equal, end] = [0x20, 0x35, 0x15, 0x06];
+        let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
+        // the number of the call
+        let mut program = vec![step(load, 0, 0, 0)];
+        if cfg!(target_arch = "x86_64") {
+            program.push(step(greater, X32, 0, 1));
+            program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
+        }
         if !self.namespaces {
             // its flags are in memory, where no filter looks; libraries take clone(2) then
-            let absent = Denied::from([(libc::SYS_clone3, Vec::new())]);
-            programs.push(compile(absent, libc::ENOSYS)?);
+            let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or_default();
+            program.push(step(equal, clone3, 0, 1));
+            program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
         }
-        Ok(programs)
+        program.extend(rest);
+        Ok(program)
     }
 
     fn deny(&self, denied: &mut Denied) -> Result<(), seccompiler::BackendError> {
@@ -519,22 +523,4 @@ fn all(tests: &[Test]) -> Result<SeccompRule, seccompiler::BackendError> {
         SeccompCondition::new(*place, SeccompCmpArgLen::Dword, how.clone(), *value)
     };
     SeccompRule::new(tests.iter().map(condition).collect::<Result<_, _>>()?)
-}
-
-fn compile(mut denied: Denied, errno: i32) -> Result<BpfProgram, RestrictError> {
-    let seccomp = |error: seccompiler::BackendError| RestrictError::Seccomp(error.to_string());
-    if cfg!(target_arch = "x86_64") {
-        let own = |call: i64| X32_OWN.iter().find(|(ordinary, _)| *ordinary == call);
-        let x32 = |call: i64| own(call).map_or(call, |(_, x32)| *x32) | X32;
-        let again: Denied = denied
-            .iter()
-            .map(|(call, rules)| (x32(*call), rules.clone()))
-            .collect();
-        denied.extend(again);
-    }
-    let errno = u32::try_from(errno).unwrap_or_default();
-    let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(seccomp)?;
-    let (allow, refuse) = (SeccompAction::Allow, SeccompAction::Errno(errno));
-    let filter = SeccompFilter::new(denied, allow, refuse, machine).map_err(seccomp)?;
-    BpfProgram::try_from(filter).map_err(seccomp)
 }

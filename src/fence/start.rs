@@ -299,9 +299,9 @@ impl Supervisor<'_> {
         loop {
             if let Some(status) = child.try_wait()? {
                 let goes_on = || first_of_container(known).is_some();
-                let lost = early.or_else(|| asked.filter(|_| goes_on()));
+                let lost = early.or_else(|| asked.filter(|_| self.is_container && goes_on()));
                 return Ok(
-                    match lost.filter(|_| self.is_container && status.success()) {
+                    match lost.filter(|_| !self.is_container || status.success()) {
                         _any if is_late => Ended::TimedOut,
                         Some(signal) => Ended::Signal(signal),
                         None => Ended::of(status),
@@ -334,6 +334,10 @@ impl Supervisor<'_> {
                 asked = u8::try_from(number).ok();
                 if self.is_container && first_of_container(known).is_none() {
                     early = asked;
+                } else if !self.is_container && self.chain(pid, known).len() <= self.above {
+                    // bubblewrap, which has it blocked, has not started the command yet
+                    early = asked;
+                    let _ = kill_process(pid, Signal::KILL);
                 }
                 if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
                     let target = self.target(pid, known);
@@ -355,10 +359,15 @@ impl Supervisor<'_> {
 
     /// The process of the command itself, below those of the fence's program.
     fn target(&self, child: Pid, known: &BTreeSet<i32>) -> Pid {
+        self.chain(child, known).pop().unwrap_or(child)
+    }
+
+    /// The processes from the fence's program to the command, as far as they are there.
+    fn chain(&self, child: Pid, known: &BTreeSet<i32>) -> Vec<Pid> {
         let below = |pid: &Pid| children(*pid).first().copied().and_then(Pid::from_raw);
         let first = self.is_container.then(|| first_of_container(known));
         let chain = std::iter::successors(first.flatten().or(Some(child)), below);
-        chain.take(self.above + 1).last().unwrap_or(child)
+        chain.take(self.above + 1).collect()
     }
 }
 

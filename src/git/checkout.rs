@@ -14,7 +14,6 @@ use camino::Utf8Path;
 use gix::attrs::{Source as AttributeFile, StateRef};
 use gix::index::State;
 use gix::index::entry::{Flags, Mode as IndexMode, Stat as IndexStat};
-use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::objs::{Data, Find};
 use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
@@ -22,7 +21,7 @@ use rustix::process::{chdir, getcwd, umask};
 
 use super::environment;
 use super::error::{GitError, causes, reading};
-use super::index::{checksum_of, nanoseconds, seconds};
+use super::index::{self, nanoseconds, seconds};
 use super::objects::{ObjectFormat, unwritable};
 use super::process::Git;
 use super::trees::CachedTree;
@@ -249,22 +248,11 @@ impl CheckedOut {
                 entry.stat.ctime.nsecs = nanoseconds(time);
             }
         }
-        let mut bytes = Vec::with_capacity(self.index.entries().len() * 112);
-        let options = WriteOptions {
-            extensions: Extensions::None,
-            skip_hash: false,
-        };
-        let written = self.index.write_to(&mut bytes, options);
-        written.map_err(reading("the new index"))?;
         let mut tree = Vec::new();
         trees.push_to(&mut tree);
         let length = u32::try_from(tree.len()).unwrap_or(u32::MAX);
-        bytes.extend_from_slice(b"TREE");
-        bytes.extend_from_slice(&length.to_be_bytes());
-        bytes.extend_from_slice(&tree);
-        let checksum = checksum_of(&bytes, self.format);
-        bytes.extend(checksum.unwrap_or_default());
-        Ok(bytes)
+        let extension = [b"TREE", &length.to_be_bytes()[..], &tree].concat();
+        index::render(&self.index, &extension, self.format)
     }
 }
 

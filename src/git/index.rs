@@ -9,10 +9,11 @@ use camino::Utf8Path;
 use gix::index::decode::Options;
 use gix::index::entry::Flags;
 pub use gix::index::entry::Stage;
+use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
 use sha1::Digest;
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::objects::{ObjectFormat, id_of};
 use super::repo::{read_file, require_file};
 use crate::entry::{Entry, Mode};
@@ -142,6 +143,18 @@ impl OpenIndex {
         RepoPath::parse(path).map_err(|error| unreadable(&self.what, &error))
     }
 
+    /// The bytes of an index with these entries alone: nobody verifies what an extension says, and git believes
+    /// it at the next commit (`TREE`).
+    ///
+    /// # Errors
+    /// Fails for an entry that no index may have.
+    pub fn plain_bytes(&self) -> Result<Vec<u8>, GitError> {
+        for entry in self.entries() {
+            self.repo_path(entry?.path)?;
+        }
+        render(&self.state, &[], self.format)
+    }
+
     /// The bytes of the file with these change times (nanoseconds since the epoch) of the entries of
     /// these numbers, in order; none where the entries are not in the file one after another.
     pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
@@ -170,6 +183,28 @@ impl OpenIndex {
         }
         Some(bytes)
     }
+}
+
+/// Renders an index (gitformat-index(5)) with these extensions.
+///
+/// # Errors
+/// Fails when an entry cannot stand in an index.
+pub(super) fn render(
+    state: &State,
+    extensions: &[u8],
+    format: ObjectFormat,
+) -> Result<Vec<u8>, GitError> {
+    let mut bytes = Vec::with_capacity(state.entries().len() * 112);
+    let options = WriteOptions {
+        extensions: Extensions::None,
+        skip_hash: false,
+    };
+    let written = state.write_to(&mut bytes, options);
+    written.map_err(reading("the new index"))?;
+    bytes.extend_from_slice(extensions);
+    let checksum = checksum_of(&bytes, format);
+    bytes.extend(checksum.unwrap_or_default());
+    Ok(bytes)
 }
 
 /// Reads the entries of an index file; a missing one is an empty index, as it is for git.

@@ -40,6 +40,11 @@ pub fn user() -> String {
     name.unwrap_or(number)
 }
 
+/// Goes to a directory, where the one that we stand in may be gone.
+pub fn enter(directory: &Utf8Path) {
+    let _ = std::env::set_current_dir(directory);
+}
+
 /// Whether we run as root, for whom read-only bits have no effect.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

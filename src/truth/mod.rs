@@ -32,7 +32,7 @@ use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::drift::Proof;
 use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
 use crate::disk::{DiskError, files};
-use crate::entry::Entry;
+use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::index::OpenIndex;
@@ -371,14 +371,12 @@ impl Survey {
         item.disk.map(|disk| disk.entry)
     }
 
-    /// Whether something is staged that HEAD does not have.
-    pub fn has_staged(&self) -> bool {
-        let (states, head) = (&self.states, &self.states.compared.head);
-        states.index.deltas.iter().any(|delta| {
-            let at = |delta: &Delta, path| entry_in(&states.manifest, delta, path);
-            let mut paths = delta.keys().chain(head.keys());
-            paths.any(|path| at(delta, path) != at(head, path))
-        })
+    /// The contents of files that are staged and differ from the base.
+    pub fn staged(&self) -> BTreeSet<ObjectId> {
+        let entries = self.states.index.deltas.iter().flatten();
+        let entries = entries.filter_map(|(_, entry)| *entry);
+        let files = entries.filter(|entry| entry.mode != Mode::Gitlink);
+        files.map(|entry| entry.id).collect()
     }
 
     /// Paths of which something is staged that is neither in HEAD nor on disk.

@@ -17,10 +17,12 @@
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
 //!
-//! The command can replace each entry of the git directory by a link, but not the directory itself. So what
-//! is written for a run that goes on is written in the place of an entry, never through one.
+//! The command can replace each entry of the git directory by a link or a pipe, but not the directory itself.
+//! So what is no file is removed after the command.
 
 use std::collections::BTreeSet;
+use std::fs::FileType;
+use std::path::Path;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
@@ -28,6 +30,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Repository, Worktree};
 use crate::disk::files;
+use crate::disk::mode::make_writable;
 use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::config::quoted_setting;
@@ -38,6 +41,8 @@ use crate::truth::heads::find_operation;
 
 /// The directory in the record.
 const PRIVATE: &str = "private";
+/// A git directory that is not whole: it is being written or removed.
+const NEW: &str = "git.new";
 /// How long git may take to list the refs of a run.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The file that says what was there at the beginning of the run.
@@ -52,9 +57,6 @@ const SECTIONS: &str = "core remote branch user author committer filter diff mer
      lfs i18n";
 const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
      core.fsmonitor core.splitindex core.untrackedcache core.attributesfile";
-/// What a run may leave in its git directory and no git is to find there.
-const NOT_KEPT: &str =
-    "commondir config.worktree index.lock HEAD.lock packed-refs.lock config.lock";
 /// The remote of a repository without the objects of excluded files: git takes what is missing for what this
 /// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
 const WITHHELD_REMOTE: &str = "withheld";
@@ -148,8 +150,10 @@ impl PrivateGit {
         // first in PATH where nothing can be mounted over `.git`
         files::write_link(&self.dir.join("bin/git"), binary)?;
         let branch = known.record.branch.full_ref();
-        let (whole, new) = (self.git_dir(), self.dir.join("git.new"));
+        let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
+        // before it is copied: what the user stages from here on is seen after the run
+        let stamp = index_stamp(known);
         let own = self.read_own_refs()?;
         let is_withheld = if goes_on {
             self.is_withheld()
@@ -172,7 +176,7 @@ impl PrivateGit {
         put(&self.dir, "snapshot", &snapshot)?;
         let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
-        let began = format!("{began}\n{}\n", index_stamp(known));
+        let began = format!("{began}\n{stamp}\n");
         put(&self.dir, BEGAN, began.as_bytes())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
@@ -181,21 +185,24 @@ impl PrivateGit {
         Ok(())
     }
 
-    /// Writes the settings and the shallow history anew after a run, so that what the command made of them
-    /// hides nothing of what it made (`transfer.hideRefs`, `commondir`).
+    /// Makes the git directory after a run one that can be read, without links, pipes and locks, and writes
+    /// what is known anew, so that nothing hides what the command made (`transfer.hideRefs`, `commondir`).
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
     pub fn write_settings(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
         let (git, is_withheld) = (self.git_dir(), self.is_withheld());
-        files::set_enterable(&git)?;
-        let branch = format!("{}.lock", known.record.branch.full_ref());
-        // no git of the run is left that would hold a lock
-        for name in NOT_KEPT.split_whitespace().chain([&*branch]) {
-            let mut above = Utf8Path::new(name).ancestors().skip(1);
-            if !above.any(|part| files::is_link(&git.join(part))) {
-                clear(&git.join(name))?;
-            }
+        // no git of the run is left that would hold a lock; HEAD can be a link (core.preferSymlinkRefs)
+        let is_kept = |path: &Path, kind: FileType| {
+            let is_lock = path.extension().is_some_and(|end| end == "lock");
+            kind.is_file() && !is_lock || kind.is_symlink() && path == git.join("HEAD")
+        };
+        make_writable(&git, Some(&is_kept))?;
+        if !files::exists(&git.join("packed-refs")) {
+            copy(&self.dir.join("snapshot"), &git, "packed-refs")?;
+        }
+        for name in ["commondir", "config.worktree"] {
+            clear(&git.join(name))?;
         }
         if !is_withheld {
             clear(&git.join("shallow"))?;
@@ -204,7 +211,7 @@ impl PrivateGit {
         write_given(&git, repository, known, is_withheld)
     }
 
-    /// Writes what the command alone changes later: HEAD, the index, and where objects are.
+    /// Writes what the command alone changes later: HEAD and the index.
     fn write_beginning(
         &self,
         git: &Utf8Path,
@@ -213,16 +220,12 @@ impl PrivateGit {
         withholds: bool,
     ) -> Result<(), Error> {
         let (record, common) = (&known.record, &repository.common_dir);
-        for directory in ["objects/info", "refs/heads", "logs"] {
-            files::create_directories(&git.join(directory))?;
-        }
+        files::create_directories(&git.join("logs"))?;
         let mark = self.dir.join(WITHHELD_MARK);
         if withholds {
             files::write_beside(&mark, b"")?;
         } else {
             files::remove_file(&mark)?;
-            let alternates = format!("{}\n", common.join("objects"));
-            put(git, "objects/info/alternates", alternates.as_bytes())?;
         }
         let head = format!("ref: {}\n", record.branch.full_ref());
         put(git, "HEAD", head.as_bytes())?;
@@ -239,9 +242,6 @@ impl PrivateGit {
     /// than packed ones stay as files.)
     fn read_own_refs(&self) -> Result<Vec<Ref>, Error> {
         let packed = self.git_dir().join("packed-refs");
-        if files::is_link(&packed) || files::is_endless(&packed) {
-            return Ok(Vec::new());
-        }
         let began = read_packed(&self.dir.join("snapshot"))?;
         let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
         let mut own = read_packed(&packed)?;
@@ -334,15 +334,15 @@ impl PrivateGit {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn remove(&self) -> Result<(), Error> {
+        // killed in between, there is none
+        files::remove_directory(&self.dir.join(NEW))?;
+        files::rename(&self.git_dir(), &self.dir.join(NEW))?;
         Ok(files::remove_directory(&self.dir)?)
     }
 }
 
 /// Where a ref was, by a reflog that a command could replace by anything; the newest place first.
 fn read_log(log: &Utf8Path) -> Result<Vec<CommitId>, Error> {
-    if files::is_behind_link(log) || files::is_endless(log) {
-        return Ok(Vec::new());
-    }
     let bytes = files::read(log)?.unwrap_or_default();
     let entries = parse_reflog_file(&bytes).into_iter();
     Ok(entries.map(|entry| entry.id).collect())
@@ -368,7 +368,7 @@ pub fn read_run_refs(repository: &Repository, known: &Worktree) -> Result<Vec<Re
     Ok(git.for_each_ref(&[&incoming, &below])?)
 }
 
-/// Writes what each run is given anew: the settings, and what `info` has.
+/// Writes what each run is given anew: the settings, where objects are, and what `info` has.
 fn write_given(
     git: &Utf8Path,
     repository: &Repository,
@@ -380,6 +380,14 @@ fn write_given(
         settings.extend_from_slice(WITHHELD.as_bytes());
     }
     put(git, "config", &settings)?;
+    for directory in ["objects/info", "refs/heads"] {
+        files::create_directories(&git.join(directory))?;
+    }
+    clear(&git.join("objects/info/alternates"))?;
+    if !is_withheld {
+        let alternates = format!("{}\n", repository.common_dir.join("objects"));
+        put(git, "objects/info/alternates", alternates.as_bytes())?;
+    }
     let info = git.join("info");
     clear(&info)?;
     files::create_directories(&info)?;

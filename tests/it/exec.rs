@@ -228,23 +228,88 @@ fn what_is_staged_and_not_committed_stays_on_disk_or_in_the_run() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
     let script = "set -e; echo 1 >src/one.rs; echo s >src/staged.rs; git add -A
-        git commit -qm one src/one.rs";
+        git commit -qm one src/one.rs; echo other >src/staged.rs";
     fenced(&repo, &[], script).ok();
     repo.git(&["fsck", "--no-progress"]);
     let status = repo.git_in(&worktree, &["status", "--porcelain"]);
-    assert_eq!(status, "?? src/staged.rs");
+    assert_eq!(status, "AM src/staged.rs");
     assert!(!private(&repo).join("git").exists());
-    repo.git_in(
-        &worktree,
-        &["commit", "-qam", "by the user", "--allow-empty"],
-    );
-    // what is nowhere but in the index stays with the run
-    let script = "git add src/staged.rs; echo other >src/staged.rs";
-    fenced(&repo, &[], script).ok();
-    let staged = "git show :src/staged.rs";
-    assert_eq!(fenced(&repo, &[], staged).ok(), "s");
-    assert_eq!(log(&repo), "by the user\none");
+    // what the user staged is staged for the command, and stays so
+    fenced(&repo, &[], "git diff --cached --quiet && exit 1; true").ok();
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/staged.rs"]), "s");
+    fenced(&repo, &[], "git commit -qm two").ok();
+    assert_eq!(repo.git(&["show", "agentwt/task:src/staged.rs"]), "s");
+    assert_eq!(log(&repo), "two\none");
     repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
+fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    // one that stands in two files, and one that cannot be read
+    for (number, script) in [
+        "git update-index --split-index",
+        "echo junk >$AGENTWT_PRIVATE_GIT/index",
+        "rm $AGENTWT_PRIVATE_GIT/index; ln -s /etc/passwd $AGENTWT_PRIVATE_GIT/index",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let script = format!(
+            "set -e; echo {number} >src/one.rs; git add -A; git commit -qm {number}; {script}"
+        );
+        fenced(&repo, &[], &script).ok();
+        assert_eq!(log(&repo).lines().next(), Some(&*number.to_string()));
+        assert_eq!(repo.git_in(&worktree, &["status", "--porcelain"]), "");
+        repo.agentwt(&["verify", "task"]).ok();
+    }
+    // a tree of which git believes that it is what the entries below it are
+    let other = repo.git(&["rev-parse", "HEAD:src"]);
+    let docs = repo.git(&["rev-parse", "HEAD:docs"]);
+    let leave = "echo 3 >src/one.rs; git stash -q; git write-tree >/dev/null";
+    fenced(&repo, &[], leave).ok();
+    let file = private(&repo).join("git/index");
+    let mut bytes = std::fs::read(&file).expect("the run left it");
+    let id = |text: &str| -> Vec<u8> {
+        let digit = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
+        (0..text.len()).step_by(2).map(digit).collect()
+    };
+    let (docs, other) = (id(&docs), id(&other));
+    let at = bytes.windows(docs.len()).rposition(|part| part == docs);
+    let at = at.expect("the cached tree has it");
+    bytes[at..at + docs.len()].copy_from_slice(&other);
+    let end = bytes.len() - docs.len();
+    bytes[end..].fill(0);
+    std::fs::write(&file, bytes).expect("it is ours");
+    fenced(&repo, &[], "true").ok();
+    std::fs::write(worktree.join("src/one.rs"), "by the user\n").expect("it is writable");
+    repo.git_in(&worktree, &["commit", "-qam", "by the user"]);
+    assert_eq!(
+        repo.git(&["diff", "--stat", "main", "agentwt/task", "--", "docs"]),
+        ""
+    );
+}
+
+#[test]
+fn a_directory_that_is_gone_and_a_log_full_of_rubbish_stop_no_import() {
+    let Some(repo) = project() else { return };
+    let script = "echo 1 >../one.rs; git add -A ..; git commit -qm one
+        i=0; while test $i -lt 30000; do i=$((i+1)); printf '%040d %040d a <a> 1 +0000\tx\n' 0 $i; done >>$AGENTWT_PRIVATE_GIT/logs/HEAD
+        rmdir ../gone";
+    let place = repo.worktree("task").join("src/gone");
+    std::fs::create_dir(&place).expect("it is writable");
+    let root = if is_root() { "--allow-root" } else { "" };
+    let line = format!("git agentwt exec {root} -- sh -c \"$1\"");
+    let began = std::time::Instant::now();
+    let output = repo
+        .command("sh", &place)
+        .args(["-c", &line, "sh", script])
+        .output();
+    let output = output.expect("sh starts");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(log(&repo), "one");
+    assert!(began.elapsed().as_secs() < 60, "each entry was asked for");
 }
 
 #[test]
@@ -426,9 +491,10 @@ fn killed_at_any_moment_a_run_loses_nothing() {
         let before = tip(&repo);
         let script =
             format!("echo {number} >src/k{number}.rs; git add -A; git commit -qm k{number}");
-        // a start takes some ten milliseconds, and so does the import
+        // a start takes some ten milliseconds, and so does the import; bubblewrap that is ended as it begins can
+        // leave a process that waits, until the next run
         let line = format!(
-            "git-agentwt exec task {root} -- sh -c '{script}' 2>/dev/null & run=$!
+            "git-agentwt exec task {root} -- sh -c '{script}' >/dev/null 2>&1 & run=$!
             sleep 0.{:03}; kill -9 $run 2>/dev/null; wait $run",
             number * 6
         );
@@ -482,12 +548,8 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
     for (script, status) in [
         ("echo garbage >$AGENTWT_PRIVATE_GIT/HEAD", 5),
         (
-            "cd $AGENTWT_PRIVATE_GIT; rm packed-refs; mkfifo packed-refs",
+            "mkfifo src/pipe; ln -sf $PWD/src/pipe $AGENTWT_PRIVATE_GIT/HEAD",
             5,
-        ),
-        (
-            "cd $AGENTWT_PRIVATE_GIT; rm index; ln -s /etc/passwd index; rm -r info; ln -s $HOME info",
-            120,
         ),
     ] {
         let said = fenced(&repo, &[], script);
@@ -500,6 +562,12 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
         said.ok();
         assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     }
+    assert_eq!(log(&repo), "on\non");
+    // what can be written anew is no damage
+    let script = "cd $AGENTWT_PRIVATE_GIT; git commit -q --allow-empty -m on
+        rm -r packed-refs info objects/info; mkfifo packed-refs; ln -s $HOME info; touch refs/stash.lock
+        chmod 0 HEAD index objects refs";
+    fenced(&repo, &[], script).ok();
     assert_eq!(log(&repo), "on\non\non");
     // nothing waits for the pipe
     let place = private(&repo).display().to_string();
@@ -658,6 +726,17 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
         let branch = repo.git(&["branch", "--list", "agentwt/new"]);
         assert_eq!(branch, "", "{option}");
     }
+    // a link counts as what it leads to, and one in another grant for nothing
+    let (home, git) = (repo.home(), repo.main().join(".git"));
+    std::fs::create_dir_all(home.join("cache")).expect("it is ours");
+    std::os::unix::fs::symlink(&git, home.join("cache/planted")).expect("it is ours");
+    repo.git(&["config", "agentwt.rw", "~/cache/planted"]);
+    let said = fenced(&repo, &[], "true");
+    assert_eq!(said.status, 9, "{said}");
+    repo.git(&["config", "--add", "agentwt.rw", "~/cache"]);
+    let script = format!("touch ~/cache/ours; touch {}/planted", git.display());
+    assert_eq!(fenced(&repo, &[], &script).status, 1);
+    assert!(home.join("cache/ours").exists() && !git.join("planted").exists());
     fenced(&repo, &["--timeout=60"], "true").ok();
     fenced(&repo, &["--timeout=0"], "true").ok();
     fenced(&repo, &["--timeout=1e18"], "true").ok();
@@ -692,6 +771,29 @@ fn a_signal_reaches_the_commands_in_all_worktrees() {
     assert_eq!(said.stdout.trim(), "143", "{said}");
     for name in ["task", "second"] {
         assert!(repo.worktree(name).join("src/ended").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_signal_at_any_moment_of_the_start_ends_the_command() {
+    let Some(repo) = project() else { return };
+    for fence in ["landlock", "mount"] {
+        if !repo.has_fence(&[&format!("--fence={fence}")]) {
+            continue;
+        }
+        let line = format!(
+            "for ms in 00 04 08 12 16 20 24 28 32 36 40 50 60; do
+                git-agentwt exec task --fence={fence} {} -- sleep 30 & run=$!; sleep 0.0$ms; kill -TERM $run; wait $run; echo $?
+            done 2>/dev/null",
+            if is_root() { "--allow-root" } else { "" }
+        );
+        let began = std::time::Instant::now();
+        let said = repo.sh(repo.main(), &line);
+        assert_eq!(said.stdout, "143\n".repeat(13), "{fence}: {said}");
+        assert!(
+            began.elapsed().as_secs() < 25,
+            "{fence}: a command ran to its end"
+        );
     }
 }
 

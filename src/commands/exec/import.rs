@@ -8,7 +8,7 @@
 //!
 //! Killed at any point, the branch is where it was, and the next `exec` imports what is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bstr::ByteSlice;
@@ -18,7 +18,9 @@ use crate::change::{INDEX_LOCK, Place};
 use crate::commands::Session;
 use crate::disk::files;
 use crate::disk::mode::Doing;
+use crate::entry::ObjectId;
 use crate::error::Error;
+use crate::git::index::OpenIndex;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -33,6 +35,10 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run: a pipe in the place of an object has no end.
 const MOST: Duration = Duration::from_secs(600);
+/// How many of the newest entries of its reflog are looked at.
+const MOST_ABANDONED: usize = 1000;
+/// After how many that cannot be fetched the rest is left.
+const MOST_TRIES: u32 = 100;
 
 /// Holds what became of a run.
 pub(super) struct Imported {
@@ -40,14 +46,12 @@ pub(super) struct Imported {
     pub report: Report,
     /// Where the branch was and where it is now; none where it did not move.
     pub moved: Option<(CommitId, CommitId)>,
-    /// The ref of the commits to which the branch did not move, if there are any.
-    pub incoming: Option<String>,
-    /// Whether the user changed the branch or the index meanwhile, so that both stay.
-    pub is_late: bool,
+    /// The commit to which the branch did not move, if there is one.
+    pub stays_away: Option<CommitId>,
+    /// What the user changed meanwhile, so that branch and index stay.
+    pub late: Option<&'static str>,
     /// Whether a file was changed that no command in a fence can reach.
     pub breaks_seal: bool,
-    /// Whether the index of the run cannot be read.
-    pub is_damaged: bool,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -58,12 +62,19 @@ impl Imported {
         Self {
             report,
             moved: None,
-            incoming: None,
-            is_late: false,
+            stays_away: None,
+            late: None,
             breaks_seal: false,
-            is_damaged: false,
             notes: Vec::new(),
         }
+    }
+
+    /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
+    pub fn late_note(&self, known: &Worktree, at: &str) -> Option<String> {
+        let (what, branch, path) = (self.late?, &known.record.branch, &known.record.path);
+        Some(format!(
+            "{branch} stays, as {what} while the command ran; to merge the commits of the command: git -C {path} merge {at}"
+        ))
     }
 }
 
@@ -116,9 +127,9 @@ pub(super) fn import(
     let is_fetched = run.fetch(&mut notes)?;
     let (result, before, tip) = (&run.result, &run.before, &run.tip);
     let head = result.head.clone().or_else(|| before.clone());
+    let index = read_index(repository, private);
     let terms = Terms {
-        index: Some(private.index())
-            .filter(|index| files::exists(index) && !files::is_endless(index)),
+        index: index.as_ref().map(|_| private.index()),
         head: head.filter(|head| Some(head) != before.as_ref()),
         ..Terms::default()
     };
@@ -126,8 +137,10 @@ pub(super) fn import(
     notes.extend(survey.nested().iter().map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
-    let is_damaged = survey.states.index.damaged;
-    let (has_staged, is_on_disk) = (survey.has_staged(), survey.staged_only().is_empty());
+    let is_staged = index.is_none() || run.fetch_staged(&survey.staged()).is_ok();
+    if index.is_none() {
+        notes.push("the index of the command cannot be read: nothing is staged".to_owned());
+    }
     let report = known.judge(survey.changes, VerifyOptions::default());
     let began = private.read_beginning()?;
     let meanwhile = if began.branch == *before {
@@ -135,12 +148,6 @@ pub(super) fn import(
     } else {
         Some("it moved")
     };
-    if let (Some(what), Some(_)) = (meanwhile, tip) {
-        notes.push(format!(
-            "{} stays, as {what} while the command ran; to merge the commits of the command: git -C {} merge {}",
-            record.branch, record.path, incoming_ref(known)
-        ));
-    }
     if let Some(command) = result.operation {
         notes.push(format!(
             "the command ended in the middle of a {command}; to go on: git agentwt exec {name}"
@@ -151,26 +158,24 @@ pub(super) fn import(
             record.branch, record.branch
         ));
     }
-    let is_late = tip.is_some() && meanwhile.is_some();
     let mut imported = Imported {
         moved: None,
-        incoming: tip.as_ref().map(|_| incoming_ref(known)),
-        is_late,
+        stays_away: tip.clone(),
+        late: meanwhile.filter(|_| tip.is_some()),
         breaks_seal: breaks_seal(known, repository, &report, began.time),
-        is_damaged,
         report,
         notes,
     };
-    if imported.report.valid() && !is_late {
-        let index = match meanwhile {
-            Some(_) => IndexOf::User,
-            None if has_staged => IndexOf::Branch,
-            None => IndexOf::Run,
+    if imported.report.valid() && imported.late.is_none() {
+        let index = match index.filter(|_| is_staged) {
+            _any if meanwhile.is_some() => IndexOf::User,
+            Some(bytes) => IndexOf::Run(bytes),
+            None => IndexOf::Branch,
         };
-        let is_kept = !is_fetched || !is_on_disk || !result.stashes.is_empty();
-        run.settle(index, is_kept)?;
-        if let (Some(before), Some(tip)) = (run.before, run.tip) {
-            (imported.moved, imported.incoming) = (Some((before, tip)), None);
+        let is_kept = !is_fetched || !is_staged || !result.stashes.is_empty();
+        run.settle(&index, is_kept)?;
+        if let (Some(before), Some(tip)) = (run.before, imported.stays_away.take()) {
+            imported.moved = Some((before, tip));
         }
     }
     known.write_verification(&imported.report, &Session::now())?;
@@ -217,10 +222,10 @@ struct Run<'a> {
 }
 
 /// Says which index the worktree has after an import.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum IndexOf {
     /// That of the run, if the run ended on the branch.
-    Run,
+    Run(Vec<u8>),
     /// One that has what the branch has.
     Branch,
     /// The one that is there.
@@ -230,25 +235,28 @@ enum IndexOf {
 impl Run<'_> {
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
     /// something which is nowhere else (`is_kept`).
-    fn settle(&self, index: IndexOf, is_kept: bool) -> Result<(), Error> {
+    fn settle(&self, index: &IndexOf, is_kept: bool) -> Result<(), Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
         // the user may have switched to a branch at the same commit
         let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
         let is_ended = self.result.is_on_branch && self.result.operation.is_none();
-        let takes = is_ended && index == IndexOf::Run;
-        if is_home && takes {
+        let taken = match index {
+            IndexOf::Run(bytes) if is_ended && is_home => Some(bytes),
+            _other => None,
+        };
+        if let Some(bytes) = taken {
             // killed after this, the next run moves the branch
-            take_index(known, self.private)?;
+            files::write(&record.admin_dir.join("index"), bytes)?;
         }
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
-        }
-        if is_home && !takes && index != IndexOf::User {
-            // an index of the old commit would be there to undo the new ones
-            git.perform("write the index", "reset --quiet", &[])?;
+            if is_home && taken.is_none() && *index != IndexOf::User {
+                // an index of the old commit would be there to undo the new ones
+                git.perform("write the index", "reset --quiet", &[])?;
+            }
         }
         if !is_home || !is_ended {
             return Ok(());
@@ -291,7 +299,8 @@ impl Run<'_> {
         let objects = repository.objects()?;
         let is_new = |id: &CommitId| !objects.is_commit(id);
         // a reflog can name what is gone
-        let been_on = result.been_on.iter().filter(|id| is_new(id));
+        let been_on = result.been_on.iter().take(MOST_ABANDONED);
+        let been_on = been_on.filter(|id| is_new(id));
         let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
         let work = result.head.iter().chain(&result.stashes);
         let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
@@ -306,13 +315,21 @@ impl Run<'_> {
                 continue;
             }
             // what is broken keeps nothing else away
+            let mut tries = MOST_TRIES;
             for (id, name) in batch {
-                if fetch_all(&BTreeMap::from([(id, name)])).is_err() && is_work {
+                if fetch_all(&BTreeMap::from([(id, name)])).is_ok() {
+                    continue;
+                }
+                if is_work {
                     let directory = private.git_dir();
                     notes.push(format!(
                         "{id} cannot be fetched from {directory}, which stays"
                     ));
                     lost.push(id);
+                } else if tries == 0 {
+                    break;
+                } else {
+                    tries -= 1;
                 }
             }
         }
@@ -331,6 +348,27 @@ impl Run<'_> {
         }
         Ok(lost.is_empty())
     }
+
+    /// Fetches what is staged, of which no commit may know.
+    fn fetch_staged(&self, staged: &BTreeSet<ObjectId>) -> Result<(), Error> {
+        let objects = self.repository.objects()?;
+        let new = staged.iter().filter(|id| objects.find_file(id).is_none());
+        let new: Vec<String> = new.map(ToString::to_string).collect();
+        let git = self.repository.git.with_mode(GitMode::Hardened);
+        let (git, from) = (git.with_limit(MOST), self.private.git_dir());
+        for some in new.chunks(1000) {
+            git.fetch_objects(from.as_str(), true, some)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the index of the run, without what nobody verifies; none where it cannot be read.
+fn read_index(repository: &Repository, private: &PrivateGit) -> Option<Vec<u8>> {
+    let index = private.index();
+    let is_file = files::stat(&index).is_some_and(|there| !there.is_directory());
+    let read = is_file.then(|| OpenIndex::read(&index, repository.format))?;
+    read.ok()?.plain_bytes().ok()
 }
 
 /// Begins anew after a run whose branch was moved by someone else: what it made stays under other refs.
@@ -375,18 +413,6 @@ fn log_abandoned(repository: &Repository, known: &Worktree, left: &[Ref]) -> Res
         } else {
             keep(&git, known, id)?;
         }
-    }
-    Ok(())
-}
-
-/// Gives the worktree the index of the run.
-fn take_index(known: &Worktree, private: &PrivateGit) -> Result<(), Error> {
-    let index = private.index();
-    if files::is_behind_link(&index) || files::is_endless(&index) {
-        return Ok(());
-    }
-    if let Some(bytes) = files::read(&index)? {
-        files::write(&known.record.admin_dir.join("index"), &bytes)?;
     }
     Ok(())
 }

@@ -34,7 +34,8 @@ use crate::refusal::Refusal;
 use crate::truth::heads::read_operation;
 use crate::truth::live::verify_now;
 use crate::verify::VerifyOptions;
-use crate::worktree::private_git::PrivateGit;
+use crate::worktree::bring::kept_ref;
+use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::{Repository, Worktree, load_config};
 pub use fleet::FleetRun;
 use import::Imported;
@@ -89,7 +90,7 @@ impl Answer for ExecAnswer {
             text.tell(format!("agentwt: {message}"));
         }
         text.tell(format!(
-            "agentwt: the branch stays; the commits: git log {incoming}"
+            "agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>), then: git agentwt exec {name} -- true"
         ));
     }
 }
@@ -193,7 +194,10 @@ impl FencedRun<'_> {
         if is_private {
             self.prepare(notes)?;
         }
-        let ended = self.launch.run().inspect_err(|error| {
+        let ended = self.launch.run();
+        // where we stand may be gone
+        process::enter(&repository.common_dir);
+        let ended = ended.inspect_err(|error| {
             if is_private && !goes_on && !matches!(error, FenceError::Leftover { .. }) {
                 // what is left of it is written anew for the next run
                 let _ = self.private.remove();
@@ -223,9 +227,10 @@ impl FencedRun<'_> {
             }
             notes.push("what an earlier command left is imported first".to_owned());
             match import::import(repository, &known, private) {
-                Ok(left) if !left.is_damaged => {
-                    if left.is_late {
+                Ok(left) => {
+                    if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late.is_some()) {
                         import::set_aside(repository, &known, private)?;
+                        notes.extend(left.late_note(&known, &kept_ref(&known, tip)));
                         notes.extend(left.notes);
                     }
                     if let Some((_, now)) = left.moved {
@@ -234,7 +239,7 @@ impl FencedRun<'_> {
                     }
                 }
                 Err(error) if !is_damage(&error) => return Err(error),
-                _damaged => {
+                Err(_damaged) => {
                     let kept = private.set_apart(&known)?;
                     notes.push(format!("its git directory is damaged, and kept at {kept}"));
                 }
@@ -285,11 +290,13 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imp
         let (name, path) = (record.name.as_str(), record.path.clone());
         outcome.answer.verdict = Some(VerdictField::worktree(name, path, &imported.report));
     }
-    if imported.is_late {
+    let late = imported.late_note(known, &incoming_ref(known));
+    if late.is_some() {
         outcome.exit = ExitCode::RunRefused;
     }
-    outcome.notes.extend(imported.notes);
-    outcome.answer.incoming = imported.incoming;
+    outcome.notes.extend(late.into_iter().chain(imported.notes));
+    let stays = imported.stays_away.is_some();
+    outcome.answer.incoming = stays.then(|| incoming_ref(known));
     let branch = record.branch.to_string();
     outcome.answer.moved = imported.moved.map(|(before, now)| (branch, before, now));
 }

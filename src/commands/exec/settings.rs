@@ -118,9 +118,9 @@ pub(super) fn read(
     };
     let wishes = Wishes {
         net,
-        sockets,
-        rw,
-        read_only,
+        sockets: resolved(&sockets),
+        rw: resolved(&rw),
+        read_only: resolved(&read_only),
         nested: options.nested,
         hides: true,
         withholds: options.withhold,
@@ -132,6 +132,18 @@ pub(super) fn read(
         wishes,
         notes,
     })
+}
+
+/// The paths without those in another one, where an earlier command can have put a link; of the others, a link
+/// leads where it leads.
+fn resolved(paths: &[Utf8PathBuf]) -> Vec<Utf8PathBuf> {
+    let is_within = |path: &&Utf8PathBuf| {
+        let mut others = paths.iter().filter(|other| other != path);
+        others.any(|other| path.starts_with(other))
+    };
+    let own = paths.iter().filter(|path| !is_within(path));
+    own.map(|path| files::canonical(path).unwrap_or_else(|_| path.clone()))
+        .collect()
 }
 
 /// The presets that are named, and that of the program.

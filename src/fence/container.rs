@@ -116,6 +116,10 @@ impl Arguments {
         self.0.push(word.into());
     }
 
+    fn words(&mut self, words: &str) {
+        self.0.extend(words.split_whitespace().map(OsString::from));
+    }
+
     /// Mounts a path at another. The option is a line of CSV, so that any path can be said.
     fn bind(&mut self, from: impl Into<OsString>, to: impl Into<OsString>, is_writable: bool) {
         let mut option = OsString::from("--mount=type=bind,");
@@ -148,9 +152,7 @@ impl Arguments {
     fn add_limits(&mut self, all: &Wishes, start: &ContainerStart<'_>) {
         let wishes = &all.container;
         let is_podman = wishes.program == ContainerProgram::Podman;
-        for word in ["--log-level=fatal", "run", "--rm"] {
-            self.word(word);
-        }
+        self.words("--log-level=fatal run --rm");
         if start.has_input {
             self.word("--interactive");
         }
@@ -185,14 +187,9 @@ impl Arguments {
         } else {
             format!("--user={asked}")
         });
-        for word in [
-            "--cap-drop=all",
-            "--security-opt=no-new-privileges",
-            "--security-opt=label=disable",
-            "--log-driver=none",
-        ] {
-            self.word(word);
-        }
+        self.words(
+            "--cap-drop=all --security-opt=no-new-privileges --security-opt=label=disable --log-driver=none",
+        );
         // ports are limited by Landlock inside
         self.word(match all.net {
             Net::Host | Net::Ports(_) => "--network=host",
@@ -208,10 +205,7 @@ impl Arguments {
 
     /// The root of the host, read only.
     fn add_root(&mut self, start: &ContainerStart<'_>) {
-        self.word("--read-only");
-        self.word("--read-only-tmpfs=false");
-        self.word("--tmpfs=/tmp:mode=1777,exec");
-        self.word("--tmpfs=/run:mode=0755");
+        self.words("--read-only --read-only-tmpfs=false --tmpfs=/tmp:mode=1777,exec --tmpfs=/run:mode=0755");
         let directories = ROOT.split_whitespace().map(|name| format!("/{name}"));
         for directory in directories.filter(|path| (start.exists)(Path::new(path))) {
             self.mount(directory, false);
@@ -259,18 +253,11 @@ impl Arguments {
 /// A field of a line of CSV, in quotes where it needs them.
 fn csv_field(key: &str, value: OsString) -> OsString {
     let bytes = value.as_encoded_bytes();
-    let mut field = OsString::new();
-    if !bytes.iter().any(|byte| b",\"\r\n".contains(byte)) {
-        field.push(key);
-        field.push(value);
-        return field;
-    }
-    field.push("\"");
-    field.push(key);
-    match value.to_str() {
-        Some(text) => field.push(text.replace('"', "\"\"")),
-        None => field.push(value),
-    }
-    field.push("\"");
-    field
+    let is_plain = !bytes.iter().any(|byte| b",\"\r\n".contains(byte));
+    let quote = if is_plain { "" } else { "\"" };
+    let doubled = value.to_str().map(|text| text.replace('"', "\"\"").into());
+    let value = doubled.unwrap_or(value);
+    [quote.into(), key.into(), value, quote.into()]
+        .into_iter()
+        .collect()
 }

@@ -351,24 +351,24 @@ struct Compiler<'f, 'a> {
 /// What a pattern has come to: its class, and why.
 type Outcome = (Class, String);
 
+const fn exact() -> Outcome {
+    (Class::Exact, String::new())
+}
+
+fn under(says: impl Into<String>) -> Outcome {
+    (Class::Under, says.into())
+}
+
 impl Compiler<'_, '_> {
     fn add_pattern(&mut self, rule: &ScopeRule, reach: &Reach) {
-        self.say(
-            &rule.pattern,
-            &[Fence::Seatbelt],
-            (Class::Exact, String::new()),
-        );
+        self.say(&rule.pattern, &[Fence::Seatbelt], exact());
         let outcome = match reach {
             Reach::Everything => {
                 self.add_everything();
-                self.say(&rule.pattern, &BY_MOUNT, (Class::Exact, String::new()));
+                self.say(&rule.pattern, &BY_MOUNT, exact());
                 let says = "what stands at the top of the worktree can be written; \
                      nothing new can be made there";
-                return self.say(
-                    &rule.pattern,
-                    &[Fence::Landlock],
-                    (Class::Under, says.into()),
-                );
+                return self.say(&rule.pattern, &[Fence::Landlock], under(says));
             }
             Reach::Below(path) | Reach::Directory(path) => self.add_tree(path),
             Reach::Path(path) => self.add_path(path),
@@ -415,10 +415,10 @@ impl Compiler<'_, '_> {
     /// Grants a directory.
     fn add_tree(&mut self, path: &RepoPath) -> Outcome {
         if is_dot_git(path) {
-            return (Class::Under, "`.git` is never writable".to_owned());
+            return under("`.git` is never writable");
         }
         if self.is_closed(path) {
-            return (Class::Exact, String::new());
+            return exact();
         }
         let exists = self.facts.exists;
         let parents = path
@@ -431,44 +431,38 @@ impl Compiler<'_, '_> {
                 Some((standing != Standing::Directory).then_some(one))
             });
         if let Some(Some(other)) = in_the_way {
-            return (
-                Class::Under,
-                format!("`{other}` is not a directory, so nothing is writable there"),
-            );
+            return under(format!(
+                "`{other}` is not a directory, so nothing is writable there"
+            ));
         }
         if exists(path).is_none() {
             self.missing.push(path.clone());
         }
         self.grants.insert(path.clone(), GrantKind::Tree);
-        (Class::Exact, String::new())
+        exact()
     }
 
     fn add_path(&mut self, path: &RepoPath) -> Outcome {
         if is_dot_git(path) {
-            return (Class::Under, "`.git` is never writable".to_owned());
+            return under("`.git` is never writable");
         }
         match (self.facts.exists)(path) {
             Some(Standing::Directory) => self.add_tree(path),
             Some(Standing::File)
                 if is_above_write(self.facts.scope.verdict(path, EntryKind::File)) =>
             {
-                (Class::Exact, String::new())
+                exact()
             }
             Some(Standing::File) => {
                 self.grants.insert(path.clone(), GrantKind::File);
-                let says = "it can be edited in place, and neither be removed nor replaced";
-                (Class::Under, says.to_owned())
+                under("it can be edited in place, and neither be removed nor replaced")
             }
-            Some(Standing::Other) => (
-                Class::Under,
-                format!("`{path}` is a link or a special file, which no rule can grant"),
-            ),
+            Some(Standing::Other) => under(format!(
+                "`{path}` is a link or a special file, which no rule can grant"
+            )),
             None => match path.parent().and_then(|parent| self.widen(&parent)) {
                 Some(outcome) => outcome,
-                None => (
-                    Class::Under,
-                    format!("`{path}` does not exist, and cannot be made"),
-                ),
+                None => under(format!("`{path}` does not exist, and cannot be made")),
             },
         }
     }
@@ -497,8 +491,7 @@ impl Compiler<'_, '_> {
 
     fn only_matches(&mut self) -> Outcome {
         self.needs_matches = true;
-        let says = "the files that match now can be edited in place; new ones cannot be made";
-        (Class::Under, says.to_owned())
+        under("the files that match now can be edited in place; new ones cannot be made")
     }
 
     fn add_ignored(&mut self) -> Vec<RepoPath> {

@@ -22,14 +22,14 @@ pub struct Preset {
 /// Holds a directory (or a file) of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct StateDirectory {
-    /// The variable that moves it, and where it is below the value.
-    pub variable: Option<(&'static str, &'static str)>,
+    /// The variable that moves it, and after a slash where it is below the value; empty where there is none.
+    pub variable: &'static str,
     /// Where it is below the home directory without the variable.
     pub at_home: &'static str,
-    /// What of it is writable; all of it without a name.
-    pub writable: &'static [&'static str],
-    /// What of it is not writable all the same.
-    pub protected: &'static [&'static str],
+    /// The names in it that are writable; all of it without a name.
+    pub writable: &'static str,
+    /// The names in it that are not writable all the same.
+    pub protected: &'static str,
 }
 
 /// Holds the paths of a preset, or of several.
@@ -42,20 +42,16 @@ pub struct PresetPaths {
 }
 
 const fn state(
-    variable: Option<(&'static str, &'static str)>,
+    variable: &'static str,
     at_home: &'static str,
-    protected: &'static [&'static str],
+    protected: &'static str,
 ) -> StateDirectory {
     StateDirectory {
         variable,
         at_home,
-        writable: &[],
+        writable: "",
         protected,
     }
-}
-
-const fn cache(below: &'static str, at_home: &'static str) -> StateDirectory {
-    state(Some(("XDG_CACHE_HOME", below)), at_home, &[])
 }
 
 /// The presets, by program.
@@ -64,119 +60,80 @@ pub const PRESETS: &[Preset] = &[
         program: "claude",
         directories: &[
             state(
-                Some(("CLAUDE_CONFIG_DIR", "")),
+                "CLAUDE_CONFIG_DIR",
                 ".claude",
-                &[
-                    "settings.json",
-                    "settings.local.json",
-                    "CLAUDE.md",
-                    "hooks",
-                    "commands",
-                    "agents",
-                    "skills",
-                    "rules",
-                    "plugins",
-                    "output-styles",
-                    "keybindings.json",
-                ],
+                "settings.json settings.local.json CLAUDE.md hooks commands agents skills rules plugins output-styles keybindings.json",
             ),
+            state("CLAUDE_CONFIG_DIR/.claude.json", ".claude.json", ""),
             state(
-                Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
-                ".claude.json",
-                &[],
+                "XDG_CACHE_HOME/claude-cli-nodejs",
+                ".cache/claude-cli-nodejs",
+                "",
             ),
-            cache("claude-cli-nodejs", ".cache/claude-cli-nodejs"),
         ],
         source: "https://code.claude.com/docs/en/claude-directory",
     },
     Preset {
         program: "codex",
         directories: &[state(
-            Some(("CODEX_HOME", "")),
+            "CODEX_HOME",
             ".codex",
-            &[
-                "config.toml",
-                "AGENTS.md",
-                "AGENTS.override.md",
-                "hooks.json",
-                "rules",
-                "prompts",
-                "skills",
-                "plugins",
-            ],
+            "config.toml AGENTS.md AGENTS.override.md hooks.json rules prompts skills plugins",
         )],
         source: "https://developers.openai.com/codex/config-advanced",
     },
     Preset {
         program: "gemini",
         directories: &[state(
-            None,
+            "",
             ".gemini",
-            &[
-                "settings.json",
-                "trustedFolders.json",
-                "GEMINI.md",
-                ".env",
-                "commands",
-                "extensions",
-                "policies",
-                "skills",
-                "keybindings.json",
-            ],
+            "settings.json trustedFolders.json GEMINI.md .env commands extensions policies skills keybindings.json",
         )],
         source: "https://geminicli.com/docs/reference/configuration",
     },
     Preset {
         program: "opencode",
         directories: &[
-            state(
-                Some(("XDG_DATA_HOME", "opencode")),
-                ".local/share/opencode",
-                &["bin"],
-            ),
-            state(
-                Some(("XDG_STATE_HOME", "opencode")),
-                ".local/state/opencode",
-                &[],
-            ),
-            cache("opencode", ".cache/opencode"),
+            state("XDG_DATA_HOME/opencode", ".local/share/opencode", "bin"),
+            state("XDG_STATE_HOME/opencode", ".local/state/opencode", ""),
+            state("XDG_CACHE_HOME/opencode", ".cache/opencode", ""),
         ],
         source: "https://opencode.ai/docs/troubleshooting/#storage",
     },
     Preset {
         program: "aider",
-        directories: &[state(None, ".aider", &["oauth-keys.env"])],
+        directories: &[state("", ".aider", "oauth-keys.env")],
         source: "https://aider.chat/docs/more/analytics.html and aider/models.py (cache of models)",
     },
     Preset {
         program: "cargo",
         directories: &[StateDirectory {
             // not `bin`, `config.toml`, `credentials.toml`
-            writable: &["registry", "git", ".package-cache", ".package-cache-mutate"],
-            ..state(Some(("CARGO_HOME", "")), ".cargo", &[])
+            writable: "registry git .package-cache .package-cache-mutate",
+            ..state("CARGO_HOME", ".cargo", "")
         }],
         source: "https://doc.rust-lang.org/cargo/guide/cargo-home.html",
     },
     Preset {
         program: "npm",
-        directories: &[state(Some(("npm_config_cache", "")), ".npm", &[])],
+        directories: &[state("npm_config_cache", ".npm", "")],
         source: "https://docs.npmjs.com/cli/configuring-npm/folders#cache",
     },
     Preset {
         program: "pip",
         directories: &[
-            state(Some(("PIP_CACHE_DIR", "")), "Library/Caches/pip", &[]),
-            cache("pip", ".cache/pip"),
+            state("PIP_CACHE_DIR", "Library/Caches/pip", ""),
+            state("XDG_CACHE_HOME/pip", ".cache/pip", ""),
         ],
         source: "https://pip.pypa.io/en/stable/topics/caching/#default-paths",
     },
     Preset {
         program: "uv",
         directories: &[
-            state(Some(("UV_CACHE_DIR", "")), ".cache/uv", &[]),
-            cache("uv", ".cache/uv"),
+            state("UV_CACHE_DIR", ".cache/uv", ""),
+            state("XDG_CACHE_HOME/uv", ".cache/uv", ""),
             // interpreters and tools; their links in `~/.local/bin` are not writable
-            state(Some(("XDG_DATA_HOME", "uv")), ".local/share/uv", &[]),
+            state("XDG_DATA_HOME/uv", ".local/share/uv", ""),
         ],
         source: "https://docs.astral.sh/uv/reference/storage",
     },
@@ -199,33 +156,24 @@ impl Preset {
     pub fn paths(&self, home: &Utf8Path, variable: &dyn Fn(&str) -> Option<String>) -> PresetPaths {
         let mut paths = PresetPaths::default();
         for directory in self.directories {
-            let moved = directory.variable.and_then(|(name, below)| {
-                let value = Utf8PathBuf::from(variable(name)?);
-                // what is no absolute path counts for nothing (XDG base directories)
-                value.is_absolute().then(|| join(&value, below))
-            });
-            let path = moved.unwrap_or_else(|| home.join(directory.at_home));
-            match directory.writable {
-                [] => paths.rw.push(path.clone()),
-                some => paths.rw.extend(some.iter().map(|name| path.join(name))),
+            let mut named = Utf8Path::new(directory.variable).iter();
+            let moved = named.next().and_then(variable).map(Utf8PathBuf::from);
+            // what is no absolute path counts for nothing (XDG base directories)
+            let moved = moved.filter(|value| value.is_absolute());
+            let path = match moved {
+                Some(value) => std::iter::once(value.as_str()).chain(named).collect(),
+                None => home.join(directory.at_home),
+            };
+            let below = |names: &'static str| names.split_whitespace().map(|name| path.join(name));
+            paths.rw.extend(below(directory.writable));
+            if directory.writable.is_empty() {
+                paths.rw.push(path.clone());
             }
-            let protected = directory.protected.iter();
-            paths
-                .read_only
-                .extend(protected.map(|name| path.join(name)));
+            paths.read_only.extend(below(directory.protected));
         }
         paths.rw.sort_unstable();
         paths.rw.dedup();
         paths
-    }
-}
-
-/// Joins without a slash at the end.
-fn join(directory: &Utf8Path, below: &str) -> Utf8PathBuf {
-    if below.is_empty() {
-        directory.to_owned()
-    } else {
-        directory.join(below)
     }
 }
 

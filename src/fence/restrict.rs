@@ -45,19 +45,12 @@ pub(super) const PROBE: &str = "--probe";
 pub(super) const FLOOR: i32 = 6;
 
 /// Holds what a command's process is restricted to: the start file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+#[derive(Serialize, Deserialize)]
+pub struct Start<P = Policy> {
     /// The fence.
     pub fence: Fence,
     /// What it enforces.
-    pub policy: Policy,
-}
-
-/// A start file that is to be written.
-#[derive(Serialize)]
-pub(super) struct StartRef<'a> {
-    pub fence: Fence,
-    pub policy: &'a Policy,
+    pub policy: P,
 }
 
 /// Says what could not be restricted, so that nothing was started.

@@ -213,7 +213,7 @@ impl Launch<'_> {
         #[cfg(target_os = "linux")]
         if matches!(self.fence, Fence::Mount | Fence::Container) {
             let file = self.policy.places.private.join("start.json");
-            let start = super::restrict::StartRef {
+            let start = super::restrict::Start {
                 fence: self.fence,
                 policy: self.policy,
             };
@@ -517,12 +517,9 @@ fn end_all(known: &BTreeSet<i32>) -> Result<(), FenceError> {
         }
         left.iter().for_each(|pid| take_end(*pid));
         if began.elapsed() > PATIENCE {
-            let pids = left
-                .iter()
-                .map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
-            return Err(FenceError::Leftover {
-                pids: pids.collect(),
-            });
+            let number = |pid: &Pid| pid.as_raw_nonzero().get().cast_unsigned();
+            let pids = left.iter().map(number).collect();
+            return Err(FenceError::Leftover { pids });
         }
         std::thread::sleep(Duration::from_micros(200));
     }
@@ -545,16 +542,9 @@ fn descendants(top: Pid, without: &BTreeSet<i32>) -> Vec<Pid> {
     let mut found = vec![top];
     let mut next = 0;
     while let Some(one) = found.get(next).copied() {
-        let below = children(one).into_iter();
-        let below = below
-            .filter(|pid| !without.contains(pid))
-            .filter_map(Pid::from_raw);
-        found.extend(
-            below
-                .collect::<Vec<_>>()
-                .into_iter()
-                .filter(|pid| *pid != top),
-        );
+        let mut below = children(one);
+        below.retain(|pid| !without.contains(pid) && Pid::from_raw(*pid) != Some(top));
+        found.extend(below.into_iter().filter_map(Pid::from_raw));
         next += 1;
     }
     found.split_off(1)

@@ -325,10 +325,9 @@ pub fn run_program(
 pub fn run_with_lines(
     program: &Utf8Path,
     arguments: &[OsString],
-    dir: &Utf8Path,
     tell: &dyn Fn(&str),
 ) -> std::io::Result<u8> {
-    let command = duct::cmd(program.as_std_path(), arguments).dir(dir);
+    let command = duct::cmd(program.as_std_path(), arguments);
     let reader = command
         .stdin_null()
         .stderr_to_stdout()
@@ -342,6 +341,11 @@ pub fn run_with_lines(
         output.status.code().or(signal)
     });
     Ok(ended.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Reads the words of our command line after the program's name.
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().skip(1).collect()
 }
 
 /// Reads a variable of the environment of this process.

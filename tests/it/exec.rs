@@ -808,6 +808,14 @@ fn all_worktrees_get_the_command_and_a_table() {
     assert_eq!(said.status, 1, "{said}");
     assert!(said.stderr.contains("two | in two"), "{said}");
     assert!(said.stdout.contains("task  ok"), "{said}");
+    // a path is that of the directory that `-C` names, and the words of the command are its own
+    std::fs::create_dir(repo.main().join("docs/shared")).expect("it is ours");
+    let options = ["-C", "docs", "exec", "--json", "--rw=shared", "--all"];
+    let script = "test $1 = --all && touch ../../../docs/shared/$AGENTWT_NAME";
+    let words = [&options, root, &["--", "sh", "-c", script, "sh", "--all"]].concat();
+    let said = repo.agentwt(&words);
+    assert!(said.ok().contains("\"outcome\""), "{said}");
+    assert!(repo.main().join("docs/shared/two").exists());
 }
 
 #[test]

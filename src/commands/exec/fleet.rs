@@ -9,13 +9,12 @@ use serde::Serialize;
 
 use super::ExecAnswer;
 use crate::answer::{Cell, Row, Text};
-use crate::cli::{Exec, FenceOptions};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::pool::map_parallel;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::process::{run_with_lines, send_to_children};
+use crate::process::{self, run_with_lines, send_to_children};
 use crate::worktree::Worktree;
 
 /// What became of the command in one worktree.
@@ -30,7 +29,7 @@ pub struct FleetRun {
 }
 
 /// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
-pub(super) fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Error> {
+pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = session.repository()?;
     let mut all = Worktree::all(&repository)?;
     all.retain(|known| files::is_directory(&known.record.path));
@@ -39,9 +38,8 @@ pub(super) fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswe
         if session.signal.load(Ordering::SeqCst) != 0 {
             return Ok::<_, Error>(FleetRun::new(name, 125));
         }
-        let arguments = arguments(&name, options);
         let tell = |line: &str| session.log.tell(&format!("{name} | {line}"));
-        let status = run_with_lines(&session.binary, &arguments, &repository.root, &tell);
+        let status = run_with_lines(&session.binary, &arguments(&name), &tell);
         Ok(FleetRun::new(name.clone(), status.unwrap_or(125)))
     };
     let is_done = AtomicBool::new(false);
@@ -104,49 +102,16 @@ pub(super) fn print(runs: &[FleetRun], text: &mut Text) {
     text.table(&rows, "");
 }
 
-/// The arguments of the process for one worktree.
-fn arguments(name: &str, options: &Exec) -> Vec<OsString> {
-    let FenceOptions {
-        fence,
-        net,
-        rw,
-        socket,
-        preset,
-        strict,
-        withhold,
-        nested,
-        allow_root,
-        image,
-        timeout,
-        print_policy: _,
-    } = &options.fence;
-    let mut all: Vec<OsString> = vec!["exec".into(), name.into()];
-    let mut add = |option: &str, value: &str| all.push(format!("--{option}={value}").into());
-    let given = [("fence", fence), ("net", net), ("image", image)];
-    for (option, value) in given {
-        if let Some(value) = value {
-            add(option, value);
-        }
-    }
-    rw.iter().for_each(|path| add("rw", path.as_str()));
-    socket.iter().for_each(|path| add("socket", path.as_str()));
-    preset.iter().for_each(|name| add("preset", name));
-    if let Some(timeout) = timeout {
-        add("timeout", &format!("{}ms", timeout.as_millis()));
-    }
-    let switches = [
-        ("--withhold", withhold),
-        ("--strict", strict),
-        ("--nested", nested),
-        ("--allow-root", allow_root),
-    ];
-    all.extend(
-        switches
-            .iter()
-            .filter(|(_, on)| **on)
-            .map(|(option, _)| option.into()),
-    );
-    all.push("--".into());
-    all.extend(options.command.iter().cloned());
-    all
+/// The command line of the process for one worktree: ours with its name for `--all`, and without a form.
+fn arguments(name: &str) -> Vec<OsString> {
+    let mut ours = process::arguments();
+    let dashes = ours.iter().position(|word| word == "--");
+    let command = ours.split_off(dashes.unwrap_or(ours.len()));
+    ours.retain(|word| {
+        let word = word.to_string_lossy();
+        !word.starts_with("--format") && !["--json", "json", "human"].contains(&&*word)
+    });
+    let all = ours.iter_mut().filter(|word| *word == "--all");
+    all.for_each(|word| *word = name.into());
+    [ours, command].concat()
 }

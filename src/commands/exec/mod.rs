@@ -102,7 +102,7 @@ impl Answer for ExecAnswer {
 /// the import does: then the branch is where it was.
 pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Error> {
     if options.all {
-        return fleet::run(session, options);
+        return fleet::run(session);
     }
     let repository = session.repository()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;

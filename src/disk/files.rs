@@ -126,6 +126,31 @@ pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     }
 }
 
+/// Keeps what a file has under another name, also when another file takes its place: as a second name of the
+/// file, or as a copy. Nothing where it is not there.
+///
+/// # Errors
+/// As [`copy_beside()`].
+pub fn link_or_copy(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
+    remove_file(to)?;
+    match std::fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        Err(_other_file_system) => copy_beside(from, to),
+    }
+}
+
+/// Gives a file the modification time of another: git reads files again that changed when its index did
+/// (`racy-git` in git's technical documentation).
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn copy_time(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
+    let time = std::fs::metadata(from).and_then(|from| from.modified());
+    let open = || std::fs::File::options().write(true).open(to);
+    let set = time.and_then(|time| open()?.set_modified(time));
+    set.map_err(|error| DiskError::new(format!("set the time of {to}"), error))
+}
+
 /// As [`write_beside()`], what another file has; nothing where that is not there.
 ///
 /// # Errors

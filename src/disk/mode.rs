@@ -168,26 +168,32 @@ pub fn make_writable(directory: &Utf8Path, is_kept: Option<IsKept<'_>>) -> Resul
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | bits))
     };
     while let Some(next) = left.pop() {
-        allow(&next, 0o700).map_err(failed)?;
+        match allow(&next, 0o700) {
+            // nothing that git made
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidFilename => continue,
+            done => done.map_err(failed)?,
+        }
         for entry in std::fs::read_dir(&next).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-            if kind.is_dir() {
-                left.push(path);
-            } else if let Some(is_kept) = is_kept {
-                let done = match is_kept(&path, kind) {
-                    true if kind.is_file() => allow(&path, 0o600),
-                    true => Ok(()),
-                    false => std::fs::remove_file(&path),
-                };
-                done.map_err(failed)?;
-            }
+            let is_kept = is_kept.map(|is_kept| is_kept(&path, kind));
+            let done = match is_kept {
+                None | Some(true) if kind.is_dir() => {
+                    left.push(path);
+                    Ok(())
+                }
+                Some(true) => allow(&path, 0o600),
+                Some(false) if kind.is_dir() => std::fs::remove_dir_all(&path),
+                Some(false) => std::fs::remove_file(&path),
+                None => Ok(()),
+            };
+            done.map_err(failed)?;
         }
     }
     Ok(())
 }
 
-/// Says whether something that is no directory is to be kept.
+/// Says whether something is to be kept; of what is, only files and directories are made writable.
 type IsKept<'a> = &'a dyn Fn(&Path, std::fs::FileType) -> bool;
 
 /// Holds the permissions that directories are to have in the end, sorted by path, so that each is

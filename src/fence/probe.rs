@@ -6,6 +6,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
@@ -349,6 +350,8 @@ fn succeed(
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
+    // the keys of the terminal are for us
+    command.process_group(0);
     command.stdin(Stdio::null()).env("LC_ALL", "C");
     match command.output() {
         Ok(output) if output.status.success() => {

@@ -292,6 +292,9 @@ impl Supervisor<'_> {
         let mut is_late = false;
         let has_terminal = !self.is_container && has_terminal();
         let is_first = std::process::id() == 1;
+        // what came before the command was there
+        let told = inbox.read().into_iter();
+        let mut told: Vec<(i32, bool)> = told.map(|(number, _)| (number, false)).collect();
         // podman that is asked before its container is there says that all went well
         let (mut asked, mut early) = (None, None);
         // nobody tells that a process stops which is no child of ours
@@ -313,7 +316,11 @@ impl Supervisor<'_> {
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                let signal = if is_late { Signal::KILL } else { Signal::TERM };
+                let signal = if is_late || self.is_early(pid, known) {
+                    Signal::KILL
+                } else {
+                    Signal::TERM
+                };
                 let target = self.target(pid, known);
                 let below = descendants(target, &BTreeSet::new());
                 // first the command: what ends with its children would end without a word
@@ -325,19 +332,22 @@ impl Supervisor<'_> {
                 is_late = true;
                 continue;
             }
-            inbox.wait(left.into_iter().chain(pause).min())?;
-            for (number, by_terminal) in inbox.read() {
+            if told.is_empty() {
+                inbox.wait(left.into_iter().chain(pause).min())?;
+                told = inbox.read();
+            }
+            for (number, by_terminal) in std::mem::take(&mut told) {
                 if number == signals::SIGCHLD {
                     reap(pid, known);
                     continue;
                 }
                 asked = u8::try_from(number).ok();
-                if self.is_container && first_of_container(known).is_none() {
-                    early = asked;
-                } else if !self.is_container && self.chain(pid, known).len() <= self.above {
-                    // bubblewrap, which has it blocked, has not started the command yet
-                    early = asked;
+                if self.is_early(pid, known) {
+                    // bubblewrap has it blocked
                     let _ = kill_process(pid, Signal::KILL);
+                    early = asked;
+                } else if self.is_container && first_of_container(known).is_none() {
+                    early = asked;
                 }
                 if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
                     let target = self.target(pid, known);
@@ -360,6 +370,11 @@ impl Supervisor<'_> {
     /// The process of the command itself, below those of the fence's program.
     fn target(&self, child: Pid, known: &BTreeSet<i32>) -> Pid {
         self.chain(child, known).pop().unwrap_or(child)
+    }
+
+    /// Whether bubblewrap has not started the command yet.
+    fn is_early(&self, child: Pid, known: &BTreeSet<i32>) -> bool {
+        !self.is_container && self.chain(child, known).len() <= self.above
     }
 
     /// The processes from the fence's program to the command, as far as they are there.

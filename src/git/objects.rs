@@ -317,6 +317,13 @@ impl Objects {
         Ok(id_of(&id))
     }
 
+    /// Whether an id names a blob that is here.
+    pub fn is_blob(&self, id: &ObjectId) -> bool {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        let header = self.store.try_header(&oid);
+        matches!(header, Ok(Some(header)) if header.kind() == Kind::Blob)
+    }
+
     /// Whether an id names a commit.
     pub fn is_commit(&self, id: &CommitId) -> bool {
         let header = self.store.try_header(&oid_of(id));

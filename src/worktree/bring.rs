@@ -85,11 +85,15 @@ fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     if files::is_directory(&known.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
+    private.write_settings(repository, known)?;
     let run = private.read_result(repository, known)?;
     let all = run.head.into_iter().chain(run.branch).chain(run.stashes);
     let all = all.chain(run.others.into_iter().map(|(_, id)| id));
     let specs = all.map(|id| format!("{id}:{}", kept_ref(known, &id)));
     let specs: Vec<String> = specs.collect();
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
     let git = repository.git.with_mode(GitMode::Hardened);
     git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
     let below = format!("{KEPT}{}", known.record.name);

@@ -11,8 +11,8 @@
 //! <record>/private/git       the git directory; removed after a run that left nothing in it
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
-//! <record>/private/began     at the beginning of the run: the commit of the branch, and a line of the stat
-//!                            data of the worktree's index
+//! <record>/private/began     the commit of the branch at the beginning of the run
+//! <record>/private/index     the index of the worktree at the beginning of the run
 //! <record>/private/withheld  there if the git directory was made without the excluded objects
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
@@ -45,6 +45,8 @@ const PRIVATE: &str = "private";
 const NEW: &str = "git.new";
 /// How long git may take to list the refs of a run.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How many of the newest entries of a log are looked at.
+const MOST: usize = 1000;
 /// The file that says what was there at the beginning of the run.
 const BEGAN: &str = "began";
 /// The file that says that the excluded objects were left out.
@@ -93,18 +95,8 @@ pub struct RunResult {
 pub struct Beginning {
     /// The commit of the branch.
     pub branch: Option<CommitId>,
-    /// The stat data of the worktree's index ([`index_stamp`]).
-    pub index: String,
     /// When that was, in nanoseconds since the epoch.
     pub time: i64,
-}
-
-/// What is another when the index of a worktree was written again.
-pub fn index_stamp(known: &Worktree) -> String {
-    let stat = files::stat(&known.record.admin_dir.join("index"));
-    stat.map_or_else(String::new, |stat| {
-        format!("{} {} {}", stat.mtime, stat.inode, stat.size)
-    })
 }
 
 impl PrivateGit {
@@ -122,6 +114,11 @@ impl PrivateGit {
     /// The index.
     pub fn index(&self) -> Utf8PathBuf {
         self.git_dir().join("index")
+    }
+
+    /// The index of the worktree when the run began.
+    pub fn begun_index(&self) -> Utf8PathBuf {
+        self.dir.join("index")
     }
 
     /// Whether a run left something: it was killed, or git is in the middle of something.
@@ -152,8 +149,8 @@ impl PrivateGit {
         let branch = known.record.branch.full_ref();
         let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
-        // before it is copied: what the user stages from here on is seen after the run
-        let stamp = index_stamp(known);
+        // git writes a new file in the place of the old one, which stays here
+        files::link_or_copy(&known.record.admin_dir.join("index"), &self.begun_index())?;
         let own = self.read_own_refs()?;
         let is_withheld = if goes_on {
             self.is_withheld()
@@ -176,7 +173,6 @@ impl PrivateGit {
         put(&self.dir, "snapshot", &snapshot)?;
         let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
-        let began = format!("{began}\n{stamp}\n");
         put(&self.dir, BEGAN, began.as_bytes())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
@@ -192,12 +188,17 @@ impl PrivateGit {
     /// Fails when the repository cannot be read, or the disk not be written.
     pub fn write_settings(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
         let (git, is_withheld) = (self.git_dir(), self.is_withheld());
-        // no git of the run is left that would hold a lock; HEAD can be a link (core.preferSymlinkRefs)
+        // no git of the run is left that would hold a lock
         let is_kept = |path: &Path, kind: FileType| {
             let is_lock = path.extension().is_some_and(|end| end == "lock");
-            kind.is_file() && !is_lock || kind.is_symlink() && path == git.join("HEAD")
+            let leads_inside = || {
+                let to = Utf8Path::from_path(path).and_then(|path| files::canonical(path).ok());
+                to.is_some_and(|to| to.starts_with(&git))
+            };
+            !is_lock && (kind.is_file() || kind.is_dir() || kind.is_symlink() && leads_inside())
         };
         make_writable(&git, Some(&is_kept))?;
+        self.mend_refs(known)?;
         if !files::exists(&git.join("packed-refs")) {
             copy(&self.dir.join("snapshot"), &git, "packed-refs")?;
         }
@@ -209,6 +210,34 @@ impl PrivateGit {
             copy(&repository.common_dir.join("shallow"), &git, "shallow")?;
         }
         write_given(&git, repository, known, is_withheld)
+    }
+
+    /// Writes HEAD and the branch anew where they are none, as after a loss of power: the log of the branch
+    /// has where it was.
+    fn mend_refs(&self, known: &Worktree) -> Result<(), Error> {
+        let (git, own) = (self.git_dir(), known.record.branch.full_ref());
+        for name in ["HEAD", "index", "packed-refs", "objects", "refs"] {
+            let is_wanted = matches!(name, "objects" | "refs");
+            if files::is_directory(&git.join(name)) != is_wanted {
+                clear(&git.join(name))?;
+            }
+        }
+        let is_broken = |name: &str| -> Result<bool, Error> {
+            let text = files::read(&git.join(name))?.unwrap_or_default();
+            let text = text.to_str_lossy();
+            Ok(!text.starts_with("ref: refs/") && CommitId::parse(text.trim_end()).is_err())
+        };
+        if is_broken("HEAD")? {
+            put(&git, "HEAD", format!("ref: {own}\n").as_bytes())?;
+        }
+        let file = git.join(&own);
+        if files::exists(&file) && !files::is_directory(&file) && is_broken(&own)? {
+            files::remove_file(&file)?;
+            if let Some(id) = read_log(&git.join("logs").join(&own))?.first() {
+                put(&git, &own, format!("{id}\n").as_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what the command alone changes later: HEAD and the index.
@@ -230,7 +259,18 @@ impl PrivateGit {
         let head = format!("ref: {}\n", record.branch.full_ref());
         put(git, "HEAD", head.as_bytes())?;
         copy(&common.join("shallow"), git, "shallow")?;
-        copy(&record.admin_dir.join("index"), git, "index")
+        // the parts of a split index
+        let parts = files::names(&record.admin_dir)?;
+        let parts = parts.iter().filter(|name| name.starts_with("sharedindex."));
+        for part in parts {
+            copy(&record.admin_dir.join(part), git, part)?;
+        }
+        let index = self.begun_index();
+        if files::exists(&index) {
+            copy(&index, git, "index")?;
+            files::copy_time(&index, &git.join("index"))?;
+        }
+        Ok(())
     }
 
     /// Whether the git directory was made without the excluded objects.
@@ -256,11 +296,8 @@ impl PrivateGit {
     pub fn read_beginning(&self) -> Result<Beginning, Error> {
         let file = self.dir.join(BEGAN);
         let text = files::read(&file)?.unwrap_or_default();
-        let text = text.to_str_lossy();
-        let (branch, index) = text.split_once('\n').unwrap_or_default();
         Ok(Beginning {
-            branch: CommitId::parse(branch).ok(),
-            index: index.trim_end().to_owned(),
+            branch: CommitId::parse(&text.to_str_lossy()).ok(),
             time: files::stat(&file).map_or(0, |stat| stat.mtime),
         })
     }
@@ -300,10 +337,11 @@ impl PrivateGit {
             }
         }
         result.been_on = read_log(&git.join("logs/HEAD"))?;
+        result.been_on.truncate(MOST);
         if !result.stashes.is_empty() {
             // refs/stash is the newest entry only
             let log = read_log(&git.join("logs/refs/stash"))?;
-            result.stashes.extend(log.into_iter().skip(1));
+            result.stashes.extend(log.into_iter().take(MOST).skip(1));
         }
         Ok(result)
     }
@@ -375,7 +413,7 @@ fn write_given(
     known: &Worktree,
     is_withheld: bool,
 ) -> Result<(), Error> {
-    let mut settings = settings_of_run(repository, known)?;
+    let mut settings = settings_of_run(repository, known, is_withheld)?;
     if is_withheld {
         settings.extend_from_slice(WITHHELD.as_bytes());
     }
@@ -475,18 +513,32 @@ fn packed(refs: Vec<Ref>) -> Vec<u8> {
 }
 
 /// The settings: those of the repository that work in a worktree needs, and those of the worktree.
-fn settings_of_run(repository: &Repository, known: &Worktree) -> Result<Vec<u8>, Error> {
+fn settings_of_run(
+    repository: &Repository,
+    known: &Worktree,
+    is_withheld: bool,
+) -> Result<Vec<u8>, Error> {
     let record = &known.record;
     let is_sha256 = ObjectFormat::of(&record.base.commit) != ObjectFormat::default();
     let mut extensions = Vec::new();
     extensions.extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
     let mut all: Vec<(String, BString)> = Vec::new();
-    for (scope, key, value) in known.git(repository).config_list()? {
+    let git = if files::is_directory(&record.admin_dir) {
+        known.git(repository)
+    } else {
+        repository.git.clone()
+    };
+    for (scope, key, value) in git.config_list()? {
         let lower = key.to_ascii_lowercase();
         let section = lower.split('.').next().unwrap_or_default();
         // an image does not have the home directory that says who commits
         let is_who = matches!(section, "user" | "author" | "committer");
         if !is_who && !matches!(scope.as_str(), "local" | "worktree") {
+            continue;
+        }
+        // from there git would fetch what is withheld
+        let is_promise = lower == "extensions.partialclone" || lower.ends_with(".promisor");
+        if is_promise && is_withheld {
             continue;
         }
         if lower == "extensions.partialclone" {

@@ -127,6 +127,7 @@ fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
         "echo ../../../../.. >$AGENTWT_PRIVATE_GIT/commondir",
         "git rev-parse HEAD >$AGENTWT_PRIVATE_GIT/shallow",
         "chmod 0 $AGENTWT_PRIVATE_GIT",
+        "mv $AGENTWT_PRIVATE_GIT/refs $AGENTWT_PRIVATE_GIT/r; ln -s r $AGENTWT_PRIVATE_GIT/refs",
     ];
     for (number, hiding) in hidings.into_iter().enumerate() {
         let script = format!(
@@ -264,6 +265,9 @@ fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
         assert_eq!(repo.git_in(&worktree, &["status", "--porcelain"]), "");
         repo.agentwt(&["verify", "task"]).ok();
     }
+    // that of the user can stand in two files too
+    repo.git_in(&worktree, &["update-index", "--split-index"]);
+    assert_eq!(fenced(&repo, &[], "git status --porcelain").ok(), "");
     // a tree of which git believes that it is what the entries below it are
     let other = repo.git(&["rev-parse", "HEAD:src"]);
     let docs = repo.git(&["rev-parse", "HEAD:docs"]);
@@ -443,6 +447,40 @@ fn what_the_user_stages_meanwhile_stays_staged() {
 }
 
 #[test]
+fn a_git_that_only_looks_stops_nothing() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    std::fs::write(worktree.join("src/user.rs"), "v1\n").expect("it is writable");
+    repo.git_in(&worktree, &["add", "src/user.rs"]);
+    let script = "echo 1 >src/one.rs; git add src/one.rs; git commit -qm one src/one.rs";
+    let look = || {
+        let index = repo.main().join(".git/worktrees/task/index");
+        let time = |file: &Path| {
+            file.metadata()
+                .and_then(|meta| meta.modified())
+                .expect("a file")
+        };
+        let before = time(&index);
+        while time(&index) == before {
+            let file = std::fs::File::open(worktree.join("src/main.rs")).expect("it is there");
+            file.set_modified(std::time::SystemTime::now())
+                .expect("it is ours");
+            repo.git_in(&worktree, &["status", "--porcelain"]);
+        }
+    };
+    meanwhile(&repo, script, look).ok();
+    assert_eq!(log(&repo), "one");
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/user.rs"]), "v1");
+    // what the user takes back is not staged again
+    let said = meanwhile(&repo, "true", || {
+        repo.git_in(&worktree, &["reset", "-q"]);
+    });
+    said.ok();
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    assert_eq!(status, "?? src/user.rs");
+}
+
+#[test]
 fn the_index_never_undoes_the_commits_of_a_run() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -545,30 +583,31 @@ fn what_the_command_plants_in_its_git_directory_runs_nothing_outside() {
 #[test]
 fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
     let Some(repo) = project() else { return };
-    for (script, status) in [
-        ("echo garbage >$AGENTWT_PRIVATE_GIT/HEAD", 5),
-        (
-            "mkfifo src/pipe; ln -sf $PWD/src/pipe $AGENTWT_PRIVATE_GIT/HEAD",
-            5,
-        ),
-    ] {
-        let said = fenced(&repo, &[], script);
-        assert_eq!(said.status, status, "{said}");
-        let said = fenced(
-            &repo,
-            &[],
-            "git status --porcelain; git commit -q --allow-empty -m on",
-        );
-        said.ok();
-        assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
-    }
-    assert_eq!(log(&repo), "on\non");
+    let said = fenced(&repo, &[], "echo garbage >$AGENTWT_PRIVATE_GIT/packed-refs");
+    assert_eq!(said.status, 5, "{said}");
+    let script = "git status --porcelain; git commit -q --allow-empty -m on";
+    let said = fenced(&repo, &[], script);
+    said.ok();
+    assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
+    assert_eq!(log(&repo), "on");
     // what can be written anew is no damage
-    let script = "cd $AGENTWT_PRIVATE_GIT; git commit -q --allow-empty -m on
-        rm -r packed-refs info objects/info; mkfifo packed-refs; ln -s $HOME info; touch refs/stash.lock
-        chmod 0 HEAD index objects refs";
-    fenced(&repo, &[], script).ok();
-    assert_eq!(log(&repo), "on\non\non");
+    for mendable in [
+        "rm -r packed-refs info objects/info; mkfifo packed-refs; ln -s $HOME info; touch refs/stash.lock
+        chmod 0 HEAD index objects refs",
+        "mkfifo pipe; ln -sf pipe HEAD; mkdir index.lock",
+        ": >HEAD; : >refs/heads/agentwt/task; rm packed-refs; mkdir packed-refs",
+        "python3 -c 'import os; [(os.mkdir(\"d\" * 200), os.chdir(\"d\" * 200)) for _ in range(50)]'",
+    ] {
+        let script = format!("cd $AGENTWT_PRIVATE_GIT; git commit -q --allow-empty -m on; {mendable}");
+        fenced(&repo, &[], &script).ok();
+    }
+    assert_eq!(log(&repo), "on\non\non\non\non");
+    // what goes on has an index
+    let junk =
+        "echo 1 >src/one.rs; git add -A; git stash -q; echo junk >$AGENTWT_PRIVATE_GIT/index";
+    fenced(&repo, &[], junk).ok();
+    fenced(&repo, &[], "git stash pop -q && git commit -qm popped").ok();
+    assert_eq!(log(&repo).lines().next(), Some("popped"));
     // nothing waits for the pipe
     let place = private(&repo).display().to_string();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -737,6 +776,10 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
     let script = format!("touch ~/cache/ours; touch {}/planted", git.display());
     assert_eq!(fenced(&repo, &[], &script).status, 1);
     assert!(home.join("cache/ours").exists() && !git.join("planted").exists());
+    std::os::unix::fs::symlink("cache", home.join("link")).expect("it is ours");
+    repo.git(&["config", "--replace-all", "agentwt.rw", "~/link", "/cache$"]);
+    assert_eq!(fenced(&repo, &[], &script).status, 1);
+    assert!(!git.join("planted").exists());
     fenced(&repo, &["--timeout=60"], "true").ok();
     fenced(&repo, &["--timeout=0"], "true").ok();
     fenced(&repo, &["--timeout=1e18"], "true").ok();

@@ -107,8 +107,10 @@ fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, 
 /// what other worktrees have in the git directory.
 fn withheld(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let names = ["agentwt/trash", "agentwt/worktrees", "objects"];
-    let mut all = names.map(|name| common_dir.join(name)).to_vec();
-    all.retain(|path| files::is_directory(path));
+    let names = names
+        .iter()
+        .map(|name| files::canonical(&common_dir.join(name)));
+    let mut all: Vec<_> = names.flatten().collect();
     let mut at = 0;
     while let Some(place) = all.get(at).cloned() {
         let borrowed = files::read(&place.join("info/alternates"))?.unwrap_or_default();

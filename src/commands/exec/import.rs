@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
 
 use crate::change::{INDEX_LOCK, Place};
@@ -20,24 +20,20 @@ use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::entry::ObjectId;
 use crate::error::Error;
-use crate::git::index::OpenIndex;
+use crate::git::index::{IndexEntry, OpenIndex};
 use crate::git::refs::Ref;
-use crate::git::{Git, GitMode};
+use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::truth::{Terms, collect_with};
 use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::bring::{self, kept_ref};
-use crate::worktree::private_git::{
-    Beginning, PrivateGit, RunResult, incoming_ref, index_stamp, read_run_refs, run_refs,
-};
+use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, read_run_refs, run_refs};
 use crate::worktree::scope_edit::set_bits;
 use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run: a pipe in the place of an object has no end.
 const MOST: Duration = Duration::from_secs(600);
-/// How many of the newest entries of its reflog are looked at.
-const MOST_ABANDONED: usize = 1000;
-/// After how many that cannot be fetched the rest is left.
+/// After how many that cannot be fetched the others are not asked for one by one.
 const MOST_TRIES: u32 = 100;
 
 /// Holds what became of a run.
@@ -137,14 +133,20 @@ pub(super) fn import(
     notes.extend(survey.nested().iter().map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
-    let is_staged = index.is_none() || run.fetch_staged(&survey.staged()).is_ok();
-    if index.is_none() {
+    let (is_read, directory) = (index.is_some(), private.git_dir());
+    let is_staged = !is_read || run.fetch_staged(&survey.staged())?;
+    if !is_staged {
+        notes.push(format!(
+            "what is staged cannot be fetched from {directory}, which stays"
+        ));
+    }
+    if !is_read {
         notes.push("the index of the command cannot be read: nothing is staged".to_owned());
     }
     let report = known.judge(survey.changes, VerifyOptions::default());
     let began = private.read_beginning()?;
     let meanwhile = if began.branch == *before {
-        read_restaged(repository, known, &began, before.as_ref())?
+        read_restaged(repository, known, private)
     } else {
         Some("it moved")
     };
@@ -174,6 +176,9 @@ pub(super) fn import(
         };
         let is_kept = !is_fetched || !is_staged || !result.stashes.is_empty();
         run.settle(&index, is_kept)?;
+        if !is_read && private.is_there() {
+            files::copy_beside(&record.admin_dir.join("index"), &private.index())?;
+        }
         if let (Some(before), Some(tip)) = (run.before, imported.stays_away.take()) {
             imported.moved = Some((before, tip));
         }
@@ -187,25 +192,31 @@ pub(super) fn import(
 fn read_restaged(
     repository: &Repository,
     known: &Worktree,
-    began: &Beginning,
-    head: Option<&CommitId>,
-) -> Result<Option<&'static str>, Error> {
+    private: &PrivateGit,
+) -> Option<&'static str> {
     let lock = known.record.admin_dir.join(INDEX_LOCK);
     // a git that only looks holds it for a moment
     let mut tries = 0..20;
     while files::exists(&lock) {
         if tries.next().is_none() {
-            return Ok(Some("a git holds the lock of the index there"));
+            return Some("a git holds the lock of the index there");
         }
         std::thread::sleep(Duration::from_millis(25));
     }
-    let Some(head) = head.filter(|_| index_stamp(known) != began.index) else {
-        return Ok(None);
+    let files = [private.begun_index(), known.record.admin_dir.join("index")];
+    let [began, now] = files
+        .each_ref()
+        .map(|file| files::stat(file).map(|stat| stat.inode));
+    let [before, after] = files.map(|file| OpenIndex::read(&file, repository.format).ok());
+    let entry = |entry: Result<IndexEntry<&BStr>, GitError>| {
+        entry
+            .ok()
+            .map(|one| (one.path.to_owned(), one.entry, one.stage))
     };
-    let command = "diff-index --cached --name-only";
-    let git = known.git(repository);
-    let staged = git.perform("compare the index", command, &[head.as_str()])?;
-    Ok((!staged.is_empty()).then_some("you staged files or switched there"))
+    let is_same = before
+        .zip(after)
+        .is_some_and(|(before, after)| before.entries().map(entry).eq(after.entries().map(entry)));
+    (began != now && !is_same).then_some("you staged files or switched there")
 }
 
 /// Holds what is imported.
@@ -248,7 +259,9 @@ impl Run<'_> {
         };
         if let Some(bytes) = taken {
             // killed after this, the next run moves the branch
-            files::write(&record.admin_dir.join("index"), bytes)?;
+            let file = record.admin_dir.join("index");
+            files::write(&file, bytes)?;
+            files::copy_time(&self.private.index(), &file)?;
         }
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
@@ -299,8 +312,7 @@ impl Run<'_> {
         let objects = repository.objects()?;
         let is_new = |id: &CommitId| !objects.is_commit(id);
         // a reflog can name what is gone
-        let been_on = result.been_on.iter().take(MOST_ABANDONED);
-        let been_on = been_on.filter(|id| is_new(id));
+        let been_on = result.been_on.iter().filter(|id| is_new(id));
         let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
         let work = result.head.iter().chain(&result.stashes);
         let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
@@ -317,21 +329,18 @@ impl Run<'_> {
             // what is broken keeps nothing else away
             let mut tries = MOST_TRIES;
             for (id, name) in batch {
-                if fetch_all(&BTreeMap::from([(id, name)])).is_ok() {
+                if tries > 0 && fetch_all(&BTreeMap::from([(id, name)])).is_ok() {
                     continue;
                 }
-                if is_work {
-                    let directory = private.git_dir();
-                    notes.push(format!(
-                        "{id} cannot be fetched from {directory}, which stays"
-                    ));
-                    lost.push(id);
-                } else if tries == 0 {
-                    break;
-                } else {
-                    tries -= 1;
-                }
+                tries = tries.saturating_sub(1);
+                lost.extend(is_work.then_some(id));
             }
+        }
+        if let [first, more @ ..] = &lost[..] {
+            let (directory, more) = (private.git_dir(), more.len());
+            notes.push(format!(
+                "{first} and {more} more cannot be fetched from {directory}, which stays"
+            ));
         }
         if let Some(tip) = tip {
             bring::point(repository, &incoming_ref(known), tip, &left)?;
@@ -349,17 +358,16 @@ impl Run<'_> {
         Ok(lost.is_empty())
     }
 
-    /// Fetches what is staged, of which no commit may know.
-    fn fetch_staged(&self, staged: &BTreeSet<ObjectId>) -> Result<(), Error> {
+    /// Fetches what is staged, of which no commit may know, and returns whether it is here now.
+    fn fetch_staged(&self, staged: &BTreeSet<ObjectId>) -> Result<bool, Error> {
         let objects = self.repository.objects()?;
-        let new = staged.iter().filter(|id| objects.find_file(id).is_none());
+        let new = staged.iter().filter(|id| !objects.is_blob(id));
         let new: Vec<String> = new.map(ToString::to_string).collect();
         let git = self.repository.git.with_mode(GitMode::Hardened);
         let (git, from) = (git.with_limit(MOST), self.private.git_dir());
-        for some in new.chunks(1000) {
-            git.fetch_objects(from.as_str(), true, some)?;
-        }
-        Ok(())
+        let mut some = new.chunks(1000);
+        let is_fetched = some.all(|some| git.fetch_objects(from.as_str(), true, some).is_ok());
+        Ok(is_fetched && staged.iter().all(|id| objects.is_blob(id)))
     }
 }
 

@@ -58,10 +58,10 @@ pub(super) fn read(
     let paths = |given: &[Utf8PathBuf], key: &str, option| -> Result<Vec<Utf8PathBuf>, Error> {
         let mut paths = Vec::new();
         for path in given {
-            // one that is typed is there: its `..` and links lead where they lead
-            let found = files::canonical(&session.resolve(path));
+            let typed = session.resolve(path);
             let known = "the path of something that is there";
-            paths.push(found.map_err(|_| unknown(option, path.as_str(), known))?);
+            files::canonical(&typed).map_err(|_| unknown(option, path.as_str(), known))?;
+            paths.push(typed);
         }
         paths.extend(all(key).into_iter().map(|path| from_home(session, &path)));
         Ok(paths)
@@ -137,13 +137,22 @@ pub(super) fn read(
 /// The paths without those in another one, where an earlier command can have put a link; of the others, a link
 /// leads where it leads.
 fn resolved(paths: &[Utf8PathBuf]) -> Vec<Utf8PathBuf> {
-    let is_within = |path: &&Utf8PathBuf| {
-        let mut others = paths.iter().filter(|other| other != path);
-        others.any(|other| path.starts_with(other))
+    let find = |path: &Utf8Path| files::canonical(path).unwrap_or_else(|_| path.to_owned());
+    // where a path stands, whatever it is
+    let place = |path: &Utf8Path| {
+        let name = path.file_name().unwrap_or_default();
+        path.parent()
+            .map_or_else(|| path.to_owned(), |above| find(above).join(name))
     };
-    let own = paths.iter().filter(|path| !is_within(path));
-    own.map(|path| files::canonical(path).unwrap_or_else(|_| path.clone()))
-        .collect()
+    let is_within = |path: &Utf8Path, other: &Utf8Path| {
+        let (mut on_the_way, other) = (path.ancestors(), (place(other), find(other)));
+        on_the_way.any(|one| place(one) != other.0 && place(one).starts_with(&other.1))
+    };
+    let is_own = |path: &&Utf8PathBuf| {
+        let mut others = paths.iter().filter(|other| other != path);
+        !others.any(|other| is_within(path, other))
+    };
+    paths.iter().filter(is_own).map(|path| find(path)).collect()
 }
 
 /// The presets that are named, and that of the program.

@@ -84,7 +84,7 @@ def main():
         for title, script in [("status", status), ("untar", untar)]:
             command = ["sh", "-c", f"b=$(date +%s%N); {script} >/dev/null; echo $(($(date +%s%N) - b))", archive]
             times = {name: [] for name in lines}
-            for _ in range(5):
+            for _ in range(15):
                 for name in lines:
                     words = command if name == "plain" else fenced(program, name, command)
                     said = subprocess.run(words, cwd=worktree, capture_output=True, check=False)

@@ -320,14 +320,17 @@ impl Objects {
     /// Whether an id names a blob that is here.
     pub fn is_blob(&self, id: &ObjectId) -> bool {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let header = self.store.try_header(&oid);
-        matches!(header, Ok(Some(header)) if header.kind() == Kind::Blob)
+        self.is_kind(&oid, Kind::Blob)
     }
 
     /// Whether an id names a commit.
     pub fn is_commit(&self, id: &CommitId) -> bool {
-        let header = self.store.try_header(&oid_of(id));
-        matches!(header, Ok(Some(header)) if header.kind() == Kind::Commit)
+        self.is_kind(&oid_of(id), Kind::Commit)
+    }
+
+    fn is_kind(&self, id: &gix::hash::oid, kind: Kind) -> bool {
+        let header = self.store.try_header(id);
+        matches!(header, Ok(Some(header)) if header.kind() == kind)
     }
 
     /// Reads an object whose content has its id: git and gix compute no id of what they read, so a

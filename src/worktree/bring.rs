@@ -85,7 +85,7 @@ fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     if files::is_directory(&known.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
-    private.write_settings(repository, known)?;
+    private.write_mended(repository, known)?;
     let run = private.read_result(repository, known)?;
     let all = run.head.into_iter().chain(run.branch).chain(run.stashes);
     let all = all.chain(run.others.into_iter().map(|(_, id)| id));

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! The command can replace each entry of the git directory by a link or a pipe, but not the directory itself.
-//! So what is no file is removed after the command.
+//! So pipes, and links that lead out of the git directory, are removed after the command.
 
 use std::collections::BTreeSet;
 use std::fs::FileType;
@@ -128,7 +128,7 @@ impl PrivateGit {
 
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
-    /// anew, as the settings were by [`Self::write_settings`].
+    /// anew, as the settings were by [`Self::write_mended`].
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -181,12 +181,12 @@ impl PrivateGit {
         Ok(())
     }
 
-    /// Makes the git directory after a run one that can be read, without links, pipes and locks, and writes
-    /// what is known anew, so that nothing hides what the command made (`transfer.hideRefs`, `commondir`).
+    /// Makes the git directory after a run one that can be read, without pipes, locks and links that lead out of
+    /// it, and writes what is known anew, so that nothing hides what the command made (`transfer.hideRefs`, `commondir`).
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
-    pub fn write_settings(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
+    pub fn write_mended(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
         let (git, is_withheld) = (self.git_dir(), self.is_withheld());
         // no git of the run is left that would hold a lock
         let is_kept = |path: &Path, kind: FileType| {
@@ -198,7 +198,7 @@ impl PrivateGit {
             !is_lock && (kind.is_file() || kind.is_dir() || kind.is_symlink() && leads_inside())
         };
         make_writable(&git, Some(&is_kept))?;
-        self.mend_refs(known)?;
+        self.write_mended_refs(known)?;
         if !files::exists(&git.join("packed-refs")) {
             copy(&self.dir.join("snapshot"), &git, "packed-refs")?;
         }
@@ -214,7 +214,7 @@ impl PrivateGit {
 
     /// Writes HEAD and the branch anew where they are none, as after a loss of power: the log of the branch
     /// has where it was.
-    fn mend_refs(&self, known: &Worktree) -> Result<(), Error> {
+    fn write_mended_refs(&self, known: &Worktree) -> Result<(), Error> {
         let (git, own) = (self.git_dir(), known.record.branch.full_ref());
         for name in ["HEAD", "index", "packed-refs", "objects", "refs"] {
             let is_wanted = matches!(name, "objects" | "refs");
@@ -313,7 +313,7 @@ impl PrivateGit {
         known: &Worktree,
     ) -> Result<RunResult, Error> {
         let git = self.git_dir();
-        // a pipe in the place of a file would be waited for
+        // git is never waited for without an end
         let limited = repository.git.with_limit(PATIENCE);
         let listed = limited.list_refs_of(git.as_str())?;
         let began = read_packed(&self.dir.join("snapshot"))?;

@@ -859,6 +859,12 @@ fn all_worktrees_get_the_command_and_a_table() {
     let said = repo.agentwt(&words);
     assert!(said.ok().contains("\"outcome\""), "{said}");
     assert!(repo.main().join("docs/shared/two").exists());
+    // a directory that is called like a form is none
+    std::fs::create_dir(repo.main().join("json")).expect("it is ours");
+    let options = ["-C", "json", "exec", "--all", "--format", "json"];
+    let words = [&options, root, &["--", "true"]].concat();
+    let said = repo.agentwt(&words).ok();
+    assert!(said.contains("\"outcome\""), "{said}");
 }
 
 #[test]

@@ -107,11 +107,15 @@ fn arguments(name: &str) -> Vec<OsString> {
     let mut ours = process::arguments();
     let dashes = ours.iter().position(|word| word == "--");
     let command = ours.split_off(dashes.unwrap_or(ours.len()));
-    ours.retain(|word| {
-        let word = word.to_string_lossy();
-        !word.starts_with("--format") && !["--json", "json", "human"].contains(&&*word)
-    });
-    let all = ours.iter_mut().filter(|word| *word == "--all");
-    all.for_each(|word| *word = name.into());
-    [ours, command].concat()
+    let mut words = Vec::new();
+    let mut ours = ours.into_iter();
+    while let Some(word) = ours.next() {
+        match word.to_str() {
+            Some("--format") => drop(ours.next()),
+            Some(text) if text == "--json" || text.starts_with("--format=") => {}
+            Some("--all") => words.push(name.into()),
+            _other => words.push(word),
+        }
+    }
+    [words, command].concat()
 }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
+use camino::Utf8PathBuf;
 use jiff::Timestamp;
 
 use crate::change::{INDEX_LOCK, Place};
@@ -31,7 +32,7 @@ use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, read_run
 use crate::worktree::scope_edit::set_bits;
 use crate::worktree::{Repository, Worktree};
 
-/// How long git may take to fetch the commits of a run: a pipe in the place of an object has no end.
+/// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
 /// After how many that cannot be fetched the others are not asked for one by one.
 const MOST_TRIES: u32 = 100;
@@ -107,7 +108,7 @@ pub(super) fn import(
 ) -> Result<Imported, Error> {
     let (record, mut notes) = (&known.record, Vec::new());
     let name = record.name.as_str();
-    private.write_settings(repository, known)?;
+    private.write_mended(repository, known)?;
     let result = private.read_result(repository, known)?;
     let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
     let tip = result.branch.clone();
@@ -204,9 +205,11 @@ fn read_restaged(
         std::thread::sleep(Duration::from_millis(25));
     }
     let files = [private.begun_index(), known.record.admin_dir.join("index")];
-    let [began, now] = files
-        .each_ref()
-        .map(|file| files::stat(file).map(|stat| stat.inode));
+    let number = |file: &Utf8PathBuf| files::stat(file).map(|stat| stat.inode);
+    let [began, now] = files.each_ref().map(number);
+    if began == now {
+        return None;
+    }
     let [before, after] = files.map(|file| OpenIndex::read(&file, repository.format).ok());
     let entry = |entry: Result<IndexEntry<&BStr>, GitError>| {
         entry
@@ -216,7 +219,7 @@ fn read_restaged(
     let is_same = before
         .zip(after)
         .is_some_and(|(before, after)| before.entries().map(entry).eq(after.entries().map(entry)));
-    (began != now && !is_same).then_some("you staged files or switched there")
+    (!is_same).then_some("you staged files or switched there")
 }
 
 /// Holds what is imported.

@@ -231,16 +231,13 @@ impl FencedRun<'_> {
                     if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late.is_some()) {
                         import::set_aside(repository, &known, private)?;
                         let kept = kept_ref(&known, tip);
-                        let refused = || {
-                            format!(
+                        if left.report.valid() {
+                            notes.extend(left.late_note(&known, &kept));
+                        } else {
+                            notes.push(format!(
                                 "commits of a command that are out of scope are kept: git log {kept}"
-                            )
-                        };
-                        let note = left.late_note(&known, &kept);
-                        notes.extend(
-                            note.filter(|_| left.report.valid())
-                                .or_else(|| Some(refused())),
-                        );
+                            ));
+                        }
                         notes.extend(left.notes);
                     }
                     if let Some((_, now)) = left.moved {

@@ -5,7 +5,6 @@
 //! assert_eq!(Client::parse("codex"), Some(Client::Codex));
 //! ```
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::path::escape_for_terminal;
@@ -109,9 +108,7 @@ impl Choice for OnViolation {
 }
 
 /// Names a fence, the weakest first, or `auto`: the strongest that works here.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fence {
     /// Nothing is enforced.
@@ -144,7 +141,7 @@ impl Choice for Fence {
 }
 
 /// Says which network a command in a fence has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Net {
     /// That of the host.

@@ -65,7 +65,7 @@ impl Policy {
         if matches!(fence, Fence::Mount | Fence::Container) && !wishes.read_only.is_empty() {
             all.push("settings and hooks of the program that are missing can be made");
         }
-        if fence == Fence::Landlock && wishes.hides {
+        if fence == Fence::Landlock {
             all.push("what is made beside the hidden worktrees during the run cannot be read");
         }
         if fence == Fence::Landlock {

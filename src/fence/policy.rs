@@ -23,7 +23,6 @@ use std::ffi::OsString;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fence, Net};
@@ -62,51 +61,39 @@ pub enum Standing {
 }
 
 /// Holds the directories that a fence has to know, all canonical.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
     /// The worktree.
-    #[schemars(with = "String")]
     pub root: Utf8PathBuf,
     /// The main worktree; hidden.
-    #[schemars(with = "String")]
     pub main: Utf8PathBuf,
     /// The other worktrees that exist; hidden.
-    #[schemars(with = "Vec<String>")]
     pub others: Vec<Utf8PathBuf>,
     /// The git directory that all worktrees share; never writable.
-    #[schemars(with = "String")]
     pub common_dir: Utf8PathBuf,
     /// What is hidden with `--withhold`: where objects are, and what other worktrees have in the git
     /// directory. The directory above `private` stands in it, and is shown.
-    #[schemars(with = "Vec<String>")]
     pub withheld: Vec<Utf8PathBuf>,
     /// The directory of the run: `git` and `tmp` are writable, `bin`, `dotgit` and `start.json`
     /// are not.
-    #[schemars(with = "String")]
     pub private: Utf8PathBuf,
     /// This program.
-    #[schemars(with = "String")]
     pub binary: Utf8PathBuf,
 }
 
 /// Holds what the user asks of the fence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wishes {
     /// The network.
     pub net: Net,
     /// Unix sockets that the command may connect to.
-    #[schemars(with = "Vec<String>")]
     pub sockets: Vec<Utf8PathBuf>,
     /// Other directories and files that the command may write.
-    #[schemars(with = "Vec<String>")]
     pub rw: Vec<Utf8PathBuf>,
     /// What is not writable although it stands in one of those.
-    #[schemars(with = "Vec<String>")]
     pub read_only: Vec<Utf8PathBuf>,
     /// Whether the command brings a sandbox of its own.
     pub nested: bool,
-    /// Whether the other worktrees are hidden.
-    pub hides: bool,
     /// Whether the objects that all worktrees share are hidden.
     pub withholds: bool,
     /// What becomes of a pattern that no rule says exactly.
@@ -116,7 +103,7 @@ pub struct Wishes {
 }
 
 /// Says what becomes of a pattern that no rule of a fence says exactly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approximation {
     /// The directory that it is about is writable as a whole.
@@ -127,7 +114,7 @@ pub enum Approximation {
 }
 
 /// Holds what is asked of a container, in the words of podman-run(1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContainerWishes {
     /// The image; the host's root without one.
     pub image: Option<String>,
@@ -142,7 +129,7 @@ pub struct ContainerWishes {
 }
 
 /// Names a program that runs containers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerProgram {
     /// podman(1).
@@ -163,7 +150,7 @@ impl ContainerProgram {
 }
 
 /// Says what a fence is to enforce.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// Where everything is.
     pub places: Places,
@@ -174,13 +161,10 @@ pub struct Policy {
     pub grants: Vec<Grant>,
     /// The granted directories that are missing, and those above them: made before the command starts, an
     /// inner one after the one around it.
-    #[schemars(with = "Vec<String>")]
     pub directories_to_make: Vec<RepoPath>,
     /// What is excluded and stands in something writable.
-    #[schemars(with = "Vec<String>")]
     pub masks: Vec<RepoPath>,
     /// The directories of ignored output among the grants.
-    #[schemars(with = "Vec<String>")]
     pub ignored: Vec<RepoPath>,
     /// How well each pattern is enforced.
     pub patterns: Vec<PatternClass>,
@@ -193,19 +177,16 @@ pub struct Policy {
 }
 
 /// Makes one path of the worktree writable.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Grant {
     /// The path.
-    #[schemars(with = "String")]
     pub path: RepoPath,
     /// What is granted there.
     pub kind: GrantKind,
 }
 
 /// Says what is granted at a path.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GrantKind {
     /// Everything below a directory.
@@ -215,7 +196,7 @@ pub enum GrantKind {
 }
 
 /// Says how well a fence enforces a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// As the pattern says.
@@ -227,7 +208,7 @@ pub enum Class {
 }
 
 /// Says how well some fences enforce one pattern.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatternClass {
     /// The pattern as it was written.
     pub pattern: String,
@@ -281,7 +262,7 @@ impl Policy {
         let places = &self.places;
         let mut all: Vec<&Utf8Path> = vec![&places.main];
         all.extend(places.others.iter().map(Utf8PathBuf::as_path));
-        all.retain(|one| self.wishes.hides && *one != places.root);
+        all.retain(|one| *one != places.root);
         all.sort_unstable();
         let mut hidden: Vec<&Utf8Path> = Vec::new();
         for one in all {

@@ -1,4 +1,4 @@
-//! Names what programs must write outside of the worktree: their state and caches, [`PRESETS`].
+//! Names what programs must write outside of the worktree: their state and caches, `presets.txt`.
 //!
 //! Settings, hooks and commands that stand inside are not writable: the program would run them for the
 //! user later, outside of every fence. Landlock cannot take them out again, and none of the fences of Linux can
@@ -8,31 +8,23 @@ use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+/// A paragraph for each program: its name, and the document that says what it writes; then a line for each directory
+/// or file: the variable that moves it (and after a slash where it is below the value), where it is below the home
+/// directory without the variable, and names in it: with `!` what is not writable, with `+` what alone is writable.
+const PRESETS: &str = include_str!("presets.txt");
+
 /// Holds what one program must write.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// The name of the program.
     pub program: &'static str,
-    /// Its directories and files.
-    pub directories: &'static [StateDirectory],
     /// The document that says so.
     pub source: &'static str,
+    /// The lines of its directories and files.
+    state: &'static str,
 }
 
-/// Holds a directory (or a file) of a program.
-#[derive(Clone, Copy, Debug)]
-pub struct StateDirectory {
-    /// The variable that moves it, and after a slash where it is below the value; empty where there is none.
-    pub variable: &'static str,
-    /// Where it is below the home directory without the variable.
-    pub at_home: &'static str,
-    /// The names in it that are writable; all of it without a name.
-    pub writable: &'static str,
-    /// The names in it that are not writable all the same.
-    pub protected: &'static str,
-}
-
-/// Holds the paths of a preset, or of several.
+/// Holds the paths of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PresetPaths {
     /// What is writable.
@@ -41,135 +33,55 @@ pub struct PresetPaths {
     pub read_only: Vec<Utf8PathBuf>,
 }
 
-const fn state(
-    variable: &'static str,
-    at_home: &'static str,
-    protected: &'static str,
-) -> StateDirectory {
-    StateDirectory {
-        variable,
-        at_home,
-        writable: "",
-        protected,
-    }
-}
-
-/// The presets, by program.
-pub const PRESETS: &[Preset] = &[
-    Preset {
-        program: "claude",
-        directories: &[
-            state(
-                "CLAUDE_CONFIG_DIR",
-                ".claude",
-                "settings.json settings.local.json CLAUDE.md hooks commands agents skills rules plugins output-styles keybindings.json",
-            ),
-            state("CLAUDE_CONFIG_DIR/.claude.json", ".claude.json", ""),
-            state(
-                "XDG_CACHE_HOME/claude-cli-nodejs",
-                ".cache/claude-cli-nodejs",
-                "",
-            ),
-        ],
-        source: "https://code.claude.com/docs/en/claude-directory",
-    },
-    Preset {
-        program: "codex",
-        directories: &[state(
-            "CODEX_HOME",
-            ".codex",
-            "config.toml AGENTS.md AGENTS.override.md hooks.json rules prompts skills plugins",
-        )],
-        source: "https://developers.openai.com/codex/config-advanced",
-    },
-    Preset {
-        program: "gemini",
-        directories: &[state(
-            "",
-            ".gemini",
-            "settings.json trustedFolders.json GEMINI.md .env commands extensions policies skills keybindings.json",
-        )],
-        source: "https://geminicli.com/docs/reference/configuration",
-    },
-    Preset {
-        program: "opencode",
-        directories: &[
-            state("XDG_DATA_HOME/opencode", ".local/share/opencode", "bin"),
-            state("XDG_STATE_HOME/opencode", ".local/state/opencode", ""),
-            state("XDG_CACHE_HOME/opencode", ".cache/opencode", ""),
-        ],
-        source: "https://opencode.ai/docs/troubleshooting/#storage",
-    },
-    Preset {
-        program: "aider",
-        directories: &[state("", ".aider", "oauth-keys.env")],
-        source: "https://aider.chat/docs/more/analytics.html and aider/models.py (cache of models)",
-    },
-    Preset {
-        program: "cargo",
-        directories: &[StateDirectory {
-            // not `bin`, `config.toml`, `credentials.toml`
-            writable: "registry git .package-cache .package-cache-mutate",
-            ..state("CARGO_HOME", ".cargo", "")
-        }],
-        source: "https://doc.rust-lang.org/cargo/guide/cargo-home.html",
-    },
-    Preset {
-        program: "npm",
-        directories: &[state("npm_config_cache", ".npm", "")],
-        source: "https://docs.npmjs.com/cli/configuring-npm/folders#cache",
-    },
-    Preset {
-        program: "pip",
-        directories: &[
-            state("PIP_CACHE_DIR", "Library/Caches/pip", ""),
-            state("XDG_CACHE_HOME/pip", ".cache/pip", ""),
-        ],
-        source: "https://pip.pypa.io/en/stable/topics/caching/#default-paths",
-    },
-    Preset {
-        program: "uv",
-        directories: &[
-            state("UV_CACHE_DIR", ".cache/uv", ""),
-            state("XDG_CACHE_HOME/uv", ".cache/uv", ""),
-            // interpreters and tools; their links in `~/.local/bin` are not writable
-            state("XDG_DATA_HOME/uv", ".local/share/uv", ""),
-        ],
-        source: "https://docs.astral.sh/uv/reference/storage",
-    },
-];
-
 impl Preset {
+    /// Every preset.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PRESETS.split("\n\n").filter_map(|paragraph| {
+            let (head, state) = paragraph.split_once('\n')?;
+            let (program, source) = head.split_once(' ')?;
+            Some(Self {
+                program,
+                source,
+                state,
+            })
+        })
+    }
+
     /// The one of a program, by the last component of its path. `npx`, `pip3` and `uvx` count as their packages.
-    pub fn of(program: &Path) -> Option<&'static Self> {
-        let name = program.file_stem()?.to_str()?;
-        let name = match name {
+    pub fn of(program: &Path) -> Option<Self> {
+        let name = match program.file_stem()?.to_str()? {
             "npx" => "npm",
             "pip3" => "pip",
             "uvx" => "uv",
             other => other,
         };
-        PRESETS.iter().find(|preset| preset.program == name)
+        Self::all().find(|preset| preset.program == name)
     }
 
     /// The paths, whether they exist or not.
     pub fn paths(&self, home: &Utf8Path, variable: &dyn Fn(&str) -> Option<String>) -> PresetPaths {
         let mut paths = PresetPaths::default();
-        for directory in self.directories {
-            let mut named = Utf8Path::new(directory.variable).iter();
+        for line in self.state.lines() {
+            let mut words = line.split_whitespace();
+            let mut named = Utf8Path::new(words.next().unwrap_or_default()).iter();
+            let at_home = words.next().unwrap_or_default();
             let moved = named.next().and_then(variable).map(Utf8PathBuf::from);
             // what is no absolute path counts for nothing (XDG base directories)
-            let moved = moved.filter(|value| value.is_absolute());
-            let path = match moved {
+            let path = match moved.filter(|value| value.is_absolute()) {
                 Some(value) => std::iter::once(value.as_str()).chain(named).collect(),
-                None => home.join(directory.at_home),
+                None => home.join(at_home),
             };
-            let below = |names: &'static str| names.split_whitespace().map(|name| path.join(name));
-            paths.rw.extend(below(directory.writable));
-            if directory.writable.is_empty() {
+            let marked = |mark| {
+                words
+                    .clone()
+                    .filter_map(move |word| word.strip_prefix(mark))
+            };
+            let below = |name| path.join(name);
+            paths.rw.extend(marked('+').map(below));
+            if marked('+').next().is_none() {
                 paths.rw.push(path.clone());
             }
-            paths.read_only.extend(below(directory.protected));
+            paths.read_only.extend(marked('!').map(below));
         }
         paths.rw.sort_unstable();
         paths.rw.dedup();
@@ -230,10 +142,20 @@ mod tests {
 
     #[test]
     fn every_preset_has_a_source_and_is_found_by_its_name() {
-        for preset in PRESETS {
+        for preset in Preset::all() {
             assert!(preset.source.starts_with("https://"), "{}", preset.program);
             let found = Preset::of(Path::new(preset.program));
             assert_eq!(found.map(|found| found.program), Some(preset.program));
+            for line in preset.state.lines() {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let names = words.get(2..).expect("a variable and a place at home");
+                assert!(words[1].starts_with(['.', 'L']), "{line}");
+                assert!(
+                    names.iter().all(|name| name.starts_with(['!', '+'])),
+                    "{line}"
+                );
+            }
         }
+        assert_eq!(Preset::all().count(), 9);
     }
 }

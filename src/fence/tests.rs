@@ -103,7 +103,6 @@ fn rich() -> Policy {
         sockets: vec!["/run/user/1000/bus".into()],
         rw: vec!["/home/u/.cargo/registry".into()],
         read_only: vec!["/home/u/.cargo/registry/config".into()],
-        hides: true,
         ..Wishes::default()
     };
     policy_of(&scope, FILES, wishes)
@@ -236,7 +235,9 @@ fn landlock_hides_a_worktree_by_granting_what_stands_beside_it() {
     read /home/u/.cargo/registry
     "##);
     policy.places.withheld.clear();
-    (policy.wishes.withholds, policy.wishes.hides) = (false, false);
+    policy.wishes.withholds = false;
+    policy.places.main = policy.places.root.clone();
+    policy.places.others.clear();
     assert_eq!(read_rules(&policy, &list), []);
 }
 

@@ -219,7 +219,6 @@ impl Stage {
                 binary: self.path("main/bin"),
             },
             wishes: Wishes {
-                hides: true,
                 rw: vec![self.path("rw"), self.path("missing")],
                 ..wishes
             },

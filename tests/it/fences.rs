@@ -116,7 +116,8 @@ impl World {
         let policy = Policy {
             places: Places {
                 root: path("work"),
-                main: path("main"),
+                // nothing is hidden
+                main: path("work"),
                 others: Vec::new(),
                 common_dir: path("main/.git"),
                 withheld: Vec::new(),
@@ -162,7 +163,13 @@ impl World {
     fn mounted(&self, line: &[&str]) -> Vec<String> {
         let mut start = self.start();
         start.fence = Fence::Mount;
-        start.policy.wishes.hides = true;
+        start.policy.places.main = start
+            .policy
+            .places
+            .common_dir
+            .parent()
+            .expect("it has one")
+            .to_owned();
         self.fenced(&start, line);
         let words: Vec<_> = line.iter().map(Into::into).collect();
         let launch = Launch {

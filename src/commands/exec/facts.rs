@@ -29,7 +29,7 @@ const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .ne
 /// Variables that lead to a program outside of the fence, or to another repository.
 const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY DOCKER_HOST \
      GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
-const NOT_HANDED_ON_FROM: [&str; 2] = ["LD_", "DBUS_"];
+const NOT_HANDED_ON_FROM: [&str; 4] = ["LD_", "DBUS_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
 /// The command: as given, else the client of the config, else the user's shell.
 ///
@@ -176,19 +176,15 @@ pub(super) fn variables(
     private: &PrivateGit,
     fence: Fence,
 ) -> Vec<(OsString, OsString)> {
-    let dropped = || {
-        LOCAL_VARIABLES
-            .split_whitespace()
-            .chain(NOT_HANDED_ON.split_whitespace())
-    };
+    let names = [LOCAL_VARIABLES, NOT_HANDED_ON];
+    let dropped: Vec<&str> = names
+        .iter()
+        .flat_map(|names| names.split_whitespace())
+        .collect();
     let is_dropped = |name: &OsString| {
         let name = name.to_string_lossy();
-        dropped().any(|one| one == name)
-            || NOT_HANDED_ON_FROM
-                .iter()
-                .any(|start| name.starts_with(start))
-            || name.starts_with("GIT_CONFIG_KEY_")
-            || name.starts_with("GIT_CONFIG_VALUE_")
+        let mut starts = NOT_HANDED_ON_FROM.iter();
+        dropped.contains(&&*name) || starts.any(|start| name.starts_with(start))
     };
     let mut all = process::environment();
     if fence > Fence::Perms {
@@ -203,18 +199,14 @@ pub(super) fn variables(
         own.push((PRIVATE_GIT.into(), private.git_dir().into()));
         own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
+    let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
+    if let Some(programs) = process::variable("PATH").filter(|_| has_shim) {
+        let mut path = OsString::from(private.dir.join("bin"));
+        path.extend([":".as_ref(), programs.as_os_str()]);
+        own.push(("PATH".into(), path));
+    }
     all.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
     all.extend(own);
-    if fence == Fence::Landlock || fence == Fence::Seatbelt {
-        for (name, value) in &mut all {
-            if name == "PATH" {
-                let mut path = OsString::from(private.dir.join("bin"));
-                path.push(":");
-                path.push(&value);
-                *value = path;
-            }
-        }
-    }
     all
 }
 

@@ -11,11 +11,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::FenceOptions;
 use crate::commands::Session;
-use crate::config::{Choice as _, Fence, FenceConfig, Net};
+use crate::config::{Choice as _, Fence, FenceConfig, Located, Net};
 use crate::disk::files;
 use crate::error::Error;
 use crate::fence::policy::{Approximation, ContainerWishes, Wishes};
-use crate::fence::presets::{PRESETS, Preset};
+use crate::fence::presets::Preset;
 use crate::fence::probe::container_program;
 use crate::path::escape_for_terminal;
 use crate::process;
@@ -95,20 +95,12 @@ pub(super) fn read(
         .iter()
         .any(|place| home().starts_with(place));
     read_only.extend((covered && image.is_none()).then(home));
-    let user = config
-        .container
-        .user
-        .as_ref()
-        .map(|user| user.value.clone());
+    let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
     let container = ContainerWishes {
         image,
-        memory: config
-            .container
-            .memory
-            .as_ref()
-            .map(|one| one.value.clone()),
+        memory: value(&config.container.memory),
         cpus: config.container.cpus,
-        user,
+        user: value(&config.container.user),
         program: container_program(),
     };
     let approximation = if options.strict {
@@ -122,7 +114,6 @@ pub(super) fn read(
         rw: resolved(&rw),
         read_only: resolved(&read_only),
         nested: options.nested,
-        hides: true,
         withholds: options.withhold,
         approximation,
         container,
@@ -156,15 +147,15 @@ fn resolved(paths: &[Utf8PathBuf]) -> Vec<Utf8PathBuf> {
 }
 
 /// The presets that are named, and that of the program.
-fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<&'static Preset>, Error> {
+fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<Preset>, Error> {
     let find = |name: &String| {
         Preset::of(Path::new(name)).ok_or_else(|| {
-            let known = PRESETS.iter().map(|preset| preset.program).collect();
+            let known = Preset::all().map(|preset| preset.program).collect();
             let name = escape_for_terminal(name.as_bytes());
             Error::from(Refusal::UnknownPreset { name, known })
         })
     };
-    let mut all: Vec<&Preset> = options.preset.iter().map(find).collect::<Result<_, _>>()?;
+    let mut all: Vec<Preset> = options.preset.iter().map(find).collect::<Result<_, _>>()?;
     let program = command.first().map(Path::new);
     all.extend(program.and_then(Preset::of));
     Ok(all)

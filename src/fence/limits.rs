@@ -14,13 +14,19 @@ impl Policy {
         let covers_repository = wishes.rw.iter().chain(&wishes.sockets).find(|path| {
             let around = [&*places.root, &*places.common_dir].into_iter();
             let mut around = around.chain(self.hidden());
-            around.any(|place| place.starts_with(path)) || path.starts_with(&places.common_dir)
+            around.any(|place| place.starts_with(path))
+                || path.starts_with(&places.common_dir)
+                || path.starts_with(places.root.join(".git"))
         });
         let mut all = Vec::new();
         if let Some(path) = covers_repository.filter(|_| fence > Fence::Perms) {
             all.push(format!(
                 "`{path}` would make the repository writable with it"
             ));
+        }
+        let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
+        if has_shim && places.private.as_str().contains(':') {
+            all.push("no directory with `:` in its path can be in PATH".to_owned());
         }
         if fence == Fence::Landlock && wishes.nested {
             all.push("another sandbox cannot start inside of Landlock".to_owned());
@@ -70,6 +76,7 @@ impl Policy {
         }
         if fence == Fence::Landlock {
             all.push("modes and times of the user's own files can be changed anywhere");
+            all.push("the user's other terminals and /dev/shm can be read and written");
         }
         if fence == Fence::Container && !has_image {
             all.push("modes and times of files on a file system below another can be changed");

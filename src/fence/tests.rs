@@ -406,6 +406,10 @@ fn docker_has_an_image() {
     "##);
     policy.wishes.net = Net::Ports(vec![443]);
     assert_eq!(policy.unable(Fence::Container).len(), 1);
+    // PATH has no place for the `git` of the fence
+    policy.places.private = "/r/12:30/.git/private".into();
+    assert_eq!(policy.unable(Fence::Landlock).len(), 1);
+    assert_eq!(policy.unable(Fence::Mount), [""; 0]);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! Its stat data can be forged and decide nothing that verification believes.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use bstr::BStr;
 use camino::Utf8Path;
 use gix::index::decode::Options;
-use gix::index::entry::Flags;
 pub use gix::index::entry::Stage;
+use gix::index::entry::{Flags, Stat};
 use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
 use sha1::Digest;
@@ -144,13 +145,17 @@ impl OpenIndex {
     }
 
     /// The bytes of an index with these entries alone: nobody verifies what an extension says, and git believes
-    /// it at the next commit (`TREE`).
+    /// it at the next commit (`TREE`). Of the `changed` paths, git reads the files, whatever the stat data say.
     ///
     /// # Errors
     /// Fails for an entry that no index may have.
-    pub fn plain_bytes(&self) -> Result<Vec<u8>, GitError> {
-        for entry in self.entries() {
-            self.repo_path(entry?.path)?;
+    pub fn plain_bytes(mut self, changed: &BTreeSet<RepoPath>) -> Result<Vec<u8>, GitError> {
+        let paths = self.entries().map(|entry| self.repo_path(entry?.path));
+        let paths: Vec<RepoPath> = paths.collect::<Result<_, _>>()?;
+        for (entry, path) in self.state.entries_mut().iter_mut().zip(&paths) {
+            if changed.contains(path) {
+                entry.stat = Stat::default();
+            }
         }
         render(&self.state, &[], self.format)
     }

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ScopedJoinHandle;
 
 use bstr::ByteSlice;
+use camino::Utf8Path;
 
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in, same};
@@ -330,6 +331,24 @@ impl Ground<'_> {
 }
 
 impl Survey {
+    /// Paths of which something else is staged than stands on disk.
+    pub fn unstaged(&self) -> BTreeSet<RepoPath> {
+        let states = &self.states;
+        let deltas = states.index.deltas.iter();
+        let paths = deltas.clone().flatten().chain(&states.disk.delta);
+        let differs = |path: &&RepoPath| {
+            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
+            deltas
+                .clone()
+                .any(|delta| at(delta) != at(&states.disk.delta))
+        };
+        paths
+            .map(|(path, _)| path)
+            .filter(differs)
+            .cloned()
+            .collect()
+    }
+
     /// Paths whose index or disk is not what HEAD has, ignored files apart: what is not
     /// committed.
     pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
@@ -424,6 +443,22 @@ impl Survey {
         let mut places: Vec<(String, u64)> = places.into_iter().collect();
         places.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         places
+    }
+
+    /// Directories in the shape of a bare repository (`is_git_directory`, git's setup.c) whose HEAD is new or changed:
+    /// a commit can hold them.
+    pub fn bare(&self, root: &Utf8Path) -> Vec<RepoPath> {
+        let there = self.states.disk.delta.iter();
+        let there = there.filter(|(path, entry)| entry.is_some() && path.file_name() == "HEAD");
+        let is_bare = |path: &RepoPath| {
+            let at = root
+                .as_std_path()
+                .join(path.to_os_path().unwrap_or_default());
+            let has = |name| files::stat(&at.join(name)).is_some();
+            has("objects") && has("refs") || has("commondir")
+        };
+        let above = there.filter_map(|(path, _)| path.parent());
+        above.filter(is_bare).collect()
     }
 
     /// Directories with something named `.git` inside: no commit of ours can hold that, as git

@@ -20,7 +20,7 @@
 //! The command can replace each entry of the git directory by a link or a pipe, but not the directory itself.
 //! So pipes, and links that lead out of the git directory, are removed after the command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::FileType;
 use std::path::Path;
 use std::time::Duration;
@@ -168,9 +168,10 @@ impl PrivateGit {
         if !goes_on && withholds {
             fetch_present(git, repository, known, &refs)?;
         }
-        let snapshot = packed(refs);
-        put(git, "packed-refs", &[&snapshot[..], &packed(own)].concat())?;
-        put(&self.dir, "snapshot", &snapshot)?;
+        put(&self.dir, "snapshot", &packed(&refs))?;
+        let all = refs.iter().chain(&own).map(|one| (&one.name, one));
+        let all: BTreeMap<&BString, &Ref> = all.collect();
+        put(git, "packed-refs", &packed(all.into_values()))?;
         let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
         put(&self.dir, BEGAN, began.as_bytes())?;
@@ -212,8 +213,8 @@ impl PrivateGit {
         write_given(&git, repository, known, is_withheld)
     }
 
-    /// Writes HEAD and the branch anew where they are none, as after a loss of power: the log of the branch
-    /// has where it was.
+    /// Writes HEAD, the branch and the stash anew where they are none, as after a loss of power: their logs have
+    /// where they were.
     fn write_mended_refs(&self, known: &Worktree) -> Result<(), Error> {
         let (git, own) = (self.git_dir(), known.record.branch.full_ref());
         for name in ["HEAD", "index", "packed-refs", "objects", "refs"] {
@@ -230,11 +231,16 @@ impl PrivateGit {
         if is_broken("HEAD")? {
             put(&git, "HEAD", format!("ref: {own}\n").as_bytes())?;
         }
-        let file = git.join(&own);
-        if files::exists(&file) && !files::is_directory(&file) && is_broken(&own)? {
+        for name in [&own, "refs/stash"] {
+            let file = git.join(name);
+            files::remove_if_empty(&file);
+            if files::is_directory(&file) || !is_broken(name)? {
+                continue;
+            }
             files::remove_file(&file)?;
-            if let Some(id) = read_log(&git.join("logs").join(&own))?.first() {
-                put(&git, &own, format!("{id}\n").as_bytes())?;
+            // git removes the log of a ref that was removed or dropped
+            if let Some(id) = read_log(&git.join("logs").join(name))?.first() {
+                put(&git, name, format!("{id}\n").as_bytes())?;
             }
         }
         Ok(())
@@ -278,14 +284,13 @@ impl PrivateGit {
         files::exists(&self.dir.join(WITHHELD_MARK))
     }
 
-    /// The refs that an earlier run made itself and packed: those of which its beginning knew nothing. (Others
-    /// than packed ones stay as files.)
+    /// The refs that an earlier run made or moved itself and packed. (Others than packed ones stay as files.)
     fn read_own_refs(&self) -> Result<Vec<Ref>, Error> {
         let packed = self.git_dir().join("packed-refs");
         let began = read_packed(&self.dir.join("snapshot"))?;
-        let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
+        let began: BTreeSet<_> = began.iter().map(|one| (&one.name, &one.id)).collect();
         let mut own = read_packed(&packed)?;
-        own.retain(|one| !began.contains(&one.name));
+        own.retain(|one| !began.contains(&(&one.name, &one.id)));
         Ok(own)
     }
 
@@ -501,7 +506,7 @@ fn read_packed(file: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
     Ok(bytes.lines().filter_map(parse).collect())
 }
 
-fn packed(refs: Vec<Ref>) -> Vec<u8> {
+fn packed<'a>(refs: impl IntoIterator<Item = &'a Ref>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for one in refs {
         bytes.extend_from_slice(one.id.as_str().as_bytes());

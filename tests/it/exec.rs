@@ -101,6 +101,83 @@ fn a_commit_out_of_scope_moves_nothing_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn a_commit_out_of_scope_moves_nothing_wherever_head_is() {
+    for end in [
+        "git checkout -q --detach HEAD~1",
+        "git symbolic-ref HEAD refs/heads/none; git rm -q --cached docs/x",
+        "git branch side HEAD~1; git symbolic-ref HEAD refs/heads/side; git reset -q",
+    ] {
+        let Some(repo) = project() else { return };
+        let before = tip(&repo);
+        let script = format!(
+            "set -e; blob=$(echo bad | git hash-object -w --stdin)
+            git update-index --add --cacheinfo 100644,$blob,docs/x; git commit -qm bad; {end}"
+        );
+        let said = fenced(&repo, &[], &script);
+        assert_eq!(said.status, 120, "{end}: {said}");
+        assert_eq!(tip(&repo), before, "{end}");
+    }
+}
+
+#[test]
+fn what_a_run_packed_is_there_in_the_next() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm good
+        blob=$(echo bad | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,docs/api.md; git commit -qm bad; git gc -q";
+    assert_eq!(fenced(&repo, &[], script).status, 120);
+    fenced(&repo, &[], "git reset -q HEAD~1").ok();
+    assert_eq!(log(&repo), "good");
+    // a stash of the user does not hide that of a command
+    repo.write("docs/api.md", "by the user\n");
+    repo.git(&["stash", "-q"]);
+    let script = "echo 2 >src/one.rs; git stash -q; git gc -q";
+    fenced(&repo, &[], script).ok();
+    let script = "git stash pop -q && cat src/one.rs && git commit -qam popped";
+    assert_eq!(fenced(&repo, &[], script).ok(), "2");
+    assert_eq!(repo.git(&["show", "stash@{0}:docs/api.md"]), "by the user");
+}
+
+#[test]
+fn a_file_that_an_index_calls_clean_is_read_by_git() {
+    let Some(repo) = project() else { return };
+    let old = repo.git(&["rev-parse", "HEAD:src/main.rs"]);
+    let leave = "set -e; echo s >src/s.rs; git add -A; git stash -q
+        echo hidden >src/main.rs; sleep 1.1; git add src/main.rs; git rev-parse :src/main.rs";
+    let new = fenced(&repo, &[], leave).ok();
+    let file = private(&repo).join("git/index");
+    let mut bytes = std::fs::read(&file).expect("the run left it");
+    let (old, new) = (bytes_of(&old), bytes_of(&new));
+    let at = bytes.windows(new.len()).position(|part| part == new);
+    let at = at.expect("the entry has it");
+    bytes[at..at + new.len()].copy_from_slice(&old);
+    let end = bytes.len() - old.len();
+    bytes[end..].fill(0);
+    std::fs::write(&file, bytes).expect("it is ours");
+    fenced(&repo, &[], "true").ok();
+    let status = repo.git_in(&repo.worktree("task"), &["status", "--porcelain"]);
+    assert_eq!(status, " M src/main.rs");
+}
+
+/// The bytes of an object id.
+fn bytes_of(id: &str) -> Vec<u8> {
+    let digit = |at| u8::from_str_radix(&id[at..at + 2], 16).expect("hexadecimal");
+    (0..id.len()).step_by(2).map(digit).collect()
+}
+
+#[test]
+fn a_repository_that_a_run_made_is_named() {
+    let Some(repo) = project() else { return };
+    let script = "mkdir -p src/a/objects src/a/refs src/b src/c/.git
+        echo 'ref: refs/heads/main' | tee src/a/HEAD src/c/.git/HEAD >src/b/HEAD; echo ../a >src/b/commondir";
+    let said = fenced(&repo, &[], script);
+    for path in ["src/a", "src/b", "src/c"] {
+        let note = format!("{path} is a repository of its own");
+        assert!(said.stderr.contains(&note), "{said}");
+    }
+}
+
+#[test]
 fn what_a_command_reset_away_is_in_the_reflog() {
     let Some(repo) = project() else { return };
     let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one; git rev-parse HEAD
@@ -195,6 +272,13 @@ fn what_is_in_the_middle_or_put_aside_is_there_again() {
     fenced(&repo, &[], script).ok();
     assert_eq!(log(&repo), "staged\n2\nfirst");
     assert_eq!(runs(&repo), "");
+    // and a worktree of its own, with the HEAD of that one
+    let script =
+        "git worktree add -q --detach src/w && cd src/w && git commit -q --allow-empty -m own";
+    fenced(&repo, &[], script).ok();
+    let script = "git -C src/w log -1 --format=%s && git worktree remove src/w";
+    assert_eq!(fenced(&repo, &[], script).ok(), "own");
+    assert!(!private(&repo).join("git").exists());
 }
 
 #[test]
@@ -275,11 +359,7 @@ fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
     fenced(&repo, &[], leave).ok();
     let file = private(&repo).join("git/index");
     let mut bytes = std::fs::read(&file).expect("the run left it");
-    let id = |text: &str| -> Vec<u8> {
-        let digit = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
-        (0..text.len()).step_by(2).map(digit).collect()
-    };
-    let (docs, other) = (id(&docs), id(&other));
+    let (docs, other) = (bytes_of(&docs), bytes_of(&other));
     let at = bytes.windows(docs.len()).rposition(|part| part == docs);
     let at = at.expect("the cached tree has it");
     bytes[at..at + docs.len()].copy_from_slice(&other);
@@ -519,6 +599,23 @@ fn what_is_broken_in_a_run_keeps_nothing_else_away() {
     assert_ne!(repo.sh(repo.main(), &line).status, 0);
     fenced(&repo, &[], "git stash pop -q && git commit -qam two").ok();
     assert_eq!(log(&repo), "two\none");
+    // as a loss of power leaves it
+    let script = "set -e; echo 3 >src/one.rs; git commit -qam three; echo 4 >src/one.rs; git stash -q
+        cd $AGENTWT_PRIVATE_GIT; : >refs/stash; rm refs/heads/agentwt/task; mkdir refs/heads/agentwt/task";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "three\ntwo\none");
+    fenced(&repo, &[], "git stash pop -q && git commit -qam four").ok();
+    // the stash and the commit before are whole
+    let script =
+        "set -e; echo 5 >src/one.rs; git commit -qam five; echo 6 >src/one.rs; git stash -q
+        echo 7 >src/one.rs; git commit -qam seven; tip=$(git rev-parse HEAD | sed 's#..#&/#')
+        chmod u+w $AGENTWT_PRIVATE_GIT/objects/$tip; : >$AGENTWT_PRIVATE_GIT/objects/$tip";
+    assert_eq!(fenced(&repo, &[], script).status, 5);
+    let said = fenced(&repo, &[], "true");
+    assert!(said.stderr.contains("git log --glob="), "{said}");
+    let kept = ["--glob=refs/agentwt/kept/task", "--format=%s"];
+    let kept = repo.git(&[&["log"], &kept[..]].concat());
+    assert!(kept.contains("five") && kept.contains("WIP on"), "{kept}");
 }
 
 #[test]
@@ -765,25 +862,50 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
         let branch = repo.git(&["branch", "--list", "agentwt/new"]);
         assert_eq!(branch, "", "{option}");
     }
-    // a link counts as what it leads to, and one in another grant for nothing
-    let (home, git) = (repo.home(), repo.main().join(".git"));
-    std::fs::create_dir_all(home.join("cache")).expect("it is ours");
-    std::os::unix::fs::symlink(&git, home.join("cache/planted")).expect("it is ours");
-    repo.git(&["config", "agentwt.rw", "~/cache/planted"]);
-    let said = fenced(&repo, &[], "true");
-    assert_eq!(said.status, 9, "{said}");
-    repo.git(&["config", "--add", "agentwt.rw", "~/cache"]);
-    let script = format!("touch ~/cache/ours; touch {}/planted", git.display());
-    assert_eq!(fenced(&repo, &[], &script).status, 1);
-    assert!(home.join("cache/ours").exists() && !git.join("planted").exists());
-    std::os::unix::fs::symlink("cache", home.join("link")).expect("it is ours");
-    repo.git(&["config", "--replace-all", "agentwt.rw", "~/link", "/cache$"]);
-    assert_eq!(fenced(&repo, &[], &script).status, 1);
-    assert!(!git.join("planted").exists());
     fenced(&repo, &["--timeout=60"], "true").ok();
     fenced(&repo, &["--timeout=0"], "true").ok();
     fenced(&repo, &["--timeout=1e18"], "true").ok();
     assert_eq!(fenced(&repo, &["--timeout=0.2"], "sleep 9").status, 124);
+}
+
+#[test]
+fn no_link_that_a_command_can_have_made_is_followed() {
+    let Some(repo) = project() else { return };
+    let home = repo.home();
+    let link = |to: &str, at: &Path| {
+        std::os::unix::fs::symlink(home.join(to), at).expect("it is ours");
+    };
+    for directory in ["cache/made", ".cache/uv", "other/deep"] {
+        std::fs::create_dir_all(home.join(directory)).expect("it is ours");
+    }
+    link("other", &home.join("cache/planted"));
+    link("cache", &home.join("link"));
+    link("other", &home.join(".cache/pip"));
+    let worktree = repo.worktree("task");
+    link("other", &worktree.join("src/planted"));
+    let inside = worktree.join("src/planted/deep");
+    let script =
+        "cd; ls -d cache/made >/dev/null; for at in other other/deep cache cache/made .cache/uv; do
+        touch $at/new 2>/dev/null && echo $at; done; true";
+    let home_of = |path: &str| format!("--rw={}", home.join(path).display());
+    for (option, writable) in [
+        (home_of("cache/planted"), ""),
+        (home_of("link"), ""),
+        (format!("--rw={}", inside.display()), ""),
+        (home_of("link/made"), "cache/made"),
+        (home_of("cache"), "cache\ncache/made"),
+        ("--preset=uv".to_owned(), ".cache/uv"),
+        ("--preset=pip".to_owned(), ""),
+    ] {
+        let said = fenced(&repo, &[&option], script);
+        assert_eq!(said.ok(), writable, "{option}: {said}");
+        let is_told = said.stderr.contains("is not followed");
+        assert_eq!(is_told, writable.is_empty(), "{option}: {said}");
+    }
+    // nor one in what is writable in this run as well
+    let options = [home_of("cache"), home_of("cache/planted/deep")];
+    let said = fenced(&repo, &options.each_ref().map(|option| &**option), script);
+    assert_eq!(said.ok(), "cache\ncache/made");
 }
 
 #[test]

@@ -26,6 +26,9 @@ use crate::worktree::{Repository, Worktree};
 /// Directories of output that are known by name where a `.gitignore` does not say that they are one.
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
      __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
+/// What of the git directory can have the content of excluded files, and what other worktrees have there.
+const WITHHELD: &str =
+    "agentwt/trash agentwt/worktrees annex lfs modules objects rr-cache worktrees";
 /// Variables that lead to a program outside of the fence, or to another repository.
 const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY DOCKER_HOST \
      GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
@@ -103,13 +106,10 @@ fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, 
     Ok(outside.collect())
 }
 
-/// Where objects are, also those that are borrowed (gitrepository-layout(5), `objects/info/alternates`), and
-/// what other worktrees have in the git directory.
+/// Where the content of files is, also that of borrowed objects (gitrepository-layout(5), `objects/info/alternates`).
 fn withheld(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
-    let names = ["agentwt/trash", "agentwt/worktrees", "objects"];
-    let names = names
-        .iter()
-        .map(|name| files::canonical(&common_dir.join(name)));
+    let names = WITHHELD.split_whitespace();
+    let names = names.map(|name| files::canonical(&common_dir.join(name)));
     let mut all: Vec<_> = names.flatten().collect();
     let mut at = 0;
     while let Some(place) = all.get(at).cloned() {

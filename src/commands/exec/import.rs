@@ -123,15 +123,17 @@ pub(super) fn import(
     };
     let is_fetched = run.fetch(&mut notes)?;
     let (result, before, tip) = (&run.result, &run.before, &run.tip);
-    let head = result.head.clone().or_else(|| before.clone());
     let index = read_index(repository, private);
+    // not HEAD, which may be elsewhere: the branch moves to the tip
     let terms = Terms {
         index: index.as_ref().map(|_| private.index()),
-        head: head.filter(|head| Some(head) != before.as_ref()),
+        head: tip.clone(),
         ..Terms::default()
     };
     let survey = collect_with(repository, known, &terms)?;
-    notes.extend(survey.nested().iter().map(|path| {
+    let index = index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok());
+    let nested = survey.nested().into_iter();
+    notes.extend(nested.chain(survey.bare(&record.path)).map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
     let (is_read, directory) = (index.is_some(), private.git_dir());
@@ -175,7 +177,8 @@ pub(super) fn import(
             Some(bytes) => IndexOf::Run(bytes),
             None => IndexOf::Branch,
         };
-        let is_kept = !is_fetched || !is_staged || !result.stashes.is_empty();
+        let has_own = !files::names(&directory.join("worktrees"))?.is_empty();
+        let is_kept = !is_fetched || !is_staged || has_own || !result.stashes.is_empty();
         run.settle(&index, is_kept)?;
         if !is_read && private.is_there() {
             files::copy_beside(&record.admin_dir.join("index"), &private.index())?;
@@ -309,9 +312,7 @@ impl Run<'_> {
             let limited = git.with_limit(MOST);
             limited.fetch_objects(private.git_dir().as_str(), true, &specs)
         };
-        if let Some(tip) = tip {
-            fetch_all(&BTreeMap::from([(tip, left(tip))]))?;
-        }
+        let fetched = tip.map(|tip| fetch_all(&BTreeMap::from([(tip, left(tip))])));
         let objects = repository.objects()?;
         let is_new = |id: &CommitId| !objects.is_commit(id);
         // a reflog can name what is gone
@@ -345,6 +346,8 @@ impl Run<'_> {
                 "{first} and {more} more cannot be fetched from {directory}, which stays"
             ));
         }
+        // without the tip there is no import, but all else is here now
+        fetched.transpose()?;
         if let Some(tip) = tip {
             bring::point(repository, &incoming_ref(known), tip, &left)?;
             git.delete_ref(&left(tip), tip)?;
@@ -374,26 +377,23 @@ impl Run<'_> {
     }
 }
 
-/// Reads the index of the run, without what nobody verifies; none where it cannot be read.
-fn read_index(repository: &Repository, private: &PrivateGit) -> Option<Vec<u8>> {
+/// Reads the index of the run; none where it cannot be read.
+fn read_index(repository: &Repository, private: &PrivateGit) -> Option<OpenIndex> {
     let index = private.index();
     let is_file = files::stat(&index).is_some_and(|there| !there.is_directory());
-    let read = is_file.then(|| OpenIndex::read(&index, repository.format))?;
-    read.ok()?.plain_bytes().ok()
+    is_file
+        .then(|| OpenIndex::read(&index, repository.format))?
+        .ok()
 }
 
-/// Begins anew after a run whose branch was moved by someone else: what it made stays under other refs.
-pub(super) fn set_aside(
-    repository: &Repository,
-    known: &Worktree,
-    private: &PrivateGit,
-) -> Result<(), Error> {
+/// Has refs of their own keep what a run made, before the next one begins anew.
+pub(super) fn keep_all(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     for one in read_run_refs(repository, known)? {
         keep(&git, known, &one.id)?;
         git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
     }
-    private.remove()
+    Ok(())
 }
 
 /// Has a ref of its own keep a commit.

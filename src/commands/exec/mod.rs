@@ -229,7 +229,8 @@ impl FencedRun<'_> {
             match import::import(repository, &known, private) {
                 Ok(left) => {
                     if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late.is_some()) {
-                        import::set_aside(repository, &known, private)?;
+                        import::keep_all(repository, &known)?;
+                        private.remove()?;
                         let kept = kept_ref(&known, tip);
                         if left.report.valid() {
                             notes.extend(left.late_note(&known, &kept));
@@ -247,8 +248,9 @@ impl FencedRun<'_> {
                 }
                 Err(error) if !is_damage(&error) => return Err(error),
                 Err(_damaged) => {
-                    let kept = private.set_apart(&known)?;
-                    notes.push(format!("its git directory is damaged, and kept at {kept}"));
+                    import::keep_all(repository, &known)?;
+                    let (kept, name) = (private.set_apart(&known)?, &known.record.name);
+                    notes.push(format!("its git directory is damaged, and kept at {kept}; the commits that could be read: git log --glob=refs/agentwt/kept/{name}"));
                 }
             }
         }

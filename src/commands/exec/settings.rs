@@ -108,11 +108,15 @@ pub(super) fn read(
     } else {
         Approximation::Cover
     };
+    let worktrees = repository.git.worktree_list()?.into_iter();
+    let places = worktrees.map(|one| one.path).chain(rw.iter().cloned());
+    let places: Vec<Utf8PathBuf> = places.collect();
     let wishes = Wishes {
         net,
-        sockets: resolved(&sockets),
-        rw: resolved(&rw),
-        read_only: resolved(&read_only),
+        sockets: resolved(&sockets, &places, &mut notes),
+        rw: resolved(&rw, &places, &mut notes),
+        // a link is not protected, and a command can replace it
+        read_only: resolved(&read_only, &places, &mut Vec::new()),
         nested: options.nested,
         withholds: options.withhold,
         approximation,
@@ -125,25 +129,43 @@ pub(super) fn read(
     })
 }
 
-/// The paths without those in another one, where an earlier command can have put a link; of the others, a link
-/// leads where it leads.
-fn resolved(paths: &[Utf8PathBuf]) -> Vec<Utf8PathBuf> {
+/// Where the paths are, without those at which an earlier command can have put a link: the last part of each, and
+/// all below one of these `places`, that are writable.
+fn resolved(
+    paths: &[Utf8PathBuf],
+    places: &[Utf8PathBuf],
+    notes: &mut Vec<String>,
+) -> Vec<Utf8PathBuf> {
     let find = |path: &Utf8Path| files::canonical(path).unwrap_or_else(|_| path.to_owned());
     // where a path stands, whatever it is
     let place = |path: &Utf8Path| {
-        let name = path.file_name().unwrap_or_default();
-        path.parent()
-            .map_or_else(|| path.to_owned(), |above| find(above).join(name))
+        let above = path.parent().map(find).unwrap_or_default();
+        above.join(path.file_name().unwrap_or_default())
     };
-    let is_within = |path: &Utf8Path, other: &Utf8Path| {
-        let (mut on_the_way, other) = (path.ancestors(), (place(other), find(other)));
-        on_the_way.any(|one| place(one) != other.0 && place(one).starts_with(&other.1))
+    let places = places.iter().map(|path| (place(path), find(path)));
+    let places: Vec<_> = places.collect();
+    let is_below = |path: &&Utf8Path| {
+        let at = place(path);
+        let mut places = places.iter();
+        places.any(|(other, to)| at != *other && at.starts_with(to))
     };
-    let is_own = |path: &&Utf8PathBuf| {
-        let mut others = paths.iter().filter(|other| other != path);
-        !others.any(|other| is_within(path, other))
-    };
-    paths.iter().filter(is_own).map(|path| find(path)).collect()
+    let mut all = Vec::new();
+    for path in paths {
+        let top = path.ancestors().filter(is_below).last().unwrap_or(path);
+        let below = path.strip_prefix(top).unwrap_or(path);
+        let plain = below
+            .iter()
+            .fold(place(top), |above, name| above.join(name));
+        match files::canonical(path) {
+            Err(_) if !files::is_link(path) => all.push(plain),
+            Ok(to) if to == plain => all.push(plain),
+            leads => notes.push(format!(
+                "{path} is not followed, as a command can have made the link; if you made it: --rw {}",
+                leads.unwrap_or(plain)
+            )),
+        }
+    }
+    all
 }
 
 /// The presets that are named, and that of the program.

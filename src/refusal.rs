@@ -29,11 +29,6 @@ pub enum Refusal {
         help: String,
     },
 
-    #[error("a command runs in worktree `{name}` already")]
-    #[diagnostic(code(agentwt::exec::command_runs))]
-    #[diagnostic(help("wait for its end, or take another worktree: git agentwt run <name> -- …"))]
-    CommandRuns { name: String },
-
     #[error("no command was given, and neither the config names a client nor SHELL a shell")]
     #[diagnostic(code(agentwt::exec::no_command))]
     #[diagnostic(help("give the command: git agentwt exec <name> -- make test"))]
@@ -44,15 +39,7 @@ pub enum Refusal {
     UnknownFenceValue {
         by: &'static str,
         text: String,
-        known: &'static str,
-    },
-
-    #[error("there is no preset `{name}`")]
-    #[diagnostic(code(agentwt::exec::unknown_preset))]
-    #[diagnostic(help("the presets are {}; any path can be given: --rw <path>", known.join(", ")))]
-    UnknownPreset {
-        name: String,
-        known: Vec<&'static str>,
+        known: String,
     },
 
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
@@ -388,11 +375,9 @@ impl Fault for Refusal {
             | Self::NoRequestRemote { .. }
             | Self::OneName
             | Self::Bare => ExitCode::Usage,
-            Self::NotFenced { .. }
-            | Self::CommandRuns { .. }
-            | Self::NoCommand
-            | Self::UnknownFenceValue { .. }
-            | Self::UnknownPreset { .. } => ExitCode::NotStarted,
+            Self::NotFenced { .. } | Self::NoCommand | Self::UnknownFenceValue { .. } => {
+                ExitCode::NotStarted
+            }
             // as a shell has it
             Self::CannotStart { .. } => ExitCode::Program(127),
             _others => ExitCode::Refused,

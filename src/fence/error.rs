@@ -51,7 +51,7 @@ pub enum FenceError {
     #[diagnostic(help("see what works here with `git agentwt doctor`"))]
     Supervise(std::io::Error),
     /// Processes of the command could not be ended.
-    #[error("processes of the command still run: {}", numbers(pids))]
+    #[error("processes of the command still run: {pids:?}")]
     #[diagnostic(code(agentwt::fence::leftover))]
     #[diagnostic(help("end them, then verify the worktree: nothing of the run was taken over"))]
     Leftover {
@@ -70,11 +70,6 @@ impl FenceError {
             Self::Unavailable { .. } | Self::Leftover { .. } => None,
         }
     }
-}
-
-fn numbers(pids: &[u32]) -> String {
-    let words: Vec<String> = pids.iter().map(ToString::to_string).collect();
-    words.join(", ")
 }
 
 fn instead(weaker: Option<&Probe>) -> String {

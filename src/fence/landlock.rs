@@ -7,7 +7,6 @@
 //! Not covered by any rule: chmod(2), chown(2), utime(2) and extended attributes of the user's own files.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::policy::{GrantKind, Policy};
@@ -45,22 +44,6 @@ pub enum RuleAccess {
     Terminal,
     /// Read and execute.
     Read,
-}
-
-impl fmt::Display for LandlockRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let access = match self.access {
-            RuleAccess::Tree => "tree",
-            RuleAccess::File => "file",
-            RuleAccess::Terminal => "terminal",
-            RuleAccess::Read => "read",
-        };
-        match &self.place {
-            RulePlace::Root => write!(f, "{access} ."),
-            RulePlace::Below(path) => write!(f, "{access} ./{path}"),
-            RulePlace::Other(path) => write!(f, "{access} {}", path.display()),
-        }
-    }
 }
 
 /// The files in `/dev` that every program may write.

@@ -4,6 +4,7 @@
 //! bubblewrap or podman with the flags of the fence.
 #![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -123,22 +124,10 @@ fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let (_, found) = on_path(program).next()?;
     let ours = std::fs::metadata(binary).ok()?;
-    let of = |file: &std::fs::Metadata| {
-        format!(
-            "{} {} {}.{}",
-            file.dev(),
-            file.ino(),
-            file.mtime(),
-            file.mtime_nsec()
-        )
-    };
+    let of = |file: &Metadata| (file.dev(), file.ino(), file.mtime(), file.mtime_nsec());
     let user = rustix::process::geteuid().as_raw();
-    Some(format!(
-        "{} {user} {} {}",
-        boot.trim(),
-        of(&found),
-        of(&ours)
-    ))
+    let all = (boot.trim(), user, of(&found), of(&ours));
+    Some(format!("{all:?}"))
 }
 
 /// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each

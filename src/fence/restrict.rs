@@ -356,47 +356,22 @@ impl Rules {
 
 /// The first number of a system call of the x32 ABI, whose calls have other numbers (`__X32_SYSCALL_BIT`).
 const X32: u32 = 0x4000_0000;
+/// The numbers of system calls.
+macro_rules! calls {
+    ($($name:ident)*) => { [$(libc::$name),*] };
+}
 /// Refused in every fence: another process's memory, the user's keys, and rings that no filter looks into.
-const NEVER: [i64; 10] = [
-    libc::SYS_add_key,
-    libc::SYS_keyctl,
-    libc::SYS_request_key,
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-];
+const NEVER: [i64; 10] = calls! {
+    SYS_add_key SYS_keyctl SYS_request_key SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_pidfd_getfd
+    SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register
+};
 /// Refused where no namespaces are made: another view of the files, and the kernel itself.
-const VIEWS: [i64; 25] = [
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_setns,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_bpf,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_syslog,
-];
+const VIEWS: [i64; 25] = calls! {
+    SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig
+    SYS_fsmount SYS_fspick SYS_mount_setattr SYS_setns SYS_open_by_handle_at SYS_bpf SYS_init_module
+    SYS_finit_module SYS_delete_module SYS_kexec_load SYS_reboot SYS_swapon SYS_sethostname SYS_setdomainname
+    SYS_settimeofday SYS_clock_settime SYS_syslog
+};
 /// Pushes a key into the terminal, or pastes into the console (`ioctl_tty(2)`, `ioctl_console(2)`).
 const PUSHES: [u64; 2] = [0x5412, 0x541c];
 /// A new user namespace, for clone(2) and unshare(2).

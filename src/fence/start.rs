@@ -171,14 +171,7 @@ impl Launch<'_> {
         let mut hasher = DefaultHasher::new();
         root.hash(&mut hasher);
         let worktree = root.file_name().unwrap_or("worktree");
-        let word = |letter: char| {
-            if letter.is_ascii_alphanumeric() {
-                letter
-            } else {
-                '-'
-            }
-        };
-        let worktree: String = worktree.chars().map(word).collect();
+        let worktree = worktree.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         format!("agentwt-{worktree}-{:x}", hasher.finish())
     }
 
@@ -359,8 +352,9 @@ impl Supervisor<'_> {
                         Vec::new()
                     };
                     for process in [target].into_iter().chain(below) {
-                        // it may have ended already
+                        // it may have ended already, or be stopped, as timeout(1) has it
                         let _ = kill_process(process, signal);
+                        let _ = kill_process(process, Signal::CONT);
                     }
                 }
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::landlock::{LandlockRule, read_rules, write_rules};
+use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
 use super::policy::{
     Approximation, Class, ContainerProgram, Grant, GrantKind, Places, Policy, PolicyFacts,
     Standing, Wishes, compile,
@@ -127,7 +127,20 @@ fn command() -> Vec<OsString> {
 }
 
 fn rules(rules: &[LandlockRule]) -> String {
-    let lines: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    let line = |rule: &LandlockRule| {
+        let access = match rule.access {
+            RuleAccess::Tree => "tree",
+            RuleAccess::File => "file",
+            RuleAccess::Terminal => "terminal",
+            RuleAccess::Read => "read",
+        };
+        match &rule.place {
+            RulePlace::Root => format!("{access} ."),
+            RulePlace::Below(path) => format!("{access} ./{path}"),
+            RulePlace::Other(path) => format!("{access} {}", path.display()),
+        }
+    };
+    let lines: Vec<String> = rules.iter().map(line).collect();
     lines.join("\n")
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 use gix::index::decode::Options;
 pub use gix::index::entry::Stage;
@@ -152,6 +152,16 @@ impl OpenIndex {
     pub fn plain_bytes(mut self, changed: &BTreeSet<RepoPath>) -> Result<Vec<u8>, GitError> {
         let paths = self.entries().map(|entry| self.repo_path(entry?.path));
         let paths: Vec<RepoPath> = paths.collect::<Result<_, _>>()?;
+        // a commit with such a name can be checked out nowhere (`verify_path`, git's read-cache.c)
+        let is_odd =
+            |part: &[u8]| part.eq_ignore_ascii_case(b".git") || part.eq_ignore_ascii_case(b"git~1");
+        let mut parts = paths.iter().flat_map(|path| path.as_bstr().split_str("/"));
+        if parts.any(is_odd) {
+            return Err(unreadable(
+                &self.what,
+                "a file of it has a name of git's own",
+            ));
+        }
         for (entry, path) in self.state.entries_mut().iter_mut().zip(&paths) {
             if changed.contains(path) {
                 entry.stat = Stat::default();

@@ -168,10 +168,8 @@ impl PrivateGit {
         if !goes_on && withholds {
             fetch_present(git, repository, known, &refs)?;
         }
-        put(&self.dir, "snapshot", &packed(&refs))?;
-        let all = refs.iter().chain(&own).map(|one| (&one.name, one));
-        let all: BTreeMap<&BString, &Ref> = all.collect();
-        put(git, "packed-refs", &packed(all.into_values()))?;
+        put(&self.dir, "snapshot", &merged(&refs))?;
+        put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
         let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
         put(&self.dir, BEGAN, began.as_bytes())?;
@@ -200,9 +198,6 @@ impl PrivateGit {
         };
         make_writable(&git, Some(&is_kept))?;
         self.write_mended_refs(known)?;
-        if !files::exists(&git.join("packed-refs")) {
-            copy(&self.dir.join("snapshot"), &git, "packed-refs")?;
-        }
         for name in ["commondir", "config.worktree"] {
             clear(&git.join(name))?;
         }
@@ -213,8 +208,8 @@ impl PrivateGit {
         write_given(&git, repository, known, is_withheld)
     }
 
-    /// Writes HEAD, the branch and the stash anew where they are none, as after a loss of power: their logs have
-    /// where they were.
+    /// Writes HEAD and the refs anew where they are none, as after a loss of power: the logs of the branch and of the
+    /// stash have where these were.
     fn write_mended_refs(&self, known: &Worktree) -> Result<(), Error> {
         let (git, own) = (self.git_dir(), known.record.branch.full_ref());
         for name in ["HEAD", "index", "packed-refs", "objects", "refs"] {
@@ -231,6 +226,8 @@ impl PrivateGit {
         if is_broken("HEAD")? {
             put(&git, "HEAD", format!("ref: {own}\n").as_bytes())?;
         }
+        let mut refs = read_packed(&self.dir.join("snapshot"))?;
+        refs.extend(read_packed(&git.join("packed-refs"))?);
         for name in [&own, "refs/stash"] {
             let file = git.join(name);
             files::remove_if_empty(&file);
@@ -239,11 +236,14 @@ impl PrivateGit {
             }
             files::remove_file(&file)?;
             // git removes the log of a ref that was removed or dropped
-            if let Some(id) = read_log(&git.join("logs").join(name))?.first() {
-                put(&git, name, format!("{id}\n").as_bytes())?;
-            }
+            let log = read_log(&git.join("logs").join(name))?;
+            refs.extend(log.into_iter().take(1).map(|id| Ref {
+                name: name.into(),
+                id,
+                is_symbolic: false,
+            }));
         }
-        Ok(())
+        put(&git, "packed-refs", &merged(&refs))
     }
 
     /// Writes what the command alone changes later: HEAD and the index.
@@ -506,12 +506,14 @@ fn read_packed(file: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
     Ok(bytes.lines().filter_map(parse).collect())
 }
 
-fn packed<'a>(refs: impl IntoIterator<Item = &'a Ref>) -> Vec<u8> {
+/// A packed-refs file; of two refs of one name, the last counts.
+fn merged<'a>(refs: impl IntoIterator<Item = &'a Ref>) -> Vec<u8> {
+    let all = refs.into_iter().map(|one| (&one.name, &one.id));
     let mut bytes = Vec::new();
-    for one in refs {
-        bytes.extend_from_slice(one.id.as_str().as_bytes());
+    for (name, id) in all.collect::<BTreeMap<_, _>>() {
+        bytes.extend_from_slice(id.as_str().as_bytes());
         bytes.push(b' ');
-        bytes.extend_from_slice(&one.name);
+        bytes.extend_from_slice(name);
         bytes.push(b'\n');
     }
     bytes

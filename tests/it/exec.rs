@@ -337,6 +337,9 @@ fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
         "git update-index --split-index",
         "echo junk >$AGENTWT_PRIVATE_GIT/index",
         "rm $AGENTWT_PRIVATE_GIT/index; ln -s /etc/passwd $AGENTWT_PRIVATE_GIT/index",
+        "echo 3 >src/.longr1; git add src/.longr1; sed -i 's#src/.longr1#src/.git/x1#' $AGENTWT_PRIVATE_GIT/index
+        python3 -c 'import hashlib, os; p = os.environ[\"AGENTWT_PRIVATE_GIT\"] + \"/index\"; b = open(p, \"rb\").read()[:-20]
+open(p, \"wb\").write(b + hashlib.sha1(b).digest())'; rm src/.longr1",
     ]
     .into_iter()
     .enumerate()
@@ -355,7 +358,7 @@ fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
     // a tree of which git believes that it is what the entries below it are
     let other = repo.git(&["rev-parse", "HEAD:src"]);
     let docs = repo.git(&["rev-parse", "HEAD:docs"]);
-    let leave = "echo 3 >src/one.rs; git stash -q; git write-tree >/dev/null";
+    let leave = "echo left >src/one.rs; git stash -q; git write-tree >/dev/null";
     fenced(&repo, &[], leave).ok();
     let file = private(&repo).join("git/index");
     let mut bytes = std::fs::read(&file).expect("the run left it");
@@ -680,7 +683,9 @@ fn what_the_command_plants_in_its_git_directory_runs_nothing_outside() {
 #[test]
 fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
     let Some(repo) = project() else { return };
-    let said = fenced(&repo, &[], "echo garbage >$AGENTWT_PRIVATE_GIT/packed-refs");
+    let damage = "cd $AGENTWT_PRIVATE_GIT/objects
+        git commit -q --allow-empty -m broken; tip=$(git rev-parse HEAD | sed 's#..#&/#'); chmod u+w $tip; : >$tip";
+    let said = fenced(&repo, &[], damage);
     assert_eq!(said.status, 5, "{said}");
     let script = "git status --porcelain; git commit -q --allow-empty -m on";
     let said = fenced(&repo, &[], script);
@@ -693,12 +698,13 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
         chmod 0 HEAD index objects refs",
         "mkfifo pipe; ln -sf pipe HEAD; mkdir index.lock",
         ": >HEAD; : >refs/heads/agentwt/task; rm packed-refs; mkdir packed-refs",
+        "git pack-refs --all; : >packed-refs",
         "python3 -c 'import os; [(os.mkdir(\"d\" * 200), os.chdir(\"d\" * 200)) for _ in range(50)]'",
     ] {
         let script = format!("cd $AGENTWT_PRIVATE_GIT; git commit -q --allow-empty -m on; {mendable}");
         fenced(&repo, &[], &script).ok();
     }
-    assert_eq!(log(&repo), "on\non\non\non\non");
+    assert_eq!(log(&repo), "on\non\non\non\non\non");
     // what goes on has an index
     let junk =
         "echo 1 >src/one.rs; git add -A; git stash -q; echo junk >$AGENTWT_PRIVATE_GIT/index";

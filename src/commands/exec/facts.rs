@@ -210,16 +210,6 @@ pub(super) fn variables(
     all
 }
 
-/// Where the command starts: where we are in the worktree, else its root.
-pub(super) fn directory<'a>(session: &'a Session, known: &'a Worktree) -> &'a Utf8Path {
-    let root: &Utf8Path = &known.record.path;
-    if session.start.starts_with(root) {
-        &session.start
-    } else {
-        root
-    }
-}
-
 /// Chooses the fence: the one that was asked for, or the strongest that works here and can do what was asked.
 ///
 /// # Errors

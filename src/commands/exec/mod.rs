@@ -1,6 +1,6 @@
 //! `git agentwt exec`: runs a command in a worktree, fenced in by its scope.
 //!
-//! Facts: the worktree, what is asked of the fence, which fences work here. Plan: the [`Policy`]. Apply: a
+//! Facts: the worktree, what is asked of the fence, which fences work here. Plan: the policy. Apply: a
 //! private git directory, the command in its fence, and, when all its processes have ended, the import of
 //! what it committed. Nothing but the import changes anything that the user's git believes.
 
@@ -12,6 +12,7 @@ mod settings;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ use crate::config::{Choice as _, Fence};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::fence::policy::{Class, Policy};
+use crate::fence::policy::Class;
 use crate::fence::shim::PRIVATE_GIT;
 use crate::fence::start::Launch;
 use crate::fence::{Ended, FenceError, seatbelt};
@@ -134,12 +135,24 @@ pub fn run_in(
     let policy = facts::policy(session, repository, known, &private, asked.wishes)?;
     let mut outcome = Outcome::done(ExecAnswer::default());
     outcome.notes = asked.notes;
+    let root: &Utf8Path = &known.record.path;
+    let is_inside = |start: &&Utf8Path| start.starts_with(root);
     let mut run = FencedRun {
         session,
         repository,
         known,
         private: &private,
-        launch: launch(session, known, asked.fence, &policy, &command),
+        launch: Launch {
+            fence: asked.fence,
+            policy: &policy,
+            command: &command,
+            dir: Some(&*session.start).filter(is_inside).unwrap_or(root),
+            variables: Vec::new(),
+            // 0 is no limit (timeout(1))
+            timeout: options.timeout.filter(|time| !time.is_zero()),
+            kill_after: KILL_AFTER,
+            signal: &session.signal,
+        },
     };
     if let Some(form) = options.print_policy {
         if asked.fence == Fence::Auto {
@@ -149,16 +162,18 @@ pub fn run_in(
         return Ok(outcome);
     }
     run.launch.fence = facts::choose(repository, &policy, asked.fence)?;
-    check_container(known, run.launch.fence, &policy)?;
+    let has_user = policy.wishes.container.user.is_some();
+    if run.launch.fence == Fence::Container && process::is_root() && !has_user {
+        let help = "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"";
+        let why = "a container never runs a command as root";
+        return Err(not_fenced(known, why, help));
+    }
     run.say_limits(&mut outcome.notes);
-    let name = &known.record.name;
-    let Some(_alone) = Lock::if_free(&repository.run_lock(name))? else {
-        let name = name.to_string();
-        return Err(Refusal::CommandRuns { name }.into());
+    let Some(_alone) = Lock::if_free(&repository.run_lock(&known.record.name))? else {
+        let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
+        return Err(not_fenced(known, "a command runs in it already", help));
     };
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
-    // 0 is no limit (timeout(1))
-    run.launch.timeout = options.timeout.filter(|time| !time.is_zero());
     let (ended, imported) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, imported);
     Ok(outcome)
@@ -316,19 +331,6 @@ fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {
     Refusal::NotFenced { name, why, help }.into()
 }
 
-/// Checks that a container has an ordinary user.
-fn check_container(known: &Worktree, fence: Fence, policy: &Policy) -> Result<(), Error> {
-    let has_user = policy.wishes.container.user.is_some();
-    if fence == Fence::Container && process::is_root() && !has_user {
-        return Err(not_fenced(
-            known,
-            "a container never runs a command as root",
-            "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"",
-        ));
-    }
-    Ok(())
-}
-
 /// Checks what a fence needs of a worktree.
 fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> Result<(), Error> {
     let refuse = |why: &str, help: &str| Err(not_fenced(known, why, help));
@@ -377,24 +379,5 @@ fn rendered(form: PolicyForm, launch: &Launch<'_>) -> Vec<u8> {
             let words = words.map(|word| shell_word(&word.to_string_lossy()) + "\n");
             words.collect::<String>().into_bytes()
         }
-    }
-}
-
-fn launch<'a>(
-    session: &'a Session,
-    known: &'a Worktree,
-    fence: Fence,
-    policy: &'a Policy,
-    command: &'a [OsString],
-) -> Launch<'a> {
-    Launch {
-        fence,
-        policy,
-        command,
-        dir: facts::directory(session, known),
-        variables: Vec::new(),
-        timeout: None,
-        kill_after: KILL_AFTER,
-        signal: &session.signal,
     }
 }

@@ -53,7 +53,13 @@ pub(super) fn read(
     };
     let last = |key: &str| all(key).pop();
     let mut notes = Vec::new();
-    let fence = fence(options, last("fence"), config, &mut notes)?;
+    let uncounted = |what: &str, setting: &str, value: &str| {
+        format!(
+            "{what} of the config does not count, as an agent can change it; to allow it: git config {setting} {value}"
+        )
+    };
+    let (fence, weak) = fence(options, last("fence"), config)?;
+    notes.extend(weak.map(|weak| uncounted("the fence", "agentwt.fence", weak)));
     let net = net(options, last("net"), config)?;
     let paths = |given: &[Utf8PathBuf], key: &str, option| -> Result<Vec<Utf8PathBuf>, Error> {
         let mut paths = Vec::new();
@@ -71,18 +77,12 @@ pub(super) fn read(
     for path in &config.rw {
         let wanted = from_home(session, &path.value);
         if !rw.contains(&wanted) {
-            notes.push(format!(
-                "`rw` of the config does not count, as an agent can change it; to allow it: git config --add agentwt.rw {}",
-                path.value
-            ));
+            notes.push(uncounted("`rw`", "--add agentwt.rw", &path.value));
         }
     }
     let image = options.image.clone().or_else(|| last("image"));
     if let (None, Some(image)) = (&image, &config.container.image) {
-        notes.push(format!(
-            "the image of the config does not count, as an agent can change it; to allow it: git config agentwt.image {}",
-            image.value
-        ));
+        notes.push(uncounted("the image", "agentwt.image", &image.value));
     }
     let mut read_only = Vec::new();
     for preset in presets(options, command)? {
@@ -172,9 +172,9 @@ fn resolved(
 fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<Preset>, Error> {
     let find = |name: &String| {
         Preset::of(Path::new(name)).ok_or_else(|| {
-            let known = Preset::all().map(|preset| preset.program).collect();
-            let name = escape_for_terminal(name.as_bytes());
-            Error::from(Refusal::UnknownPreset { name, known })
+            let known: Vec<&str> = Preset::all().map(|preset| preset.program).collect();
+            let known = format!("{}, or give a path: --rw <path>", known.join(", "));
+            unknown("--preset", name, &known)
         })
     };
     let mut all: Vec<Preset> = options.preset.iter().map(find).collect::<Result<_, _>>()?;
@@ -183,37 +183,27 @@ fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<Preset>, 
     Ok(all)
 }
 
-/// The fence: the option, the user's setting, or the config where it names one that enforces something.
+/// The fence: the option, the user's setting, or the config where it names one that enforces something; with it the
+/// word in the config that does not count.
 fn fence(
     options: &FenceOptions,
     own: Option<String>,
     config: &FenceConfig,
-    notes: &mut Vec<String>,
-) -> Result<Fence, Error> {
+) -> Result<(Fence, Option<&'static str>), Error> {
     // the host's own files are no image
     let container = || Fence::Container.as_str().to_owned();
     let by_image = options.image.as_ref().map(|_| container());
     if let Some(word) = options.fence.clone().or(by_image).or(own) {
-        return Fence::parse(&word).ok_or_else(|| {
-            unknown(
-                "agentwt.fence",
-                &word,
-                "auto, mount, landlock, container, seatbelt, perms or none",
-            )
-        });
+        let known = Fence::words().join(", ");
+        let fence = Fence::parse(&word).ok_or_else(|| unknown("agentwt.fence", &word, &known))?;
+        return Ok((fence, None));
     }
-    match config.kind.as_ref().map(|kind| kind.value) {
-        Some(weak @ (Fence::None | Fence::Perms)) => {
-            let word = weak.as_str();
-            notes.push(format!(
-                "the fence `{word}` of the config does not count, as an agent can change it; to have it: git config agentwt.fence {word}"
-            ));
-            Ok(Fence::Auto)
-        }
-        Some(kind @ (Fence::Mount | Fence::Container)) => Ok(kind),
+    Ok(match config.kind.as_ref().map(|kind| kind.value) {
+        Some(weak @ (Fence::None | Fence::Perms)) => (Fence::Auto, Some(weak.as_str())),
+        Some(kind @ (Fence::Mount | Fence::Container)) => (kind, None),
         // `auto` takes what is stronger, where it works
-        Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => Ok(Fence::Auto),
-    }
+        Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => (Fence::Auto, None),
+    })
 }
 
 /// The network: the option or the user's setting; the config may only take some of it away.
@@ -233,8 +223,8 @@ fn net(options: &FenceOptions, own: Option<String>, config: &FenceConfig) -> Res
         .unwrap_or(net))
 }
 
-fn unknown(by: &'static str, text: &str, known: &'static str) -> Error {
-    let text = escape_for_terminal(text.as_bytes());
+fn unknown(by: &'static str, text: &str, known: &str) -> Error {
+    let (text, known) = (escape_for_terminal(text.as_bytes()), known.to_owned());
     Refusal::UnknownFenceValue { by, text, known }.into()
 }
 

@@ -612,6 +612,8 @@ fn objects_are_withheld_wherever_they_are() {
         }
         let copies = "cd .git; mkdir -p lfs/objects rr-cache/x; echo KEY | tee lfs/objects/x >rr-cache/x/preimage";
         repo.sh(repo.main(), copies).ok();
+        let moved = "mv .git/objects .git/objs; ln -s objs .git/objects";
+        repo.sh(repo.main(), moved).ok();
         let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
         let stash = "echo OTHERKEY >src/new.rs; git add -A; git stash -q";
         let script = ["--", "sh", "-c", stash];
@@ -620,7 +622,7 @@ fn objects_are_withheld_wherever_they_are() {
         let ids = "git rev-parse main:secrets/key; echo OTHERKEY | git hash-object --stdin";
         let ids = repo.sh(repo.main(), ids).ok();
         let script = format!(
-            "cd {}; cat lfs/objects/x rr-cache/x/preimage; for dir in objects ref/objects further/objects \
+            "cd {}; cat lfs/objects/x rr-cache/x/preimage; for dir in objects objs ref/objects further/objects \
             agentwt/worktrees/other/private/git/objects; do
             export GIT_ALTERNATE_OBJECT_DIRECTORIES=$PWD/$dir
             for id in {}; do git -C {} cat-file -p $id; done; done; true",
@@ -630,7 +632,7 @@ fn objects_are_withheld_wherever_they_are() {
         );
         let fence = format!("--fence={fence}");
         let open = repo.fenced(&[&fence], &script);
-        assert_eq!(open.stdout.matches("KEY").count(), 10, "control: {open}");
+        assert_eq!(open.stdout.matches("KEY").count(), 12, "control: {open}");
         let said = repo.fenced(&["--withhold", &fence], &script);
         assert_eq!(said.status, 0, "{said}");
         assert!(!said.stdout.contains("KEY"), "{said}");

@@ -319,8 +319,12 @@ fn what_is_staged_and_not_committed_stays_on_disk_or_in_the_run() {
     let status = repo.git_in(&worktree, &["status", "--porcelain"]);
     assert_eq!(status, "AM src/staged.rs");
     assert!(!private(&repo).join("git").exists());
-    // what the user staged is staged for the command, and stays so
+    // what the user staged is staged for the command, and stays so; of which files git reads again tells the time
+    let index = repo.main().join(".git/worktrees/task/index");
+    let time = || std::fs::metadata(&index).and_then(|index| index.modified());
+    let before = time().expect("it is there");
     fenced(&repo, &[], "git diff --cached --quiet && exit 1; true").ok();
+    assert_eq!(time().expect("it is there"), before);
     assert_eq!(repo.git_in(&worktree, &["show", ":src/staged.rs"]), "s");
     fenced(&repo, &[], "git commit -qm two").ok();
     assert_eq!(repo.git(&["show", "agentwt/task:src/staged.rs"]), "s");
@@ -871,7 +875,13 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
     fenced(&repo, &["--timeout=60"], "true").ok();
     fenced(&repo, &["--timeout=0"], "true").ok();
     fenced(&repo, &["--timeout=1e18"], "true").ok();
-    assert_eq!(fenced(&repo, &["--timeout=0.2"], "sleep 9").status, 124);
+    // also before the fence has started it
+    for time in ["0.2", "0.003"] {
+        let began = std::time::Instant::now();
+        let timeout = format!("--timeout={time}");
+        assert_eq!(fenced(&repo, &[&timeout], "sleep 30").status, 124);
+        assert!(began.elapsed().as_secs() < 5);
+    }
 }
 
 #[test]

@@ -338,7 +338,8 @@ fn succeed(
     })
 }
 
-fn output(command: &mut Command) -> Result<String, String> {
+/// Runs a command: what it printed, or the last that it said.
+pub(super) fn output(command: &mut Command) -> Result<String, String> {
     // the keys of the terminal are for us
     command.process_group(0);
     command.stdin(Stdio::null()).env("LC_ALL", "C");

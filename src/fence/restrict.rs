@@ -378,6 +378,8 @@ const PUSHES: [u64; 2] = [0x5412, 0x541c];
 const NEW_USER: u64 = 0x1000_0000;
 /// Connects and sends at once, and asks nobody (send(2)).
 const FAST_OPEN: u64 = 0x2000_0000;
+/// A lease on a file (`fcntl(2)`).
+const SET_LEASE: u64 = 1024;
 const UNIX: u64 = 1;
 const NETLINK: u64 = 16;
 
@@ -430,6 +432,8 @@ impl Filters {
             libc::SYS_ioctl,
             pushes.into_iter().collect::<Result<_, _>>()?,
         );
+        // who opens a file on which it has a lease waits
+        denied.insert(libc::SYS_fcntl, vec![all(&[equal(1, SET_LEASE)])?]);
         // of another process: a limit on its time ends it
         denied.insert(libc::SYS_prlimit64, vec![all(&[differs(0, 0)])?]);
         if !self.namespaces {

@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
 use signal_hook::SigId;
-use signal_hook::consts as signals;
+use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::error::FenceError;
 use super::policy::Policy;
@@ -28,16 +28,12 @@ use super::{Fence, container, mount, seatbelt};
 /// How long processes may take to end that were killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a command has after TERM until it is killed.
+const KILL_AFTER: Duration = Duration::from_secs(5);
+
 /// What is handed on to the command.
-pub(super) const FORWARDED: [i32; 7] = [
-    signals::SIGTERM,
-    signals::SIGINT,
-    signals::SIGHUP,
-    signals::SIGQUIT,
-    signals::SIGUSR1,
-    signals::SIGUSR2,
-    signals::SIGALRM,
-];
+pub(super) const FORWARDED: [i32; 7] =
+    [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM];
 
 /// Says how a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +70,6 @@ pub struct Launch<'a> {
     pub variables: Vec<(OsString, OsString)>,
     /// After so long it is asked to end.
     pub timeout: Option<Duration>,
-    /// So long after that it is killed.
-    pub kill_after: Duration,
     /// The signal that we got, which is the command's.
     pub signal: &'a Arc<AtomicUsize>,
 }
@@ -90,7 +84,7 @@ impl Launch<'_> {
         let ended = Supervisor {
             command: self.command()?,
             timeout: self.timeout,
-            kill_after: self.kill_after,
+            kill_after: KILL_AFTER,
             signal: self.signal,
             above: match self.fence {
                 Fence::Mount => 2,
@@ -178,14 +172,8 @@ impl Launch<'_> {
     /// A container is no child of ours: its own program ends it, if it still runs.
     fn remove_container(&self) {
         let mut remove = Command::new(self.policy.wishes.container.program.name());
-        remove
-            .args(["rm", "--force", "--ignore"])
-            .arg(self.container_name());
-        remove
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let _ = remove.status();
+        remove.args(["rm", "--force", "--ignore", &self.container_name()]);
+        let _ = super::probe::output(&mut remove);
     }
 
     fn write_start(&self) -> Result<(), FenceError> {
@@ -330,7 +318,7 @@ impl Supervisor<'_> {
                 told = inbox.read();
             }
             for (number, by_terminal) in std::mem::take(&mut told) {
-                if number == signals::SIGCHLD {
+                if number == SIGCHLD {
                     reap(pid, known);
                     continue;
                 }
@@ -345,7 +333,7 @@ impl Supervisor<'_> {
                 if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
                     let target = self.target(pid, known);
                     // in a container without a terminal, these are keys of the one outside
-                    let is_key = [signals::SIGINT, signals::SIGQUIT].contains(&number);
+                    let is_key = [SIGINT, SIGQUIT].contains(&number);
                     let below = if is_key && is_first && !has_terminal {
                         descendants(target, &BTreeSet::new())
                     } else {
@@ -442,7 +430,7 @@ impl Inbox {
             reader,
             registered: Vec::new(),
         };
-        for signal in FORWARDED.into_iter().chain([signals::SIGCHLD]) {
+        for signal in FORWARDED.into_iter().chain([SIGCHLD]) {
             inbox.registered.push(listen(signal, Arc::clone(&writer))?);
         }
         Ok(inbox)

@@ -53,6 +53,9 @@ impl Authorship {
     }
 }
 
+/// What the user allows of repositories of others (git-config(1), `protocol.<name>.allow`) is not meant for ours.
+const OUR_FILES: &str = "protocol.file.allow=always";
+
 impl Git {
     /// Merges two commits as `git merge` would, with the user's merge drivers and settings, and
     /// writes the tree; the paths in conflict where there are any (git-merge-tree(1)).
@@ -192,7 +195,7 @@ impl Git {
         let command =
             "fetch --quiet --depth=1 --no-tags --no-write-fetch-head --no-auto-maintenance";
         let words = words(command, &[&filter, server, "--", remote, commit.as_str()]);
-        let args = [&["-c", place.as_str()][..], &words].concat();
+        let args = [&["-c", OUR_FILES, "-c", place.as_str()][..], &words].concat();
         let what = format!("fetch what the scope shows of {commit}");
         self.perform(&what, "", &args).map(drop)
     }
@@ -204,7 +207,16 @@ impl Git {
     /// Fails when git does.
     pub fn list_refs_of(&self, from: &str) -> Result<ListedRefs, GitError> {
         let what = format!("list the refs of {from}");
-        let output = self.perform(&what, "ls-remote --quiet --symref --", &[from])?;
+        let args = [
+            "-c",
+            OUR_FILES,
+            "ls-remote",
+            "--quiet",
+            "--symref",
+            "--",
+            from,
+        ];
+        let output = self.perform(&what, "", &args)?;
         let mut listed = ListedRefs::default();
         for line in output.lines() {
             let Some((what, name)) = line.split_once_str("\t") else {
@@ -231,7 +243,7 @@ impl Git {
     pub fn fetch_objects(&self, from: &str, fsck: bool, specs: &[String]) -> Result<(), GitError> {
         let fsck = format!("fetch.fsckObjects={fsck}");
         // with this protocol any commit can be asked for
-        let settings = ["-c", "protocol.version=2", "-c", &fsck];
+        let settings = ["-c", "protocol.version=2", "-c", OUR_FILES, "-c", &fsck];
         let command = "fetch --quiet --no-tags --no-write-fetch-head --atomic --refmap= \
              --no-auto-maintenance --no-recurse-submodules --";
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();

@@ -331,6 +331,11 @@ const PROCESSES: &[Attempt] = &[
         said_escaped,
     ),
     attempt(
+        "a lease on a file",
+        "python3 -c 'import fcntl; fcntl.fcntl(open(\"{main}/.git/config\"), 1024, 1)' && echo ESCAPED",
+        said_escaped,
+    ),
+    attempt(
         "a file that a process has open",
         "echo x >/proc/{victim}/fd/0; test -s {home}/open && echo ESCAPED",
         said_escaped,

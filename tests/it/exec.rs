@@ -101,6 +101,24 @@ fn a_commit_out_of_scope_moves_nothing_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn what_the_user_allows_of_other_repositories_stops_no_import() {
+    let repo = TestRepo::project();
+    repo.git(&["config", "protocol.file.allow", "never"]);
+    repo.add("task");
+    if !repo.has_fence(&[]) {
+        return;
+    }
+    let script =
+        "echo 1 >src/one.rs; git add -A; git commit -qm one; git tag $(printf 'a\\302\\233m')";
+    for options in [&[][..], &["--withhold"]] {
+        let said = fenced(&repo, options, script);
+        said.ok();
+        assert!(!said.stderr.contains('\u{9b}'), "{said}");
+    }
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
 fn a_commit_out_of_scope_moves_nothing_wherever_head_is() {
     for end in [
         "git checkout -q --detach HEAD~1",
@@ -612,6 +630,28 @@ fn what_is_broken_in_a_run_keeps_nothing_else_away() {
     fenced(&repo, &[], script).ok();
     assert_eq!(log(&repo), "three\ntwo\none");
     fenced(&repo, &[], "git stash pop -q && git commit -qam four").ok();
+    // nor is a disk that cannot be written
+    if !is_root() {
+        let objects = repo.main().join(".git/objects");
+        let chmod = |mode: &str| {
+            let line = format!(
+                "find {} -type d -exec chmod {mode} {{}} +",
+                objects.display()
+            );
+            repo.sh(repo.main(), &line).ok();
+        };
+        let script = "git commit -q --allow-empty -m z; echo 3 >src/one.rs; git stash -q";
+        assert_ne!(meanwhile(&repo, script, || chmod("a-w")).status, 0);
+        let said = fenced(&repo, &[], "true");
+        assert!(
+            said.status != 0 && !said.stderr.contains("damaged"),
+            "{said}"
+        );
+        chmod("u+w");
+        let stashes = fenced(&repo, &[], "git stash list | wc -l; git stash clear").ok();
+        assert_eq!(stashes.trim(), "1");
+        assert_eq!(log(&repo), "z\nfour\nthree\ntwo\none");
+    }
     // the stash and the commit before are whole
     let script =
         "set -e; echo 5 >src/one.rs; git commit -qam five; echo 6 >src/one.rs; git stash -q

@@ -179,7 +179,6 @@ impl World {
             dir: &start.policy.places.root,
             variables: Vec::new(),
             timeout: None,
-            kill_after: std::time::Duration::ZERO,
             signal: &std::sync::Arc::default(),
         };
         let words = launch.line().into_iter();

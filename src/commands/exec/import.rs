@@ -25,6 +25,7 @@ use crate::git::index::{IndexEntry, OpenIndex};
 use crate::git::refs::Ref;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
+use crate::path::escape_for_terminal;
 use crate::truth::{Terms, collect_with};
 use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::bring::{self, kept_ref};
@@ -357,7 +358,7 @@ impl Run<'_> {
             if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
                 git.delete_ref(&kept(id), id)?;
             } else {
-                let kept = kept(id);
+                let (what, kept) = (escape_for_terminal(what), kept(id));
                 notes.push(format!("{what} of the command is kept: git show {kept}"));
             }
         }

@@ -10,7 +10,6 @@ mod import;
 mod settings;
 
 use std::ffi::OsString;
-use std::time::Duration;
 
 use camino::Utf8Path;
 use schemars::JsonSchema;
@@ -150,7 +149,6 @@ pub fn run_in(
             variables: Vec::new(),
             // 0 is no limit (timeout(1))
             timeout: options.timeout.filter(|time| !time.is_zero()),
-            kill_after: KILL_AFTER,
             signal: &session.signal,
         },
     };
@@ -284,17 +282,21 @@ impl FencedRun<'_> {
     }
 }
 
+/// What git says where the disk of the repository refuses; in the git directory of a run, all is readable by then.
+const OF_THE_DISK: &str =
+    "Permission denied|No space left|quota exceeded|Read-only file system|create temporary";
+
 /// Whether git cannot read the git directory of a run, and not only something else stopped git.
 fn is_damage(error: &Error) -> bool {
     error.find::<GitError>().is_some_and(|error| match error {
         GitError::TimedOut { .. } => true,
-        GitError::Failed { .. } => !error.was_killed() && !error.is_locked(),
+        GitError::Failed { words, .. } => {
+            let mut others = OF_THE_DISK.split('|');
+            !error.was_killed() && !error.is_locked() && !others.any(|said| words.contains(said))
+        }
         _other => false,
     })
 }
-
-/// How long a command has after TERM until it is killed.
-const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// Fills the answer: a violation beats the status of the command.
 fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imported: Imported) {

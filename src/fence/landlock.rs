@@ -134,38 +134,3 @@ fn add_readable(
         found.push(path.to_owned());
     }
 }
-
-#[cfg(target_os = "linux")]
-mod rights {
-    use landlock::{AccessFs, BitFlags, make_bitflags};
-
-    use super::RuleAccess;
-
-    impl RuleAccess {
-        /// The rights as the kernel names them; those of Landlock ABI 5 and later.
-        pub fn rights(self) -> BitFlags<AccessFs> {
-            match self {
-                Self::Tree => make_bitflags!(AccessFs::{
-                    WriteFile | Truncate | MakeReg | MakeDir | MakeSym | MakeSock | MakeFifo
-                        | RemoveFile | RemoveDir | Refer
-                }),
-                Self::File => make_bitflags!(AccessFs::{ WriteFile | Truncate }),
-                Self::Terminal => make_bitflags!(AccessFs::{ WriteFile | IoctlDev }),
-                Self::Read => make_bitflags!(AccessFs::{ ReadFile | Execute }),
-            }
-        }
-    }
-
-    /// The rights that no one has but by a rule.
-    pub fn restricted(reading: bool) -> BitFlags<AccessFs> {
-        let writing = make_bitflags!(AccessFs::{ MakeChar | MakeBlock | IoctlDev });
-        let read = if reading {
-            RuleAccess::Read.rights()
-        } else {
-            BitFlags::EMPTY
-        };
-        writing | RuleAccess::Tree.rights() | read
-    }
-}
-#[cfg(target_os = "linux")]
-pub use rights::restricted;

@@ -96,21 +96,11 @@ pub struct Wishes {
     pub nested: bool,
     /// Whether the objects that all worktrees share are hidden.
     pub withholds: bool,
-    /// What becomes of a pattern that no rule says exactly.
-    pub approximation: Approximation,
+    /// Whether a pattern that no rule says exactly makes only the files writable that match it, and not the
+    /// directory that it is about.
+    pub strict: bool,
     /// What is asked of a container.
     pub container: ContainerWishes,
-}
-
-/// Says what becomes of a pattern that no rule of a fence says exactly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Approximation {
-    /// The directory that it is about is writable as a whole.
-    #[default]
-    Cover,
-    /// The files that match it are writable.
-    Strict,
 }
 
 /// Holds what is asked of a container, in the words of podman-run(1).
@@ -456,7 +446,7 @@ impl Compiler<'_, '_> {
     /// asked for and touches nothing that is excluded.
     fn widen(&mut self, directory: &RepoPath) -> Option<Outcome> {
         let is_excluded = |path: &&RepoPath| path.is_below(directory.as_bstr());
-        if self.facts.wishes.approximation == Approximation::Strict
+        if self.facts.wishes.strict
             || self.is_closed(directory)
             || self.excluded().iter().any(|path| is_excluded(&path))
         {

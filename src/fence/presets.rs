@@ -10,7 +10,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 /// A paragraph for each program: its name, and the document that says what it writes; then a line for each directory
 /// or file: the variable that moves it (and after a slash where it is below the value), where it is below the home
-/// directory without the variable, and names in it: with `!` what is not writable, with `+` what alone is writable.
+/// directory without the variable, and names in it: with `!` what is not writable, with `+` what alone is writable. A
+/// slash at the end says that it is a directory, which is made before the command starts.
 const PRESETS: &str = include_str!("presets.txt");
 
 /// Holds what one program must write.
@@ -29,6 +30,8 @@ pub struct Preset {
 pub struct PresetPaths {
     /// What is writable.
     pub rw: Vec<Utf8PathBuf>,
+    /// The directories of that.
+    pub made: Vec<Utf8PathBuf>,
     /// What is not, although it stands in what is.
     pub read_only: Vec<Utf8PathBuf>,
 }
@@ -72,16 +75,21 @@ impl Preset {
                 None => home.join(at_home),
             };
             let marked = |mark| {
-                words
-                    .clone()
-                    .filter_map(move |word| word.strip_prefix(mark))
+                let words = words.clone();
+                words.filter_map(move |word| word.strip_prefix(mark))
             };
-            let below = |name| path.join(name);
-            paths.rw.extend(marked('+').map(below));
-            if marked('+').next().is_none() {
-                paths.rw.push(path.clone());
+            let mut writable: Vec<&str> = marked('+').collect();
+            if writable.is_empty() {
+                writable.push(if at_home.ends_with('/') { "/" } else { "" });
             }
-            paths.read_only.extend(marked('!').map(below));
+            for name in writable {
+                let path = path.join(name.trim_start_matches('/'));
+                paths.made.extend(name.ends_with('/').then(|| path.clone()));
+                paths.rw.push(path);
+            }
+            paths
+                .read_only
+                .extend(marked('!').map(|name| path.join(name)));
         }
         paths.rw.sort_unstable();
         paths.rw.dedup();

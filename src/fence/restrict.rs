@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ::landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath,
-    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
+    PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+    make_bitflags,
 };
 use bstr::ByteSlice as _;
 use camino::Utf8Path;
@@ -32,7 +33,7 @@ use seccompiler::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, restricted, write_rules};
+use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
 use super::policy::Policy;
 use super::{Fence, Net};
 use crate::path::RepoPath;
@@ -296,6 +297,32 @@ pub(super) fn landlock_version() -> std::io::Result<i32> {
         Ok(version) if version >= 0 => Ok(version),
         _ => Err(std::io::Error::last_os_error()),
     }
+}
+
+impl RuleAccess {
+    /// The rights as the kernel names them; those of Landlock ABI 5 and later.
+    fn rights(self) -> BitFlags<AccessFs> {
+        match self {
+            Self::Tree => make_bitflags!(AccessFs::{
+                WriteFile | Truncate | MakeReg | MakeDir | MakeSym | MakeSock | MakeFifo
+                    | RemoveFile | RemoveDir | Refer
+            }),
+            Self::File => make_bitflags!(AccessFs::{ WriteFile | Truncate }),
+            Self::Terminal => make_bitflags!(AccessFs::{ WriteFile | IoctlDev }),
+            Self::Read => make_bitflags!(AccessFs::{ ReadFile | Execute }),
+        }
+    }
+}
+
+/// The rights that no one has but by a rule.
+fn restricted(reading: bool) -> BitFlags<AccessFs> {
+    let writing = make_bitflags!(AccessFs::{ MakeChar | MakeBlock | IoctlDev });
+    let read = if reading {
+        RuleAccess::Read.rights()
+    } else {
+        BitFlags::EMPTY
+    };
+    writing | RuleAccess::Tree.rights() | read
 }
 
 /// The rules that are given, one by one, to the kernel.

@@ -8,8 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
 use super::policy::{
-    Approximation, Class, ContainerProgram, Grant, GrantKind, Places, Policy, PolicyFacts,
-    Standing, Wishes, compile,
+    Class, ContainerProgram, Grant, GrantKind, Places, Policy, PolicyFacts, Standing, Wishes,
+    compile,
 };
 use super::{Fence, Net, container, mount, seatbelt};
 use crate::path::RepoPath;
@@ -479,41 +479,42 @@ fn is_masked(policy: &Policy, path: &RepoPath) -> bool {
 
 #[test]
 fn each_kind_of_pattern_has_its_grants_and_its_class() {
-    use Approximation::{Cover, Strict};
+    const COVER: bool = false;
+    const STRICT: bool = true;
     use Class::{Exact, Over, Under};
-    for (pattern, approximation, class, grants) in [
-        ("src/**", Cover, Exact, &["src/"][..]),
-        ("/src/", Cover, Exact, &["src/"]),
-        ("/src", Cover, Exact, &["src/"]),
-        ("/new/**", Strict, Exact, &["new/"]),
-        ("new/sub/*", Strict, Exact, &["new/sub/"]),
-        ("/package.json", Cover, Under, &["package.json"]),
-        ("/package.json/**", Cover, Under, &[]),
-        ("docs/new.md", Cover, Over, &["docs/"]),
-        ("docs/new.md", Strict, Under, &[]),
-        ("/new.md", Cover, Under, &[]),
-        ("tests/**/*.rs", Cover, Over, &["tests/"]),
-        ("tests/**/*.rs", Strict, Under, &["tests/a.rs"]),
-        ("src/*/", Cover, Over, &["src/"]),
-        ("src/*/", Strict, Under, &["src/gen/"]),
+    for (pattern, strict, class, grants) in [
+        ("src/**", COVER, Exact, &["src/"][..]),
+        ("/src/", COVER, Exact, &["src/"]),
+        ("/src", COVER, Exact, &["src/"]),
+        ("/new/**", STRICT, Exact, &["new/"]),
+        ("new/sub/*", STRICT, Exact, &["new/sub/"]),
+        ("/package.json", COVER, Under, &["package.json"]),
+        ("/package.json/**", COVER, Under, &[]),
+        ("docs/new.md", COVER, Over, &["docs/"]),
+        ("docs/new.md", STRICT, Under, &[]),
+        ("/new.md", COVER, Under, &[]),
+        ("tests/**/*.rs", COVER, Over, &["tests/"]),
+        ("tests/**/*.rs", STRICT, Under, &["tests/a.rs"]),
+        ("src/*/", COVER, Over, &["src/"]),
+        ("src/*/", STRICT, Under, &["src/gen/"]),
         (
             "*.md",
-            Cover,
+            COVER,
             Under,
             &["README.md", "a \"b\".md", "docs/a.md"],
         ),
-        ("/link.md", Cover, Under, &[]),
-        ("link.md/**", Cover, Under, &[]),
-        ("link.md/a/b", Cover, Under, &[]),
-        ("sub/", Cover, Under, &["lib/sub/"]),
-        ("**/*.c", Cover, Under, &["lib/a.c", "lib/sub/b.c"]),
-        (".git/**", Cover, Under, &[]),
-        ("/.git", Cover, Under, &[]),
-        (".GIT/hooks/*.sh", Cover, Under, &[]),
-        (".agentwt/**", Cover, Exact, &[]),
+        ("/link.md", COVER, Under, &[]),
+        ("link.md/**", COVER, Under, &[]),
+        ("link.md/a/b", COVER, Under, &[]),
+        ("sub/", COVER, Under, &["lib/sub/"]),
+        ("**/*.c", COVER, Under, &["lib/a.c", "lib/sub/b.c"]),
+        (".git/**", COVER, Under, &[]),
+        ("/.git", COVER, Under, &[]),
+        (".GIT/hooks/*.sh", COVER, Under, &[]),
+        (".agentwt/**", COVER, Exact, &[]),
     ] {
         let wishes = Wishes {
-            approximation,
+            strict,
             ..Wishes::default()
         };
         let policy = policy_of(&scope(&[(Write, pattern)]), FILES, wishes);
@@ -525,14 +526,10 @@ fn each_kind_of_pattern_has_its_grants_and_its_class() {
             GrantKind::Tree => format!("{}/", grant.path),
             GrantKind::File => grant.path.to_string(),
         });
-        assert_eq!(
-            found.collect::<Vec<_>>(),
-            grants,
-            "{pattern} {approximation:?}"
-        );
+        assert_eq!(found.collect::<Vec<_>>(), grants, "{pattern} {strict}");
         for fence in [Fence::Landlock, Fence::Mount, Fence::Container] {
             let classes: Vec<Class> = policy.classes(fence).map(|class| class.class).collect();
-            assert_eq!(classes, [class], "{pattern} {approximation:?}");
+            assert_eq!(classes, [class], "{pattern} {strict}");
         }
         let classes: Vec<Class> = policy
             .classes(Fence::Seatbelt)
@@ -735,12 +732,9 @@ fn generated_scopes_are_granted_as_their_classes_say() {
         let rules = write.iter().map(|text| (Write, *text));
         let rules = rules.chain(exclude.iter().map(|text| (Exclude, *text)));
         let scope = scope(&rules.collect::<Vec<_>>());
-        let approximation = match round % 2 {
-            0 => Approximation::Cover,
-            _ => Approximation::Strict,
-        };
+        let strict = round % 2 == 1;
         let wishes = Wishes {
-            approximation,
+            strict,
             ..Wishes::default()
         };
         let policy = policy_of(&scope, &files, wishes);
@@ -778,7 +772,7 @@ fn generated_scopes_are_granted_as_their_classes_say() {
                 "{text} is excluded: {said}"
             );
         }
-        if approximation == Approximation::Strict {
+        if strict {
             assert!(!is_wide, "{said}");
         }
     }

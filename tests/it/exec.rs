@@ -958,6 +958,12 @@ fn no_link_that_a_command_can_have_made_is_followed() {
         let is_told = said.stderr.contains("is not followed");
         assert_eq!(is_told, writable.is_empty(), "{option}: {said}");
     }
+    // what a preset names is made, and is no link then
+    let state = "echo x >~/.npm/state && echo x >src/one.rs && chmod 0 src/one.rs";
+    let said = fenced(&repo, &["--preset=npm"], state);
+    assert_eq!(said.status, if is_root() { 0 } else { 120 }, "{said}");
+    assert!(home.join(".npm/state").exists());
+    fenced(&repo, &[], "chmod 644 src/one.rs").ok();
     // nor one in what is writable in this run as well
     let options = [home_of("cache"), home_of("cache/planted/deep")];
     let said = fenced(&repo, &options.each_ref().map(|option| &**option), script);

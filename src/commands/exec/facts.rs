@@ -155,14 +155,12 @@ fn ignored_output(repository: &Repository, known: &Worktree) -> Result<Vec<RepoP
         .filter_map(|line| line.trim_ascii_end().to_str().ok())
     {
         let name = line.strip_prefix('/').unwrap_or(line);
-        let is_closed = name.ends_with('/');
-        let name = name.trim_end_matches('/');
+        let (is_closed, name) = (name.ends_with('/'), name.trim_end_matches('/'));
         let is_plain = !name.is_empty() && !name.contains(['*', '?', '[', '\\', '!', '#', '/']);
-        let is_known = is_closed || output.contains(&name);
-        let path = RepoPath::parse(name).ok().filter(|_| is_plain && is_known);
-        // only what is known to be made by a build is made before
         let stands = || files::is_directory(&known.record.path.join(name));
-        all.extend(path.filter(|_| output.contains(&name) || stands()));
+        // only what is known to be made by a build is made before
+        let is_output = output.contains(&name) || is_closed && stands();
+        all.extend(RepoPath::parse(name).ok().filter(|_| is_plain && is_output));
     }
     all.sort_unstable();
     all.dedup();

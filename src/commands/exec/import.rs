@@ -80,10 +80,12 @@ impl Imported {
 fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began: i64) -> bool {
     // the index and the HEAD that were verified are those of the run
     let own = [Place::Admin("index".into()), Place::Head];
-    let is_older = |place: &Place| {
+    let is_innocent = |place: &Place| {
         let (above, name) = match place {
             Place::Git(name) => (&repository.common_dir, name),
             Place::Admin(name) => (&known.record.admin_dir, name),
+            // the command itself can make it unreadable
+            Place::Path(_) => return true,
             _elsewhere => return false,
         };
         let stat = files::stat(&above.join(name.to_str_lossy().as_ref()));
@@ -94,7 +96,7 @@ fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began
         let place = &finding.change.place;
         matches!(finding.reason, Reason::Integrity | Reason::Shared)
             && !own.contains(place)
-            && !is_older(place)
+            && !is_innocent(place)
     })
 }
 

@@ -171,6 +171,10 @@ pub fn run_in(
         let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
         return Err(not_fenced(known, "a command runs in it already", help));
     };
+    for directory in asked.made {
+        // where it cannot be, the program says so
+        let _ = files::create_directories(&directory);
+    }
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
     let (ended, imported) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, imported);

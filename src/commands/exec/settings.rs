@@ -14,7 +14,7 @@ use crate::commands::Session;
 use crate::config::{Choice as _, Fence, FenceConfig, Located, Net};
 use crate::disk::files;
 use crate::error::Error;
-use crate::fence::policy::{Approximation, ContainerWishes, Wishes};
+use crate::fence::policy::{ContainerWishes, Wishes};
 use crate::fence::presets::Preset;
 use crate::fence::probe::container_program;
 use crate::path::escape_for_terminal;
@@ -28,6 +28,8 @@ pub(super) struct Asked {
     pub fence: Fence,
     /// What the policy is made with.
     pub wishes: Wishes,
+    /// The directories of presets, which are made where they are missing.
+    pub made: Vec<Utf8PathBuf>,
     /// What of the config does not count.
     pub notes: Vec<String>,
 }
@@ -84,10 +86,11 @@ pub(super) fn read(
     if let (None, Some(image)) = (&image, &config.container.image) {
         notes.push(uncounted("the image", "agentwt.image", &image.value));
     }
-    let mut read_only = Vec::new();
+    let (mut read_only, mut made) = (Vec::new(), Vec::new());
     for preset in presets(options, command)? {
         let paths = preset.paths(&home(), &variable);
         rw.extend(paths.rw);
+        made.extend(paths.made);
         read_only.extend(paths.read_only);
     }
     // a fence has a `/tmp` of its own, and a home directory there is to be seen
@@ -103,11 +106,6 @@ pub(super) fn read(
         user: value(&config.container.user),
         program: container_program(),
     };
-    let approximation = if options.strict {
-        Approximation::Strict
-    } else {
-        Approximation::Cover
-    };
     let worktrees = repository.git.worktree_list()?.into_iter();
     let places = worktrees.map(|one| one.path).chain(rw.iter().cloned());
     let places: Vec<Utf8PathBuf> = places.collect();
@@ -119,12 +117,13 @@ pub(super) fn read(
         read_only: resolved(&read_only, &places, &mut Vec::new()),
         nested: options.nested,
         withholds: options.withhold,
-        approximation,
+        strict: options.strict,
         container,
     };
     Ok(Asked {
         fence,
         wishes,
+        made,
         notes,
     })
 }

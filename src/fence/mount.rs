@@ -93,12 +93,16 @@ impl Arguments {
 
     fn add_repository(&mut self, policy: &Policy) {
         let places = &policy.places;
-        for hidden in policy.hidden() {
+        let (inside, around) = policy.hidden_inside();
+        for hidden in around {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
         self.mount("--ro-bind", places.common_dir.as_str());
-        for withheld in &places.withheld {
-            self.words(&["--tmpfs", withheld.as_str()]);
+        for hidden in inside
+            .into_iter()
+            .chain(places.withheld.iter().map(|path| &**path))
+        {
+            self.words(&["--tmpfs", hidden.as_str()]);
         }
         self.mount("--ro-bind", policy.record().as_str());
         for directory in policy.own_directories() {

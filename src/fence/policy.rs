@@ -247,12 +247,19 @@ impl Policy {
         around.unwrap_or(private)
     }
 
+    /// The worktrees that are hidden and stand in a bare repository, and the others.
+    pub fn hidden_inside(&self) -> (Vec<&Utf8Path>, Vec<&Utf8Path>) {
+        let is_inside = |path: &&Utf8Path| path.starts_with(&self.places.common_dir);
+        self.hidden().into_iter().partition(is_inside)
+    }
+
     /// The worktrees that are hidden; none of them stands in another.
     pub fn hidden(&self) -> Vec<&Utf8Path> {
         let places = &self.places;
         let mut all: Vec<&Utf8Path> = vec![&places.main];
         all.extend(places.others.iter().map(Utf8PathBuf::as_path));
-        all.retain(|one| *one != places.root);
+        // a bare repository is where the worktree has its git directory
+        all.retain(|one| ![&*places.root, &*places.common_dir].contains(one));
         all.sort_unstable();
         let mut hidden: Vec<&Utf8Path> = Vec::new();
         for one in all {

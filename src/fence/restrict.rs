@@ -259,9 +259,7 @@ fn landlock_rules(
 /// The names in a directory; none where it cannot be read, as nothing in it can be then.
 fn names(directory: &Path) -> Vec<OsString> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
-    entries
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .collect()
+    entries.flatten().map(|entry| entry.file_name()).collect()
 }
 
 fn open_root(root: &Utf8Path) -> Result<OwnedFd, RestrictError> {

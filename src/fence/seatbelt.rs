@@ -90,14 +90,12 @@ fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
     let mut add = |verb: &str, path: &Utf8Path| {
         lines.push(format!("({verb} file-read-data {})", subpath(path)));
     };
-    let hidden = policy.hidden();
-    for path in &hidden {
-        add("deny", path);
-    }
-    if !hidden.is_empty() {
-        let own = [&places.root, &places.common_dir, &places.binary];
-        own.into_iter().for_each(|path| add("allow", path));
-    }
+    let (inside, around) = policy.hidden_inside();
+    around.iter().for_each(|path| add("deny", path));
+    let own = [&places.common_dir, &places.binary];
+    own.into_iter().for_each(|path| add("allow", path));
+    inside.iter().for_each(|path| add("deny", path));
+    add("allow", &places.root);
     if policy.wishes.withholds {
         places.withheld.iter().for_each(|path| add("deny", path));
         add("allow", policy.record());

@@ -68,11 +68,9 @@ pub(super) fn on_path(name: &str) -> impl Iterator<Item = (PathBuf, Metadata)> {
 
 /// The next `git` on `PATH` that is not our own program.
 fn find_real() -> Option<PathBuf> {
-    let identity = |found: &Metadata| (found.dev(), found.ino());
-    let ours = std::env::current_exe().and_then(std::fs::metadata);
-    let ours = ours.ok().as_ref().map(identity);
-    let (path, _) = on_path(GIT).find(|(_, found)| Some(identity(found)) != ours)?;
-    Some(path)
+    let ours = std::env::current_exe().and_then(std::fs::metadata).ok()?;
+    let is_other = |found: &Metadata| (found.dev(), found.ino()) != (ours.dev(), ours.ino());
+    on_path(GIT).find_map(|(path, found)| is_other(&found).then_some(path))
 }
 
 /// The command line with which git works in the private git directory; none where git would not find

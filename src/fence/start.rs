@@ -103,8 +103,8 @@ impl Launch<'_> {
     /// The command as it is started.
     fn command(&self) -> Result<Command, FenceError> {
         let line = self.line();
-        let none = || FenceError::Supervise(std::io::Error::other("there is no command"));
-        let (program, words) = line.split_first().ok_or_else(none)?;
+        let words = line.split_first();
+        let (program, words) = words.expect("because no command is without a program");
         let mut command = Command::new(program);
         command.args(words).current_dir(self.dir).env_clear();
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

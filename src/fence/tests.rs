@@ -458,9 +458,9 @@ fn seatbelt_has_each_pattern_as_a_regular_expression() {
     (deny file-write* (subpath "/r/wt/task/.git"))
     (deny file-read-data (subpath "/r/main"))
     (deny file-read-data (subpath "/r/wt/other"))
-    (allow file-read-data (subpath "/r/wt/task"))
     (allow file-read-data (subpath "/r/main/.git"))
     (allow file-read-data (subpath "/r/main/target/git-agentwt"))
+    (allow file-read-data (subpath "/r/wt/task"))
     "##);
 }
 

@@ -101,18 +101,25 @@ pub fn verify_beside_main<T: Send>(
     })
 }
 
+impl Terms {
+    /// Large files are not read where that changes no verdict.
+    pub fn quick(known: &Worktree) -> Self {
+        // what git converts may have any size on disk, and what is accepted is told by its content
+        let may_skip = !known.record.conversions && known.record.decisions.is_empty();
+        Self {
+            unread_above: may_skip.then_some(LARGE),
+            ..Self::default()
+        }
+    }
+}
+
 /// Reads a worktree. A git that works there meanwhile changes one part after another part was read:
 /// then the worktree is read again, a few times.
 fn settled(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
-    // what git converts may have any size on disk, and what is accepted is told by its content
-    let may_skip = !known.record.conversions && known.record.decisions.is_empty();
-    let terms = Terms {
-        unread_above: may_skip.then_some(LARGE),
-        ..Terms::default()
-    };
+    let terms = Terms::quick(known);
     loop {
         let survey = collect_with(repository, known, &terms)?;
         known.write_walked(survey.walked.as_ref());

@@ -422,6 +422,70 @@ fn a_directory_that_is_gone_and_a_log_full_of_rubbish_stop_no_import() {
 }
 
 #[test]
+fn an_import_that_was_stopped_goes_on() {
+    let Some(repo) = project() else { return };
+    let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");
+    std::fs::write(&lock, "").expect("it is ours");
+    let said = fenced(
+        &repo,
+        &[],
+        "echo 1 >src/one.rs; git add -A; git commit -qm one",
+    );
+    assert_eq!(said.status, 5, "{said}");
+    std::fs::remove_file(&lock).expect("it is ours");
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "one");
+    assert_eq!(runs(&repo), "");
+}
+
+#[test]
+fn a_bare_repository_is_no_hidden_worktree() {
+    let Some(repo) = project() else { return };
+    let root = repo.root().display().to_string();
+    let script = format!(
+        "git clone -q --bare . {root}/bare.git; cd {root}/bare.git; git worktree add -q ../beside main"
+    );
+    repo.sh(repo.main(), &script).ok();
+    let allow = if is_root() { "--allow-root" } else { "" };
+    for fence in ["landlock", "mount"] {
+        let line = format!(
+            "git-agentwt add {fence} --write 'src/**' >/dev/null && git-agentwt exec {fence} --fence {fence} {allow} -- \
+            sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one; cat ../other/src/main.rs {root}/beside/src/main.rs; true'"
+        );
+        let said = repo.sh(&repo.root().join("beside"), &line);
+        if said.status == 9 {
+            continue;
+        }
+        assert_eq!(said.ok(), "");
+        let bare = repo.root().join("bare.git");
+        let log = repo.git_in(
+            &bare,
+            &["log", "-1", "--format=%s", &format!("agentwt/{fence}")],
+        );
+        assert_eq!(log, "one");
+    }
+}
+
+#[test]
+fn nothing_behind_a_link_is_granted() {
+    let Some(repo) = project() else { return };
+    repo.agentwt(&["add", "other", "--write=src/way/in/**"])
+        .ok();
+    let outside = repo.root().join("outside");
+    std::fs::create_dir_all(outside.join("in")).expect("it is ours");
+    let way = repo.worktree("other").join("src/way");
+    std::os::unix::fs::symlink(&outside, way).expect("it is ours");
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let words = [&["exec", "other", "--print-policy"], root, &["--", "true"]];
+    let policy = repo.agentwt(&words.concat()).ok();
+    assert!(!policy.contains("\"path\": \"src/way"), "{policy}");
+    let script = format!("touch {}/in/new", outside.display());
+    let words = [&["exec", "other"], root, &["--", "sh", "-c", &script]];
+    assert_ne!(repo.agentwt(&words.concat()).status, 0);
+    assert!(!outside.join("in/new").exists());
+}
+
+#[test]
 fn a_branch_that_the_user_moved_meanwhile_stays() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::client;
@@ -46,11 +46,10 @@ pub(super) fn command(
         return Ok(given.to_vec());
     }
     let client = client.and_then(|client| client::named(client.value.as_str()));
-    if let Some(client) = client.filter(|client| !client.command.is_empty()) {
-        return Ok(vec![client.command.into()]);
-    }
-    let shell = process::variable("SHELL").map(|shell| vec![shell]);
-    shell.ok_or_else(|| Refusal::NoCommand.into())
+    let client = client.filter(|client| !client.command.is_empty());
+    let program = client.map(|client| client.command.into());
+    let program = program.or_else(|| process::variable("SHELL"));
+    Ok(vec![program.ok_or(Refusal::NoCommand)?])
 }
 
 /// Computes the policy.
@@ -66,8 +65,12 @@ pub(super) fn policy(
 ) -> Result<Policy, Error> {
     let root = &known.record.path;
     let tracked = || tracked(repository, known).unwrap_or_default();
+    let stat = |path: &BStr| files::stat(&root.as_std_path().join(path.to_path().ok()?));
     let exists = |path: &RepoPath| {
-        let there = files::stat(&root.as_std_path().join(path.to_os_path().ok()?))?;
+        // nothing of the worktree is behind a link
+        let mut above = path.parents().filter_map(stat);
+        let is_behind = above.any(|above| !above.is_directory());
+        let there = stat(path.as_bstr()).filter(|_| !is_behind)?;
         Some(match there.mode & 0o170_000 {
             0o100_000 => Standing::File,
             0o040_000 => Standing::Directory,
@@ -97,11 +100,13 @@ pub(super) fn policy(
     Ok(compile(&facts))
 }
 
-/// The other worktrees that are not in the main one.
+/// The other worktrees that are not in the main one, which is hidden unless it is a bare repository.
 fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let all = repository.git.worktree_list()?.into_iter();
+    let is_hidden = repository.root != repository.home().common_dir;
     let outside = all.map(|one| one.path).filter(|path| {
-        path != root && !path.starts_with(&repository.root) && files::is_directory(path)
+        let is_inside = is_hidden && path.starts_with(&repository.root);
+        path != root && !is_inside && files::is_directory(path)
     });
     Ok(outside.collect())
 }
@@ -130,11 +135,8 @@ fn tracked(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, E
     let head = head.unwrap_or_else(|| known.record.checked_out.clone());
     let objects = repository.objects()?;
     let tree = objects.commit(&head)?.tree;
-    Ok(objects
-        .list(&tree)?
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect())
+    let files = objects.list(&tree)?.into_iter();
+    Ok(files.map(|(path, _)| path).collect())
 }
 
 /// The directories of ignored output: verification takes what is in them for no change, so a build may
@@ -188,10 +190,9 @@ pub(super) fn variables(
     if fence > Fence::Perms {
         all.retain(|(name, _)| !is_dropped(name));
     }
-    let mut own: Vec<(OsString, OsString)> = own_variables(repository, known)
-        .into_iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
+    let own = own_variables(repository, known).into_iter();
+    let own = own.map(|(name, value)| (name.into(), value.into()));
+    let mut own: Vec<(OsString, OsString)> = own.collect();
     own.push(("AGENTWT_EXEC".into(), "1".into()));
     if fence > Fence::Perms {
         own.push((PRIVATE_GIT.into(), private.git_dir().into()));

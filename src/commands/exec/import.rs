@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
-use camino::Utf8PathBuf;
+use camino::Utf8Path;
 use jiff::Timestamp;
 
 use crate::change::{INDEX_LOCK, Place};
@@ -23,7 +23,7 @@ use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::git::index::{IndexEntry, OpenIndex};
 use crate::git::refs::Ref;
-use crate::git::{Git, GitError, GitMode};
+use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::escape_for_terminal;
 use crate::truth::{Terms, collect_with};
@@ -35,6 +35,8 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
+/// Of how many branches and tags each is named.
+const MOST_NOTES: usize = 20;
 /// After how many that cannot be fetched the others are not asked for one by one.
 const MOST_TRIES: u32 = 100;
 
@@ -131,7 +133,7 @@ pub(super) fn import(
     let terms = Terms {
         index: index.as_ref().map(|_| private.index()),
         head: tip.clone(),
-        ..Terms::default()
+        ..Terms::quick(known)
     };
     let survey = collect_with(repository, known, &terms)?;
     let index = index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok());
@@ -167,12 +169,11 @@ pub(super) fn import(
         ));
     }
     let mut imported = Imported {
-        moved: None,
         stays_away: tip.clone(),
         late: meanwhile.filter(|_| tip.is_some()),
         breaks_seal: breaks_seal(known, repository, &report, began.time),
-        report,
         notes,
+        ..Imported::unmoved(report)
     };
     if imported.report.valid() && imported.late.is_none() {
         let index = match index.filter(|_| is_staged) {
@@ -206,26 +207,23 @@ fn read_restaged(
     let mut tries = 0..20;
     while files::exists(&lock) {
         if tries.next().is_none() {
-            return Some("a git holds the lock of the index there");
+            return Some("a git holds the lock `index.lock` there, or left it");
         }
         std::thread::sleep(Duration::from_millis(25));
     }
-    let files = [private.begun_index(), known.record.admin_dir.join("index")];
-    let number = |file: &Utf8PathBuf| files::stat(file).map(|stat| stat.inode);
-    let [began, now] = files.each_ref().map(number);
-    if began == now {
-        return None;
-    }
-    let [before, after] = files.map(|file| OpenIndex::read(&file, repository.format).ok());
-    let entry = |entry: Result<IndexEntry<&BStr>, GitError>| {
-        entry
-            .ok()
-            .map(|one| (one.path.to_owned(), one.entry, one.stage))
+    let number = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
+    let entries = |file: &Utf8Path| {
+        let index = OpenIndex::read(file, repository.format).ok()?;
+        let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
+        let entries = index.entries().map(|one| one.map(entry));
+        entries.collect::<Result<Vec<_>, _>>().ok()
     };
-    let is_same = before
-        .zip(after)
-        .is_some_and(|(before, after)| before.entries().map(entry).eq(after.entries().map(entry)));
-    (!is_same).then_some("you staged files or switched there")
+    let now = known.record.admin_dir.join("index");
+    // an import that was stopped has written that of the run
+    let is_known = [private.begun_index(), private.index()].iter().any(|file| {
+        number(file) == number(&now) || entries(file).is_some_and(|all| Some(all) == entries(&now))
+    });
+    (!is_known).then_some("you staged files or switched there")
 }
 
 /// Holds what is imported.
@@ -355,14 +353,17 @@ impl Run<'_> {
             bring::point(repository, &incoming_ref(known), tip, &left)?;
             git.delete_ref(&left(tip), tip)?;
         }
-        for (what, id) in others.into_iter().filter(|(_, id)| !lost.contains(&id)) {
-            // what the branch has is not lost with its other name
-            if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
-                git.delete_ref(&kept(id), id)?;
-            } else {
-                let (what, kept) = (escape_for_terminal(what), kept(id));
-                notes.push(format!("{what} of the command is kept: git show {kept}"));
-            }
+        let here = others.into_iter().filter(|(_, id)| !lost.contains(&id));
+        let here: Vec<_> = here.collect();
+        for (what, id) in here.iter().take(MOST_NOTES) {
+            let (what, kept) = (escape_for_terminal(what), kept(id));
+            notes.push(format!("{what} of the command is kept: git show {kept}"));
+        }
+        if let more @ 1.. = here.len().saturating_sub(MOST_NOTES) {
+            let name = &known.record.name;
+            notes.push(format!(
+                "{more} more: git log --glob=refs/agentwt/kept/{name}"
+            ));
         }
         Ok(lost.is_empty())
     }

@@ -30,6 +30,19 @@ pub struct WorktreeEntry {
 pub const SPARSE_CONFIG: &[u8] = b"[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
 
 impl Git {
+    /// Returns the roots of the linked worktrees.
+    ///
+    /// # Errors
+    /// Fails when their entries cannot be listed.
+    pub fn worktree_roots(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
+        let local = self.repo()?.local();
+        let proxies = local.worktrees().map_err(reading("the worktrees"))?;
+        let roots = proxies.iter().filter_map(|proxy| proxy.base().ok());
+        Ok(roots
+            .map(|root| root.to_string_lossy().into_owned().into())
+            .collect())
+    }
+
     /// Returns every worktree of the repository, the main one (or the bare repository) first. Bytes
     /// of a path that are not UTF-8 are replaced: no command of ours works there.
     ///

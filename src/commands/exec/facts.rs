@@ -61,6 +61,7 @@ pub(super) fn policy(
     repository: &Repository,
     known: &Worktree,
     private: &PrivateGit,
+    others: Vec<Utf8PathBuf>,
     wishes: Wishes,
 ) -> Result<Policy, Error> {
     let root = &known.record.path;
@@ -89,7 +90,7 @@ pub(super) fn policy(
         places: Places {
             root: root.clone(),
             main: home.root.clone(),
-            others: others(repository, root)?,
+            others,
             common_dir: home.common_dir.clone(),
             withheld,
             private: private.dir.clone(),
@@ -101,14 +102,14 @@ pub(super) fn policy(
 }
 
 /// The other worktrees that are not in the main one, which is hidden unless it is a bare repository.
-fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
-    let all = repository.git.worktree_list()?.into_iter();
+pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let is_hidden = repository.root != repository.home().common_dir;
-    let outside = all.map(|one| one.path).filter(|path| {
+    let mut all = repository.git.worktree_roots()?;
+    all.retain(|path| {
         let is_inside = is_hidden && path.starts_with(&repository.root);
         path != root && !is_inside && files::is_directory(path)
     });
-    Ok(outside.collect())
+    Ok(all)
 }
 
 /// Where the content of files is, also that of borrowed objects (gitrepository-layout(5), `objects/info/alternates`).

@@ -129,12 +129,16 @@ pub fn run_in(
     check(repository, known, options)?;
     let loaded = load_config(repository, &[], &session.environment)?;
     let command = facts::command(command, loaded.settings.client.as_ref())?;
-    let asked = settings::read(session, repository, &loaded.config.fence, options, &command)?;
+    let root: &Utf8Path = &known.record.path;
+    let others = facts::others(repository, root)?;
+    let own = [root, &*repository.root].map(Utf8Path::to_owned);
+    let worktrees = [&own[..], &others].concat();
+    let config = &loaded.config.fence;
+    let asked = settings::read(session, repository, config, options, &command, &worktrees)?;
     let private = PrivateGit::new(known);
-    let policy = facts::policy(session, repository, known, &private, asked.wishes)?;
+    let policy = facts::policy(session, repository, known, &private, others, asked.wishes)?;
     let mut outcome = Outcome::done(ExecAnswer::default());
     outcome.notes = asked.notes;
-    let root: &Utf8Path = &known.record.path;
     let is_inside = |start: &&Utf8Path| start.starts_with(root);
     let mut run = FencedRun {
         session,

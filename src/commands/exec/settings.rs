@@ -44,6 +44,7 @@ pub(super) fn read(
     config: &FenceConfig,
     options: &FenceOptions,
     command: &[OsString],
+    worktrees: &[Utf8PathBuf],
 ) -> Result<Asked, Error> {
     let own = repository.git.config_get_section("agentwt")?;
     let all = |key: &str| -> Vec<String> {
@@ -106,9 +107,7 @@ pub(super) fn read(
         user: value(&config.container.user),
         program: container_program(),
     };
-    let worktrees = repository.git.worktree_list()?.into_iter();
-    let places = worktrees.map(|one| one.path).chain(rw.iter().cloned());
-    let places: Vec<Utf8PathBuf> = places.collect();
+    let places: Vec<Utf8PathBuf> = worktrees.iter().chain(&rw).cloned().collect();
     let wishes = Wishes {
         net,
         sockets: resolved(&sockets, &places, &mut notes),

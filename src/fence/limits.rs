@@ -69,7 +69,9 @@ impl Policy {
             all.push("the settings and hooks of the program itself are writable");
         }
         if matches!(fence, Fence::Mount | Fence::Container) && !wishes.read_only.is_empty() {
-            all.push("settings and hooks of the program that are missing can be made");
+            all.push(
+                "settings and hooks of the program that are missing or links can be made anew",
+            );
         }
         if fence == Fence::Landlock {
             all.push("what is made beside the hidden worktrees during the run cannot be read");

@@ -354,12 +354,18 @@ impl Rules {
             RulePlace::Other(path) if rule.access == RuleAccess::Read => {
                 openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty())
             }
-            RulePlace::Other(path) => openat(CWD, path, flags, Mode::empty()),
+            // what was found without a link can have become one since; `/dev` has links of the system
+            RulePlace::Other(path) => {
+                let is_device = path.starts_with("/dev");
+                let resolve = ResolveFlags::NO_SYMLINKS.bits() * u64::from(!is_device);
+                let resolve = ResolveFlags::from_bits_retain(resolve);
+                openat2(CWD, path, flags, Mode::empty(), resolve)
+            }
         };
         match (opened, &rule.place) {
             (Ok(file), _) => self.add_opened(file, rule.access),
             // not there, or nothing that we could name
-            (Err(Errno::NOENT | Errno::ACCESS), _) => Ok(()),
+            (Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP), _) => Ok(()),
             (Err(error), RulePlace::Other(path)) => {
                 Err(RestrictError::Open(path.clone(), error.into()))
             }

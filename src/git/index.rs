@@ -153,14 +153,19 @@ impl OpenIndex {
         let paths = self.entries().map(|entry| self.repo_path(entry?.path));
         let paths: Vec<RepoPath> = paths.collect::<Result<_, _>>()?;
         // a commit with such a name can be checked out nowhere (`verify_path`, git's read-cache.c)
-        let is_odd =
-            |part: &[u8]| part.eq_ignore_ascii_case(b".git") || part.eq_ignore_ascii_case(b"git~1");
-        let mut parts = paths.iter().flat_map(|path| path.as_bstr().split_str("/"));
-        if parts.any(is_odd) {
-            return Err(unreadable(
-                &self.what,
-                "a file of it has a name of git's own",
-            ));
+        let is_odd = |part: &[u8]| {
+            let name = part.split(|byte| *byte == b':').next().unwrap_or_default();
+            let name = name.trim_end_with(|letter| matches!(letter, '.' | ' '));
+            name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
+        };
+        let has_odd = |path: &RepoPath| {
+            path.as_bstr()
+                .split(|byte| b"/\\".contains(byte))
+                .any(is_odd)
+        };
+        if paths.iter().any(has_odd) {
+            let odd = "a file of it has a name of git's own";
+            return Err(unreadable(&self.what, odd));
         }
         for (entry, path) in self.state.entries_mut().iter_mut().zip(&paths) {
             if changed.contains(path) {

@@ -90,15 +90,6 @@ pub struct RunResult {
     pub operation: Option<&'static str>,
 }
 
-/// Holds what was there at the beginning of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Beginning {
-    /// The commit of the branch.
-    pub branch: Option<CommitId>,
-    /// When that was, in nanoseconds since the epoch.
-    pub time: i64,
-}
-
 impl PrivateGit {
     /// The one of a worktree, whether there or not.
     pub fn new(known: &Worktree) -> Self {
@@ -170,9 +161,19 @@ impl PrivateGit {
         }
         put(&self.dir, "snapshot", &merged(&refs))?;
         put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
-        let began = repository.git.rev_parse_commit(&branch)?;
-        let began = began.map(|id| id.to_string()).unwrap_or_default();
-        put(&self.dir, BEGAN, began.as_bytes())?;
+        let (now, last) = (
+            repository.git.rev_parse_commit(&branch)?,
+            self.read_began()?.0,
+        );
+        let is_moved = goes_on && now != last;
+        let is_free = find_operation(git).is_none();
+        if let Some(now) = now.as_ref().filter(|_| is_moved && is_free) {
+            // by the user, and the run has nothing that is not imported
+            files::create_directories(git.join(&branch).parent().unwrap_or(git))?;
+            put(git, &branch, format!("{now}\n").as_bytes())?;
+            self.copy_index(git)?;
+        }
+        self.write_began(if is_moved && !is_free { last } else { now }.as_ref())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
             files::rename(&new, &whole)?;
@@ -227,23 +228,28 @@ impl PrivateGit {
             put(&git, "HEAD", format!("ref: {own}\n").as_bytes())?;
         }
         let mut refs = read_packed(&self.dir.join("snapshot"))?;
-        refs.extend(read_packed(&git.join("packed-refs"))?);
+        let packed = self.read_own_refs()?;
         for name in [&own, "refs/stash"] {
             let file = git.join(name);
             files::remove_if_empty(&file);
-            if files::is_directory(&file) || !is_broken(name)? {
+            let is_whole = if files::exists(&file) {
+                files::is_directory(&file) || !is_broken(name)?
+            } else {
+                packed.iter().any(|one| one.name == name)
+            };
+            if is_whole {
                 continue;
             }
-            files::remove_file(&file)?;
+            let _ = files::remove_file(&file);
             // git removes the log of a ref that was removed or dropped
-            let log = read_log(&git.join("logs").join(name))?;
+            let log = read_log(&git.join("logs").join(name));
             refs.extend(log.into_iter().take(1).map(|id| Ref {
                 name: name.into(),
                 id,
                 is_symbolic: false,
             }));
         }
-        put(&git, "packed-refs", &merged(&refs))
+        put(&git, "packed-refs", &merged(refs.iter().chain(&packed)))
     }
 
     /// Writes what the command alone changes later: HEAD and the index.
@@ -271,6 +277,10 @@ impl PrivateGit {
         for part in parts {
             copy(&record.admin_dir.join(part), git, part)?;
         }
+        self.copy_index(git)
+    }
+
+    fn copy_index(&self, git: &Utf8Path) -> Result<(), Error> {
         let index = self.begun_index();
         if files::exists(&index) {
             copy(&index, git, "index")?;
@@ -294,17 +304,25 @@ impl PrivateGit {
         Ok(own)
     }
 
-    /// What was there at the beginning of the run.
+    /// The commit of the branch when the run began, or since its import; and when that was, in nanoseconds since the
+    /// epoch.
     ///
     /// # Errors
     /// Fails when that cannot be read.
-    pub fn read_beginning(&self) -> Result<Beginning, Error> {
+    pub fn read_began(&self) -> Result<(Option<CommitId>, i64), Error> {
         let file = self.dir.join(BEGAN);
         let text = files::read(&file)?.unwrap_or_default();
-        Ok(Beginning {
-            branch: CommitId::parse(&text.to_str_lossy()).ok(),
-            time: files::stat(&file).map_or(0, |stat| stat.mtime),
-        })
+        let time = files::stat(&file).map_or(0, |stat| stat.mtime);
+        Ok((CommitId::parse(&text.to_str_lossy()).ok(), time))
+    }
+
+    /// Writes the commit that the branch of the repository and that of the run have.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_began(&self, commit: Option<&CommitId>) -> Result<(), Error> {
+        let text = commit.map(ToString::to_string).unwrap_or_default();
+        put(&self.dir, BEGAN, text.as_bytes())
     }
 
     /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
@@ -341,11 +359,11 @@ impl PrivateGit {
                 _ => result.others.push((name.clone(), id.clone())),
             }
         }
-        result.been_on = read_log(&git.join("logs/HEAD"))?;
+        result.been_on = read_log(&git.join("logs/HEAD"));
         result.been_on.truncate(MOST);
         if !result.stashes.is_empty() {
             // refs/stash is the newest entry only
-            let log = read_log(&git.join("logs/refs/stash"))?;
+            let log = read_log(&git.join("logs/refs/stash"));
             result.stashes.extend(log.into_iter().take(MOST).skip(1));
         }
         Ok(result)
@@ -372,6 +390,12 @@ impl PrivateGit {
         Ok(damaged.map(|name| known.dir.join(name)).collect())
     }
 
+    /// Whether a command made worktrees of its own.
+    pub fn has_worktrees(&self) -> bool {
+        let directory = self.git_dir().join("worktrees");
+        files::exists(&directory) && !files::is_empty(&directory)
+    }
+
     /// Removes it, after a run that left nothing in it.
     ///
     /// # Errors
@@ -385,10 +409,10 @@ impl PrivateGit {
 }
 
 /// Where a ref was, by a reflog that a command could replace by anything; the newest place first.
-fn read_log(log: &Utf8Path) -> Result<Vec<CommitId>, Error> {
-    let bytes = files::read(log)?.unwrap_or_default();
+fn read_log(log: &Utf8Path) -> Vec<CommitId> {
+    let bytes = files::read(log).ok().flatten().unwrap_or_default();
     let entries = parse_reflog_file(&bytes).into_iter();
-    Ok(entries.map(|entry| entry.id).collect())
+    entries.map(|entry| entry.id).collect()
 }
 
 /// The ref of the commits of a run, until the branch is there.

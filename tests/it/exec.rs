@@ -154,6 +154,15 @@ fn what_a_run_packed_is_there_in_the_next() {
     let script = "git stash pop -q && cat src/one.rs && git commit -qam popped";
     assert_eq!(fenced(&repo, &[], script).ok(), "2");
     assert_eq!(repo.git(&["show", "stash@{0}:docs/api.md"]), "by the user");
+    // a ref that was written without its log
+    let script = "set -e; git commit -q --allow-empty -m logged
+        c=$(git commit-tree -p HEAD -m unlogged HEAD^{tree}); echo $c >$AGENTWT_PRIVATE_GIT/refs/heads/agentwt/task; git gc -q";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "unlogged\nlogged\npopped\ngood");
+    // nor does a branch with a longer name
+    let script = "set -e; git commit -q --allow-empty -m last; git branch -m agentwt/task agentwt/task/more; git gc -q";
+    fenced(&repo, &[], script).ok();
+    assert!(runs(&repo).contains("refs/agentwt/run/task/"));
 }
 
 #[test]
@@ -294,6 +303,16 @@ fn what_is_in_the_middle_or_put_aside_is_there_again() {
     let script =
         "git worktree add -q --detach src/w && cd src/w && git commit -q --allow-empty -m own";
     fenced(&repo, &[], script).ok();
+    // also after a commit of the user, which the next one is made on
+    let worktree = repo.worktree("task");
+    repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    let script = "git commit -q --allow-empty -m next";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "next\nuser\nstaged\n2\nfirst");
+    // what the user threw away does not come again
+    repo.git_in(&worktree, &["reset", "-q", "--hard", "HEAD~1"]);
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "user\nstaged\n2\nfirst");
     let script = "git -C src/w log -1 --format=%s && git worktree remove src/w";
     assert_eq!(fenced(&repo, &[], script).ok(), "own");
     assert!(!private(&repo).join("git").exists());
@@ -359,7 +378,7 @@ fn the_index_of_a_run_comes_without_what_git_would_believe_of_it() {
         "git update-index --split-index",
         "echo junk >$AGENTWT_PRIVATE_GIT/index",
         "rm $AGENTWT_PRIVATE_GIT/index; ln -s /etc/passwd $AGENTWT_PRIVATE_GIT/index",
-        "echo 3 >src/.longr1; git add src/.longr1; sed -i 's#src/.longr1#src/.git/x1#' $AGENTWT_PRIVATE_GIT/index
+        "echo 3 >src/.longr1; git add src/.longr1; sed -i 's#src/.longr1#src/.git./1#' $AGENTWT_PRIVATE_GIT/index
         python3 -c 'import hashlib, os; p = os.environ[\"AGENTWT_PRIVATE_GIT\"] + \"/index\"; b = open(p, \"rb\").read()[:-20]
 open(p, \"wb\").write(b + hashlib.sha1(b).digest())'; rm src/.longr1",
     ]
@@ -800,6 +819,15 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
     said.ok();
     assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     assert_eq!(log(&repo), "on");
+    let said = fenced(
+        &repo,
+        &[],
+        "cd $AGENTWT_PRIVATE_GIT; rm -rf refs/heads; touch refs/heads",
+    );
+    assert_ne!(said.status, 0);
+    let said = fenced(&repo, &[], "true");
+    said.ok();
+    assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     // what can be written anew is no damage
     for mendable in [
         "rm -r packed-refs info objects/info; mkfifo packed-refs; ln -s $HOME info; touch refs/stash.lock
@@ -995,12 +1023,13 @@ fn no_link_that_a_command_can_have_made_is_followed() {
     let link = |to: &str, at: &Path| {
         std::os::unix::fs::symlink(home.join(to), at).expect("it is ours");
     };
-    for directory in ["cache/made", ".cache/uv", "other/deep"] {
+    for directory in ["cache/made", ".cache/uv", ".local", "other/deep"] {
         std::fs::create_dir_all(home.join(directory)).expect("it is ours");
     }
     link("other", &home.join("cache/planted"));
     link("cache", &home.join("link"));
     link("other", &home.join(".cache/pip"));
+    link("other", &home.join(".local/state"));
     let worktree = repo.worktree("task");
     link("other", &worktree.join("src/planted"));
     let inside = worktree.join("src/planted/deep");
@@ -1012,10 +1041,12 @@ fn no_link_that_a_command_can_have_made_is_followed() {
         (home_of("cache/planted"), ""),
         (home_of("link"), ""),
         (format!("--rw={}", inside.display()), ""),
-        (home_of("link/made"), "cache/made"),
+        (home_of("link/made"), ""),
+        (home_of("cache/made"), "cache/made"),
         (home_of("cache"), "cache\ncache/made"),
         ("--preset=uv".to_owned(), ".cache/uv"),
         ("--preset=pip".to_owned(), ""),
+        ("--preset=opencode".to_owned(), ""),
     ] {
         let said = fenced(&repo, &[&option], script);
         assert_eq!(said.ok(), writable, "{option}: {said}");

@@ -27,8 +27,7 @@ use crate::worktree::{Repository, Worktree};
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
      __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
 /// What of the git directory can have the content of excluded files, and what other worktrees have there.
-const WITHHELD: &str =
-    "agentwt/trash agentwt/worktrees annex lfs modules objects rr-cache worktrees";
+const WITHHELD: &str = "agentwt/trash agentwt/worktrees annex lfs lost-found objects rebase-apply rebase-merge rr-cache";
 /// Variables that lead to a program outside of the fence, or to another repository.
 const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY DOCKER_HOST \
      GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
@@ -79,7 +78,8 @@ pub(super) fn policy(
         })
     };
     let home = repository.home();
-    let withheld = wishes.withholds.then(|| withheld(&home.common_dir));
+    let own = &known.record.admin_dir;
+    let withheld = wishes.withholds.then(|| withheld(&home.common_dir, own));
     let withheld = withheld.transpose()?.unwrap_or_default();
     let facts = PolicyFacts {
         root,
@@ -113,10 +113,14 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
 }
 
 /// Where the content of files is, also that of borrowed objects (gitrepository-layout(5), `objects/info/alternates`).
-fn withheld(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
-    let names = WITHHELD.split_whitespace();
-    let names = names.map(|name| files::canonical(&common_dir.join(name)));
-    let mut all: Vec<_> = names.flatten().collect();
+fn withheld(common_dir: &Utf8Path, own: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
+    let others = files::names(&common_dir.join("worktrees"))?.into_iter();
+    let others = others.map(|name| common_dir.join("worktrees").join(name));
+    let names = WITHHELD
+        .split_whitespace()
+        .map(|name| common_dir.join(name));
+    let all = names.chain(others.filter(|other| other != own));
+    let mut all: Vec<_> = all.flat_map(|path| files::canonical(&path)).collect();
     let mut at = 0;
     while let Some(place) = all.get(at).cloned() {
         let borrowed = files::read(&place.join("info/alternates"))?.unwrap_or_default();

@@ -116,8 +116,9 @@ pub(super) fn import(
     private.write_mended(repository, known)?;
     let result = private.read_result(repository, known)?;
     let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
-    let tip = result.branch.clone();
-    let tip = tip.filter(|tip| Some(tip) != before.as_ref());
+    let (began, began_at) = private.read_began()?;
+    let mut tip = result.branch.clone();
+    tip.take_if(|tip| [&before, &began].contains(&&Some(tip.clone())));
     let run = Run {
         repository,
         known,
@@ -152,8 +153,7 @@ pub(super) fn import(
         notes.push("the index of the command cannot be read: nothing is staged".to_owned());
     }
     let report = known.judge(survey.changes, VerifyOptions::default());
-    let began = private.read_beginning()?;
-    let meanwhile = if began.branch == *before {
+    let meanwhile = if began == *before {
         read_restaged(repository, known, private)
     } else {
         Some("it moved")
@@ -171,7 +171,7 @@ pub(super) fn import(
     let mut imported = Imported {
         stays_away: tip.clone(),
         late: meanwhile.filter(|_| tip.is_some()),
-        breaks_seal: breaks_seal(known, repository, &report, began.time),
+        breaks_seal: breaks_seal(known, repository, &report, began_at),
         notes,
         ..Imported::unmoved(report)
     };
@@ -181,8 +181,8 @@ pub(super) fn import(
             Some(bytes) => IndexOf::Run(bytes),
             None => IndexOf::Branch,
         };
-        let has_own = !files::names(&directory.join("worktrees"))?.is_empty();
-        let is_kept = !is_fetched || !is_staged || has_own || !result.stashes.is_empty();
+        let has_more = private.has_worktrees() || !result.stashes.is_empty();
+        let is_kept = !is_fetched || !is_staged || has_more;
         run.settle(&index, is_kept)?;
         if !is_read && private.is_there() {
             files::copy_beside(&record.admin_dir.join("index"), &private.index())?;
@@ -273,6 +273,7 @@ impl Run<'_> {
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
+            self.private.write_began(Some(tip))?;
             if is_home && taken.is_none() && *index != IndexOf::User {
                 // an index of the old commit would be there to undo the new ones
                 git.perform("write the index", "reset --quiet", &[])?;

@@ -19,6 +19,7 @@ use super::{Outcome, Session};
 use crate::answer::{Answer, Text, VerdictField};
 use crate::cli::{Exec, FenceOptions, PolicyForm};
 use crate::config::{Choice as _, Fence};
+use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -251,15 +252,13 @@ impl FencedRun<'_> {
                 Ok(left) => {
                     if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late.is_some()) {
                         import::keep_all(repository, &known)?;
-                        private.remove()?;
-                        let kept = kept_ref(&known, tip);
-                        if left.report.valid() {
-                            notes.extend(left.late_note(&known, &kept));
+                        if private.has_worktrees() {
+                            private.set_apart(&known)?;
                         } else {
-                            notes.push(format!(
-                                "commits of a command that are out of scope are kept: git log {kept}"
-                            ));
+                            private.remove()?;
                         }
+                        let (branch, kept) = (&known.record.branch, kept_ref(&known, tip));
+                        notes.push(format!("{branch} moved since an earlier command, whose commits are kept: git log {kept}"));
                         notes.extend(left.notes);
                     }
                     if let Some((_, now)) = left.moved {
@@ -292,15 +291,21 @@ impl FencedRun<'_> {
 
 /// What git says where the disk of the repository refuses; in the git directory of a run, all is readable by then.
 const OF_THE_DISK: &str =
-    "Permission denied|No space left|quota exceeded|Read-only file system|create temporary";
+    "Permission denied|No space left on device|Disk quota exceeded|Read-only file system";
 
 /// Whether git cannot read the git directory of a run, and not only something else stopped git.
 fn is_damage(error: &Error) -> bool {
+    use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
+    let kind = error.find::<DiskError>().map(|error| error.source.kind());
+    if let Some(AlreadyExists | IsADirectory | NotADirectory) = kind {
+        return true;
+    }
     error.find::<GitError>().is_some_and(|error| match error {
         GitError::TimedOut { .. } => true,
         GitError::Failed { words, .. } => {
-            let mut others = OF_THE_DISK.split('|');
-            !error.was_killed() && !error.is_locked() && !others.any(|said| words.contains(said))
+            // at the end of a line, where no name is that the command gave to a file
+            let is_other = |line: &str| OF_THE_DISK.split('|').any(|said| line.ends_with(said));
+            !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
         }
         _other => false,
     })

@@ -107,7 +107,7 @@ pub(super) fn read(
         user: value(&config.container.user),
         program: container_program(),
     };
-    let places: Vec<Utf8PathBuf> = worktrees.iter().chain(&rw).cloned().collect();
+    let places = [worktrees, &rw, &[home()]].concat();
     let wishes = Wishes {
         net,
         sockets: resolved(&sockets, &places, &mut notes),
@@ -122,45 +122,55 @@ pub(super) fn read(
     Ok(Asked {
         fence,
         wishes,
-        made,
+        made: resolved(&made, &places, &mut Vec::new()),
         notes,
     })
 }
 
 /// Where the paths are, without those at which an earlier command can have put a link: the last part of each, and
-/// all below one of these `places`, that are writable.
+/// all below one of these `places`, that are or were writable.
 fn resolved(
     paths: &[Utf8PathBuf],
     places: &[Utf8PathBuf],
     notes: &mut Vec<String>,
 ) -> Vec<Utf8PathBuf> {
-    let find = |path: &Utf8Path| files::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let join =
+        |above: Utf8PathBuf, below: &Utf8Path| below.iter().fold(above, |to, name| to.join(name));
+    // what is missing is where its directory is
+    let find = |path: &Utf8Path| {
+        let there = path
+            .ancestors()
+            .find(|one: &&Utf8Path| files::exists(one))
+            .unwrap_or(path);
+        let to = files::canonical(there).ok()?;
+        Some(join(to, path.strip_prefix(there).unwrap_or(path)))
+    };
     // where a path stands, whatever it is
     let place = |path: &Utf8Path| {
-        let above = path.parent().map(find).unwrap_or_default();
+        let above = path.parent().and_then(find).unwrap_or_default();
         above.join(path.file_name().unwrap_or_default())
     };
-    let places = places.iter().map(|path| (place(path), find(path)));
-    let places: Vec<_> = places.collect();
+    let places: Vec<_> = places
+        .iter()
+        .map(|path| (place(path), find(path)))
+        .collect();
     let is_below = |path: &&Utf8Path| {
         let at = place(path);
+        let is_in = |to: &Utf8PathBuf| at.starts_with(to);
         let mut places = places.iter();
-        places.any(|(other, to)| at != *other && at.starts_with(to))
+        places.any(|(other, to)| at != *other && to.as_ref().is_some_and(is_in))
     };
     let mut all = Vec::new();
     for path in paths {
         let top = path.ancestors().filter(is_below).last().unwrap_or(path);
-        let below = path.strip_prefix(top).unwrap_or(path);
-        let plain = below
-            .iter()
-            .fold(place(top), |above, name| above.join(name));
-        match files::canonical(path) {
-            Err(_) if !files::is_link(path) => all.push(plain),
-            Ok(to) if to == plain => all.push(plain),
-            leads => notes.push(format!(
-                "{path} is not followed, as a command can have made the link; if you made it: --rw {}",
-                leads.unwrap_or(plain)
-            )),
+        let plain = join(place(top), path.strip_prefix(top).unwrap_or(path));
+        let leads = find(path).unwrap_or_default();
+        if leads == plain {
+            all.push(plain);
+        } else {
+            notes.push(format!(
+                "{path} is not followed, as a command can have made the link; if you made it, name {leads}"
+            ));
         }
     }
     all

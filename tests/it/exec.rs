@@ -193,6 +193,21 @@ fn bytes_of(id: &str) -> Vec<u8> {
 }
 
 #[test]
+fn contents_of_large_files_come_along_by_their_name() {
+    let Some(repo) = project() else { return };
+    // as git-lfs stores them
+    let script = "set -e; echo big >src/big; id=$(sha256sum src/big | cut -c 1-64); d=$AGENTWT_PRIVATE_GIT/lfs/objects/aa/bb
+        mkdir -p $d; cp src/big $d/$id; other=$(echo other | sha256sum | cut -c 1-64); echo forged >$d/$other
+        ln -s /etc/passwd $d/${id%?}x; git add -A; git commit -qm big; echo $id";
+    let id = fenced(&repo, &[], script).ok();
+    let objects = repo.main().join(".git/lfs/objects/aa/bb");
+    let names = std::fs::read_dir(objects).into_iter().flatten().flatten();
+    let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+    assert_eq!(names, [&*id]);
+    assert!(!private(&repo).join("git").exists());
+}
+
+#[test]
 fn a_repository_that_a_run_made_is_named() {
     let Some(repo) = project() else { return };
     let script = "mkdir -p src/a/objects src/a/refs src/b src/c/.git

@@ -104,11 +104,9 @@ pub(super) fn policy(
 /// The other worktrees that are not in the main one, which is hidden unless it is a bare repository.
 pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let is_hidden = repository.root != repository.home().common_dir;
-    let mut all = repository.git.worktree_roots()?;
-    all.retain(|path| {
-        let is_inside = is_hidden && path.starts_with(&repository.root);
-        path != root && !is_inside && files::is_directory(path)
-    });
+    let all = repository.git.worktree_roots()?.into_iter();
+    let mut all: Vec<_> = all.flat_map(|path| files::canonical(&path)).collect();
+    all.retain(|path| path != root && !(is_hidden && path.starts_with(&repository.root)));
     Ok(all)
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 
 use crate::change::{INDEX_LOCK, Place};
@@ -22,6 +22,7 @@ use crate::disk::mode::Doing;
 use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::git::index::{IndexEntry, OpenIndex};
+use crate::git::objects::is_named_by;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -128,6 +129,7 @@ pub(super) fn import(
         tip,
     };
     let is_fetched = run.fetch(&mut notes)?;
+    run.bring_lfs()?;
     let (result, before, tip) = (&run.result, &run.before, &run.tip);
     let index = read_index(repository, private);
     // not HEAD, which may be elsewhere: the branch moves to the tip
@@ -367,6 +369,30 @@ impl Run<'_> {
             ));
         }
         Ok(lost.is_empty())
+    }
+
+    /// Copies the contents of large files that the command stored (git-lfs, docs/spec.md), each named by its SHA-256.
+    fn bring_lfs(&self) -> Result<(), Error> {
+        let (from, to) = (self.private.git_dir(), &self.repository.common_dir);
+        let mut directories = vec![Utf8PathBuf::from("lfs/objects")];
+        while let Some(directory) = directories.pop() {
+            for name in files::names(&from.join(&directory))? {
+                let (path, below) = (from.join(&directory).join(&name), directory.join(&name));
+                let is_new = !files::exists(&to.join(&below));
+                if files::is_directory(&path) && name.len() == 2 {
+                    directories.push(below);
+                } else if is_new && name.len() == 64 && !files::is_link(&path) {
+                    let pointer =
+                        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{name}\n");
+                    let content = files::read(&path)?.unwrap_or_default();
+                    if is_named_by(pointer.as_bytes(), &content) {
+                        files::create_directories(&to.join(&directory))?;
+                        files::write_beside(&to.join(&below), &content)?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Fetches what is staged, of which no commit may know, and returns whether it is here now.

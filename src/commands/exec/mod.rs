@@ -266,7 +266,7 @@ impl FencedRun<'_> {
                         notes.push(format!("verified, {branch} moved to {now}"));
                     }
                 }
-                Err(error) if !is_damage(&error) => return Err(error),
+                Err(error) if !is_damage(&error, private) => return Err(error),
                 Err(_damaged) => {
                     import::keep_all(repository, &known)?;
                     let (kept, name) = (private.set_apart(&known)?, &known.record.name);
@@ -294,7 +294,7 @@ const OF_THE_DISK: &str =
     "Permission denied|No space left on device|Disk quota exceeded|Read-only file system";
 
 /// Whether git cannot read the git directory of a run, and not only something else stopped git.
-fn is_damage(error: &Error) -> bool {
+fn is_damage(error: &Error, private: &PrivateGit) -> bool {
     use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
     let kind = error.find::<DiskError>().map(|error| error.source.kind());
     if let Some(AlreadyExists | IsADirectory | NotADirectory) = kind {
@@ -302,10 +302,11 @@ fn is_damage(error: &Error) -> bool {
     }
     error.find::<GitError>().is_some_and(|error| match error {
         GitError::TimedOut { .. } => true,
-        GitError::Failed { words, .. } => {
+        GitError::Failed { words, argv, .. } => {
+            let is_asked = argv.contains(&private.git_dir().into_string());
             // at the end of a line, where no name is that the command gave to a file
             let is_other = |line: &str| OF_THE_DISK.split('|').any(|said| line.ends_with(said));
-            !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
+            is_asked && !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
         }
         _other => false,
     })

@@ -1,7 +1,5 @@
 //! Lists what can go wrong before, while and after a command runs in a fence.
 
-use camino::Utf8PathBuf;
-
 use super::Fence;
 use super::probe::{Probe, ProbeFailure};
 use crate::config::Choice as _;
@@ -27,16 +25,6 @@ pub enum FenceError {
     Start {
         /// The program.
         program: String,
-        /// What the system said.
-        error: std::io::Error,
-    },
-    /// A file that the fence needs cannot be written.
-    #[error("cannot write {path}: {error}")]
-    #[diagnostic(code(agentwt::fence::write))]
-    #[diagnostic(help("check the space on the disk with `df -h .`"))]
-    Write {
-        /// The file.
-        path: Utf8PathBuf,
         /// What the system said.
         error: std::io::Error,
     },
@@ -66,7 +54,7 @@ impl FenceError {
         match self {
             Self::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Some(127),
             Self::Start { .. } => Some(126),
-            Self::Write { .. } | Self::Restrict(_) | Self::Supervise(_) => Some(125),
+            Self::Restrict(_) | Self::Supervise(_) => Some(125),
             Self::Unavailable { .. } | Self::Leftover { .. } => None,
         }
     }

@@ -47,13 +47,9 @@ pub enum RuleAccess {
 }
 
 /// The files in `/dev` that every program may write.
-const DEVICES: [(&str, RuleAccess); 7] = [
-    ("/dev/null", RuleAccess::File),
-    ("/dev/zero", RuleAccess::File),
-    ("/dev/full", RuleAccess::File),
-    ("/dev/tty", RuleAccess::Terminal),
-    ("/dev/ptmx", RuleAccess::Terminal),
-    ("/dev/pts", RuleAccess::Terminal),
+const DEVICES: [(&str, RuleAccess); 3] = [
+    ("/dev/null /dev/zero /dev/full", RuleAccess::File),
+    ("/dev/tty /dev/ptmx /dev/pts", RuleAccess::Terminal),
     // semaphores (sem_open(3)), as of the `multiprocessing` of Python
     ("/dev/shm", RuleAccess::Tree),
 ];
@@ -82,7 +78,9 @@ pub fn write_rules(policy: &Policy, is_inside_mounts: bool) -> Vec<LandlockRule>
         add(RulePlace::Other("/tmp".into()), RuleAccess::Tree);
     }
     let places = [&policy.places.root, &policy.places.common_dir];
-    for (path, access) in DEVICES {
+    let paths =
+        |(paths, access): (&'static str, _)| paths.split(' ').map(move |path| (path, access));
+    for (path, access) in DEVICES.into_iter().flat_map(paths) {
         // a repository that stands there would be writable with it
         let is_around = places.iter().any(|place| place.starts_with(path));
         if is_inside_mounts || !is_around {

@@ -1,5 +1,5 @@
-//! Says what of a policy a fence cannot do: what makes it the wrong fence (`Policy::unable`), and what it
-//! lets through although the user asked for more (`Policy::limits`).
+//! Says what of a policy a fence cannot do, so that it is the wrong fence (`Policy::unable`). What each lets through
+//! is in `docs/fences.md`.
 
 use super::policy::{ContainerProgram, Policy};
 use super::{Fence, Net};
@@ -45,46 +45,6 @@ impl Policy {
         }
         if is_weak && wishes.withholds {
             all.push("the shared objects cannot be hidden".to_owned());
-        }
-        all
-    }
-
-    /// What this fence lets through although the user may expect otherwise, a sentence each.
-    pub fn limits(&self, fence: Fence) -> Vec<&'static str> {
-        let wishes = &self.wishes;
-        let mut all = Vec::new();
-        let is_linux = matches!(fence, Fence::Landlock | Fence::Mount | Fence::Container);
-        let has_image = fence == Fence::Container && wishes.container.image.is_some();
-        if is_linux && !wishes.sockets.is_empty() {
-            all.push(match fence {
-                Fence::Landlock => "the command can connect to every Unix socket of the user",
-                _ if has_image => "the command can connect to the Unix sockets that it was given",
-                _ => "the command can connect to every Unix socket outside of /tmp and /run",
-            });
-        }
-        if is_linux && matches!(wishes.net, Net::Ports(_)) {
-            all.push("the ports limit TCP; UDP is not limited");
-        }
-        if fence == Fence::Landlock && !wishes.read_only.is_empty() {
-            all.push("the settings and hooks of the program itself are writable");
-        }
-        if matches!(fence, Fence::Mount | Fence::Container) && !wishes.read_only.is_empty() {
-            all.push(
-                "settings and hooks of the program that are missing or links can be made anew",
-            );
-        }
-        if fence == Fence::Landlock {
-            all.push("what is made beside the hidden worktrees during the run cannot be read");
-        }
-        if fence == Fence::Landlock {
-            all.push("modes and times of the user's own files can be changed anywhere");
-            all.push("the user's other terminals and /dev/shm can be read and written");
-        }
-        if fence == Fence::Container && !has_image {
-            all.push("modes and times of files on a file system below another can be changed");
-        }
-        if has_image && wishes.net != Net::None {
-            all.push("the command can connect to the abstract Unix sockets of the machine");
         }
         all
     }

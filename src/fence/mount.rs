@@ -14,13 +14,8 @@ use super::Net;
 use super::policy::Policy;
 
 /// What of `/run` programs need: the names of hosts, and the programs of `NixOS`.
-const RUN: [&str; 5] = [
-    "/run/systemd/resolve",
-    "/run/resolvconf",
-    "/run/NetworkManager/resolv.conf",
-    "/run/nscd",
-    "/run/current-system",
-];
+const RUN: &str = "/run/systemd/resolve /run/resolvconf /run/NetworkManager/resolv.conf /run/nscd \
+     /run/current-system";
 
 /// The arguments, without the program's own name. `has_terminal` says whether the command has one: without
 /// it, it gets a session of its own.
@@ -86,7 +81,7 @@ impl Arguments {
         // as root, `/proc/sys` has settings of the whole system
         self.mount("--ro-bind", "/proc/sys");
         self.words(&["--tmpfs", "/tmp", "--tmpfs", "/run"]);
-        for path in RUN {
+        for path in RUN.split_whitespace() {
             self.mount("--ro-bind-try", path);
         }
     }

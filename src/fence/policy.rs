@@ -218,9 +218,8 @@ const BY_MOUNT: [Fence; 2] = [Fence::Mount, Fence::Container];
 impl Policy {
     /// The policy as JSON, for people and programs that read it.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+        let text = serde_json::to_string_pretty(self);
+        (text.unwrap_or_default() + "\n").into_bytes()
     }
 
     /// How well a fence enforces each pattern.

@@ -34,7 +34,7 @@ use seccompiler::{
 use serde::{Deserialize, Serialize};
 
 use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
-use super::policy::Policy;
+use super::policy::{Policy, Wishes};
 use super::{Fence, Net};
 use crate::path::RepoPath;
 
@@ -127,7 +127,7 @@ fn read_start(file: &Path) -> Result<Start, RestrictError> {
 /// Restricts our process as far as any fence does.
 fn probe() -> Result<(), RestrictError> {
     let rules = Some(Rules::new(false, false)?.0);
-    let filter = Filters::default().program()?;
+    let filter = seccomp_filter(&Wishes::default())?;
     Restriction { rules, filter }.apply()
 }
 
@@ -213,12 +213,7 @@ impl Restriction {
         } else {
             Some(landlock_rules(policy, is_inside_mounts)?)
         };
-        let filters = Filters {
-            net: wishes.net.clone(),
-            sockets: !wishes.sockets.is_empty(),
-            namespaces: wishes.nested,
-        };
-        let filter = filters.program()?;
+        let filter = seccomp_filter(wishes)?;
         Ok(Self { rules, filter })
     }
 
@@ -417,97 +412,85 @@ const NETLINK: u64 = 16;
 /// Each call with the conditions of which one has to hold; without any, the call is refused.
 type Denied = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Says what the filters let pass.
-#[derive(Default)]
-struct Filters {
-    net: Net,
-    /// Whether unix sockets are made.
-    sockets: bool,
-    /// Whether namespaces are made, and mounts in them.
-    namespaces: bool,
+/// The filter of seccomp(2). What is refused with another error than the rest comes first; the shorter
+/// the filter, the sooner the kernel has it.
+fn seccomp_filter(wishes: &Wishes) -> Result<BpfProgram, RestrictError> {
+    let seccomp = |error: seccompiler::BackendError| RestrictError::Seccomp(error.to_string());
+    let mut denied = Denied::new();
+    deny(wishes, &mut denied).map_err(seccomp)?;
+    let refuse = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
+    let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(seccomp)?;
+    let filter = SeccompFilter::new(denied, SeccompAction::Allow, refuse(libc::EPERM), machine);
+    let rest = BpfProgram::try_from(filter.map_err(seccomp)?).map_err(seccomp)?;
+    let [load, greater, equal, end] = [0x20, 0x35, 0x15, 0x06];
+    let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
+    // the number of the call
+    let mut program = vec![step(load, 0, 0, 0)];
+    if cfg!(target_arch = "x86_64") {
+        program.push(step(greater, X32, 0, 1));
+        program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
+    }
+    if !wishes.nested {
+        // its flags are in memory, where no filter looks; libraries take clone(2) then
+        let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or_default();
+        program.push(step(equal, clone3, 0, 1));
+        program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
+    }
+    program.extend(rest);
+    Ok(program)
 }
 
-impl Filters {
-    /// The filter of seccomp(2). What is refused with another error than the rest comes first; the shorter
-    /// the filter, the sooner the kernel has it.
-    fn program(&self) -> Result<BpfProgram, RestrictError> {
-        let seccomp = |error: seccompiler::BackendError| RestrictError::Seccomp(error.to_string());
-        let mut denied = Denied::new();
-        self.deny(&mut denied).map_err(seccomp)?;
-        let refuse = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
-        let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(seccomp)?;
-        let filter = SeccompFilter::new(denied, SeccompAction::Allow, refuse(libc::EPERM), machine);
-        let rest = BpfProgram::try_from(filter.map_err(seccomp)?).map_err(seccomp)?;
-        let [load, greater, equal, end] = [0x20, 0x35, 0x15, 0x06];
-        let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
-        // the number of the call
-        let mut program = vec![step(load, 0, 0, 0)];
-        if cfg!(target_arch = "x86_64") {
-            program.push(step(greater, X32, 0, 1));
-            program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
-        }
-        if !self.namespaces {
-            // its flags are in memory, where no filter looks; libraries take clone(2) then
-            let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or_default();
-            program.push(step(equal, clone3, 0, 1));
-            program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
-        }
-        program.extend(rest);
-        Ok(program)
+fn deny(wishes: &Wishes, denied: &mut Denied) -> Result<(), seccompiler::BackendError> {
+    denied.extend(NEVER.map(|call| (call, Vec::new())));
+    let pushes = PUSHES.map(|code| all(&[equal(1, code)]));
+    denied.insert(
+        libc::SYS_ioctl,
+        pushes.into_iter().collect::<Result<_, _>>()?,
+    );
+    // who opens a file on which it has a lease waits
+    denied.insert(libc::SYS_fcntl, vec![all(&[equal(1, SET_LEASE)])?]);
+    // of another process: a limit on its time ends it
+    denied.insert(libc::SYS_prlimit64, vec![all(&[differs(0, 0)])?]);
+    if !wishes.nested {
+        denied.extend(VIEWS.map(|call| (call, Vec::new())));
+        let new_user = || all(&[(0, SeccompCmpOp::MaskedEq(NEW_USER), NEW_USER)]);
+        denied.insert(libc::SYS_unshare, vec![new_user()?]);
+        denied.insert(libc::SYS_clone, vec![new_user()?]);
     }
-
-    fn deny(&self, denied: &mut Denied) -> Result<(), seccompiler::BackendError> {
-        denied.extend(NEVER.map(|call| (call, Vec::new())));
-        let pushes = PUSHES.map(|code| all(&[equal(1, code)]));
+    let mut sockets = Vec::new();
+    if wishes.sockets.is_empty() {
+        sockets.push(all(&[equal(0, UNIX)])?);
+        // one of a pair of datagram sockets can send to any other socket (unix(7))
+        let datagram = (1, SeccompCmpOp::MaskedEq(0xf), 2);
         denied.insert(
-            libc::SYS_ioctl,
-            pushes.into_iter().collect::<Result<_, _>>()?,
+            libc::SYS_socketpair,
+            vec![all(&[equal(0, UNIX), datagram])?],
         );
-        // who opens a file on which it has a lease waits
-        denied.insert(libc::SYS_fcntl, vec![all(&[equal(1, SET_LEASE)])?]);
-        // of another process: a limit on its time ends it
-        denied.insert(libc::SYS_prlimit64, vec![all(&[differs(0, 0)])?]);
-        if !self.namespaces {
-            denied.extend(VIEWS.map(|call| (call, Vec::new())));
-            let new_user = || all(&[(0, SeccompCmpOp::MaskedEq(NEW_USER), NEW_USER)]);
-            denied.insert(libc::SYS_unshare, vec![new_user()?]);
-            denied.insert(libc::SYS_clone, vec![new_user()?]);
-        }
-        let mut sockets = Vec::new();
-        if !self.sockets {
-            sockets.push(all(&[equal(0, UNIX)])?);
-            // one of a pair of datagram sockets can send to any other socket (unix(7))
-            let datagram = (1, SeccompCmpOp::MaskedEq(0xf), 2);
-            denied.insert(
-                libc::SYS_socketpair,
-                vec![all(&[equal(0, UNIX), datagram])?],
-            );
-        }
-        match &self.net {
-            Net::Host => {}
-            Net::None => sockets.push(all(&[differs(0, UNIX), differs(0, NETLINK)])?),
-            Net::Ports(_) => {
-                let others = [UNIX, NETLINK, 2, 10].map(|family| differs(0, family));
-                sockets.push(all(&others)?);
-                // TCP and UDP, and not what Landlock does not look at: SCTP, MPTCP
-                let inet = || [UNIX, NETLINK].map(|family| differs(0, family)).to_vec();
-                let packets = (1, SeccompCmpOp::MaskedEq(0xf), 5);
-                sockets.push(all(&[inet(), vec![packets]].concat())?);
-                let usual = [0, 6, 17].map(|protocol| differs(2, protocol));
-                sockets.push(all(&[inet(), usual.to_vec()].concat())?);
-            }
-        }
-        if self.net != Net::Host {
-            let fast = |place| all(&[(place, SeccompCmpOp::MaskedEq(FAST_OPEN), FAST_OPEN)]);
-            denied.insert(libc::SYS_sendto, vec![fast(3)?]);
-            denied.insert(libc::SYS_sendmsg, vec![fast(2)?]);
-            denied.insert(libc::SYS_sendmmsg, vec![fast(3)?]);
-        }
-        if !sockets.is_empty() {
-            denied.insert(libc::SYS_socket, sockets);
-        }
-        Ok(())
     }
+    match &wishes.net {
+        Net::Host => {}
+        Net::None => sockets.push(all(&[differs(0, UNIX), differs(0, NETLINK)])?),
+        Net::Ports(_) => {
+            let others = [UNIX, NETLINK, 2, 10].map(|family| differs(0, family));
+            sockets.push(all(&others)?);
+            // TCP and UDP, and not what Landlock does not look at: SCTP, MPTCP
+            let inet = || [UNIX, NETLINK].map(|family| differs(0, family)).to_vec();
+            let packets = (1, SeccompCmpOp::MaskedEq(0xf), 5);
+            sockets.push(all(&[inet(), vec![packets]].concat())?);
+            let usual = [0, 6, 17].map(|protocol| differs(2, protocol));
+            sockets.push(all(&[inet(), usual.to_vec()].concat())?);
+        }
+    }
+    if wishes.net != Net::Host {
+        let fast = |place| all(&[(place, SeccompCmpOp::MaskedEq(FAST_OPEN), FAST_OPEN)]);
+        denied.insert(libc::SYS_sendto, vec![fast(3)?]);
+        denied.insert(libc::SYS_sendmsg, vec![fast(2)?]);
+        denied.insert(libc::SYS_sendmmsg, vec![fast(3)?]);
+    }
+    if !sockets.is_empty() {
+        denied.insert(libc::SYS_socket, sockets);
+    }
+    Ok(())
 }
 
 /// The place of an argument, the comparison, the value: of 32 bits, as the kernel takes these.

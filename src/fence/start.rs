@@ -9,13 +9,13 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
 use signal_hook::SigId;
@@ -177,19 +177,17 @@ impl Launch<'_> {
     }
 
     fn write_start(&self) -> Result<(), FenceError> {
-        let unwritten = |path: &Utf8Path| {
-            let path = path.to_owned();
-            move |error: std::io::Error| FenceError::Write { path, error }
-        };
-        for path in &self.policy.directories_to_make {
-            let made = PathBuf::from(self.policy.at(path));
-            let shown = Utf8PathBuf::from(made.to_string_lossy().into_owned());
-            std::fs::create_dir_all(&made).map_err(unwritten(&shown))?;
-        }
+        let made = self.policy.directories_to_make.iter();
+        let mut made: Vec<PathBuf> = made.map(|path| self.policy.at(path).into()).collect();
         if self.fence == Fence::Container {
-            for directory in container::mount_points(self.policy) {
-                std::fs::create_dir_all(&directory).map_err(unwritten(&directory))?;
-            }
+            made.extend(
+                container::mount_points(self.policy)
+                    .into_iter()
+                    .map(Into::into),
+            );
+        }
+        for path in &made {
+            std::fs::create_dir_all(path).map_err(|error| unwritten(path, &error))?;
         }
         #[cfg(target_os = "linux")]
         if matches!(self.fence, Fence::Mount | Fence::Container) {
@@ -200,10 +198,14 @@ impl Launch<'_> {
             };
             let text = serde_json::to_vec(&start).map_err(std::io::Error::from);
             text.and_then(|text| std::fs::write(&file, text))
-                .map_err(unwritten(&file))?;
+                .map_err(|error| unwritten(file.as_std_path(), &error))?;
         }
         Ok(())
     }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> FenceError {
+    FenceError::Restrict(format!("cannot write {}: {error}", path.display()))
 }
 
 /// Our user and group.

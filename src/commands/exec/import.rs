@@ -131,10 +131,12 @@ pub(super) fn import(
     let is_fetched = run.fetch(&mut notes)?;
     run.bring_lfs()?;
     let (result, before, tip) = (&run.result, &run.before, &run.tip);
-    let index = read_index(repository, private);
+    let file = private.index();
+    let read = || OpenIndex::read(&file, repository.format).ok();
+    let index = files::exists(&file).then(read).flatten();
     // not HEAD, which may be elsewhere: the branch moves to the tip
     let terms = Terms {
-        index: index.as_ref().map(|_| private.index()),
+        index: index.as_ref().map(|_| file),
         head: tip.clone(),
         ..Terms::quick(known)
     };
@@ -406,15 +408,6 @@ impl Run<'_> {
         let is_fetched = some.all(|some| git.fetch_objects(from.as_str(), true, some).is_ok());
         Ok(is_fetched && staged.iter().all(|id| objects.is_blob(id)))
     }
-}
-
-/// Reads the index of the run; none where it cannot be read.
-fn read_index(repository: &Repository, private: &PrivateGit) -> Option<OpenIndex> {
-    let index = private.index();
-    let is_file = files::stat(&index).is_some_and(|there| !there.is_directory());
-    is_file
-        .then(|| OpenIndex::read(&index, repository.format))?
-        .ok()
 }
 
 /// Has refs of their own keep what a run made, before the next one begins anew.

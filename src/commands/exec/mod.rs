@@ -171,7 +171,7 @@ pub fn run_in(
         let why = "a container never runs a command as root";
         return Err(not_fenced(known, why, help));
     }
-    run.say_limits(&mut outcome.notes);
+    run.say_classes(&mut outcome.notes);
     let Some(_alone) = Lock::if_free(&repository.run_lock(&known.record.name))? else {
         let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
         return Err(not_fenced(known, "a command runs in it already", help));
@@ -196,14 +196,11 @@ struct FencedRun<'a> {
 }
 
 impl FencedRun<'_> {
-    /// Says which patterns are granted more widely, and with `-v` what else the fence lets through.
-    fn say_limits(&self, notes: &mut Vec<String>) {
+    /// Says which patterns are granted more widely, and with `-v` the fence.
+    fn say_classes(&self, notes: &mut Vec<String>) {
         let (policy, fence) = (self.launch.policy, self.launch.fence);
         let over = policy.classes(fence).filter(|one| one.class == Class::Over);
         notes.extend(over.map(ToString::to_string));
-        for limit in policy.limits(fence) {
-            self.session.tell_step(limit);
-        }
         self.session
             .tell_step(&format!("fence: {}", fence.as_str()));
     }

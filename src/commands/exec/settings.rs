@@ -95,9 +95,8 @@ pub(super) fn read(
         read_only.extend(paths.read_only);
     }
     // a fence has a `/tmp` of its own, and a home directory there is to be seen
-    let covered = ["/tmp", "/run", "/dev"]
-        .iter()
-        .any(|place| home().starts_with(place));
+    let mut covering = ["/tmp", "/run", "/dev"].iter();
+    let covered = covering.any(|place| home().starts_with(place));
     read_only.extend((covered && image.is_none()).then(home));
     let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
     let container = ContainerWishes {
@@ -242,9 +241,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn home() -> Utf8PathBuf {
-    variable("HOME")
-        .unwrap_or_else(|| "/nonexistent".to_owned())
-        .into()
+    variable("HOME").map_or_else(|| "/nonexistent".into(), Into::into)
 }
 
 /// A path of a setting: `~/` is the user's home directory (git-config(1), "pathname").

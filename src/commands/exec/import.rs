@@ -381,7 +381,7 @@ impl Run<'_> {
             for name in files::names(&from.join(&directory))? {
                 let (path, below) = (from.join(&directory).join(&name), directory.join(&name));
                 let is_new = !files::exists(&to.join(&below));
-                if files::is_directory(&path) && name.len() == 2 {
+                if files::is_directory(&path) && directory.iter().count() < 4 {
                     directories.push(below);
                 } else if is_new && name.len() == 64 && !files::is_link(&path) {
                     let pointer =

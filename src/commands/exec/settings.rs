@@ -149,10 +149,8 @@ fn resolved(
         let above = path.parent().and_then(find).unwrap_or_default();
         above.join(path.file_name().unwrap_or_default())
     };
-    let places: Vec<_> = places
-        .iter()
-        .map(|path| (place(path), find(path)))
-        .collect();
+    let places = places.iter().filter(|_| !paths.is_empty());
+    let places: Vec<_> = places.map(|path| (place(path), find(path))).collect();
     let is_below = |path: &&Utf8Path| {
         let at = place(path);
         let is_in = |to: &Utf8PathBuf| at.starts_with(to);

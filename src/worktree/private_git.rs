@@ -161,19 +161,21 @@ impl PrivateGit {
         }
         put(&self.dir, "snapshot", &merged(&refs))?;
         put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
-        let (now, last) = (
-            repository.git.rev_parse_commit(&branch)?,
-            self.read_began()?.0,
-        );
-        let is_moved = goes_on && now != last;
-        let is_free = find_operation(git).is_none();
-        if let Some(now) = now.as_ref().filter(|_| is_moved && is_free) {
-            // by the user, and the run has nothing that is not imported
+        let now = repository.git.rev_parse_commit(&branch)?;
+        let last = if goes_on {
+            self.read_began()?.0
+        } else {
+            now.clone()
+        };
+        // by the user, and the run has nothing that is not imported
+        let is_moved = now != last;
+        let is_busy = is_moved && find_operation(git).is_some();
+        if let Some(now) = now.as_ref().filter(|_| is_moved && !is_busy) {
             files::create_directories(git.join(&branch).parent().unwrap_or(git))?;
             put(git, &branch, format!("{now}\n").as_bytes())?;
             self.copy_index(git)?;
         }
-        self.write_began(if is_moved && !is_free { last } else { now }.as_ref())?;
+        self.write_began(if is_busy { last } else { now }.as_ref())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
             files::rename(&new, &whole)?;

@@ -161,7 +161,7 @@ fn resolved(
     for path in paths {
         let top = path.ancestors().filter(is_below).last().unwrap_or(path);
         let plain = join(place(top), path.strip_prefix(top).unwrap_or(path));
-        let leads = find(path).unwrap_or_default();
+        let leads = find(path).unwrap_or_else(|| "its target".into());
         if leads == plain {
             all.push(plain);
         } else {

@@ -1135,6 +1135,46 @@ fn a_signal_at_any_moment_of_the_start_ends_the_command() {
 }
 
 #[test]
+fn a_command_that_is_stopped_is_ended_too() {
+    let Some(repo) = project() else { return };
+    for fence in ["landlock", "mount"] {
+        if !repo.has_fence(&[&format!("--fence={fence}")]) {
+            continue;
+        }
+        let line = format!(
+            "git-agentwt exec task --fence={fence} {} -- sh -c 'touch src/there; kill -STOP $$; sleep 20' & run=$!
+            while ! test -e {}/src/there; do sleep 0.01; done; sleep 0.3; kill -TERM $run; wait $run; echo $?; rm {}/src/there",
+            if is_root() { "--allow-root" } else { "" },
+            repo.worktree("task").display(),
+            repo.worktree("task").display(),
+        );
+        let began = std::time::Instant::now();
+        let said = repo.sh(repo.main(), &line);
+        assert_eq!(said.stdout, "143\n", "{fence}: {said}");
+        assert!(
+            began.elapsed().as_secs() < 15,
+            "{fence}: it was not continued"
+        );
+    }
+}
+
+#[test]
+fn a_worktree_that_git_knows_by_a_link_is_hidden() {
+    let Some(repo) = project() else { return };
+    let script = "git worktree add -q --detach ../known; mv ../known ../real; ln -s real ../known; echo TOP >../real/top";
+    repo.sh(repo.main(), script).ok();
+    let file = repo.root().join("real/top").display().to_string();
+    for fence in ["landlock", "mount"] {
+        let fence = format!("--fence={fence}");
+        if repo.has_fence(&[&fence]) {
+            let said = fenced(&repo, &[&fence], &format!("echo x >src/one.rs; cat {file}"));
+            assert!(said.status == 1 && !said.stdout.contains("TOP"), "{said}");
+            assert!(repo.worktree("task").join("src/one.rs").exists());
+        }
+    }
+}
+
+#[test]
 fn all_worktrees_get_the_command_and_a_table() {
     let Some(repo) = project() else { return };
     repo.add("two");

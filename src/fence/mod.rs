@@ -8,7 +8,6 @@
 pub mod container;
 pub mod error;
 pub mod landlock;
-mod limits;
 pub mod mount;
 pub mod policy;
 pub mod presets;
@@ -18,6 +17,7 @@ pub mod restrict;
 pub mod seatbelt;
 pub mod shim;
 pub mod start;
+mod unable;
 
 #[cfg(test)]
 mod tests;

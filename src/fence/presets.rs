@@ -2,7 +2,7 @@
 //!
 //! Settings, hooks and commands that stand inside are not writable: the program would run them for the
 //! user later, outside of every fence. Landlock cannot take them out again, and none of the fences of Linux can
-//! forbid to make one that is missing (`Policy::limits`).
+//! forbid to make one that is missing (`docs/fences.md`).
 
 use std::path::Path;
 

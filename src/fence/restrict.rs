@@ -349,12 +349,13 @@ impl Rules {
             RulePlace::Other(path) if rule.access == RuleAccess::Read => {
                 openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty())
             }
-            // what was found without a link can have become one since; `/dev` has links of the system
+            // devices, of which some systems make links
+            RulePlace::Other(path) if rule.access != RuleAccess::Tree => {
+                openat(CWD, path, flags, Mode::empty())
+            }
+            // what was found without a link can have become one since
             RulePlace::Other(path) => {
-                let is_device = path.starts_with("/dev");
-                let resolve = ResolveFlags::NO_SYMLINKS.bits() * u64::from(!is_device);
-                let resolve = ResolveFlags::from_bits_retain(resolve);
-                openat2(CWD, path, flags, Mode::empty(), resolve)
+                openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
             }
         };
         match (opened, &rule.place) {

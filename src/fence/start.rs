@@ -205,7 +205,8 @@ impl Launch<'_> {
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> FenceError {
-    FenceError::Restrict(format!("cannot write {}: {error}", path.display()))
+    let path = path.display();
+    FenceError::Restrict(format!("cannot write {path}: {error} (the space: df -h)"))
 }
 
 /// Our user and group.

@@ -108,10 +108,15 @@ pub fn is_named_by(pointer: &[u8], content: &[u8]) -> bool {
     };
     let mut lines = rest.lines();
     let oid = lines.find_map(|line| line.strip_prefix(b"oid sha256:"));
+    oid.is_none_or(|oid| has_sha256(content, oid))
+}
+
+/// Whether a content has this SHA-256, in hexadecimal.
+pub fn has_sha256(content: &[u8], hex: &[u8]) -> bool {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     hasher.update(content);
     let digest = hasher.try_finalize();
-    digest.is_ok_and(|digest| oid.is_none_or(|oid| *oid == *digest.to_string().as_bytes()))
+    digest.is_ok_and(|digest| *hex == *digest.to_string().as_bytes())
 }
 
 /// How much of a file is in memory at once.

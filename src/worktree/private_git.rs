@@ -11,7 +11,7 @@
 //! <record>/private/git       the git directory; removed after a run that left nothing in it
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
-//! <record>/private/began     the commit of the branch at the beginning of the run
+//! <record>/private/began     the commit of the branch at the beginning of the run, or since its import
 //! <record>/private/index     the index of the worktree at the beginning of the run
 //! <record>/private/withheld  there if the git directory was made without the excluded objects
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read

@@ -1038,7 +1038,7 @@ fn no_link_that_a_command_can_have_made_is_followed() {
     let link = |to: &str, at: &Path| {
         std::os::unix::fs::symlink(home.join(to), at).expect("it is ours");
     };
-    for directory in ["cache/made", ".cache/uv", ".local", "other/deep"] {
+    for directory in ["cache/made", ".cache/uv", ".local/dir", "other/deep"] {
         std::fs::create_dir_all(home.join(directory)).expect("it is ours");
     }
     link("other", &home.join("cache/planted"));
@@ -1074,6 +1074,12 @@ fn no_link_that_a_command_can_have_made_is_followed() {
     assert_eq!(said.status, if is_root() { 0 } else { 120 }, "{said}");
     assert!(home.join(".npm/state").exists());
     fenced(&repo, &[], "chmod 644 src/one.rs").ok();
+    // nor one in /dev/shm, where a command at landlock may write
+    let shared = tempfile::tempdir_in("/dev/shm").expect("there is room");
+    link(".local", &shared.path().join("way"));
+    let option = format!("--rw={}/way/dir", shared.path().display());
+    let said = fenced(&repo, &[&option], "true");
+    assert!(said.stderr.contains("is not followed"), "{said}");
     // nor one in what is writable in this run as well
     let options = [home_of("cache"), home_of("cache/planted/deep")];
     let said = fenced(&repo, &options.each_ref().map(|option| &**option), script);

@@ -143,6 +143,14 @@ impl World {
         }
     }
 
+    /// The same, with the main worktree hidden.
+    fn start_with_main_hidden(&self) -> Start {
+        let mut start = self.start();
+        let main = Utf8PathBuf::from_path_buf(self.path("main"));
+        start.policy.places.main = main.expect("UTF-8");
+        start
+    }
+
     /// The command line that runs another one with these restrictions.
     fn fenced(&self, start: &Start, line: &[&str]) -> Vec<String> {
         let file = self.path("private/start.json");
@@ -161,15 +169,8 @@ impl World {
 
     /// The command line that runs another one in namespaces.
     fn mounted(&self, line: &[&str]) -> Vec<String> {
-        let mut start = self.start();
+        let mut start = self.start_with_main_hidden();
         start.fence = Fence::Mount;
-        start.policy.places.main = start
-            .policy
-            .places
-            .common_dir
-            .parent()
-            .expect("it has one")
-            .to_owned();
         self.fenced(&start, line);
         let words: Vec<_> = line.iter().map(Into::into).collect();
         let launch = Launch {

@@ -114,9 +114,8 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
 fn withheld(common_dir: &Utf8Path, own: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let others = files::names(&common_dir.join("worktrees"))?.into_iter();
     let others = others.map(|name| common_dir.join("worktrees").join(name));
-    let names = WITHHELD
-        .split_whitespace()
-        .map(|name| common_dir.join(name));
+    let names = WITHHELD.split_whitespace();
+    let names = names.map(|name| common_dir.join(name));
     let all = names.chain(others.filter(|other| other != own));
     let mut all: Vec<_> = all.flat_map(|path| files::canonical(&path)).collect();
     let mut at = 0;
@@ -179,11 +178,8 @@ pub(super) fn variables(
     private: &PrivateGit,
     fence: Fence,
 ) -> Vec<(OsString, OsString)> {
-    let names = [LOCAL_VARIABLES, NOT_HANDED_ON];
-    let dropped: Vec<&str> = names
-        .iter()
-        .flat_map(|names| names.split_whitespace())
-        .collect();
+    let names = [LOCAL_VARIABLES, NOT_HANDED_ON].into_iter();
+    let dropped: Vec<&str> = names.flat_map(str::split_whitespace).collect();
     let is_dropped = |name: &OsString| {
         let name = name.to_string_lossy();
         let mut starts = NOT_HANDED_ON_FROM.iter();

@@ -22,7 +22,7 @@ use crate::disk::mode::Doing;
 use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::git::index::{IndexEntry, OpenIndex};
-use crate::git::objects::is_named_by;
+use crate::git::objects::has_sha256;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -118,8 +118,8 @@ pub(super) fn import(
     let result = private.read_result(repository, known)?;
     let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
     let (began, began_at) = private.read_began()?;
-    let mut tip = result.branch.clone();
-    tip.take_if(|tip| [&before, &began].contains(&&Some(tip.clone())));
+    let tip = result.branch.clone();
+    let tip = tip.filter(|tip| before.as_ref() != Some(tip) && began.as_ref() != Some(tip));
     let run = Run {
         repository,
         known,
@@ -224,9 +224,12 @@ fn read_restaged(
     };
     let now = known.record.admin_dir.join("index");
     // an import that was stopped has written that of the run
-    let is_known = [private.begun_index(), private.index()].iter().any(|file| {
-        number(file) == number(&now) || entries(file).is_some_and(|all| Some(all) == entries(&now))
-    });
+    let files = [private.begun_index(), private.index()];
+    if files.iter().any(|file| number(file) == number(&now)) {
+        return None;
+    }
+    let now = entries(&now);
+    let is_known = now.is_some() && files.iter().any(|file| entries(file) == now);
     (!is_known).then_some("you staged files or switched there")
 }
 
@@ -384,10 +387,8 @@ impl Run<'_> {
                 if files::is_directory(&path) && directory.iter().count() < 4 {
                     directories.push(below);
                 } else if is_new && name.len() == 64 && !files::is_link(&path) {
-                    let pointer =
-                        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{name}\n");
                     let content = files::read(&path)?.unwrap_or_default();
-                    if is_named_by(pointer.as_bytes(), &content) {
+                    if has_sha256(&content, name.as_bytes()) {
                         files::create_directories(&to.join(&directory))?;
                         files::write_beside(&to.join(&below), &content)?;
                     }

@@ -106,7 +106,8 @@ pub(super) fn read(
         user: value(&config.container.user),
         program: container_program(),
     };
-    let places = [worktrees, &rw, &[home()]].concat();
+    // at landlock, every command may write in the last
+    let places = [worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
     let wishes = Wishes {
         net,
         sockets: resolved(&sockets, &places, &mut notes),
@@ -137,10 +138,8 @@ fn resolved(
         |above: Utf8PathBuf, below: &Utf8Path| below.iter().fold(above, |to, name| to.join(name));
     // what is missing is where its directory is
     let find = |path: &Utf8Path| {
-        let there = path
-            .ancestors()
-            .find(|one: &&Utf8Path| files::exists(one))
-            .unwrap_or(path);
+        let there = path.ancestors().find(|one: &&Utf8Path| files::exists(one));
+        let there = there.unwrap_or(path);
         let to = files::canonical(there).ok()?;
         Some(join(to, path.strip_prefix(there).unwrap_or(path)))
     };

@@ -78,14 +78,7 @@ fn a_scope_that_became_a_link_is_not_followed() {
 #[test]
 fn files_of_the_main_worktree_cannot_be_read() {
     as_each_user(|world| {
-        let mut start = world.start();
-        start.policy.places.main = start
-            .policy
-            .places
-            .common_dir
-            .parent()
-            .expect("it has one")
-            .to_owned();
+        let start = world.start_with_main_hidden();
         assert_eq!(world.both(&start, &["cat", "../main/file"]), (true, false));
         assert_eq!(
             world.both(&start, &["cat", "readme", "../outside/file"]),

@@ -91,19 +91,10 @@ pub fn rootfs(policy: &Policy) -> Utf8PathBuf {
 /// to a user whose files only root removes.
 pub fn mount_points(policy: &Policy) -> Vec<Utf8PathBuf> {
     let (places, wishes) = (&policy.places, &policy.wishes);
-    let own = [
-        &places.binary,
-        &places.common_dir,
-        &places.private,
-        &places.root,
-    ];
-    let asked = wishes
-        .rw
-        .iter()
-        .chain(&wishes.sockets)
-        .chain(&wishes.read_only)
-        .chain(&places.withheld);
-    let all = own.into_iter().chain(asked).map(Utf8PathBuf::as_path);
+    let own = [&places.binary, &places.common_dir, &places.root];
+    let asked = [&wishes.rw[..], &wishes.sockets, &wishes.read_only].concat();
+    let all = own.into_iter().chain(&asked).chain(&places.withheld);
+    let all = all.map(Utf8PathBuf::as_path);
     let above = all.chain(policy.hidden()).filter_map(Utf8Path::parent);
     let inside = above.filter_map(|path| path.strip_prefix("/").ok());
     inside.map(|path| rootfs(policy).join(path)).collect()
@@ -174,11 +165,8 @@ impl Arguments {
         if is_podman && start.user.0 != 0 {
             // the user outside is that one inside, so that the files are its own
             let other = are_numbers && *asked != own;
-            let ids = if other {
-                format!(":uid={user},gid={group}")
-            } else {
-                String::new()
-            };
+            let ids = other.then(|| format!(":uid={user},gid={group}"));
+            let ids = ids.unwrap_or_default();
             self.word(format!("--userns=keep-id{ids}"));
         }
         // without a group, a number would have the group of root

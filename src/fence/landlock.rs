@@ -103,7 +103,8 @@ pub fn read_rules(policy: &Policy, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec
     let record = policy.record().to_owned();
     let seen = [&places.root, &places.common_dir, &record, &places.binary];
     let starts = std::iter::once(Path::new("/"));
-    let seen = seen.into_iter().chain(&policy.wishes.rw);
+    let seen = seen.into_iter().chain(&places.shown);
+    let seen = seen.chain(&policy.wishes.rw);
     for start in starts.chain(seen.map(|path| path.as_std_path())) {
         add_readable(start, &hidden, list, &mut found);
     }

@@ -33,8 +33,6 @@ use crate::scope::{
 
 /// Holds what a policy is computed from.
 pub struct PolicyFacts<'a> {
-    /// The worktree.
-    pub root: &'a Utf8Path,
     /// The scope.
     pub scope: &'a Scope,
     /// The files of the worktree's HEAD that are present, sorted; asked only where a pattern needs it.
@@ -67,6 +65,8 @@ pub struct Places {
     pub root: Utf8PathBuf,
     /// The main worktree; hidden.
     pub main: Utf8PathBuf,
+    /// The files of the main worktree that can be read where it cannot be made absent.
+    pub shown: Vec<Utf8PathBuf>,
     /// The other worktrees that exist; hidden.
     pub others: Vec<Utf8PathBuf>,
     /// The git directory that all worktrees share; never writable.

@@ -130,37 +130,33 @@ fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
     Some(format!("{all:?}"))
 }
 
-/// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each
-/// is tried only where it is needed.
+/// What `auto` takes, the strongest first; a container is to be asked for.
+const STRONG: [Fence; 3] = [Fence::Mount, Fence::Seatbelt, Fence::Landlock];
+
+/// Takes the fence that was asked for, or, for `auto`, the strongest that works; each is tried only
+/// where it is needed.
 ///
 /// # Errors
 /// Fails when that fence does not work, or, for `auto`, none from [`Fence::Landlock`] on.
 pub fn choose(
     asked: Fence,
-    candidates: &[Fence],
     try_fence: &mut dyn FnMut(Fence) -> Probe,
 ) -> Result<Fence, FenceError> {
     let mut failed = None;
-    let wanted: Vec<Fence> = if asked == Fence::Auto {
-        let strong = |fence: &&Fence| (Fence::Landlock..Fence::Auto).contains(*fence);
-        let mut strong: Vec<Fence> = candidates.iter().filter(strong).copied().collect();
-        strong.sort_unstable();
-        strong.into_iter().rev().collect()
+    let wanted = if asked == Fence::Auto {
+        &STRONG[..]
     } else {
-        vec![asked]
+        &[asked]
     };
-    for fence in wanted {
+    for fence in wanted.iter().copied() {
         match try_fence(fence).result {
             Ok(_) => return Ok(fence),
             Err(failure) => failed = Some((fence, failure)),
         }
     }
-    let (fence, failure) = failed.unwrap_or_else(|| {
-        let none = ProbeFailure::new("no fence", "this system has none", "use --fence perms");
-        (asked, none)
-    });
-    let below = [Fence::Mount, Fence::Seatbelt, Fence::Landlock, Fence::Perms];
-    let mut below = below.into_iter().filter(|weaker| *weaker < fence);
+    let (fence, failure) = failed.expect("because one was tried");
+    let below = STRONG.into_iter().chain([Fence::Perms]);
+    let mut below = below.filter(|weaker| *weaker < fence);
     let weaker = below.find_map(|weaker| {
         let probe = try_fence(weaker);
         probe.result.is_ok().then_some(probe)

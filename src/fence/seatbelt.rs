@@ -92,8 +92,8 @@ fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
     };
     let (inside, around) = policy.hidden_inside();
     around.iter().for_each(|path| add("deny", path));
-    let own = [&places.common_dir, &places.binary];
-    own.into_iter().for_each(|path| add("allow", path));
+    let own = [&places.common_dir, &places.binary].into_iter();
+    own.chain(&places.shown).for_each(|path| add("allow", path));
     inside.iter().for_each(|path| add("deny", path));
     add("allow", &places.root);
     if policy.wishes.withholds {

@@ -33,6 +33,7 @@ fn places() -> Places {
         others: vec!["/r/wt/other".into(), "/r/main/.agentwt/x".into()],
         common_dir: "/r/main/.git".into(),
         withheld: Vec::new(),
+        shown: vec!["/r/main/Cargo.toml".into()],
         private: "/r/main/.git/agentwt/worktrees/task/private".into(),
         binary: "/r/main/target/git-agentwt".into(),
     }
@@ -61,7 +62,6 @@ fn policy_of(scope: &Scope, files: &[&str], wishes: Wishes) -> Policy {
         tracked
     };
     compile(&PolicyFacts {
-        root: Utf8Path::new("/r/wt/task"),
         scope,
         tracked: &tracked,
         exists: &exists,
@@ -226,6 +226,7 @@ fn landlock_hides_a_worktree_by_granting_what_stands_beside_it() {
     read /usr
     read /r/main/.git
     read /r/main/target/git-agentwt
+    read /r/main/Cargo.toml
     read /home/u/.cargo/registry
     "##);
     policy.wishes.withholds = true;
@@ -245,6 +246,7 @@ fn landlock_hides_a_worktree_by_granting_what_stands_beside_it() {
     read /r/main/.git/refs
     read /r/main/.git/agentwt/worktrees/task
     read /r/main/target/git-agentwt
+    read /r/main/Cargo.toml
     read /home/u/.cargo/registry
     "##);
     policy.places.withheld.clear();
@@ -460,6 +462,7 @@ fn seatbelt_has_each_pattern_as_a_regular_expression() {
     (deny file-read-data (subpath "/r/wt/other"))
     (allow file-read-data (subpath "/r/main/.git"))
     (allow file-read-data (subpath "/r/main/target/git-agentwt"))
+    (allow file-read-data (subpath "/r/main/Cargo.toml"))
     (allow file-read-data (subpath "/r/wt/task"))
     "##);
 }
@@ -626,7 +629,6 @@ fn tracked_files_are_asked_for_only_where_a_pattern_needs_them() {
         (Exclude, "src/gen/"),
     ]);
     let policy = compile(&PolicyFacts {
-        root: Utf8Path::new("/r"),
         scope: &scope,
         tracked: &|| panic!("no pattern needs it"),
         exists: &|_| Some(Standing::Directory),

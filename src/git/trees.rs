@@ -28,7 +28,7 @@ impl From<Entry> for Held {
 }
 
 /// Represents the direct entries of a tree, in its order.
-pub(super) type TreeLevel = Vec<(BString, Held)>;
+pub type TreeLevel = Vec<(BString, Held)>;
 
 /// Holds every entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +127,11 @@ impl Objects {
         read_entries(&what, data, self.format)
     }
 
-    /// The direct entries of a tree, kept for the next question.
-    fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<TreeLevel>, GitError> {
+    /// The direct entries of a tree, kept for the next question; none of none.
+    ///
+    /// # Errors
+    /// Fails when the tree is missing or damaged.
+    pub fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<TreeLevel>, GitError> {
         let Some(tree) = tree else {
             return Ok(Rc::default());
         };

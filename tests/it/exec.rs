@@ -501,6 +501,32 @@ fn a_bare_repository_is_no_hidden_worktree() {
 }
 
 #[test]
+fn a_program_that_looks_in_all_directories_above_is_not_refused() {
+    let repo = TestRepo::project();
+    for name in ["Cargo.toml", ".cargo/config.toml", "hidden.toml"] {
+        repo.write(name, "of the main worktree\n");
+    }
+    repo.sh(repo.main(), "ln -s secrets/key key.toml").ok();
+    repo.commit_all("settings");
+    repo.write("own.toml", "untracked\n");
+    repo.agentwt(&["add", "task", "--write=src/**", "--exclude=/hidden.toml"])
+        .ok();
+    // as cargo, pytest and uv do
+    let script = "cd src; while [ $PWD != / ]; do cd ..; for name in \
+        Cargo.toml .cargo/config.toml; do if test -e $name; then cat $name >/dev/null || exit 1; fi; done; done";
+    let main = repo.main().display();
+    for fence in ["--fence=landlock", "--fence=mount"] {
+        if repo.has_fence(&[fence]) {
+            repo.fenced(&[fence], script).ok();
+            for name in ["hidden.toml", "own.toml", "key.toml"] {
+                let said = repo.fenced(&[fence], &format!("cat {main}/{name}"));
+                assert_eq!((said.status, &*said.stdout), (1, ""), "{fence} {name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn nothing_behind_a_link_is_granted() {
     let Some(repo) = project() else { return };
     repo.agentwt(&["add", "other", "--write=src/way/in/**"])

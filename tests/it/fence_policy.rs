@@ -204,7 +204,6 @@ impl Stage {
             .chain([(Exclude, "src/gen/**")])
             .collect();
         compile(&PolicyFacts {
-            root: &root,
             scope: &scope(&rules, Case::Sensitive),
             tracked: &tracked,
             exists: &exists,
@@ -215,6 +214,7 @@ impl Stage {
                 others: vec![self.path("other")],
                 common_dir: self.path("main/.git"),
                 withheld: Vec::new(),
+                shown: Vec::new(),
                 private: self.path("main/.git/p"),
                 binary: self.path("main/bin"),
             },

@@ -121,6 +121,7 @@ impl World {
                 others: Vec::new(),
                 common_dir: path("main/.git"),
                 withheld: Vec::new(),
+                shown: Vec::new(),
                 private: path("private"),
                 binary: Utf8PathBuf::from_path_buf(binary()).expect("UTF-8"),
             },

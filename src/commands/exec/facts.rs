@@ -10,12 +10,15 @@ use crate::client;
 use crate::commands::Session;
 use crate::config::{Choice as _, Client, Fence, Setting};
 use crate::disk::files;
+use crate::entry::{Mode, ObjectId};
 use crate::error::Error;
 use crate::fence::FenceError;
 use crate::fence::policy::{Places, Policy, PolicyFacts, Standing, Wishes, compile};
 use crate::fence::probe::{self, Probe, ProbeFailure, probe_for_start};
 use crate::fence::shim::PRIVATE_GIT;
 use crate::git::LOCAL_VARIABLES;
+use crate::git::objects::Objects;
+use crate::git::trees::Held;
 use crate::path::RepoPath;
 use crate::process;
 use crate::refusal::Refusal;
@@ -81,15 +84,17 @@ pub(super) fn policy(
     let own = &known.record.admin_dir;
     let withheld = wishes.withholds.then(|| withheld(&home.common_dir, own));
     let withheld = withheld.transpose()?.unwrap_or_default();
+    let objects = repository.objects()?;
+    let tree = objects.commit(&known.record.base.commit)?.tree;
     let facts = PolicyFacts {
-        root,
         scope: &known.scope,
         tracked: &tracked,
         exists: &exists,
-        ignored: ignored_output(repository, known)?,
+        ignored: ignored_output(&objects, &tree, root)?,
         places: Places {
             root: root.clone(),
             main: home.root.clone(),
+            shown: shown(&objects, &tree, known, &home.root)?,
             others,
             common_dir: home.common_dir.clone(),
             withheld,
@@ -141,13 +146,34 @@ fn tracked(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, E
     Ok(files.map(|(path, _)| path).collect())
 }
 
+/// The files of the main worktree that a program reads which looks for its files in all directories above:
+/// those at the top that the scope shows, and cargo's.
+fn shown(
+    objects: &Objects,
+    tree: &ObjectId,
+    known: &Worktree,
+    main: &Utf8Path,
+) -> Result<Vec<Utf8PathBuf>, Error> {
+    let is_inside = known.record.path.starts_with(main);
+    let top = objects.level(Some(tree).filter(|_| is_inside))?;
+    let is_file = |held: &Held| matches!(held.0, Some(Mode::File | Mode::Executable));
+    let top = top.iter().filter(|(_, held)| is_file(held));
+    let names = top.map(|(name, _)| name.as_bstr());
+    let all = names.chain([".cargo/config.toml".into()]);
+    let all = all.flat_map(RepoPath::parse);
+    let all = all.filter(|path| is_inside && !known.scope.excludes_file(path));
+    Ok(all.map(|path| main.join(path.to_string())).collect())
+}
+
 /// The directories of ignored output: verification takes what is in them for no change, so a build may
 /// write there. Only names that the base's own `.gitignore` has at the root count.
-fn ignored_output(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, Error> {
-    let objects = repository.objects()?;
-    let tree = objects.commit(&known.record.base.commit)?.tree;
+fn ignored_output(
+    objects: &Objects,
+    tree: &ObjectId,
+    root: &Utf8Path,
+) -> Result<Vec<RepoPath>, Error> {
     let file = RepoPath::parse(".gitignore").ok();
-    let found = objects.at(&tree, file.iter())?.into_iter().next();
+    let found = objects.at(tree, file.iter())?.into_iter().next();
     let Some((_, entry)) = found else {
         return Ok(Vec::new());
     };
@@ -161,7 +187,7 @@ fn ignored_output(repository: &Repository, known: &Worktree) -> Result<Vec<RepoP
         let name = line.strip_prefix('/').unwrap_or(line);
         let (is_closed, name) = (name.ends_with('/'), name.trim_end_matches('/'));
         let is_plain = !name.is_empty() && !name.contains(['*', '?', '[', '\\', '!', '#', '/']);
-        let stands = || files::is_directory(&known.record.path.join(name));
+        let stands = || files::is_directory(&root.join(name));
         // only what is known to be made by a build is made before
         let is_output = output.contains(&name) || is_closed && stands();
         all.extend(RepoPath::parse(name).ok().filter(|_| is_plain && is_output));
@@ -228,6 +254,5 @@ pub(super) fn choose(
         let result = Err(ProbeFailure { what, said, remedy });
         Probe { fence, result }
     };
-    let candidates = [Fence::Mount, Fence::Landlock, Fence::Seatbelt];
-    probe::choose(asked, &candidates, &mut try_fence)
+    probe::choose(asked, &mut try_fence)
 }

@@ -161,10 +161,10 @@ fn a_timeout_asks_first_and_kills_then() {
     as_each_user(|world| {
         let began = Instant::now();
         let asked = "trap 'echo asked >src/asked; exit 3' TERM; sleep 600 & wait";
-        assert_eq!(world.end_of(&["sh", "-c", asked], Some(0.2)), "TimedOut");
+        assert_eq!(world.end_of(&["sh", "-c", asked], Some(0.8)), "TimedOut");
         assert!(is_there(&world.path("work/src/asked")));
         let deaf = "trap '' TERM; while :; do sleep 600; done";
-        assert_eq!(world.end_of(&["sh", "-c", deaf], Some(0.2)), "TimedOut");
+        assert_eq!(world.end_of(&["sh", "-c", deaf], Some(0.8)), "TimedOut");
         assert!(began.elapsed() < Duration::from_secs(20));
         assert_eq!(
             world.end_of(&["sh", "-c", "exit 4"], Some(20.0)),

@@ -81,9 +81,8 @@ impl Preset {
                 paths.made.extend(name.ends_with('/').then(|| path.clone()));
                 paths.rw.push(path);
             }
-            paths
-                .read_only
-                .extend(marked('!').map(|name| path.join(name)));
+            let protected = marked('!').map(|name| path.join(name));
+            paths.read_only.extend(protected);
         }
         paths.rw.sort_unstable();
         paths.rw.dedup();

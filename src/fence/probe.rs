@@ -326,11 +326,8 @@ fn succeed(
 ) -> Result<String, ProbeFailure> {
     output(command).map_err(|said| {
         let advice = remedy(&said);
-        let said = said
-            .trim()
-            .trim_start_matches(&format!("{what}: "))
-            .trim_start_matches("Error: ");
-        ProbeFailure::new(what, said, &advice)
+        let said = said.trim().trim_start_matches(&format!("{what}: "));
+        ProbeFailure::new(what, said.trim_start_matches("Error: "), &advice)
     })
 }
 

@@ -23,7 +23,7 @@ use ::landlock::{
     make_bitflags,
 };
 use bstr::ByteSlice as _;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
@@ -52,6 +52,23 @@ pub struct Start<P = Policy> {
     pub fence: Fence,
     /// What it enforces.
     pub policy: P,
+    /// What stood at each path that was asked for.
+    pub stood: Vec<Option<(u64, u64)>>,
+}
+
+/// Reads which file or directory stands at each path that was asked for; none behind a link.
+pub(super) fn read_asked(wishes: &Wishes) -> Vec<Option<(u64, u64)>> {
+    let identity = |path: &Utf8PathBuf| {
+        let stat = fstat(open_plain(path.as_std_path()).ok()?).ok()?;
+        Some((stat.st_dev, stat.st_ino))
+    };
+    let asked = wishes.rw.iter().chain(&wishes.sockets);
+    asked.map(identity).collect()
+}
+
+fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// Says what could not be restricted, so that nothing was started.
@@ -73,6 +90,8 @@ pub(super) enum RestrictError {
     Close(std::io::Error),
     #[error("{0}")]
     Signal(Errno),
+    #[error("a path of --rw or --socket is not what it was before the start; try again")]
+    Replaced,
 }
 
 /// Becomes the command, restricted: the arguments are `__init <start file> -- <command> …`. Returns the
@@ -85,7 +104,12 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
         probe()
     } else {
         let start = read_start(Path::new(file));
-        let restriction = start.and_then(|start| Restriction::new(start.fence, &start.policy));
+        let restriction = start.and_then(|start| {
+            if read_asked(&start.policy.wishes) != start.stood {
+                return Err(RestrictError::Replaced);
+            }
+            Restriction::new(start.fence, &start.policy)
+        });
         restriction.and_then(|mut restriction| {
             end_with(None, Signal::KILL)?;
             restriction.apply()
@@ -354,9 +378,7 @@ impl Rules {
                 openat(CWD, path, flags, Mode::empty())
             }
             // what was found without a link can have become one since
-            RulePlace::Other(path) => {
-                openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-            }
+            RulePlace::Other(path) => open_plain(path),
         };
         match (opened, &rule.place) {
             (Ok(file), _) => self.add_opened(file, rule.access),

@@ -57,18 +57,15 @@ fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
     let repository = [&places.common_dir, &places.root];
     let is_in = |path: &Utf8Path| repository.iter().any(|place| path.starts_with(place));
     let (inside, around): (Vec<_>, Vec<_>) = wishes.rw.iter().partition(|path| is_in(path));
-    around.iter().for_each(|path| add("allow", &subpath(path)));
-    repository
-        .iter()
-        .for_each(|path| add("deny", &subpath(path)));
-    inside.iter().for_each(|path| add("allow", &subpath(path)));
-    wishes
-        .read_only
-        .iter()
-        .for_each(|path| add("deny", &subpath(path)));
-    for directory in policy.own_directories() {
-        add("allow", &subpath(&directory));
-    }
+    let own = policy.own_directories();
+    let mut add_all = |verb: &str, paths: &[&Utf8PathBuf]| {
+        paths.iter().for_each(|path| add(verb, &subpath(path)));
+    };
+    add_all("allow", &around);
+    add_all("deny", &repository);
+    add_all("allow", &inside);
+    add_all("deny", &Vec::from_iter(&wishes.read_only));
+    add_all("allow", &own.each_ref());
     let root = quote_for_regex(places.root.as_str());
     for path in &policy.ignored {
         let regex = quote_for_regex(&String::from_utf8_lossy(path.as_bstr()));

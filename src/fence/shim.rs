@@ -137,10 +137,8 @@ fn finds_ours(dir: &Path, root: &Path) -> bool {
         if inner.is_file() || is_repository(&inner) || is_repository(place) {
             return false;
         }
-        if place
-            .parent()
-            .is_some_and(|above| ceilings.iter().any(|end| end == above))
-        {
+        let above = place.parent();
+        if ceilings.iter().any(|end| Some(&**end) == above) {
             return false;
         }
     }

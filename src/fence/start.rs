@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_current_process_group, kill_process, waitid,
+};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
@@ -125,10 +127,10 @@ impl Launch<'_> {
                 let arguments = mount::arguments(policy, command, dir, has_terminal());
                 ("bwrap", arguments)
             }
-            Fence::Container => (
-                policy.wishes.container.program.name(),
-                self.container_arguments(),
-            ),
+            Fence::Container => {
+                let program = policy.wishes.container.program;
+                (program.name(), self.container_arguments())
+            }
             Fence::Seatbelt => {
                 let profile = ["-p".into(), seatbelt::profile(policy).into()];
                 let all = profile.into_iter().chain(command.iter().cloned());
@@ -180,11 +182,8 @@ impl Launch<'_> {
         let made = self.policy.directories_to_make.iter();
         let mut made: Vec<PathBuf> = made.map(|path| self.policy.at(path).into()).collect();
         if self.fence == Fence::Container {
-            made.extend(
-                container::mount_points(self.policy)
-                    .into_iter()
-                    .map(Into::into),
-            );
+            let points = container::mount_points(self.policy).into_iter();
+            made.extend(points.map(Into::into));
         }
         for path in &made {
             std::fs::create_dir_all(path).map_err(|error| unwritten(path, &error))?;
@@ -195,6 +194,7 @@ impl Launch<'_> {
             let start = super::restrict::Start {
                 fence: self.fence,
                 policy: self.policy,
+                stood: super::restrict::read_asked(&self.policy.wishes),
             };
             let text = serde_json::to_vec(&start).map_err(std::io::Error::from);
             text.and_then(|text| std::fs::write(&file, text))
@@ -300,11 +300,8 @@ impl Supervisor<'_> {
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                let signal = if is_late || self.is_early(pid, known) {
-                    Signal::KILL
-                } else {
-                    Signal::TERM
-                };
+                let is_hard = is_late || self.is_early(pid, known);
+                let signal = if is_hard { Signal::KILL } else { Signal::TERM };
                 let target = self.target(pid, known);
                 let below = descendants(target, &BTreeSet::new());
                 // first the command: what ends with its children would end without a word
@@ -337,12 +334,9 @@ impl Supervisor<'_> {
                     let target = self.target(pid, known);
                     // in a container without a terminal, these are keys of the one outside
                     let is_key = [SIGINT, SIGQUIT].contains(&number);
-                    let below = if is_key && is_first && !has_terminal {
-                        descendants(target, &BTreeSet::new())
-                    } else {
-                        Vec::new()
-                    };
-                    for process in [target].into_iter().chain(below) {
+                    let is_alone = is_key && is_first && !has_terminal;
+                    let below = is_alone.then(|| descendants(target, &BTreeSet::new()));
+                    for process in [target].into_iter().chain(below.unwrap_or_default()) {
                         // it may have ended already, or be stopped, as timeout(1) has it
                         let _ = kill_process(process, signal);
                         let _ = kill_process(process, Signal::CONT);
@@ -392,15 +386,14 @@ pub(super) fn look_after(program: &OsString, words: &[OsString]) -> (u8, String)
     }
 }
 
-/// Stops as the command does, which may reach no process but its own, and continues it afterwards.
+/// Stops as the command does, which may reach no process but its own, with what waits for us in our process
+/// group (`git`), and continues the command afterwards.
 fn follow_stop(command: Pid) {
     let stat = std::fs::read_to_string(format!("/proc/{command}/stat")).unwrap_or_default();
     // the second field is the program's name in brackets, which may hold anything
-    if stat
-        .rsplit_once(") ")
-        .is_some_and(|(_, after)| after.starts_with('T'))
-    {
-        let _ = kill_process(getpid(), Signal::STOP);
+    let state = stat.rsplit_once(") ");
+    if state.is_some_and(|(_, after)| after.starts_with('T')) {
+        let _ = kill_current_process_group(Signal::STOP);
         let _ = kill_process(command, Signal::CONT);
     }
 }
@@ -442,10 +435,8 @@ impl Inbox {
     /// Waits for a signal, or so long.
     fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
-        match poll(
-            &mut [PollFd::new(&self.reader, PollFlags::IN)],
-            time.as_ref(),
-        ) {
+        let mut asked = [PollFd::new(&self.reader, PollFlags::IN)];
+        match poll(&mut asked, time.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -456,9 +447,8 @@ impl Inbox {
         let mut buffer = [0; 64];
         let length = rustix::io::read(&self.reader, &mut buffer).unwrap_or(0);
         let pairs = buffer[..length].chunks_exact(2);
-        pairs
-            .map(|pair| (i32::from(pair[0]), pair[1] != 0))
-            .collect()
+        let all = pairs.map(|pair| (i32::from(pair[0]), pair[1] != 0));
+        all.collect()
     }
 }
 
@@ -572,7 +562,6 @@ fn children(of: Pid) -> Vec<i32> {
         .output();
     let list = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let list = list.unwrap_or_default();
-    list.split_whitespace()
-        .filter_map(|number| number.parse().ok())
-        .collect()
+    let numbers = list.split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
 }

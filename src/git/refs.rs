@@ -18,6 +18,11 @@ const DEPTH: usize = 5;
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
 pub(super) const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
+/// Whether git can have a ref of this name (git-check-ref-format(1)).
+pub fn is_ref_name(name: &[u8]) -> bool {
+    gix::validate::reference::name(name.into()).is_ok()
+}
+
 /// Holds a ref and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ref {
@@ -281,7 +286,7 @@ impl Git {
         }
         let repo = self.repo()?;
         let is_name = revision == "HEAD" || revision.starts_with("refs/");
-        let is_valid = gix::validate::reference::name(revision.into()).is_ok();
+        let is_valid = is_ref_name(revision.as_bytes());
         if !is_name || !is_valid || repo.is_reftable {
             // git opens the file of a ref, and waits where that is a FIFO
             let name = revision.split(['^', '~', '@', ':']).next();
@@ -365,10 +370,7 @@ impl Git {
     pub fn check_branch_name(&self, name: &str) -> bool {
         let full = format!("refs/heads/{name}");
         let is_previous = name.starts_with('@') && name.contains('{');
-        name != "HEAD"
-            && !name.starts_with('-')
-            && !is_previous
-            && gix::validate::reference::name(full.as_str().into()).is_ok()
+        name != "HEAD" && !name.starts_with('-') && !is_previous && is_ref_name(full.as_bytes())
     }
 
     /// Returns a ref's reflog, the newest entry first; none when it has no reflog.

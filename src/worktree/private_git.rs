@@ -12,7 +12,7 @@
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
 //! <record>/private/began     the commit of the branch at the beginning of the run, or since its import
-//! <record>/private/index     the index of the worktree at the beginning of the run
+//! <record>/private/index     the index of the worktree at the beginning of the run, or since its import
 //! <record>/private/withheld  there if the git directory was made without the excluded objects
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::config::quoted_setting;
 use crate::git::objects::ObjectFormat;
-use crate::git::refs::{Ref, parse_reflog_file};
+use crate::git::refs::{Ref, is_ref_name, parse_reflog_file};
 use crate::name::CommitId;
 use crate::truth::heads::find_operation;
 
@@ -51,6 +51,9 @@ const MOST: usize = 1000;
 const BEGAN: &str = "began";
 /// The file that says that the excluded objects were left out.
 const WITHHELD_MARK: &str = "withheld";
+/// The files and directories without which git reads no ref or no object.
+const NAMES: &str =
+    "HEAD index packed-refs objects objects/info objects/pack refs refs/heads refs/tags";
 /// What a damaged git directory is called, before its number.
 const DAMAGED: &str = "damaged";
 /// The sections of settings that git needs for work in a worktree, without those that name files of
@@ -107,7 +110,7 @@ impl PrivateGit {
         self.git_dir().join("index")
     }
 
-    /// The index of the worktree when the run began.
+    /// The index of the worktree when the run began, or since its import.
     pub fn begun_index(&self) -> Utf8PathBuf {
         self.dir.join("index")
     }
@@ -120,6 +123,7 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
+    /// `restaged` says that the user changed the index since, and whether it belongs to the branch of the run.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -131,6 +135,7 @@ impl PrivateGit {
         known: &Worktree,
         binary: &Utf8Path,
         withholds: bool,
+        restaged: Option<bool>,
     ) -> Result<(), Error> {
         for directory in ["tmp", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
@@ -140,9 +145,10 @@ impl PrivateGit {
         let branch = known.record.branch.full_ref();
         let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
-        // git writes a new file in the place of the old one, which stays here
-        files::link_or_copy(&known.record.admin_dir.join("index"), &self.begun_index())?;
-        let own = self.read_own_refs()?;
+        if !goes_on || restaged.is_none() {
+            self.link_index(known)?;
+        }
+        let mut own = self.read_own_refs()?;
         let is_withheld = if goes_on {
             self.is_withheld()
         } else {
@@ -159,8 +165,6 @@ impl PrivateGit {
         if !goes_on && withholds {
             fetch_present(git, repository, known, &refs)?;
         }
-        put(&self.dir, "snapshot", &merged(&refs))?;
-        put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
         let now = repository.git.rev_parse_commit(&branch)?;
         let last = if goes_on {
             self.read_began()?.0
@@ -169,10 +173,23 @@ impl PrivateGit {
         };
         // by the user, and the run has nothing that is not imported
         let is_moved = now != last;
-        let is_busy = is_moved && find_operation(git).is_some();
-        if let Some(now) = now.as_ref().filter(|_| is_moved && !is_busy) {
-            files::create_directories(git.join(&branch).parent().unwrap_or(git))?;
+        let is_busy = find_operation(git).is_some();
+        let is_taken = is_moved && !is_busy && now.is_some();
+        own.retain(|one| !is_taken || one.name != branch);
+        put(&self.dir, "snapshot", &merged(&refs))?;
+        put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
+        let above = git.join(&branch);
+        let above = above.parent().unwrap_or(git);
+        if let Some(now) = now.as_ref().filter(|_| is_taken)
+            // else a branch of the run is in the way (`agentwt`), and the packed one counts
+            && files::create_directories(above).is_ok()
+        {
             put(git, &branch, format!("{now}\n").as_bytes())?;
+        }
+        let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
+        let is_home = head.trim_ascii_end() == format!("ref: {branch}").as_bytes();
+        if is_home && !is_busy && (is_taken || restaged == Some(true)) {
+            self.link_index(known)?;
             self.copy_index(git)?;
         }
         self.write_began(if is_busy { last } else { now }.as_ref())?;
@@ -215,8 +232,8 @@ impl PrivateGit {
     /// stash have where these were.
     fn write_mended_refs(&self, known: &Worktree) -> Result<(), Error> {
         let (git, own) = (self.git_dir(), known.record.branch.full_ref());
-        for name in ["HEAD", "index", "packed-refs", "objects", "refs"] {
-            let is_wanted = matches!(name, "objects" | "refs");
+        for name in NAMES.split_whitespace() {
+            let is_wanted = name.starts_with("objects") || name.starts_with("refs");
             if files::is_directory(&git.join(name)) != is_wanted {
                 clear(&git.join(name))?;
             }
@@ -280,6 +297,15 @@ impl PrivateGit {
             copy(&record.admin_dir.join(part), git, part)?;
         }
         self.copy_index(git)
+    }
+
+    /// Keeps the index of the worktree: git writes a new file in the place of the old one, which stays here.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn link_index(&self, known: &Worktree) -> Result<(), Error> {
+        let index = known.record.admin_dir.join("index");
+        Ok(files::link_or_copy(&index, &self.begun_index())?)
     }
 
     fn copy_index(&self, git: &Utf8Path) -> Result<(), Error> {
@@ -376,8 +402,8 @@ impl PrivateGit {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn set_apart(&self, known: &Worktree) -> Result<Utf8PathBuf, Error> {
-        let number = Self::find_damaged(known)?.len();
-        let kept = known.dir.join(format!("{DAMAGED}{number}"));
+        let mut names = (0..).map(|number| known.dir.join(format!("{DAMAGED}{number}")));
+        let kept = names.find(|name| !files::exists(name)).unwrap_or_default();
         files::rename(&self.git_dir(), &kept)?;
         Ok(kept)
     }
@@ -522,9 +548,9 @@ fn read_packed(file: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
     let parse = |line: &[u8]| {
         let (id, name) = line.split_once_str(" ")?;
         let id = CommitId::parse(id.to_str().ok()?).ok()?;
-        let name = name.into();
+        // git reads none beside one that it calls dangerous
         Some(Ref {
-            name,
+            name: Some(name).filter(|name| is_ref_name(name))?.into(),
             id,
             is_symbolic: false,
         })

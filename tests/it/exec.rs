@@ -166,6 +166,66 @@ fn what_a_run_packed_is_there_in_the_next() {
 }
 
 #[test]
+fn a_run_on_another_branch_goes_on_where_the_user_commits() {
+    let Some(repo) = project() else { return };
+    let user = || {
+        let worktree = repo.worktree("task");
+        repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    };
+    let script =
+        "set -e; git switch -qc side; echo 1 >src/one.rs; git add src/one.rs; git commit -qm one
+        echo 2 >src/two.rs; git add src/two.rs";
+    fenced(&repo, &[], script).ok();
+    user();
+    let status = fenced(&repo, &[], "git status --porcelain");
+    assert_eq!(
+        status.ok(),
+        "A  src/two.rs",
+        "the index is that of its HEAD"
+    );
+    let script = "git branch -qM agentwt/task agentwt; git switch -q agentwt";
+    fenced(&repo, &[], script).ok();
+    user();
+    fenced(&repo, &[], "true").ok();
+    let script = "git symbolic-ref HEAD; git status --porcelain";
+    assert_eq!(
+        fenced(&repo, &[], script).ok(),
+        "refs/heads/agentwt\nA  src/two.rs"
+    );
+}
+
+#[test]
+fn what_the_user_stages_between_two_runs_stays_staged() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    fenced(&repo, &[], "echo 1 >src/mod/util.rs; git stash -q").ok();
+    let stage = "echo good >src/main.rs; git add src/main.rs; echo more >src/main.rs";
+    repo.sh(&worktree, stage).ok();
+    let status = |name: &str| {
+        let inside = fenced(&repo, &[], "git status --porcelain").ok();
+        let outside = repo.git_in(&worktree, &["status", "--porcelain"]);
+        assert_eq!(
+            (&*inside, &*outside),
+            ("MM src/main.rs", "MM src/main.rs"),
+            "{name}"
+        );
+        assert_eq!(repo.git_in(&worktree, &["show", ":src/main.rs"]), "good");
+    };
+    status("with the stash");
+    fenced(&repo, &[], "git stash drop -q").ok();
+    status("without it");
+}
+
+#[test]
+fn a_name_that_no_ref_can_have_hides_no_commit() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; git commit -q --allow-empty -m one; git pack-refs --all
+        echo \"$(git rev-parse HEAD) ../../x: Permission denied\" >>$AGENTWT_PRIVATE_GIT/packed-refs";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
 fn a_file_that_an_index_calls_clean_is_read_by_git() {
     let Some(repo) = project() else { return };
     let old = repo.git(&["rev-parse", "HEAD:src/main.rs"]);
@@ -341,16 +401,8 @@ fn branches_and_tags_of_a_run_are_kept_and_stop_nothing() {
         git add -A; git commit -qm side; git switch -q agentwt/task";
     let said = fenced(&repo, &[], script);
     said.ok();
-    assert_eq!(
-        said.stderr.matches("of the command is kept").count(),
-        2,
-        "{said}"
-    );
-    assert!(
-        said.stderr
-            .contains("refs/heads/side of the command is kept"),
-        "{said}"
-    );
+    let named = "kept (2): refs/heads/side, refs/tags/t; to see them";
+    assert!(said.stderr.contains(named), "{said}");
     for kept in runs(&repo).lines() {
         repo.git(&["rev-parse", "-q", "--verify", kept]);
     }
@@ -524,6 +576,38 @@ fn a_program_that_looks_in_all_directories_above_is_not_refused() {
             }
         }
     }
+}
+
+#[test]
+fn the_terminal_of_a_command_is_opened_by_its_names() {
+    let Some(repo) = project() else { return };
+    let root = if is_root() { "--allow-root" } else { "" };
+    for fence in ["landlock", "mount"] {
+        if repo.has_fence(&[&format!("--fence={fence}")]) {
+            let script = "echo one >/dev/stderr && echo two >$(tty)";
+            let line = format!("git-agentwt exec task --fence {fence} {root} -- sh -c '{script}'");
+            let Some(said) = repo.on_a_terminal(&line) else {
+                return;
+            };
+            assert_eq!(said, "one\r\ntwo\r\n", "{fence}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_stops_itself_stops_the_whole_job() {
+    let Some(repo) = project() else { return };
+    let root = if is_root() { "--allow-root" } else { "" };
+    let script = repo.worktree("task").join("src/stop.sh");
+    std::fs::write(&script, "kill -TSTP $$; echo on\n").expect("it is ours");
+    let exec = format!("git agentwt exec task {root} -- sh {}", script.display());
+    let line =
+        format!("timeout --foreground -k 2 20 bash --norc -ic '{exec}; echo shell; fg >/dev/null'");
+    let Some(said) = repo.on_a_terminal(&line) else {
+        return;
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    assert!(lines.ends_with(&["shell", "on"]), "{said}");
 }
 
 #[test]
@@ -860,15 +944,15 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
     said.ok();
     assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     assert_eq!(log(&repo), "on");
-    let said = fenced(
-        &repo,
-        &[],
-        "cd $AGENTWT_PRIVATE_GIT; rm -rf refs/heads; touch refs/heads",
-    );
-    assert_ne!(said.status, 0);
-    let said = fenced(&repo, &[], "true");
-    said.ok();
-    assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
+    // a number that was free once is taken again
+    fenced(&repo, &[], damage).fails(5);
+    fenced(&repo, &[], "true").ok();
+    let kept = repo.main().join(".git/agentwt/worktrees/task/damaged0");
+    std::fs::remove_dir_all(kept).expect("it is ours");
+    fenced(&repo, &[], damage).fails(5);
+    fenced(&repo, &[], "true").ok();
+    fenced(&repo, &[], damage).fails(5);
+    fenced(&repo, &[], "true").ok();
     // what can be written anew is no damage
     for mendable in [
         "rm -r packed-refs info objects/info; mkfifo packed-refs; ln -s $HOME info; touch refs/stash.lock
@@ -876,12 +960,13 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
         "mkfifo pipe; ln -sf pipe HEAD; mkdir index.lock",
         ": >HEAD; : >refs/heads/agentwt/task; rm packed-refs; mkdir packed-refs",
         "git pack-refs --all; : >packed-refs",
+        "rm -rf refs/heads objects/info; touch refs/heads objects/info",
         "python3 -c 'import os; [(os.mkdir(\"d\" * 200), os.chdir(\"d\" * 200)) for _ in range(50)]'",
     ] {
         let script = format!("cd $AGENTWT_PRIVATE_GIT; git commit -q --allow-empty -m on; {mendable}");
         fenced(&repo, &[], &script).ok();
     }
-    assert_eq!(log(&repo), "on\non\non\non\non\non");
+    assert_eq!(log(&repo), "on\non\non\non\non\non\non");
     // what goes on has an index
     let junk =
         "echo 1 >src/one.rs; git add -A; git stash -q; echo junk >$AGENTWT_PRIVATE_GIT/index";
@@ -1025,6 +1110,7 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
         ("--rw=.git", 9, "would make the repository writable"),
         ("--rw=.git/hooks", 9, "would make the repository writable"),
         ("--rw=.", 9, "would make the repository writable"),
+        ("--rw=/", 9, "would make the repository writable"),
         ("--socket=.git", 9, "would make the repository writable"),
         (
             "--socket=.git/hooks",

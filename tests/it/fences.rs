@@ -141,6 +141,7 @@ impl World {
         Start {
             fence: Fence::Landlock,
             policy,
+            stood: Vec::new(),
         }
     }
 

@@ -36,8 +36,8 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
-/// Of how many branches and tags each is named.
-const MOST_NOTES: usize = 20;
+/// How many branches and tags are named.
+const MOST_NAMED: usize = 20;
 /// After how many that cannot be fetched the others are not asked for one by one.
 const MOST_TRIES: u32 = 100;
 
@@ -49,8 +49,8 @@ pub(super) struct Imported {
     pub moved: Option<(CommitId, CommitId)>,
     /// The commit to which the branch did not move, if there is one.
     pub stays_away: Option<CommitId>,
-    /// What the user changed meanwhile, so that branch and index stay.
-    pub late: Option<&'static str>,
+    /// What the user changed meanwhile, so that index and branch stay.
+    pub meanwhile: Option<&'static str>,
     /// Whether a file was changed that no command in a fence can reach.
     pub breaks_seal: bool,
     /// What the user should know.
@@ -64,17 +64,22 @@ impl Imported {
             report,
             moved: None,
             stays_away: None,
-            late: None,
+            meanwhile: None,
             breaks_seal: false,
             notes: Vec::new(),
         }
     }
 
+    /// What the user changed, for which commits of the run stay away.
+    pub fn late(&self) -> Option<&'static str> {
+        self.meanwhile.filter(|_| self.stays_away.is_some())
+    }
+
     /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
     pub fn late_note(&self, known: &Worktree, at: &str) -> Option<String> {
-        let (what, branch, path) = (self.late?, &known.record.branch, &known.record.path);
+        let (what, branch, path) = (self.late()?, &known.record.branch, &known.record.path);
         Some(format!(
-            "{branch} stays, as {what} while the command ran; to merge the commits of the command: git -C {path} merge {at}"
+            "{branch} stays, as {what} while the command ran; to merge the commits of the command, whose files are there uncommitted: git -C {path} stash -u && git -C {path} merge {at}"
         ))
     }
 }
@@ -174,12 +179,12 @@ pub(super) fn import(
     }
     let mut imported = Imported {
         stays_away: tip.clone(),
-        late: meanwhile.filter(|_| tip.is_some()),
+        meanwhile,
         breaks_seal: breaks_seal(known, repository, &report, began_at),
         notes,
         ..Imported::unmoved(report)
     };
-    if imported.report.valid() && imported.late.is_none() {
+    if imported.report.valid() && imported.late().is_none() {
         let index = match index.filter(|_| is_staged) {
             _any if meanwhile.is_some() => IndexOf::User,
             Some(bytes) => IndexOf::Run(bytes),
@@ -276,6 +281,7 @@ impl Run<'_> {
             let file = record.admin_dir.join("index");
             files::write(&file, bytes)?;
             files::copy_time(&self.private.index(), &file)?;
+            self.private.link_index(known)?;
         }
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
@@ -284,6 +290,7 @@ impl Run<'_> {
             if is_home && taken.is_none() && *index != IndexOf::User {
                 // an index of the old commit would be there to undo the new ones
                 git.perform("write the index", "reset --quiet", &[])?;
+                self.private.link_index(known)?;
             }
         }
         if !is_home || !is_ended {
@@ -362,16 +369,12 @@ impl Run<'_> {
             git.delete_ref(&left(tip), tip)?;
         }
         let here = others.into_iter().filter(|(_, id)| !lost.contains(&id));
-        let here: Vec<_> = here.collect();
-        for (what, id) in here.iter().take(MOST_NOTES) {
-            let (what, kept) = (escape_for_terminal(what), kept(id));
-            notes.push(format!("{what} of the command is kept: git show {kept}"));
-        }
-        if let more @ 1.. = here.len().saturating_sub(MOST_NOTES) {
-            let name = &known.record.name;
-            notes.push(format!(
-                "{more} more: git log --glob=refs/agentwt/kept/{name}"
-            ));
+        let mut here: Vec<_> = here.map(|(what, _)| escape_for_terminal(what)).collect();
+        let count = here.len();
+        here.truncate(MOST_NAMED);
+        if !here.is_empty() {
+            let (here, name) = (here.join(", "), &known.record.name);
+            notes.push(format!("refs of the command are kept ({count}): {here}; to see them: git log --glob=refs/agentwt/kept/{name}"));
         }
         Ok(lost.is_empty())
     }

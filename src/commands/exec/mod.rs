@@ -238,6 +238,7 @@ impl FencedRun<'_> {
     fn prepare(&self, notes: &mut Vec<String>) -> Result<(), Error> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
+        let mut restaged = None;
         if private.is_there() {
             // where that `exec` was killed
             let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
@@ -247,7 +248,8 @@ impl FencedRun<'_> {
             notes.push("what an earlier command left is imported first".to_owned());
             match import::import(repository, &known, private) {
                 Ok(left) => {
-                    if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late.is_some()) {
+                    restaged = left.meanwhile.map(|_| left.stays_away.is_none());
+                    if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late().is_some()) {
                         import::keep_all(repository, &known)?;
                         if private.has_worktrees() {
                             private.set_apart(&known)?;
@@ -282,7 +284,8 @@ impl FencedRun<'_> {
                 ),
             ));
         }
-        private.write(repository, &known, &self.session.binary, withholds)
+        let binary = &self.session.binary;
+        private.write(repository, &known, binary, withholds, restaged)
     }
 }
 
@@ -301,9 +304,10 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
         GitError::TimedOut { .. } => true,
         GitError::Failed { words, argv, .. } => {
             let is_asked = argv.contains(&private.git_dir().into_string());
-            // at the end of a line, where no name is that the command gave to a file
+            // at the end of what stops it, where no name is that the command gave to a file
             let is_other = |line: &str| OF_THE_DISK.split('|').any(|said| line.ends_with(said));
-            is_asked && !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
+            let mut lines = words.lines().filter(|line| !line.starts_with("warning"));
+            is_asked && !error.was_killed() && !error.is_locked() && !lines.any(is_other)
         }
         _other => false,
     })

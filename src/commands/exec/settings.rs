@@ -146,7 +146,7 @@ fn resolved(
     // where a path stands, whatever it is
     let place = |path: &Utf8Path| {
         let above = path.parent().and_then(find).unwrap_or_default();
-        above.join(path.file_name().unwrap_or_default())
+        above.join(path.file_name().unwrap_or("/"))
     };
     let places = places.iter().filter(|_| !paths.is_empty());
     let places: Vec<_> = places.map(|path| (place(path), find(path))).collect();

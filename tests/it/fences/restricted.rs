@@ -1,6 +1,7 @@
 //! What a process can do that restricted itself.
 
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use super::{World, alone, as_each_user, is_root, text};
@@ -192,6 +193,19 @@ impl World {
 }
 
 #[test]
+fn where_an_asked_path_was_replaced_nothing_starts() {
+    as_each_user(|world| {
+        let mut start = world.start();
+        start.policy.wishes.rw = vec!["/usr".into()];
+        let line = world.fenced(&start, &["true"]);
+        assert_eq!(world.run(&line).status.code(), Some(125));
+        let usr = std::fs::metadata("/usr").expect("it is there");
+        start.stood = vec![Some((usr.dev(), usr.ino()))];
+        assert!(world.run(&world.fenced(&start, &["true"])).status.success());
+    });
+}
+
+#[test]
 fn unix_sockets_are_refused_unless_they_are_wished_for() {
     as_each_user(|world| {
         let name = format!("agentwt-test-{}-{:?}", std::process::id(), world.user);
@@ -202,7 +216,10 @@ fn unix_sockets_are_refused_unless_they_are_wished_for() {
         crate::support::chmod(&path, 0o777);
         let to_path = format!("socket={}", path.display());
         let to_abstract = format!("abstract={name}");
-        let wish = |start: &mut Start| start.policy.wishes.sockets = vec!["/somewhere".into()];
+        let wish = |start: &mut Start| {
+            start.policy.wishes.sockets = vec!["/somewhere".into()];
+            start.stood = vec![None];
+        };
         assert_eq!(world.attack(&to_path, |_| ()), (true, false));
         assert_eq!(world.attack(&to_path, wish), (true, true));
         assert_eq!(world.attack(&to_abstract, |_| ()), (true, false));

@@ -170,19 +170,14 @@ impl Arguments {
             self.word(format!("--userns=keep-id{ids}"));
         }
         // without a group, a number would have the group of root
-        self.word(if are_numbers {
-            format!("--user={user}:{group}")
-        } else {
-            format!("--user={asked}")
-        });
+        let numbers = are_numbers.then(|| format!("{user}:{group}"));
+        self.word(format!("--user={}", numbers.as_ref().unwrap_or(asked)));
         self.words(
             "--cap-drop=all --security-opt=no-new-privileges --security-opt=label=disable --log-driver=none",
         );
         // ports are limited by Landlock inside
-        self.word(match all.net {
-            Net::Host | Net::Ports(_) => "--network=host",
-            Net::None => "--network=none",
-        });
+        let network = if all.net == Net::None { "none" } else { "host" };
+        self.word(format!("--network={network}"));
         if let Some(memory) = &wishes.memory {
             self.word(format!("--memory={memory}"));
         }

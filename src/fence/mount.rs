@@ -93,10 +93,8 @@ impl Arguments {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
         self.mount("--ro-bind", places.common_dir.as_str());
-        for hidden in inside
-            .into_iter()
-            .chain(places.withheld.iter().map(|path| &**path))
-        {
+        let withheld = places.withheld.iter().map(|path| &**path);
+        for hidden in inside.into_iter().chain(withheld) {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
         self.mount("--ro-bind", policy.record().as_str());

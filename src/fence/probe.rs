@@ -248,8 +248,7 @@ fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
         .to_owned()
     })?;
     let version = output(Command::new("bwrap").arg("--version"));
-    let version = version.map_or_else(|_| String::new(), |text| text.trim().to_owned());
-    Ok(version)
+    Ok(version.unwrap_or_default().trim().to_owned())
 }
 
 fn probe_container(binary: &Utf8Path, asks: &ContainerWishes) -> Result<String, ProbeFailure> {

@@ -131,15 +131,10 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
 /// Becomes a command, found as execvp(3) does; the status and the words of env(1) where that fails.
 pub(super) fn execute(program: &OsString, words: &[OsString]) -> (u8, String) {
     let error = Command::new(program).args(words).exec();
-    let status = if error.kind() == ErrorKind::NotFound {
-        127
-    } else {
-        126
-    };
-    (
-        status,
-        format!("cannot start {}: {error}", program.display()),
-    )
+    let is_missing = error.kind() == ErrorKind::NotFound;
+    let status = if is_missing { 127 } else { 126 };
+    let text = format!("cannot start {}: {error}", program.display());
+    (status, text)
 }
 
 fn read_start(file: &Path) -> Result<Start, RestrictError> {
@@ -166,10 +161,9 @@ pub(super) fn restrict_before_start(
     fence: Fence,
     policy: &Policy,
 ) -> Result<(), RestrictError> {
-    let mut restriction = match fence {
-        Fence::Landlock => Some(Restriction::new(fence, policy)?),
-        _inside_mounts => None,
-    };
+    let is_ours = fence == Fence::Landlock;
+    let restriction = is_ours.then(|| Restriction::new(fence, policy));
+    let mut restriction = restriction.transpose()?;
     let ours = Some(getpid());
     // podman ends its container then
     let signal = match fence {
@@ -180,10 +174,8 @@ pub(super) fn restrict_before_start(
         if fence == Fence::Mount {
             mask_signals(libc::SIG_BLOCK);
         }
-        let restricted = end_with(ours, signal).and_then(|()| match &mut restriction {
-            Some(restriction) => restriction.apply(),
-            None => Ok(()),
-        });
+        let apply = |()| restriction.as_mut().map_or(Ok(()), Restriction::apply);
+        let restricted = end_with(ours, signal).and_then(apply);
         if let Err(error) = restricted {
             let _ = writeln!(std::io::stderr(), "git-agentwt: {error}");
             // SAFETY: ends the child without what our own end would do
@@ -232,11 +224,9 @@ impl Restriction {
         let wishes = &policy.wishes;
         let is_inside_mounts = matches!(fence, Fence::Mount | Fence::Container);
         // another sandbox does not start inside of Landlock
-        let rules = if wishes.nested && is_inside_mounts {
-            None
-        } else {
-            Some(landlock_rules(policy, is_inside_mounts)?)
-        };
+        let has_rules = !(wishes.nested && is_inside_mounts);
+        let rules = has_rules.then(|| landlock_rules(policy, is_inside_mounts));
+        let rules = rules.transpose()?;
         let filter = seccomp_filter(wishes)?;
         Ok(Self { rules, filter })
     }
@@ -256,11 +246,8 @@ fn landlock_rules(
     policy: &Policy,
     is_inside_mounts: bool,
 ) -> Result<RulesetCreated, RestrictError> {
-    let hidden = if is_inside_mounts {
-        Vec::new()
-    } else {
-        read_rules(policy, &names)
-    };
+    let hidden = (!is_inside_mounts).then(|| read_rules(policy, &names));
+    let hidden = hidden.unwrap_or_default();
     let net = &policy.wishes.net;
     let mut rules = Rules::new(!hidden.is_empty(), *net != Net::Host)?;
     let root = open_root(&policy.places.root)?;
@@ -334,12 +321,8 @@ impl RuleAccess {
 /// The rights that no one has but by a rule.
 fn restricted(reading: bool) -> BitFlags<AccessFs> {
     let writing = make_bitflags!(AccessFs::{ MakeChar | MakeBlock | IoctlDev });
-    let read = if reading {
-        RuleAccess::Read.rights()
-    } else {
-        BitFlags::EMPTY
-    };
-    writing | RuleAccess::Tree.rights() | read
+    let read = reading.then(|| RuleAccess::Read.rights());
+    writing | RuleAccess::Tree.rights() | read.unwrap_or_default()
 }
 
 /// The rules that are given, one by one, to the kernel.
@@ -466,10 +449,8 @@ fn seccomp_filter(wishes: &Wishes) -> Result<BpfProgram, RestrictError> {
 fn deny(wishes: &Wishes, denied: &mut Denied) -> Result<(), seccompiler::BackendError> {
     denied.extend(NEVER.map(|call| (call, Vec::new())));
     let pushes = PUSHES.map(|code| all(&[equal(1, code)]));
-    denied.insert(
-        libc::SYS_ioctl,
-        pushes.into_iter().collect::<Result<_, _>>()?,
-    );
+    let pushes = pushes.into_iter().collect::<Result<_, _>>()?;
+    denied.insert(libc::SYS_ioctl, pushes);
     // who opens a file on which it has a lease waits
     denied.insert(libc::SYS_fcntl, vec![all(&[equal(1, SET_LEASE)])?]);
     // of another process: a limit on its time ends it
@@ -485,10 +466,8 @@ fn deny(wishes: &Wishes, denied: &mut Denied) -> Result<(), seccompiler::Backend
         sockets.push(all(&[equal(0, UNIX)])?);
         // one of a pair of datagram sockets can send to any other socket (unix(7))
         let datagram = (1, SeccompCmpOp::MaskedEq(0xf), 2);
-        denied.insert(
-            libc::SYS_socketpair,
-            vec![all(&[equal(0, UNIX), datagram])?],
-        );
+        let pair = all(&[equal(0, UNIX), datagram])?;
+        denied.insert(libc::SYS_socketpair, vec![pair]);
     }
     match &wishes.net {
         Net::Host => {}

@@ -20,9 +20,8 @@ impl Policy {
         });
         let mut all = Vec::new();
         if let Some(path) = covers_repository.filter(|_| fence > Fence::Perms) {
-            all.push(format!(
-                "`{path}` would make the repository writable with it"
-            ));
+            let says = format!("`{path}` would make the repository writable with it");
+            all.push(says);
         }
         let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
         if has_shim && places.private.as_str().contains(':') {

@@ -325,17 +325,13 @@ impl Objects {
     /// Whether an id names a blob that is here.
     pub fn is_blob(&self, id: &ObjectId) -> bool {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        self.is_kind(&oid, Kind::Blob)
+        let header = self.store.try_header(&oid);
+        matches!(header, Ok(Some(header)) if header.kind() == Kind::Blob)
     }
 
-    /// Whether an id names a commit.
-    pub fn is_commit(&self, id: &CommitId) -> bool {
-        self.is_kind(&oid_of(id), Kind::Commit)
-    }
-
-    fn is_kind(&self, id: &gix::hash::oid, kind: Kind) -> bool {
-        let header = self.store.try_header(id);
-        matches!(header, Ok(Some(header)) if header.kind() == kind)
+    /// Whether the commit or tag of an id is here.
+    pub fn has(&self, id: &CommitId) -> bool {
+        matches!(self.store.try_header(&oid_of(id)), Ok(Some(_)))
     }
 
     /// Reads an object whose content has its id: git and gix compute no id of what they read, so a

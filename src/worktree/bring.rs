@@ -161,7 +161,7 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let all = lines.iter().filter_map(|line| line.first().cloned());
     let all: BTreeSet<CommitId> = all.collect();
     let refs = git.for_each_ref(&["refs/"])?.into_iter().map(|one| one.id);
-    let others = refs.filter(|id| !has.contains(id) && !objects.is_commit(id));
+    let others = refs.filter(|id| !has.contains(id) && !objects.has(id));
     let others = others.collect();
     let tips = all.iter().filter(|commit| !parents.contains(commit));
     let tips = tips.cloned().collect();

@@ -508,6 +508,57 @@ fn a_directory_that_is_gone_and_a_log_full_of_rubbish_stop_no_import() {
 }
 
 #[test]
+fn what_is_broken_in_the_repository_is_no_damage_of_a_run() {
+    let Some(repo) = project() else { return };
+    let broken = repo.main().join(".git/refs/heads/broken");
+    std::fs::write(&broken, "").expect("it is ours");
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    for script in [script, "true"] {
+        let said = fenced(&repo, &[], script);
+        assert!(said.fails(5).stderr.contains("refs/heads/broken"), "{said}");
+    }
+    std::fs::remove_file(&broken).expect("it is ours");
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
+fn a_git_that_is_ended_in_the_import_is_started_again() {
+    let Some(repo) = project() else { return };
+    let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");
+    std::fs::write(&lock, "").expect("it is ours");
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    fenced(&repo, &[], script).fails(5);
+    std::fs::remove_file(&lock).expect("it is ours");
+    let bin = repo.root().join("bin");
+    std::fs::create_dir(&bin).expect("it is ours");
+    let git = "#!/bin/sh\nPATH=${PATH#*:}\ncase \" $* \" in *\" fetch \"*) if mkdir ${0%/*}/once 2>/dev/null; then
+        echo 'fatal: fetch-pack: invalid index-pack output' >&2; exit 128; fi;; esac; exec git \"$@\"\n";
+    std::fs::write(bin.join("git"), git).expect("it is ours");
+    crate::support::chmod(&bin.join("git"), 0o755);
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let line = format!(
+        "PATH={}:$PATH git-agentwt exec task {allow} -- true",
+        bin.display()
+    );
+    repo.sh(repo.main(), &line).ok();
+    assert!(bin.join("once").exists());
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
+fn hooks_that_were_there_before_the_run_break_no_seal() {
+    let Some(repo) = project() else { return };
+    let hooks = repo.home().join("hooks");
+    std::fs::create_dir(&hooks).expect("it is ours");
+    std::fs::write(hooks.join("pre-commit"), "#!/bin/sh\n").expect("it is ours");
+    crate::support::chmod(&hooks.join("pre-commit"), 0o755);
+    repo.git(&["config", "--global", "core.hooksPath", "~/hooks"]);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fenced(&repo, &[], "true").fails(120);
+}
+
+#[test]
 fn an_import_that_was_stopped_goes_on() {
     let Some(repo) = project() else { return };
     let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");

@@ -90,8 +90,9 @@ fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began
     let own = [Place::Admin("index".into()), Place::Head];
     let is_innocent = |place: &Place| {
         let (above, name) = match place {
-            Place::Git(name) => (&repository.common_dir, name),
-            Place::Admin(name) => (&known.record.admin_dir, name),
+            Place::Git(name) => (&*repository.common_dir, name),
+            Place::Admin(name) => (&*known.record.admin_dir, name),
+            Place::Outside(path) => (Utf8Path::new("/"), path),
             // the command itself can make it unreadable
             Place::Path(_) => return true,
             _elsewhere => return false,
@@ -330,7 +331,7 @@ impl Run<'_> {
         };
         let fetched = tip.map(|tip| fetch_all(&BTreeMap::from([(tip, left(tip))])));
         let objects = repository.objects()?;
-        let is_new = |id: &CommitId| !objects.is_commit(id);
+        let is_new = |id: &CommitId| !objects.has(id);
         // a reflog can name what is gone
         let been_on = result.been_on.iter().filter(|id| is_new(id));
         let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();

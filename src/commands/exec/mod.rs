@@ -91,7 +91,7 @@ impl Answer for ExecAnswer {
             text.tell(format!("agentwt: {message}"));
         }
         text.tell(format!(
-            "agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>), then: git agentwt exec {name} -- true"
+            "agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"
         ));
     }
 }
@@ -246,7 +246,13 @@ impl FencedRun<'_> {
                 return Err(FenceError::Leftover { pids }.into());
             }
             notes.push("what an earlier command left is imported first".to_owned());
-            match import::import(repository, &known, private) {
+            let import = || import::import(repository, &known, private);
+            let stopped = |error: Error| {
+                // a child of git can have been ended, as by want of memory
+                let is_damage = is_damage(&error, private);
+                is_damage.then(import).unwrap_or(Err(error))
+            };
+            match import().or_else(stopped) {
                 Ok(left) => {
                     restaged = left.meanwhile.map(|_| left.stays_away.is_none());
                     if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late().is_some()) {
@@ -305,7 +311,11 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
         GitError::Failed { words, argv, .. } => {
             let is_asked = argv.contains(&private.git_dir().into_string());
             // at the end of what stops it, where no name is that the command gave to a file
-            let is_other = |line: &str| OF_THE_DISK.split('|').any(|said| line.ends_with(said));
+            let is_other = |line: &str| {
+                // of all refs, `git fetch` reads those of the repository
+                line.contains("bad object refs/")
+                    || OF_THE_DISK.split('|').any(|said| line.ends_with(said))
+            };
             let mut lines = words.lines().filter(|line| !line.starts_with("warning"));
             is_asked && !error.was_killed() && !error.is_locked() && !lines.any(is_other)
         }

@@ -222,9 +222,8 @@ fn net(options: &FenceOptions, own: Option<String>, config: &FenceConfig) -> Res
         None => Net::Host,
     };
     let wanted = config.net.as_ref().and_then(|net| Net::parse(&net.value));
-    Ok(wanted
-        .filter(|wanted| wanted.is_within(&net))
-        .unwrap_or(net))
+    let wanted = wanted.filter(|wanted| wanted.is_within(&net));
+    Ok(wanted.unwrap_or(net))
 }
 
 fn unknown(by: &'static str, text: &str, known: &str) -> Error {

@@ -13,6 +13,11 @@ use camino::Utf8Path;
 use super::Net;
 use super::policy::Policy;
 
+/// The namespaces and the system's directories, which are the same in each run. As root, `/proc/sys` has settings of
+/// the whole system.
+pub(super) const FLAGS: &str = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts \
+    --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc \
+    --ro-bind /proc/sys /proc/sys --tmpfs /tmp --tmpfs /run";
 /// What of `/run` programs need: the names of hosts, and the programs of `NixOS`.
 const RUN: &str = "/run/systemd/resolve /run/resolvconf /run/NetworkManager/resolv.conf /run/nscd \
      /run/current-system";
@@ -26,8 +31,7 @@ pub fn arguments(
     has_terminal: bool,
 ) -> Vec<OsString> {
     let mut list = Arguments::default();
-    list.add_namespaces(policy, has_terminal);
-    list.add_system();
+    list.add_system(policy, has_terminal);
     list.add_wishes(policy, false);
     list.add_repository(policy);
     list.add_worktree(policy);
@@ -63,24 +67,14 @@ impl Arguments {
         self.0.extend([how.into(), path.clone(), path]);
     }
 
-    fn add_namespaces(&mut self, policy: &Policy, has_terminal: bool) {
-        self.words(&["--unshare-user", "--unshare-pid", "--unshare-ipc"]);
-        self.words(&["--unshare-uts", "--die-with-parent"]);
+    fn add_system(&mut self, policy: &Policy, has_terminal: bool) {
+        self.0.extend(FLAGS.split_whitespace().map(Into::into));
         if policy.wishes.net == Net::None {
             self.words(&["--unshare-net"]);
         }
         if !has_terminal {
             self.words(&["--new-session"]);
         }
-        self.words(&["--cap-drop", "ALL"]);
-    }
-
-    fn add_system(&mut self) {
-        self.mount("--ro-bind", "/");
-        self.words(&["--dev", "/dev", "--proc", "/proc"]);
-        // as root, `/proc/sys` has settings of the whole system
-        self.mount("--ro-bind", "/proc/sys");
-        self.words(&["--tmpfs", "/tmp", "--tmpfs", "/run"]);
         for path in RUN.split_whitespace() {
             self.mount("--ro-bind-try", path);
         }
@@ -97,12 +91,20 @@ impl Arguments {
         for hidden in inside.into_iter().chain(withheld) {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
-        self.mount("--ro-bind", policy.record().as_str());
+        // each mount takes a quarter of a millisecond
+        if policy.wishes.withholds {
+            self.mount("--ro-bind", policy.record().as_str());
+        }
         for directory in policy.own_directories() {
             self.mount("--bind-try", directory.as_str());
         }
-        // it may stand in what is hidden, or in a directory of its own that the fence has, as `/tmp`
-        self.mount("--ro-bind", places.binary.as_str());
+        // by what is hidden, by a directory of its own that the fence has, or by what is writable
+        let own = ["/tmp", "/run", "/dev"].map(Utf8Path::new);
+        let own = own.into_iter().chain(policy.hidden());
+        let mut covered = own.chain(policy.wishes.rw.iter().map(|path| &**path));
+        if covered.any(|place| places.binary.starts_with(place)) {
+            self.mount("--ro-bind", places.binary.as_str());
+        }
     }
 
     fn add_worktree(&mut self, policy: &Policy) {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::error::FenceError;
 use super::policy::{ContainerProgram, ContainerWishes};
 use super::shim::on_path;
-use super::{Fence, container};
+use super::{Fence, container, mount};
 
 /// Says whether a fence works here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,18 +217,13 @@ fn probe_landlock(_binary: &Utf8Path) -> Result<String, ProbeFailure> {
 /// What a probe says of a program that is not there.
 const NOT_INSTALLED: &str = "not installed";
 
-/// The flags of the fence that need something of the system.
-const MOUNT_FLAGS: &str = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts \
-    --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc \
-    --ro-bind /proc/sys /proc/sys --tmpfs /tmp";
-
 fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
     if !cfg!(target_os = "linux") {
         let remedy = "use --fence seatbelt";
         return Err(ProbeFailure::new("bwrap", "only Linux has it", remedy));
     }
     let mut command = Command::new("bwrap");
-    command.args(MOUNT_FLAGS.split_whitespace());
+    command.args(mount::FLAGS.split_whitespace());
     let binary = binary.as_str();
     command.args(["--ro-bind", binary, binary, "--"]);
     command.args([binary, "__init", "--probe"]);

@@ -266,7 +266,6 @@ fn bubblewrap_mounts_the_grants() {
     --unshare-ipc
     --unshare-uts
     --die-with-parent
-    --new-session
     --cap-drop ALL
     --ro-bind / /
     --dev /dev
@@ -274,6 +273,7 @@ fn bubblewrap_mounts_the_grants() {
     --ro-bind /proc/sys /proc/sys
     --tmpfs /tmp
     --tmpfs /run
+    --new-session
     --ro-bind-try /run/systemd/resolve /run/systemd/resolve
     --ro-bind-try /run/resolvconf /run/resolvconf
     --ro-bind-try /run/NetworkManager/resolv.conf /run/NetworkManager/resolv.conf
@@ -285,7 +285,6 @@ fn bubblewrap_mounts_the_grants() {
     --tmpfs /r/main
     --tmpfs /r/wt/other
     --ro-bind /r/main/.git /r/main/.git
-    --ro-bind /r/main/.git/agentwt/worktrees/task/private /r/main/.git/agentwt/worktrees/task/private
     --bind-try /r/main/.git/agentwt/worktrees/task/private/git /r/main/.git/agentwt/worktrees/task/private/git
     --bind-try /r/main/.git/agentwt/worktrees/task/private/tmp /r/main/.git/agentwt/worktrees/task/private/tmp
     --ro-bind /r/main/target/git-agentwt /r/main/target/git-agentwt

@@ -99,12 +99,13 @@ pub(super) fn read(
     let covered = covering.any(|place| home().starts_with(place));
     read_only.extend((covered && image.is_none()).then(home));
     let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
+    let program = (fence == Fence::Container).then(container_program);
     let container = ContainerWishes {
         image,
         memory: value(&config.container.memory),
         cpus: config.container.cpus,
         user: value(&config.container.user),
-        program: container_program(),
+        program: program.unwrap_or_default(),
     };
     // at landlock, every command may write in the last
     let places = [worktrees, &rw, &[home(), "/dev/shm".into()]].concat();

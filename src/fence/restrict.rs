@@ -24,7 +24,10 @@ use ::landlock::{
 };
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, fstat, openat,
+    openat2, statx,
+};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use seccompiler::{
@@ -56,11 +59,22 @@ pub struct Start<P = Policy> {
     pub stood: Vec<Option<(u64, u64)>>,
 }
 
-/// Reads which file or directory stands at each path that was asked for; none behind a link.
-pub(super) fn read_asked(wishes: &Wishes) -> Vec<Option<(u64, u64)>> {
+/// Reads which file or directory stands at each path that was asked for, zeros for one that is missing; none where a
+/// link stands on the way or, inside of the mounts, where it was not mounted.
+pub(super) fn read_asked(wishes: &Wishes, is_inside: bool) -> Vec<Option<(u64, u64)>> {
     let identity = |path: &Utf8PathBuf| {
-        let stat = fstat(open_plain(path.as_std_path()).ok()?).ok()?;
-        Some((stat.st_dev, stat.st_ino))
+        let file = match open_plain(path.as_std_path()) {
+            Err(Errno::LOOP) => return None,
+            Err(_) => return Some((0, 0)),
+            Ok(file) => file,
+        };
+        let said = statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::INO).ok()?;
+        let is_mounted = said.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+        let stat = fstat(&file).ok()?;
+        // its program replaces a file at any time, as the state of an agent
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let inode = if is_file { 1 } else { stat.st_ino };
+        (is_mounted || !is_inside).then_some((stat.st_dev, inode))
     };
     let asked = wishes.rw.iter().chain(&wishes.sockets);
     asked.map(identity).collect()
@@ -105,7 +119,9 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     } else {
         let start = read_start(Path::new(file));
         let restriction = start.and_then(|start| {
-            if read_asked(&start.policy.wishes) != start.stood {
+            let is_inside = start.fence != Fence::Landlock;
+            let stands = read_asked(&start.policy.wishes, is_inside);
+            if stands != start.stood || stands.contains(&None) {
                 return Err(RestrictError::Replaced);
             }
             Restriction::new(start.fence, &start.policy)

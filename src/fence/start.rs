@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_current_process_group, kill_process, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_current_process_group, kill_process,
+    waitid,
 };
 use signal_hook::SigId;
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -32,6 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a command has after TERM until it is killed.
 const KILL_AFTER: Duration = Duration::from_secs(5);
+
+/// Within what time a signal of our parent is the one that the terminal has sent.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// Senders of a signal: the kernel, and our parent.
+const KERNEL: u8 = 2;
+const PARENT: u8 = 1;
 
 /// What is handed on to the command.
 pub(super) const FORWARDED: [i32; 7] =
@@ -194,7 +201,7 @@ impl Launch<'_> {
             let start = super::restrict::Start {
                 fence: self.fence,
                 policy: self.policy,
-                stood: super::restrict::read_asked(&self.policy.wishes),
+                stood: super::restrict::read_asked(&self.policy.wishes, false),
             };
             let text = serde_json::to_vec(&start).map_err(std::io::Error::from);
             text.and_then(|text| std::fs::write(&file, text))
@@ -278,7 +285,8 @@ impl Supervisor<'_> {
         let is_first = std::process::id() == 1;
         // what came before the command was there
         let told = inbox.read().into_iter();
-        let mut told: Vec<(i32, bool)> = told.map(|(number, _)| (number, false)).collect();
+        let mut told: Vec<(i32, u8)> = told.map(|(number, _)| (number, 0)).collect();
+        let mut key = None::<(i32, Instant)>;
         // podman that is asked before its container is there says that all went well
         let (mut asked, mut early) = (None, None);
         // nobody tells that a process stops which is no child of ours
@@ -317,7 +325,7 @@ impl Supervisor<'_> {
                 inbox.wait(left.into_iter().chain(pause).min())?;
                 told = inbox.read();
             }
-            for (number, by_terminal) in std::mem::take(&mut told) {
+            for (number, sender) in std::mem::take(&mut told) {
                 if number == SIGCHLD {
                     reap(pid, known);
                     continue;
@@ -330,7 +338,13 @@ impl Supervisor<'_> {
                 } else if self.is_container && first_of_container(known).is_none() {
                     early = asked;
                 }
-                if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
+                // `git` hands on to us what the terminal has sent to us too
+                let is_same = |(one, at): (i32, Instant)| one == number && at.elapsed() < AT_ONCE;
+                let is_told = sender == KERNEL || sender == PARENT && key.is_some_and(is_same);
+                if sender == KERNEL {
+                    key = Some((number, Instant::now()));
+                }
+                if !is_told && let Some(signal) = Signal::from_named_raw(number) {
                     let target = self.target(pid, known);
                     // in a container without a terminal, these are keys of the one outside
                     let is_key = [SIGINT, SIGQUIT].contains(&number);
@@ -442,12 +456,12 @@ impl Inbox {
         }
     }
 
-    /// The signals that came, and whether the kernel sent them to the whole process group.
-    fn read(&self) -> Vec<(i32, bool)> {
+    /// The signals that came, and who sent each: the kernel to the whole process group, our parent, or another.
+    fn read(&self) -> Vec<(i32, u8)> {
         let mut buffer = [0; 64];
         let length = rustix::io::read(&self.reader, &mut buffer).unwrap_or(0);
         let pairs = buffer[..length].chunks_exact(2);
-        let all = pairs.map(|pair| (i32::from(pair[0]), pair[1] != 0));
+        let all = pairs.map(|pair| (i32::from(pair[0]), pair[1]));
         all.collect()
     }
 }
@@ -460,15 +474,20 @@ impl Drop for Inbox {
     }
 }
 
-/// Writes the number of a signal into a pipe when it comes, and whether the kernel sent it.
+/// Writes the number of a signal into a pipe when it comes, and who sent it.
 #[expect(unsafe_code, reason = "only this tells who sent a signal")]
 fn listen(signal: i32, writer: Arc<OwnedFd>) -> std::io::Result<SigId> {
     let number = u8::try_from(signal).unwrap_or_default();
     // SAFETY: a handler may write(2), and this does nothing else
     unsafe {
         signal_hook_registry::register_sigaction(signal, move |told| {
-            let by_kernel = u8::from(told.si_code > 0);
-            let _ = rustix::io::write(&writer, &[number, by_kernel]);
+            let is_parents = Pid::from_raw(told.si_pid()) == getppid();
+            let sender = if told.si_code > 0 {
+                KERNEL
+            } else {
+                is_parents.into()
+            };
+            let _ = rustix::io::write(&writer, &[number, sender]);
         })
     }
 }

@@ -29,11 +29,8 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
     made.notes.iter().for_each(|note| session.log.tell(note));
     let repository = session.repository()?;
     let known = Worktree::load(&repository, &made.answer.record.name)?;
-    let name = known.record.name.to_string();
-    let removal = Remove {
-        names: vec![name],
-        ..Remove::default()
-    };
+    let mut removal = Remove::default();
+    removal.names.push(known.record.name.to_string());
     let (fence, command) = (&options.fence, &options.command);
     let mut ran = match exec::run_in(session, &repository, &known, fence, command) {
         Ok(ran) => ran,

@@ -145,34 +145,26 @@ impl PrivateGit {
         let branch = known.record.branch.full_ref();
         let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
-        if !goes_on || restaged.is_none() {
-            self.link_index(known)?;
-        }
         let mut own = self.read_own_refs()?;
-        let is_withheld = if goes_on {
-            self.is_withheld()
-        } else {
-            withholds
-        };
         let git = if goes_on { &whole } else { &new };
         if !goes_on {
             files::remove_directory(&new)?;
             self.write_beginning(git, repository, known, withholds)?;
-            write_given(git, repository, known, is_withheld)?;
         }
-        let below = if is_withheld { &*branch } else { "refs/" };
+        let below = if self.is_withheld() {
+            &*branch
+        } else {
+            "refs/"
+        };
         let refs = repository.git.for_each_ref(&[below])?;
         if !goes_on && withholds {
             fetch_present(git, repository, known, &refs)?;
         }
         let now = repository.git.rev_parse_commit(&branch)?;
-        let last = if goes_on {
-            self.read_began()?.0
-        } else {
-            now.clone()
-        };
+        let began = self.read_began()?.0;
+        let last = if goes_on { &began } else { &now };
         // by the user, and the run has nothing that is not imported
-        let is_moved = now != last;
+        let is_moved = now != *last;
         let is_busy = find_operation(git).is_some();
         let is_taken = is_moved && !is_busy && now.is_some();
         own.retain(|one| !is_taken || one.name != branch);
@@ -185,14 +177,19 @@ impl PrivateGit {
             && files::create_directories(above).is_ok()
         {
             put(git, &branch, format!("{now}\n").as_bytes())?;
+            // the log has where a ref was that is lost
+            let last = last.as_ref().unwrap_or(now);
+            let line = format!("{last} {now} git-agentwt <> 0 +0000\tgit-agentwt: by the user\n");
+            let _ = files::append(&git.join("logs").join(&branch), line.as_bytes());
         }
         let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
         let is_home = head.trim_ascii_end() == format!("ref: {branch}").as_bytes();
-        if is_home && !is_busy && (is_taken || restaged == Some(true)) {
+        if !goes_on || is_home && !is_busy && (is_taken || restaged == Some(true)) {
+            self.copy_index(git, known)?;
+        } else if restaged.is_none() {
             self.link_index(known)?;
-            self.copy_index(git)?;
         }
-        self.write_began(if is_busy { last } else { now }.as_ref())?;
+        self.write_began(if is_busy { last } else { &now }.as_ref())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
             files::rename(&new, &whole)?;
@@ -271,7 +268,7 @@ impl PrivateGit {
         put(&git, "packed-refs", &merged(refs.iter().chain(&packed)))
     }
 
-    /// Writes what the command alone changes later: HEAD and the index.
+    /// Writes what the command alone changes later, and what each run is given.
     fn write_beginning(
         &self,
         git: &Utf8Path,
@@ -296,7 +293,7 @@ impl PrivateGit {
         for part in parts {
             copy(&record.admin_dir.join(part), git, part)?;
         }
-        self.copy_index(git)
+        write_given(git, repository, known, withholds)
     }
 
     /// Keeps the index of the worktree: git writes a new file in the place of the old one, which stays here.
@@ -308,11 +305,14 @@ impl PrivateGit {
         Ok(files::link_or_copy(&index, &self.begun_index())?)
     }
 
-    fn copy_index(&self, git: &Utf8Path) -> Result<(), Error> {
-        let index = self.begun_index();
-        if files::exists(&index) {
-            copy(&index, git, "index")?;
-            files::copy_time(&index, &git.join("index"))?;
+    /// Gives the run the index of the worktree. Killed in between, the user's is known by one of the two.
+    fn copy_index(&self, git: &Utf8Path, known: &Worktree) -> Result<(), Error> {
+        let new = self.dir.join("index.new");
+        files::link_or_copy(&known.record.admin_dir.join("index"), &new)?;
+        if files::exists(&new) {
+            copy(&new, git, "index")?;
+            files::copy_time(&new, &git.join("index"))?;
+            files::rename(&new, &self.begun_index())?;
         }
         Ok(())
     }
@@ -582,11 +582,9 @@ fn settings_of_run(
     let mut extensions = Vec::new();
     extensions.extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
     let mut all: Vec<(String, BString)> = Vec::new();
-    let git = if files::is_directory(&record.admin_dir) {
-        known.git(repository)
-    } else {
-        repository.git.clone()
-    };
+    let is_there = files::is_directory(&record.admin_dir);
+    let git = is_there.then(|| known.git(repository));
+    let git = git.unwrap_or_else(|| repository.git.clone());
     for (scope, key, value) in git.config_list()? {
         let lower = key.to_ascii_lowercase();
         let section = lower.split('.').next().unwrap_or_default();

@@ -1,7 +1,9 @@
 //! What a command in a fence commits comes back by an import, all or nothing.
 
+use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::support::{Said, TestRepo, is_root};
 
@@ -195,6 +197,21 @@ fn a_run_on_another_branch_goes_on_where_the_user_commits() {
 }
 
 #[test]
+fn what_a_run_packs_undoes_no_commit_of_the_user() {
+    let Some(repo) = project() else { return };
+    let script =
+        "set -e; git commit -q --allow-empty -m one; echo 1 >src/mod/util.rs; git stash -q";
+    fenced(&repo, &[], script).ok();
+    let worktree = repo.worktree("task");
+    repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    fenced(&repo, &[], "git pack-refs --all").ok();
+    assert_eq!(log(&repo), "user\none");
+    repo.git_in(&worktree, &["reset", "-q", "--hard", "HEAD~1"]);
+    fenced(&repo, &[], "git gc -q").ok();
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
 fn what_the_user_stages_between_two_runs_stays_staged() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -214,6 +231,24 @@ fn what_the_user_stages_between_two_runs_stays_staged() {
     status("with the stash");
     fenced(&repo, &[], "git stash drop -q").ok();
     status("without it");
+    // also where the command ends elsewhere
+    let script = "set -e; echo 1 >src/one.rs; git add src/one.rs; git commit -qm one src/one.rs; git switch -q --detach";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "one");
+    assert_eq!(
+        repo.git_in(&worktree, &["status", "--porcelain"]),
+        "MM src/main.rs"
+    );
+    // a lock that is left is no change
+    let lock = repo.main().join(".git/worktrees/task/index.lock");
+    std::fs::write(&lock, "").expect("it is ours");
+    let script =
+        "git switch -q agentwt/task; echo 1 >src/mod/util.rs; git stash push -q src/mod/util.rs
+        echo 2 >src/two.rs; git add src/two.rs";
+    let _ = fenced(&repo, &[], script);
+    let status = fenced(&repo, &[], "git status --porcelain src/two.rs");
+    std::fs::remove_file(&lock).expect("it is ours");
+    assert_eq!(status.ok(), "A  src/two.rs");
 }
 
 #[test]
@@ -223,6 +258,13 @@ fn a_name_that_no_ref_can_have_hides_no_commit() {
         echo \"$(git rev-parse HEAD) ../../x: Permission denied\" >>$AGENTWT_PRIVATE_GIT/packed-refs";
     fenced(&repo, &[], script).ok();
     assert_eq!(log(&repo), "one");
+    // nor is what git quotes of a file taken for what the disk said
+    let script = "set -e; mkdir src/m; printf '[submodule \"x\"]\n\tpath = x\n\turl = --x: Permission denied\n' >src/m/.gitmodules
+        git add src/m; git commit -qm two";
+    fenced(&repo, &[], script).fails(5);
+    let said = fenced(&repo, &[], "true");
+    said.ok();
+    assert!(said.stderr.contains("is damaged"), "{said}");
 }
 
 #[test]
@@ -610,10 +652,18 @@ fn a_program_that_looks_in_all_directories_above_is_not_refused() {
         repo.write(name, "of the main worktree\n");
     }
     repo.sh(repo.main(), "ln -s secrets/key key.toml").ok();
+    repo.write("secret.toml", "harmless\n");
+    repo.write("directory.toml", "a file\n");
     repo.commit_all("settings");
     repo.write("own.toml", "untracked\n");
     repo.agentwt(&["add", "task", "--write=src/**", "--exclude=/hidden.toml"])
         .ok();
+    repo.sh(
+        repo.main(),
+        "git rm -q --cached secret.toml; git commit -qm secret; rm directory.toml",
+    )
+    .ok();
+    repo.write("directory.toml/key", "untracked\n");
     // as cargo, pytest and uv do
     let script = "cd src; while [ $PWD != / ]; do cd ..; for name in \
         Cargo.toml .cargo/config.toml; do if test -e $name; then cat $name >/dev/null || exit 1; fi; done; done";
@@ -621,7 +671,13 @@ fn a_program_that_looks_in_all_directories_above_is_not_refused() {
     for fence in ["--fence=landlock", "--fence=mount"] {
         if repo.has_fence(&[fence]) {
             repo.fenced(&[fence], script).ok();
-            for name in ["hidden.toml", "own.toml", "key.toml"] {
+            for name in [
+                "hidden.toml",
+                "own.toml",
+                "key.toml",
+                "secret.toml",
+                "directory.toml/key",
+            ] {
                 let said = repo.fenced(&[fence], &format!("cat {main}/{name}"));
                 assert_eq!((said.status, &*said.stdout), (1, ""), "{fence} {name}");
             }
@@ -643,6 +699,42 @@ fn the_terminal_of_a_command_is_opened_by_its_names() {
             assert_eq!(said, "one\r\ntwo\r\n", "{fence}");
         }
     }
+}
+
+#[test]
+fn one_key_is_one_signal_of_the_command() {
+    let Some(repo) = project() else { return };
+    if !repo.has_fence(&["--fence=landlock"]) {
+        return;
+    }
+    let worktree = repo.worktree("task");
+    let count = "import signal, time\nsignal.signal(2, lambda *_: open('src/log', 'a').write('x'))\n\
+        open('src/ready', 'w').close()\nend = time.time() + 1.5\nwhile time.time() < end: time.sleep(0.01)\n";
+    std::fs::write(worktree.join("src/count.py"), count).expect("it is ours");
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let line = format!(
+        "git agentwt -C {} exec task --fence=landlock {allow} -- python3 src/count.py",
+        worktree.display()
+    );
+    let mut command = repo.command("script", repo.main());
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let Ok(mut terminal) = command.spawn() else {
+        return;
+    };
+    let mut tries = 0..500;
+    while !worktree.join("src/ready").exists() && tries.next().is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let keys = terminal.stdin.as_mut().expect("a pipe");
+    keys.write_all(b"\x03")
+        .and_then(|()| keys.flush())
+        .expect("it reads");
+    terminal.wait().expect("it ends");
+    let log = std::fs::read_to_string(worktree.join("src/log"));
+    assert_eq!(log.unwrap_or_default(), "x");
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub(super) fn policy(
         places: Places {
             root: root.clone(),
             main: home.root.clone(),
-            shown: shown(&objects, &tree, known, &home.root)?,
+            shown: shown(repository, known, &objects)?,
             others,
             common_dir: home.common_dir.clone(),
             withheld,
@@ -146,23 +146,30 @@ fn tracked(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, E
     Ok(files.map(|(path, _)| path).collect())
 }
 
-/// The files of the main worktree that a program reads which looks for its files in all directories above:
-/// those at the top that the scope shows, and cargo's.
+/// The files of the main worktree that a program reads which looks for its files in all directories above: those at
+/// the top that its commit has and the scope shows, and cargo's.
 fn shown(
-    objects: &Objects,
-    tree: &ObjectId,
+    repository: &Repository,
     known: &Worktree,
-    main: &Utf8Path,
+    objects: &Objects,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
-    let is_inside = known.record.path.starts_with(main);
-    let top = objects.level(Some(tree).filter(|_| is_inside))?;
+    let main = &repository.home().root;
+    let head = repository.home().git.rev_parse_commit("HEAD")?;
+    let head = head.filter(|_| known.record.path.starts_with(main));
+    let Some(head) = head else {
+        return Ok(Vec::new());
+    };
+    let top = objects.level(Some(&objects.commit(&head)?.tree))?;
     let is_file = |held: &Held| matches!(held.0, Some(Mode::File | Mode::Executable));
-    let top = top.iter().filter(|(_, held)| is_file(held));
-    let names = top.map(|(name, _)| name.as_bstr());
+    let names = top.iter().filter(|(_, held)| is_file(held));
+    let names = names.map(|(name, _)| name.as_bstr());
     let all = names.chain([".cargo/config.toml".into()]);
     let all = all.flat_map(RepoPath::parse);
-    let all = all.filter(|path| is_inside && !known.scope.excludes_file(path));
-    Ok(all.map(|path| main.join(path.to_string())).collect())
+    let all = all.filter(|path| !known.scope.excludes_file(path));
+    let all = all.map(|path| main.join(path.to_string()));
+    // what stands in the place of a file is not shown
+    let is_file = |path: &Utf8PathBuf| files::stat(path).is_some_and(|stat| stat.mode >> 12 == 8);
+    Ok(all.filter(is_file).collect())
 }
 
 /// The directories of ignored output: verification takes what is in them for no change, so a build may

@@ -36,6 +36,8 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
+/// Says that the user may change the index, or not.
+pub(super) const LOCKED: &str = "a git holds the lock `index.lock` there, or left it";
 /// How many branches and tags are named.
 const MOST_NAMED: usize = 20;
 /// After how many that cannot be fetched the others are not asked for one by one.
@@ -217,7 +219,7 @@ fn read_restaged(
     let mut tries = 0..20;
     while files::exists(&lock) {
         if tries.next().is_none() {
-            return Some("a git holds the lock `index.lock` there, or left it");
+            return Some(LOCKED);
         }
         std::thread::sleep(Duration::from_millis(25));
     }
@@ -289,8 +291,10 @@ impl Run<'_> {
             git.update_ref(&branch, tip, Some(before), reason)?;
             self.private.write_began(Some(tip))?;
             if is_home && taken.is_none() && *index != IndexOf::User {
-                // an index of the old commit would be there to undo the new ones
-                git.perform("write the index", "reset --quiet", &[])?;
+                // an index of the old commit would be there to undo the new ones; what the user staged stays
+                let trees = [before.as_str(), tip.as_str()];
+                git.perform("write the index", "read-tree -m -i", &trees)
+                    .or_else(|_| git.perform("write the index", "reset --quiet", &[]))?;
                 self.private.link_index(known)?;
             }
         }

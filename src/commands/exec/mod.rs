@@ -254,7 +254,8 @@ impl FencedRun<'_> {
             };
             match import().or_else(stopped) {
                 Ok(left) => {
-                    restaged = left.meanwhile.map(|_| left.stays_away.is_none());
+                    let restage = left.meanwhile.filter(|why| *why != import::LOCKED);
+                    restaged = restage.map(|_| left.stays_away.is_none());
                     if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late().is_some()) {
                         import::keep_all(repository, &known)?;
                         if private.has_worktrees() {
@@ -310,14 +311,14 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
         GitError::TimedOut { .. } => true,
         GitError::Failed { words, argv, .. } => {
             let is_asked = argv.contains(&private.git_dir().into_string());
-            // at the end of what stops it, where no name is that the command gave to a file
             let is_other = |line: &str| {
+                let is_quoted = line.starts_with("warning") || line.starts_with("error: object ");
+                // at the end, where no name is that the command gave to a file
+                let is_disk = OF_THE_DISK.split('|').any(|said| line.ends_with(said));
                 // of all refs, `git fetch` reads those of the repository
-                line.contains("bad object refs/")
-                    || OF_THE_DISK.split('|').any(|said| line.ends_with(said))
+                line.starts_with("fatal: bad object refs/") || is_disk && !is_quoted
             };
-            let mut lines = words.lines().filter(|line| !line.starts_with("warning"));
-            is_asked && !error.was_killed() && !error.is_locked() && !lines.any(is_other)
+            is_asked && !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
         }
         _other => false,
     })

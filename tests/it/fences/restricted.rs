@@ -218,7 +218,7 @@ fn unix_sockets_are_refused_unless_they_are_wished_for() {
         let to_abstract = format!("abstract={name}");
         let wish = |start: &mut Start| {
             start.policy.wishes.sockets = vec!["/somewhere".into()];
-            start.stood = vec![None];
+            start.stood = vec![Some((0, 0))];
         };
         assert_eq!(world.attack(&to_path, |_| ()), (true, false));
         assert_eq!(world.attack(&to_path, wish), (true, true));

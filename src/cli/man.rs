@@ -47,12 +47,10 @@ pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -
     let mut pages = vec![("git-agentwt".to_owned(), "1", Some(&root))];
     pages.extend(verbs.map(|verb| (page_name(verb), "1", Some(verb))));
     pages.push((CONFIG.to_owned(), "5", None));
-    let ours = pages
-        .iter()
-        .map(|(name, number, _)| (name.as_str(), *number));
-    let all = ours
-        .chain(OTHERS)
-        .map(|(name, number)| format!(".BR {} ({number})", escape(name)));
+    let ours = pages.iter();
+    let ours = ours.map(|(name, number, _)| (name.as_str(), *number));
+    let all = ours.chain(OTHERS);
+    let all = all.map(|(name, number)| format!(".BR {} ({number})", escape(name)));
     let see_also = format!(
         ".SH \"SEE ALSO\"\n{}\n",
         all.collect::<Vec<_>>().join(" ,\n")
@@ -134,9 +132,8 @@ fn about(command: &Command) -> String {
 /// The usage lines as the help prints them, one a line.
 fn synopsis(command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
-    let usage = usage
-        .trim_start_matches("Usage:")
-        .replace("[OPTIONS]", "[options]");
+    let usage = usage.trim_start_matches("Usage:");
+    let usage = usage.replace("[OPTIONS]", "[options]");
     let lines: Vec<_> = usage.lines().map(|line| escape(line.trim())).collect();
     format!(".nf\n{}\n.fi\n", lines.join("\n"))
 }
@@ -192,9 +189,8 @@ fn options(command: &Command, is_page: bool) -> String {
     let (_, body) = text.split_once(".SH OPTIONS\n").unwrap_or_default();
     let mut out = String::new();
     for line in body.lines() {
-        let heading = line
-            .strip_prefix(".SH ")
-            .map(|heading| heading.trim_matches('"'));
+        let heading = line.strip_prefix(".SH ");
+        let heading = heading.map(|heading| heading.trim_matches('"'));
         let _ = match heading.map(|heading| heading.split_at(1)) {
             Some((first, rest)) if is_page => {
                 writeln!(out, ".SS {first}{}", rest.to_lowercase())

@@ -90,10 +90,8 @@ impl Answer for StatusAnswer {
     }
 
     fn rows(&self) -> Vec<Row> {
-        self.worktrees
-            .iter()
-            .flat_map(WorktreeStatus::rows)
-            .collect()
+        let all = self.worktrees.iter();
+        all.flat_map(WorktreeStatus::rows).collect()
     }
 }
 
@@ -108,9 +106,8 @@ impl WorktreeStatus {
             created,
             ..
         } = &self.recorded;
-        let commits = position
-            .commits
-            .map_or(0, |commits| usize::try_from(commits).unwrap_or(usize::MAX));
+        let commits = position.commits;
+        let commits = commits.map_or(0, |commits| usize::try_from(commits).unwrap_or(usize::MAX));
         let commits = count(commits, "commit", "commits");
         let id = base.commit.as_ref().map_or("", |base| base.short());
         let revision = base.revision.as_deref().unwrap_or_default();
@@ -175,9 +172,8 @@ impl WorktreeStatus {
         let at = position.head.as_ref().map_or("no commit", CommitId::short);
         let committed = position.committed.as_deref().map(age);
         let committed = committed.map_or_else(String::new, |age| format!(", committed {age}"));
-        let operation = self
-            .operation
-            .map(|one| format!(", a {one} is in progress"));
+        let operation = self.operation;
+        let operation = operation.map(|one| format!(", a {one} is in progress"));
         let committed = committed + &operation.unwrap_or_default();
         match &self.head_ref {
             Some(name) => {
@@ -239,9 +235,8 @@ impl WorktreeStatus {
     fn print_changes(&self, text: &mut Text) {
         let ignored = and_count(self.ignored, "ignored file", "ignored files");
         let kinds = self.kinds.iter();
-        let kinds: Vec<String> = kinds
-            .map(|(kind, number)| format!("{number} {kind}"))
-            .collect();
+        let kinds = kinds.map(|(kind, number)| format!("{number} {kind}"));
+        let kinds: Vec<String> = kinds.collect();
         let kinds = match kinds.as_slice() {
             [] => String::new(),
             kinds => format!(" ({})", kinds.join(", ")),
@@ -261,9 +256,8 @@ impl WorktreeStatus {
         }
         let key = |change: &ChangeField| (change.bytes().to_vec(), change.kind);
         let findings = || self.violations.iter().chain(&self.notices);
-        let mut marked: HashMap<_, &FindingField> = findings()
-            .map(|finding| (key(&finding.change), finding))
-            .collect();
+        let pairs = findings().map(|finding| (key(&finding.change), finding));
+        let mut marked: HashMap<_, &FindingField> = pairs.collect();
         let row = |change: &ChangeField, finding: Option<&FindingField>| {
             let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding {
                 Some(one) if one.level == "violation" => ("!", Paint::bad),

@@ -105,11 +105,8 @@ pub fn collect_with(
         let own = known.record.admin_dir.join("index");
         let file = terms.index.clone().unwrap_or(own);
         let there = files::exists(&file);
-        let read = move || {
-            OpenIndex::read(&file, repository.format)
-                .ok()
-                .filter(|_| there)
-        };
+        let open = move || OpenIndex::read(&file, repository.format).ok();
+        let read = move || open().filter(|_| there);
         survey(repository, known, threads.spawn(read), terms)
     })
 }
@@ -338,15 +335,11 @@ impl Survey {
         let paths = deltas.clone().flatten().chain(&states.disk.delta);
         let differs = |path: &&RepoPath| {
             let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
-            deltas
-                .clone()
-                .any(|delta| at(delta) != at(&states.disk.delta))
+            let mut deltas = deltas.clone();
+            deltas.any(|delta| at(delta) != at(&states.disk.delta))
         };
-        paths
-            .map(|(path, _)| path)
-            .filter(differs)
-            .cloned()
-            .collect()
+        let paths = paths.map(|(path, _)| path).filter(differs);
+        paths.cloned().collect()
     }
 
     /// Paths whose index or disk is not what HEAD has, ignored files apart: what is not
@@ -451,9 +444,8 @@ impl Survey {
         let there = self.states.disk.delta.iter();
         let there = there.filter(|(path, entry)| entry.is_some() && path.file_name() == "HEAD");
         let is_bare = |path: &RepoPath| {
-            let at = root
-                .as_std_path()
-                .join(path.to_os_path().unwrap_or_default());
+            let below = path.to_os_path().unwrap_or_default();
+            let at = root.as_std_path().join(below);
             let has = |name| files::stat(&at.join(name)).is_some();
             has("objects") && has("refs") || has("commondir")
         };

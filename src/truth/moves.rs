@@ -90,10 +90,8 @@ impl<'a> RefMoves<'a> {
         }
         let mut touched = journal.touched();
         // a ref that was made here and deleted looks as if it had been packed, but is not there
-        let gone = journal
-            .packed
-            .iter()
-            .filter(|(name, _)| !now.contains_key(name));
+        let packed = journal.packed.iter();
+        let gone = packed.filter(|(name, _)| !now.contains_key(name));
         touched.extend(gone.map(|(_, id)| id.clone()));
         touched.retain(|id| !before.values().any(|there| there == id));
         Ok(Self {
@@ -140,10 +138,8 @@ impl<'a> RefMoves<'a> {
     /// The log of a ref, the newest entry first; empty where it has none or cannot be read.
     pub fn log(&self, name: &BStr) -> Vec<ReflogEntry> {
         let file = |name: &str| self.repository.common_dir.join("logs").join(name);
-        let name = name
-            .to_str()
-            .ok()
-            .filter(|name| !files::is_endless(&file(name)));
+        let name = name.to_str().ok();
+        let name = name.filter(|name| !files::is_endless(&file(name)));
         let log = name.and_then(|name| self.git.log(name).ok().flatten());
         log.unwrap_or_default()
     }
@@ -179,10 +175,8 @@ impl<'a> RefMoves<'a> {
     pub fn own_refs(&self) -> Vec<OwnRef> {
         let is_kind =
             |name: &BString| name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
-        let new = self
-            .now
-            .values()
-            .filter(|one| !self.before.contains_key(&one.name));
+        let new = self.now.values();
+        let new = new.filter(|one| !self.before.contains_key(&one.name));
         let is_pushed = |name: &BString| {
             let own = self.known.record.branch.as_str();
             let is_other = name.starts_with(b"refs/remotes/") && !name.ends_with_str(own);
@@ -333,10 +327,8 @@ impl<'a> RefMoves<'a> {
     }
 
     fn read_head(&self, git: &Git, dir: &Utf8Path, private: &str) -> OtherHead {
-        let file = files::read(&dir.join("HEAD"))
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let file = files::read(&dir.join("HEAD")).ok().flatten();
+        let file = file.unwrap_or_default();
         // where refs are tables, the file of that name does not say
         let is_table = file.trim_ascii_end().ends_with(b"/.invalid");
         let (branch, log) = if is_table {

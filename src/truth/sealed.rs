@@ -126,9 +126,8 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
             && ["@git/modules/", "@git/worktrees/", "@wt/modules/"]
                 .iter()
                 .any(|start| file.starts_with(start));
-        let (was, is) = [was, is]
-            .map(|all| all.get(file).unwrap_or(&nothing))
-            .into();
+        let both = [was, is].map(|all| all.get(file).unwrap_or(&nothing));
+        let (was, is) = both.into();
         for key in differing(was, is) {
             let old = was.get(key).and_then(|id| before.sealed.values.get(id));
             let new = is.get(key).and_then(|id| now.sealed.values.get(id));
@@ -193,9 +192,8 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
     let of_others = before.files.values().chain(recorded.hooks.values());
     let of_others: BTreeSet<&String> = of_others.collect();
     for name in differing(&before.files, &now.files) {
-        let git_dir = name
-            .strip_prefix("@git/worktrees/")
-            .and_then(|rest| rest.split_once('/'));
+        let below = name.strip_prefix("@git/worktrees/");
+        let git_dir = below.and_then(|rest| rest.split_once('/'));
         let head = git_dir.map(|(id, _)| format!("@git/worktrees/{id}/HEAD"));
         let is_there = |sealed: &Sealed| {
             head.as_ref()
@@ -261,9 +259,8 @@ fn state_of(name: &str) -> &str {
 
 /// Whether [`watched`] says what a change of a file means.
 fn is_watched(state: &str) -> bool {
-    let is_below = ["info/", "rr-cache/"]
-        .iter()
-        .any(|above| state.starts_with(above));
+    let mut above = ["info/", "rr-cache/"].iter();
+    let is_below = above.any(|above| state.starts_with(above));
     is_below || [SHALLOW, BORROWED].contains(&state)
 }
 
@@ -329,11 +326,8 @@ fn read_pulled(
         return Ok(BTreeSet::new());
     };
     let objects = home.objects()?;
-    let at = objects
-        .at(&objects.commit(&head)?.tree, &paths)
-        .unwrap_or_default();
-    let pairs = at
-        .into_iter()
-        .map(|(path, entry)| (path.as_bstr().to_owned(), entry.id.to_string()));
+    let at = objects.at(&objects.commit(&head)?.tree, &paths);
+    let at = at.unwrap_or_default().into_iter();
+    let pairs = at.map(|(path, entry)| (path.as_bstr().to_owned(), entry.id.to_string()));
     Ok(pairs.collect())
 }

@@ -157,9 +157,6 @@ impl PrivateGit {
             "refs/"
         };
         let refs = repository.git.for_each_ref(&[below])?;
-        if !goes_on && withholds {
-            fetch_present(git, repository, known, &refs)?;
-        }
         let now = repository.git.rev_parse_commit(&branch)?;
         let began = self.read_began()?.0;
         let last = if goes_on { &began } else { &now };
@@ -168,6 +165,9 @@ impl PrivateGit {
         let is_busy = find_operation(git).is_some();
         let is_taken = is_moved && !is_busy && now.is_some();
         own.retain(|one| !is_taken || one.name != branch);
+        if self.is_withheld() && (!goes_on || is_taken) {
+            fetch_present(git, repository, known, &refs)?;
+        }
         put(&self.dir, "snapshot", &merged(&refs))?;
         put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
         let above = git.join(&branch);

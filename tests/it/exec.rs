@@ -212,6 +212,19 @@ fn what_a_run_packs_undoes_no_commit_of_the_user() {
 }
 
 #[test]
+fn without_the_excluded_objects_a_run_goes_on_where_the_user_commits() {
+    let Some(repo) = project() else { return };
+    let script =
+        "set -e; git commit -q --allow-empty -m one; echo 1 >src/mod/util.rs; git stash -q";
+    fenced(&repo, &["--withhold"], script).ok();
+    let user = "echo user >src/main.rs; git commit -qam user";
+    repo.sh(&repo.worktree("task"), user).ok();
+    let script = "git stash pop -q && git commit -qam two && git log --format=%s -1 && git show HEAD:src/main.rs";
+    assert_eq!(fenced(&repo, &["--withhold"], script).ok(), "two\nuser");
+    assert_eq!(log(&repo), "two\nuser\none");
+}
+
+#[test]
 fn what_the_user_stages_between_two_runs_stays_staged() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -598,6 +611,17 @@ fn hooks_that_were_there_before_the_run_break_no_seal() {
     repo.git(&["config", "--global", "core.hooksPath", "~/hooks"]);
     std::thread::sleep(std::time::Duration::from_millis(20));
     fenced(&repo, &[], "true").fails(120);
+    repo.git(&["config", "--global", "--unset", "core.hooksPath"]);
+    let hook = repo.main().join(".git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().expect("it has one")).expect("it is ours");
+    std::fs::write(&hook, "#!/bin/sh\n").expect("it is ours");
+    crate::support::chmod(&hook, 0o755);
+    repo.agentwt(&["add", "other", "--write=src/**"]).ok();
+    std::fs::remove_file(&hook).expect("it is ours");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let allow: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let words = [&["exec", "other"], allow, &["--", "true"]].concat();
+    repo.agentwt(&words).fails(120);
 }
 
 #[test]

@@ -99,7 +99,8 @@ fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began
             Place::Path(_) => return true,
             _elsewhere => return false,
         };
-        let stat = files::stat(&above.join(name.to_str_lossy().as_ref()));
+        let file = above.join(name.to_str_lossy().as_ref());
+        let stat = files::stat(&file).or_else(|| files::stat(file.parent()?));
         stat.is_some_and(|stat| stat.ctime < began)
     };
     let mut findings = report.violations();

@@ -68,16 +68,14 @@ fn find_program(
         (None, Some(client)) => vec![client.command.into()],
         (None, None) => {
             // GIT_EDITOR, core.editor, VISUAL, EDITOR (git-var(1))
-            let editor = repository
-                .git
-                .perform("find the editor", "var", &["GIT_EDITOR"])?;
+            let git = &repository.git;
+            let editor = git.perform("find the editor", "var", &["GIT_EDITOR"])?;
             shell(&String::from_utf8_lossy(editor.trim_ascii()))
         }
     };
     if let Some(prompt) = &options.prompt {
-        let option = client
-            .map(|client| client.prompt_option)
-            .unwrap_or_default();
+        let option = client.map(|client| client.prompt_option);
+        let option = option.unwrap_or_default();
         program.extend((!option.is_empty()).then(|| option.into()));
         program.push(prompt.clone());
     }

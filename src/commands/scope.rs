@@ -131,9 +131,8 @@ impl Answer for ScopeAnswer {
         let changed = self.change.iter().flat_map(|change| &change.changed_rules);
         let changed =
             changed.map(|rule| Row::record(&[rule.list.as_bytes(), rule.pattern.as_bytes()]));
-        let shown = rules
-            .map(CountedRule::row)
-            .chain(paths.map(PathDecision::row));
+        let rules = rules.map(CountedRule::row);
+        let shown = rules.chain(paths.map(PathDecision::row));
         shown.chain(changed).collect()
     }
 }

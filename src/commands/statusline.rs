@@ -24,10 +24,8 @@ pub fn run(session: &Session, name: Option<&str>) -> Result<Option<String>, Erro
         Some(number) => format!("NO {number}"),
     };
     let git = known.git(&repository);
-    let head = git
-        .rev_parse_commit(&record.branch.full_ref())
-        .ok()
-        .flatten();
+    let head = git.rev_parse_commit(&record.branch.full_ref());
+    let head = head.ok().flatten();
     let ahead = head.and_then(|head| git.rev_list_count(&record.base.commit, &head).ok());
     let ahead = ahead.filter(|ahead| *ahead > 0);
     let ahead = ahead.map_or_else(String::new, |ahead| format!(" +{ahead}"));

@@ -75,10 +75,7 @@ pub fn write_rules(policy: &Policy, is_inside_mounts: bool) -> Vec<LandlockRule>
         add(RulePlace::Other(path.into()), RuleAccess::Tree);
     }
     if is_inside_mounts {
-        let console = RulePlace::Other("/dev/console".into());
         add(RulePlace::Other("/tmp".into()), RuleAccess::Tree);
-        // the terminal, as bubblewrap and podman have it there
-        add(console, RuleAccess::Terminal);
     }
     let places = [&policy.places.root, &policy.places.common_dir];
     let paths =

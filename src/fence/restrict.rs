@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,11 +25,12 @@ use ::landlock::{
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, fstat, openat,
-    openat2, statx,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, fcntl_getfl,
+    fstat, openat, openat2, statx,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::stdio::{stderr, stdin, stdout};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
@@ -270,6 +271,9 @@ fn landlock_rules(
     for rule in write_rules(policy, is_inside_mounts).iter().chain(&hidden) {
         rules.add(&root, rule)?;
     }
+    for given in [stdin(), stdout(), stderr()] {
+        rules.add_given(given)?;
+    }
     if let Net::Ports(ports) = net {
         for port in ports {
             (&mut rules.0).add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
@@ -388,6 +392,19 @@ impl Rules {
             }
             (Err(error), _) => Err(RestrictError::Open(".".into(), error.into())),
         }
+    }
+
+    /// Adds a rule for a file or terminal that the command is given to write, which it can open anew (`/dev/stderr`).
+    fn add_given(&mut self, given: BorrowedFd<'_>) -> Result<(), RestrictError> {
+        let flags = fcntl_getfl(given).unwrap_or(OFlags::empty());
+        let is_written = flags.intersects(OFlags::RDWR | OFlags::WRONLY);
+        let access = match fstat(given).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::RegularFile) if is_written => RuleAccess::File,
+            Ok(FileType::CharacterDevice) if is_written => RuleAccess::Terminal,
+            _other => return Ok(()),
+        };
+        let file = given.try_clone_to_owned();
+        file.map_or(Ok(()), |file| self.add_opened(file, access))
     }
 
     fn add_opened(&mut self, file: OwnedFd, access: RuleAccess) -> Result<(), RestrictError> {

@@ -372,9 +372,8 @@ impl Tips {
         // A remote-tracking ref is moved by every fetch: of those only what the log does not show
         let is_fetched = |place: &CommitId| {
             let is_it = |new: &Target| *new == Target::Object(place.clone());
-            let times = journaled
-                .iter()
-                .filter(|one| is_it(&one.new) && one.old != one.new);
+            let times = journaled.iter();
+            let times = times.filter(|one| is_it(&one.new) && one.old != one.new);
             let vouches = |entry: &&ReflogEntry| {
                 entry.id == *place && !entry.is_push_of(place) && moves.vouches(name, entry)
             };

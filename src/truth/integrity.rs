@@ -204,9 +204,8 @@ fn branch_places<'j>(record: &Record, journal: &'j Journal, heads: &Heads) -> Ve
         let words = words.into_iter().flat_map(|words| words.split(" to "));
         names.extend(words.map(|name| format!("refs/heads/{name}")));
     }
-    let places = names
-        .iter()
-        .flat_map(|name| journal.places(name.as_bytes()));
+    let names = names.iter();
+    let places = names.flat_map(|name| journal.places(name.as_bytes()));
     let places: Vec<&CommitId> = places.collect();
     let of_head: BTreeSet<&CommitId> = journal.places(b"HEAD").collect();
     let has_both = places.iter().all(|place| of_head.contains(place));

@@ -80,9 +80,8 @@ pub fn may_show(key: &str, value: &str) -> bool {
     const SECRETS: &str = "credential extraheader pass token secret cookie";
     let key = key.to_ascii_lowercase();
     // as in `https://user:password@host`
-    let host = value
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split('/').next());
+    let url = value.split_once("://");
+    let host = url.and_then(|(_, rest)| rest.split('/').next());
     let has_login = host.is_some_and(|host| host.contains('@'));
     !has_login && value.len() <= 200 && !SECRETS.split(' ').any(|one| key.contains(one))
 }

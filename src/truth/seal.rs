@@ -257,9 +257,8 @@ impl Seal<'_> {
         let mut digests = Digests::new();
         for (key, all) in &values {
             // a key alone is true, and an empty value is not
-            let all = all
-                .iter()
-                .map(|one| one.as_ref().map_or(&b"\x01"[..], |one| one));
+            let all = all.iter();
+            let all = all.map(|one| one.as_ref().map_or(&b"\x01"[..], |one| one));
             let all = all.collect::<Vec<_>>().join(&b"\0"[..]);
             let digest = self.digest(&all);
             let text = all.replace(b"\0", b", ").replace(b"\x01", b"true");

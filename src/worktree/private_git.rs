@@ -287,12 +287,6 @@ impl PrivateGit {
         let head = format!("ref: {}\n", record.branch.full_ref());
         put(git, "HEAD", head.as_bytes())?;
         copy(&common.join("shallow"), git, "shallow")?;
-        // the parts of a split index
-        let parts = files::names(&record.admin_dir)?;
-        let parts = parts.iter().filter(|name| name.starts_with("sharedindex."));
-        for part in parts {
-            copy(&record.admin_dir.join(part), git, part)?;
-        }
         write_given(git, repository, known, withholds)
     }
 
@@ -305,10 +299,14 @@ impl PrivateGit {
         Ok(files::link_or_copy(&index, &self.begun_index())?)
     }
 
-    /// Gives the run the index of the worktree. Killed in between, the user's is known by one of the two.
+    /// Gives the run the index of the worktree, with the parts of a split one. Killed in between, the user's is known by one of the two.
     fn copy_index(&self, git: &Utf8Path, known: &Worktree) -> Result<(), Error> {
-        let new = self.dir.join("index.new");
-        files::link_or_copy(&known.record.admin_dir.join("index"), &new)?;
+        let (new, admin) = (self.dir.join("index.new"), &known.record.admin_dir);
+        files::link_or_copy(&admin.join("index"), &new)?;
+        let parts = files::names(admin)?.into_iter();
+        for part in parts.filter(|name| name.starts_with("sharedindex.")) {
+            copy(&admin.join(&part), git, &part)?;
+        }
         if files::exists(&new) {
             copy(&new, git, "index")?;
             files::copy_time(&new, &git.join("index"))?;

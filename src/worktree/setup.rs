@@ -189,9 +189,8 @@ impl UserSteps<'_> {
         };
         let fill = &fill;
         std::thread::scope(|threads| {
-            let started = found
-                .chunks(share)
-                .map(|all| threads.spawn(move || fill(all)));
+            let shares = found.chunks(share);
+            let started = shares.map(|all| threads.spawn(move || fill(all)));
             let started: Vec<_> = started.collect();
             let ended: Vec<_> = started.into_iter().map(joined).collect();
             ended.into_iter().collect()

@@ -225,6 +225,16 @@ fn without_the_excluded_objects_a_run_goes_on_where_the_user_commits() {
 }
 
 #[test]
+fn a_split_index_comes_with_its_parts() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    fenced(&repo, &[], "echo 1 >src/mod/util.rs; git stash -q").ok();
+    let split = "git config core.splitIndex true; git update-index --split-index; git commit -q --allow-empty -m user";
+    repo.sh(&worktree, split).ok();
+    fenced(&repo, &[], "git status --porcelain && git stash pop -q").ok();
+}
+
+#[test]
 fn what_the_user_stages_between_two_runs_stays_staged() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -721,6 +731,19 @@ fn the_terminal_of_a_command_is_opened_by_its_names() {
                 return;
             };
             assert_eq!(said, "one\r\ntwo\r\n", "{fence}");
+            // and a file that the command is given
+            let script = "echo one >/dev/stderr && echo two >/dev/stdout";
+            let line = format!(
+                "git-agentwt exec task --fence {fence} {root} -- sh -c '{script}' >log 2>errors"
+            );
+            repo.sh(repo.main(), &line).ok();
+            let written =
+                ["log", "errors"].map(|name| std::fs::read_to_string(repo.main().join(name)));
+            assert_eq!(written.map(Result::unwrap), ["two\n", "one\n"], "{fence}");
+            let line = format!(
+                "echo kept >input; git-agentwt exec task --fence {fence} {root} -- sh -c 'echo lost >/dev/stdin' <input"
+            );
+            assert_eq!(repo.sh(repo.main(), &line).status, 2, "{fence}");
         }
     }
 }

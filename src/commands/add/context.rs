@@ -141,9 +141,8 @@ pub(super) fn note_on_kept_context(
     prompt: Option<&[u8]>,
 ) -> Result<Option<String>, Error> {
     let placed = known.placed()?;
-    let context = placed
-        .files()
-        .iter()
+    let files = placed.files().iter();
+    let context = files
         .filter(|file| file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File)
         .map(|file| file.path.to_string());
     let context: Vec<String> = context.collect();
@@ -162,9 +161,8 @@ pub(super) fn note_on_kept_context(
         return Ok(None);
     }
     // not a guard
-    let text = context
-        .iter()
-        .find(|path| Utf8Path::new(path).extension() == Some("md"));
+    let mut all = context.iter();
+    let text = all.find(|path| Utf8Path::new(path).extension() == Some("md"));
     let what = match text.or(context.first()) {
         None => ": this one was made without".to_owned(),
         Some(first) => format!("; that of this one is {}", known.record.path.join(first)),

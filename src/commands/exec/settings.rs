@@ -49,9 +49,8 @@ pub(super) fn read(
     let own = repository.git.config_get_section("agentwt")?;
     let all = |key: &str| -> Vec<String> {
         let key = format!("agentwt.{key}");
-        let values = own
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case(&key));
+        let values = own.iter();
+        let values = values.filter(|(name, _)| name.eq_ignore_ascii_case(&key));
         values.map(|(_, value)| value.clone()).collect()
     };
     let last = |key: &str| all(key).pop();

@@ -168,10 +168,8 @@ impl Landing<'_> {
         let (record, options) = (&self.known.record, self.options);
         let landed = &mut plan.landed;
         let (into, base, tip) = (&landed.into, &landed.before, &landed.verified);
-        let git = self
-            .repository
-            .git
-            .with_quarantine(&plan.scratch.quarantine());
+        let git = &self.repository.git;
+        let git = git.with_quarantine(&plan.scratch.quarantine());
         if record.strategy == Strategy::Clone {
             git.fetch_objects(record.admin_dir.as_str(), true, &[tip.to_string()])?;
         }

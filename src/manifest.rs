@@ -30,6 +30,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Whether they are those of a regular file.
+    pub const fn is_file(&self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+
     /// Whether they are those of a directory.
     pub const fn is_directory(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000

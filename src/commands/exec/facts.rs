@@ -168,8 +168,8 @@ fn shown(
     let all = all.filter(|path| !known.scope.excludes_file(path));
     let all = all.map(|path| main.join(path.to_string()));
     // what stands in the place of a file is not shown
-    let is_file = |path: &Utf8PathBuf| files::stat(path).is_some_and(|stat| stat.mode >> 12 == 8);
-    Ok(all.filter(is_file).collect())
+    let stands = |path: &Utf8PathBuf| files::stat(path).is_some_and(|stat| stat.is_file());
+    Ok(all.filter(stands).collect())
 }
 
 /// The directories of ignored output: verification takes what is in them for no change, so a build may

@@ -256,7 +256,7 @@ impl FencedRun<'_> {
                 Ok(left) => {
                     let restage = left.meanwhile.filter(|why| *why != import::LOCKED);
                     restaged = restage.map(|_| left.stays_away.is_none());
-                    if let Some(tip) = left.stays_away.as_ref().filter(|_| left.late().is_some()) {
+                    if let (Some(tip), Some(why)) = (&left.stays_away, left.late()) {
                         import::keep_all(repository, &known)?;
                         if private.has_worktrees() {
                             private.set_apart(&known)?;
@@ -264,7 +264,7 @@ impl FencedRun<'_> {
                             private.remove()?;
                         }
                         let (branch, kept) = (&known.record.branch, kept_ref(&known, tip));
-                        notes.push(format!("{branch} moved since an earlier command, whose commits are kept: git log {kept}"));
+                        notes.push(format!("{branch} is without the commits of an earlier command, as {why} meanwhile: git log {kept}"));
                         notes.extend(left.notes);
                     }
                     if let Some((_, now)) = left.moved {

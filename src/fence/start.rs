@@ -481,12 +481,8 @@ fn listen(signal: i32, writer: Arc<OwnedFd>) -> std::io::Result<SigId> {
     // SAFETY: a handler may write(2), and this does nothing else
     unsafe {
         signal_hook_registry::register_sigaction(signal, move |told| {
-            let is_parents = Pid::from_raw(told.si_pid()) == getppid();
-            let sender = if told.si_code > 0 {
-                KERNEL
-            } else {
-                is_parents.into()
-            };
+            let other = u8::from(Pid::from_raw(told.si_pid()) == getppid());
+            let sender = if told.si_code > 0 { KERNEL } else { other };
             let _ = rustix::io::write(&writer, &[number, sender]);
         })
     }

@@ -179,7 +179,8 @@ impl PrivateGit {
             put(git, &branch, format!("{now}\n").as_bytes())?;
             // the log has where a ref was that is lost
             let last = last.as_ref().unwrap_or(now);
-            let line = format!("{last} {now} git-agentwt <> 0 +0000\tgit-agentwt: by the user\n");
+            let time = jiff::Timestamp::now().as_second();
+            let line = format!("{last} {now} git-agentwt <> {time} +0000\tby the user\n");
             let _ = files::append(&git.join("logs").join(&branch), line.as_bytes());
         }
         let head = files::read(&git.join("HEAD"))?.unwrap_or_default();

@@ -199,8 +199,7 @@ fn a_run_on_another_branch_goes_on_where_the_user_commits() {
 #[test]
 fn what_a_run_packs_undoes_no_commit_of_the_user() {
     let Some(repo) = project() else { return };
-    let script =
-        "set -e; git commit -q --allow-empty -m one; echo 1 >src/mod/util.rs; git stash -q";
+    let script = "set -e; unset GIT_COMMITTER_DATE; git commit -q --allow-empty -m one; echo 1 >src/mod/util.rs; git stash -q";
     fenced(&repo, &[], script).ok();
     let worktree = repo.worktree("task");
     repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
@@ -209,6 +208,9 @@ fn what_a_run_packs_undoes_no_commit_of_the_user() {
     repo.git_in(&worktree, &["reset", "-q", "--hard", "HEAD~1"]);
     fenced(&repo, &[], "git gc -q").ok();
     assert_eq!(log(&repo), "one");
+    repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "again"]);
+    fenced(&repo, &[], "git gc -q").ok();
+    assert_eq!(log(&repo), "again\none");
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub(super) enum RestrictError {
     Close(std::io::Error),
     #[error("{0}")]
     Signal(Errno),
-    #[error("a path of --rw or --socket is not what it was before the start; try again")]
+    #[error("a path of --rw, --preset or --socket is not what it was before the start; try again")]
     Replaced,
 }
 

@@ -36,9 +36,10 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// Within what time a signal of our parent is the one that the terminal has sent.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// Senders of a signal: the kernel, and our parent.
+/// Senders of a signal, as a byte in the pipe: the kernel, our parent, and any other.
 const KERNEL: u8 = 2;
 const PARENT: u8 = 1;
+const OTHER: u8 = 0;
 
 /// What is handed on to the command.
 pub(super) const FORWARDED: [i32; 7] =
@@ -285,7 +286,7 @@ impl Supervisor<'_> {
         let is_first = std::process::id() == 1;
         // what came before the command was there
         let told = inbox.read().into_iter();
-        let mut told: Vec<(i32, u8)> = told.map(|(number, _)| (number, 0)).collect();
+        let mut told: Vec<(i32, u8)> = told.map(|(number, _)| (number, OTHER)).collect();
         let mut key = None::<(i32, Instant)>;
         // podman that is asked before its container is there says that all went well
         let (mut asked, mut early) = (None, None);
@@ -481,8 +482,9 @@ fn listen(signal: i32, writer: Arc<OwnedFd>) -> std::io::Result<SigId> {
     // SAFETY: a handler may write(2), and this does nothing else
     unsafe {
         signal_hook_registry::register_sigaction(signal, move |told| {
-            let other = u8::from(Pid::from_raw(told.si_pid()) == getppid());
-            let sender = if told.si_code > 0 { KERNEL } else { other };
+            let is_parents = Pid::from_raw(told.si_pid()) == getppid();
+            let process = if is_parents { PARENT } else { OTHER };
+            let sender = if told.si_code > 0 { KERNEL } else { process };
             let _ = rustix::io::write(&writer, &[number, sender]);
         })
     }

@@ -64,7 +64,7 @@ impl Candidate {
 
     /// Whether it has no content: a FIFO, a socket or a device.
     pub const fn is_special(&self) -> bool {
-        matches!(self.kind(), PlacedKind::File) && self.stat.mode & 0o170_000 != 0o100_000
+        matches!(self.kind(), PlacedKind::File) && !self.stat.is_file()
     }
 }
 

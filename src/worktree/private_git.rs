@@ -123,7 +123,8 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
-    /// `restaged` says that the user changed the index since, and whether it belongs to the branch of the run.
+    /// `restaged` is none where the user did not change the index since the last import; else it says whether the
+    /// run has no commits of its own, so that the changed index fits it.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -151,21 +152,18 @@ impl PrivateGit {
             files::remove_directory(&new)?;
             self.write_beginning(git, repository, known, withholds)?;
         }
-        let below = if self.is_withheld() {
-            &*branch
-        } else {
-            "refs/"
-        };
+        let is_withheld = self.is_withheld();
+        let below = if is_withheld { &*branch } else { "refs/" };
         let refs = repository.git.for_each_ref(&[below])?;
         let now = repository.git.rev_parse_commit(&branch)?;
         let began = self.read_began()?.0;
         let last = if goes_on { &began } else { &now };
         // by the user, and the run has nothing that is not imported
         let is_moved = now != *last;
-        let is_busy = find_operation(git).is_some();
+        let is_busy = goes_on && find_operation(git).is_some();
         let is_taken = is_moved && !is_busy && now.is_some();
         own.retain(|one| !is_taken || one.name != branch);
-        if self.is_withheld() && (!goes_on || is_taken) {
+        if is_withheld && (!goes_on || is_taken) {
             fetch_present(git, repository, known, &refs)?;
         }
         put(&self.dir, "snapshot", &merged(&refs))?;
@@ -183,9 +181,12 @@ impl PrivateGit {
             let line = format!("{last} {now} git-agentwt <> {time} +0000\tby the user\n");
             let _ = files::append(&git.join("logs").join(&branch), line.as_bytes());
         }
-        let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
-        let is_home = head.trim_ascii_end() == format!("ref: {branch}").as_bytes();
-        if !goes_on || is_home && !is_busy && (is_taken || restaged == Some(true)) {
+        let is_home = || -> Result<bool, Error> {
+            let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
+            Ok(head.trim_ascii_end() == format!("ref: {branch}").as_bytes())
+        };
+        let is_due = !is_busy && (is_taken || restaged == Some(true));
+        if !goes_on || is_due && is_home()? {
             self.copy_index(git, known)?;
         } else if restaged.is_none() {
             self.link_index(known)?;
@@ -300,7 +301,8 @@ impl PrivateGit {
         Ok(files::link_or_copy(&index, &self.begun_index())?)
     }
 
-    /// Gives the run the index of the worktree, with the parts of a split one. Killed in between, the user's is known by one of the two.
+    /// Copies the index of the worktree into the git directory, with the parts of a split one, and keeps it as
+    /// [`Self::begun_index`]: last, so that a kill before leaves the one that the next import compares with.
     fn copy_index(&self, git: &Utf8Path, known: &Worktree) -> Result<(), Error> {
         let (new, admin) = (self.dir.join("index.new"), &known.record.admin_dir);
         files::link_or_copy(&admin.join("index"), &new)?;

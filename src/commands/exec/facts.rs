@@ -74,9 +74,9 @@ pub(super) fn policy(
         let mut above = path.parents().filter_map(stat);
         let is_behind = above.any(|above| !above.is_directory());
         let there = stat(path.as_bstr()).filter(|_| !is_behind)?;
-        Some(match there.mode & 0o170_000 {
-            0o100_000 => Standing::File,
-            0o040_000 => Standing::Directory,
+        Some(match there {
+            file if file.is_file() => Standing::File,
+            directory if directory.is_directory() => Standing::Directory,
             _other => Standing::Other,
         })
     };
@@ -146,17 +146,17 @@ fn tracked(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, E
     Ok(files.map(|(path, _)| path).collect())
 }
 
-/// The files of the main worktree that a program reads which looks for its files in all directories above: those at
-/// the top that its commit has and the scope shows, and cargo's.
+/// The files of a main worktree around the worktree that stay readable, for programs that look for their files in all
+/// directories above: those at its top that its HEAD has and the scope shows, and cargo's.
 fn shown(
     repository: &Repository,
     known: &Worktree,
     objects: &Objects,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
-    let main = &repository.home().root;
-    let head = repository.home().git.rev_parse_commit("HEAD")?;
-    let head = head.filter(|_| known.record.path.starts_with(main));
-    let Some(head) = head else {
+    let (main, git) = (&repository.home().root, &repository.home().git);
+    let is_inside = known.record.path.starts_with(main);
+    let head = is_inside.then(|| git.rev_parse_commit("HEAD"));
+    let Some(head) = head.transpose()?.flatten() else {
         return Ok(Vec::new());
     };
     let top = objects.level(Some(&objects.commit(&head)?.tree))?;
@@ -167,7 +167,7 @@ fn shown(
     let all = all.flat_map(RepoPath::parse);
     let all = all.filter(|path| !known.scope.excludes_file(path));
     let all = all.map(|path| main.join(path.to_string()));
-    // what stands in the place of a file is not shown
+    // a directory or a link in the place of a file is not shown
     let stands = |path: &Utf8PathBuf| files::stat(path).is_some_and(|stat| stat.is_file());
     Ok(all.filter(stands).collect())
 }

@@ -36,7 +36,7 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
-/// Says that the user may change the index, or not.
+/// Why the index of the user stays, though nothing says that the user changed it.
 pub(super) const LOCKED: &str = "a git holds the lock `index.lock` there, or left it";
 /// How many branches and tags are named.
 const MOST_NAMED: usize = 20;

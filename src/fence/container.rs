@@ -240,7 +240,6 @@ fn csv_field(key: &str, value: OsString) -> OsString {
     let quote = if is_plain { "" } else { "\"" };
     let doubled = value.to_str().map(|text| text.replace('"', "\"\"").into());
     let value = doubled.unwrap_or(value);
-    [quote.into(), key.into(), value, quote.into()]
-        .into_iter()
-        .collect()
+    let parts = [quote.into(), key.into(), value, quote.into()];
+    parts.into_iter().collect()
 }

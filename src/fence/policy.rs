@@ -398,15 +398,11 @@ impl Compiler<'_, '_> {
             return exact();
         }
         let exists = self.facts.exists;
-        let parents = path
-            .parents()
-            .filter_map(|parent| RepoPath::parse(parent).ok());
-        let in_the_way = std::iter::once(path.clone())
-            .chain(parents)
-            .find_map(|one| {
-                let standing = exists(&one)?;
-                Some((standing != Standing::Directory).then_some(one))
-            });
+        let mut all = std::iter::successors(Some(path.clone()), RepoPath::parent);
+        let in_the_way = all.find_map(|one| {
+            let standing = exists(&one)?;
+            Some((standing != Standing::Directory).then_some(one))
+        });
         if let Some(Some(other)) = in_the_way {
             return under(format!(
                 "`{other}` is not a directory, so nothing is writable there"
@@ -423,13 +419,10 @@ impl Compiler<'_, '_> {
         if is_dot_git(path) {
             return under("`.git` is never writable");
         }
+        let verdict = self.facts.scope.verdict(path, EntryKind::File);
         match (self.facts.exists)(path) {
             Some(Standing::Directory) => self.add_tree(path),
-            Some(Standing::File)
-                if is_above_write(self.facts.scope.verdict(path, EntryKind::File)) =>
-            {
-                exact()
-            }
+            Some(Standing::File) if is_above_write(verdict) => exact(),
             Some(Standing::File) => {
                 self.grants.insert(path.clone(), GrantKind::File);
                 under("it can be edited in place, and neither be removed nor replaced")
@@ -451,11 +444,9 @@ impl Compiler<'_, '_> {
     /// Grants all of a directory for a pattern of which it is more than what the pattern says, if that is
     /// asked for and touches nothing that is excluded.
     fn widen(&mut self, directory: &RepoPath) -> Option<Outcome> {
-        let is_excluded = |path: &&RepoPath| path.is_below(directory.as_bstr());
-        if self.facts.wishes.strict
-            || self.is_closed(directory)
-            || self.excluded().iter().any(|path| is_excluded(&path))
-        {
+        let is_inside = |path: &RepoPath| path.is_below(directory.as_bstr());
+        let is_closed = self.facts.wishes.strict || self.is_closed(directory);
+        if is_closed || self.excluded().iter().any(is_inside) {
             return None;
         }
         let outcome = self.add_tree(directory);
@@ -502,18 +493,15 @@ impl Compiler<'_, '_> {
         let mut before: Vec<u8> = Vec::new();
         for path in self.tracked() {
             let bytes = path.as_bstr().as_bytes();
-            if found
-                .last()
-                .is_some_and(|last| path.is_below(last.as_bstr()))
-            {
+            let last = found.last();
+            if last.is_some_and(|last| path.is_below(last.as_bstr())) {
                 continue;
             }
             let same = before.iter().zip(bytes).take_while(|(a, b)| a == b).count();
             let ends = (0..bytes.len()).filter(|at| bytes[*at] == b'/' && *at >= same);
             let directories = ends.filter_map(|end| RepoPath::parse(&bytes[..end]).ok());
-            let mut levels = directories
-                .map(|directory| (directory, EntryKind::Directory))
-                .chain([(path.clone(), EntryKind::File)]);
+            let directories = directories.map(|directory| (directory, EntryKind::Directory));
+            let mut levels = directories.chain([(path.clone(), EntryKind::File)]);
             let wanted = levels.find(|(path, kind)| is_wanted(classifier.verdict(path, *kind)));
             found.extend(wanted.map(|(path, _)| path));
             before.clear();
@@ -543,12 +531,8 @@ impl Compiler<'_, '_> {
                 all.extend(self.outermost(is_excluded));
             }
             all.extend(RepoPath::parse(".agentwt"));
-            all.retain(|path| {
-                matches!(
-                    (self.facts.exists)(path),
-                    Some(Standing::File | Standing::Directory)
-                )
-            });
+            let stands = |path: &RepoPath| (self.facts.exists)(path);
+            all.retain(|path| stands(path).is_some_and(|it| it != Standing::Other));
             all.sort_unstable();
             all.dedup();
             all
@@ -614,9 +598,8 @@ impl Compiler<'_, '_> {
 }
 
 fn is_excluded(verdict: Verdict<'_>) -> bool {
-    verdict
-        .rule
-        .is_some_and(|rule| rule.list == RuleList::Exclude)
+    let rule = verdict.rule;
+    rule.is_some_and(|rule| rule.list == RuleList::Exclude)
 }
 
 /// Whether a rule that is stronger than every write rule decided.

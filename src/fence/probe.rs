@@ -143,11 +143,8 @@ pub fn choose(
     try_fence: &mut dyn FnMut(Fence) -> Probe,
 ) -> Result<Fence, FenceError> {
     let mut failed = None;
-    let wanted = if asked == Fence::Auto {
-        &STRONG[..]
-    } else {
-        &[asked]
-    };
+    let is_auto = asked == Fence::Auto;
+    let wanted = if is_auto { &STRONG[..] } else { &[asked] };
     for fence in wanted.iter().copied() {
         match try_fence(fence).result {
             Ok(_) => return Ok(fence),
@@ -183,14 +180,13 @@ pub fn probe_landlock_quickly() -> Result<String, ProbeFailure> {
             let said = format!("{FLOOR} is needed, for signals and abstract sockets");
             Err(ProbeFailure::new(what, said, remedy))
         }
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            let remedy = "add `landlock` to the list of `lsm=` on the kernel's command line \
-                (/sys/kernel/security/lsm has the list now)";
-            let what = "Landlock is not enabled";
-            Err(ProbeFailure::new(what, error.to_string(), remedy))
-        }
         Err(error) => {
-            let what = "the kernel has no Landlock";
+            let disabled = "add `landlock` to the list of `lsm=` on the kernel's command line \
+                (/sys/kernel/security/lsm has the list now)";
+            let (what, remedy) = match error.raw_os_error() {
+                Some(libc::EOPNOTSUPP) => ("Landlock is not enabled", disabled),
+                _missing => ("the kernel has no Landlock", remedy),
+            };
             Err(ProbeFailure::new(what, error.to_string(), remedy))
         }
     }

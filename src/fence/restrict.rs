@@ -155,9 +155,9 @@ pub(super) fn execute(program: &OsString, words: &[OsString]) -> (u8, String) {
 }
 
 fn read_start(file: &Path) -> Result<Start, RestrictError> {
-    let unread = |why: String| RestrictError::Read(file.display().to_string(), why);
-    let text = std::fs::read(file).map_err(|error| unread(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))
+    let text = std::fs::read(file);
+    let start = text.and_then(|text| Ok(serde_json::from_slice(&text)?));
+    start.map_err(|error| RestrictError::Read(file.display().to_string(), error.to_string()))
 }
 
 /// Restricts our process as far as any fence does.
@@ -363,8 +363,9 @@ impl Rules {
     /// Adds a rule where its path can be opened; what is granted in the worktree has to be there.
     fn add(&mut self, root: &OwnedFd, rule: &LandlockRule) -> Result<(), RestrictError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let opened = match &rule.place {
-            RulePlace::Root => openat(root, ".", flags, Mode::empty()),
+        let open = |path: &Path, more| openat(CWD, path, flags | more, Mode::empty());
+        let (opened, path) = match &rule.place {
+            RulePlace::Root => (openat(root, ".", flags, Mode::empty()), Path::new(".")),
             RulePlace::Below(path) => {
                 let bytes = path.as_bstr().as_bytes();
                 let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -372,25 +373,23 @@ impl Rules {
                 let error = |error: Errno| RestrictError::Grant(path.clone(), error.into());
                 return self.add_opened(opened.map_err(error)?, rule.access);
             }
-            // a link beside a hidden directory could lead into it
-            RulePlace::Other(path) if rule.access == RuleAccess::Read => {
-                openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty())
+            RulePlace::Other(path) => {
+                let opened = match rule.access {
+                    // what was found without a link can have become one since
+                    RuleAccess::Tree => open_plain(path),
+                    // a link beside a hidden directory could lead into it
+                    RuleAccess::Read => open(path, OFlags::NOFOLLOW),
+                    // devices, of which some systems make links
+                    RuleAccess::File | RuleAccess::Terminal => open(path, OFlags::empty()),
+                };
+                (opened, &**path)
             }
-            // devices, of which some systems make links
-            RulePlace::Other(path) if rule.access != RuleAccess::Tree => {
-                openat(CWD, path, flags, Mode::empty())
-            }
-            // what was found without a link can have become one since
-            RulePlace::Other(path) => open_plain(path),
         };
-        match (opened, &rule.place) {
-            (Ok(file), _) => self.add_opened(file, rule.access),
+        match opened {
+            Ok(file) => self.add_opened(file, rule.access),
             // not there, or nothing that we could name
-            (Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP), _) => Ok(()),
-            (Err(error), RulePlace::Other(path)) => {
-                Err(RestrictError::Open(path.clone(), error.into()))
-            }
-            (Err(error), _) => Err(RestrictError::Open(".".into(), error.into())),
+            Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => Ok(()),
+            Err(error) => Err(RestrictError::Open(path.to_owned(), error.into())),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -21,8 +21,10 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_current_process_group, kill_process,
     waitid,
 };
-use signal_hook::SigId;
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::Origin;
 
 use super::error::FenceError;
 use super::policy::Policy;
@@ -36,10 +38,14 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// Within what time a signal of our parent is the one that the terminal has sent.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// Senders of a signal, as a byte in the pipe: the kernel, our parent, and any other.
-const KERNEL: u8 = 2;
-const PARENT: u8 = 1;
-const OTHER: u8 = 0;
+
+/// Says who sent a signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Kernel,
+    Parent,
+    Other,
+}
 
 /// What is handed on to the command.
 pub(super) const FORWARDED: [i32; 7] =
@@ -263,7 +269,7 @@ impl Supervisor<'_> {
             program: self.command.get_program().display().to_string(),
             error,
         })?;
-        let ended = self.wait(&mut child, &inbox, &known);
+        let ended = self.wait(&mut child, inbox, &known);
         end_all(&known)?;
         adopt(false).map_err(supervise)?;
         // what reached us was the command's, which has ended
@@ -274,7 +280,7 @@ impl Supervisor<'_> {
     fn wait(
         &self,
         child: &mut Child,
-        inbox: &Inbox,
+        mut inbox: Inbox,
         known: &BTreeSet<i32>,
     ) -> std::io::Result<Ended> {
         let pid = Pid::from_child(child);
@@ -286,7 +292,7 @@ impl Supervisor<'_> {
         let is_first = std::process::id() == 1;
         // what came before the command was there
         let told = inbox.read().into_iter();
-        let mut told: Vec<(i32, u8)> = told.map(|(number, _)| (number, OTHER)).collect();
+        let mut told: Vec<_> = told.map(|(number, _)| (number, Sender::Other)).collect();
         let mut key = None::<(i32, Instant)>;
         // podman that is asked before its container is there says that all went well
         let (mut asked, mut early) = (None, None);
@@ -296,13 +302,12 @@ impl Supervisor<'_> {
             if let Some(status) = child.try_wait()? {
                 let goes_on = || first_of_container(known).is_some();
                 let lost = early.or_else(|| asked.filter(|_| self.is_container && goes_on()));
-                return Ok(
-                    match lost.filter(|_| !self.is_container || status.success()) {
-                        _any if is_late => Ended::TimedOut,
-                        Some(signal) => Ended::Signal(signal),
-                        None => Ended::of(status),
-                    },
-                );
+                let lost = lost.filter(|_| !self.is_container || status.success());
+                return Ok(match lost {
+                    _any if is_late => Ended::TimedOut,
+                    Some(signal) => Ended::Signal(signal),
+                    None => Ended::of(status),
+                });
             }
             if has_terminal {
                 follow_stop(self.target(pid, known));
@@ -341,8 +346,9 @@ impl Supervisor<'_> {
                 }
                 // `git` hands on to us what the terminal has sent to us too
                 let is_same = |(one, at): (i32, Instant)| one == number && at.elapsed() < AT_ONCE;
-                let is_told = sender == KERNEL || sender == PARENT && key.is_some_and(is_same);
-                if sender == KERNEL {
+                let is_told = sender == Sender::Kernel
+                    || sender == Sender::Parent && key.is_some_and(is_same);
+                if sender == Sender::Kernel {
                     key = Some((number, Instant::now()));
                 }
                 if !is_told && let Some(signal) = Signal::from_named_raw(number) {
@@ -427,30 +433,19 @@ fn adopt(_ours: bool) -> rustix::io::Result<()> {
 }
 
 /// Receives signals.
-struct Inbox {
-    reader: OwnedFd,
-    registered: Vec<SigId>,
-}
+struct Inbox(SignalDelivery<UnixStream, WithOrigin>);
 
 impl Inbox {
     fn open() -> std::io::Result<Self> {
-        let flags = rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK;
-        let (reader, writer) = rustix::pipe::pipe_with(flags)?;
-        let writer = Arc::new(writer);
-        let mut inbox = Self {
-            reader,
-            registered: Vec::new(),
-        };
-        for signal in FORWARDED.into_iter().chain([SIGCHLD]) {
-            inbox.registered.push(listen(signal, Arc::clone(&writer))?);
-        }
-        Ok(inbox)
+        let (reader, writer) = UnixStream::pair()?;
+        let signals = FORWARDED.into_iter().chain([SIGCHLD]);
+        SignalDelivery::with_pipe(reader, writer, WithOrigin::default(), signals).map(Self)
     }
 
     /// Waits for a signal, or so long.
     fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
-        let mut asked = [PollFd::new(&self.reader, PollFlags::IN)];
+        let mut asked = [PollFd::new(self.0.get_read(), PollFlags::IN)];
         match poll(&mut asked, time.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -458,46 +453,24 @@ impl Inbox {
     }
 
     /// The signals that came, and who sent each: the kernel to the whole process group, our parent, or another.
-    fn read(&self) -> Vec<(i32, u8)> {
-        let mut buffer = [0; 64];
-        let length = rustix::io::read(&self.reader, &mut buffer).unwrap_or(0);
-        let pairs = buffer[..length].chunks_exact(2);
-        let all = pairs.map(|pair| (i32::from(pair[0]), pair[1]));
-        all.collect()
-    }
-}
-
-impl Drop for Inbox {
-    fn drop(&mut self) {
-        for id in self.registered.drain(..) {
-            signal_hook::low_level::unregister(id);
-        }
-    }
-}
-
-/// Writes the number of a signal into a pipe when it comes, and who sent it.
-#[expect(unsafe_code, reason = "only this tells who sent a signal")]
-fn listen(signal: i32, writer: Arc<OwnedFd>) -> std::io::Result<SigId> {
-    let number = u8::try_from(signal).unwrap_or_default();
-    // SAFETY: a handler may write(2), and this does nothing else
-    unsafe {
-        signal_hook_registry::register_sigaction(signal, move |told| {
-            let is_parents = Pid::from_raw(told.si_pid()) == getppid();
-            let process = if is_parents { PARENT } else { OTHER };
-            let sender = if told.si_code > 0 { KERNEL } else { process };
-            let _ = rustix::io::write(&writer, &[number, sender]);
-        })
+    fn read(&mut self) -> Vec<(i32, Sender)> {
+        let sender = |origin: &Origin| match &origin.process {
+            None => Sender::Kernel,
+            Some(process) if Pid::from_raw(process.pid) == getppid() => Sender::Parent,
+            Some(_) => Sender::Other,
+        };
+        let came = self.0.pending();
+        came.map(|origin| (origin.signal, sender(&origin)))
+            .collect()
     }
 }
 
 /// Takes note of the end of children that became ours.
 fn reap(child: Pid, known: &BTreeSet<i32>) {
-    let ours = [child.as_raw_nonzero().get()];
-    for pid in children(getpid()) {
-        if !known.contains(&pid) && !ours.contains(&pid) {
-            Pid::from_raw(pid).into_iter().for_each(take_end);
-        }
-    }
+    let all = children(getpid()).into_iter();
+    let others = all.filter(|pid| !known.contains(pid));
+    let others = others.filter_map(Pid::from_raw);
+    others.filter(|pid| *pid != child).for_each(take_end);
 }
 
 fn take_end(pid: Pid) {

@@ -42,20 +42,23 @@ pub fn meaning(bytes: &[u8]) -> Vec<u8> {
     lines
 }
 
+/// Writes a value as git reads it in its settings (git-config(1), "Syntax") and in `objects/info/alternates`.
+pub fn in_quotes(text: &[u8]) -> BString {
+    let escaped = text.replace("\\", "\\\\").replace("\"", "\\\"");
+    let escaped = escaped.replace("\n", "\\n");
+    [b"\"", &escaped[..], b"\""].concat().into()
+}
+
 /// Writes a setting as a section of a file (git-config(1), "Syntax").
 pub fn quoted_setting(key: &str, value: &BString) -> BString {
-    let quote = |text: &[u8]| {
-        let escaped = text.replace("\\", "\\\\").replace("\"", "\\\"");
-        BString::from(escaped.replace("\n", "\\n"))
-    };
     let (rest, name) = key.rsplit_once('.').unwrap_or((key, ""));
     let (section, subsection) = rest.split_once('.').unwrap_or((rest, ""));
     let subsection = match subsection {
         "" => BString::default(),
-        text => [b" \"", &quote(text.as_bytes())[..], b"\""].concat().into(),
+        text => [b" ", &in_quotes(text.as_bytes())[..]].concat().into(),
     };
-    let start = format!("[{section}{subsection}]\n\t{name} = \"");
-    [start.as_bytes(), &quote(value), b"\"\n"].concat().into()
+    let start = format!("[{section}{subsection}]\n\t{name} = ");
+    [start.as_bytes(), &in_quotes(value), b"\n"].concat().into()
 }
 
 /// Reads the settings of one file, whose includes do not count; nothing where there is no file. What

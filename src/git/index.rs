@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
@@ -12,6 +13,7 @@ pub use gix::index::entry::Stage;
 use gix::index::entry::{Flags, Stat};
 use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
+use gix::lock::Marker;
 use sha1::Digest;
 
 use super::error::{GitError, reading, unreadable};
@@ -50,12 +52,27 @@ pub struct OpenIndex {
     what: String,
 }
 
+/// How long a git that only looks may hold the lock.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// How many bytes come before the first entry.
 const HEADER: usize = 12;
 /// How many bytes of an entry come before its id.
 const STAT: usize = 40;
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
+
+/// Takes the lock `index.lock` of an index, which the result holds until it is dropped; none while another git has the lock.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn take_lock(file: &Utf8Path) -> Result<Option<Marker>, GitError> {
+    match Marker::acquire_to_hold_resource(file, PATIENCE.into(), None, 0) {
+        Err(error) if error.is_retryable() => Ok(None),
+        taken => taken
+            .map(Some)
+            .map_err(|error| unreadable(&format!("the lock of {file}"), &error)),
+    }
+}
 
 impl OpenIndex {
     /// Reads an index file as git does; a missing one is an empty index. A split index whose base is

@@ -54,7 +54,7 @@ impl Authorship {
 }
 
 /// What the user allows of repositories of others (git-config(1), `protocol.<name>.allow`) is not meant for ours.
-const OUR_FILES: &str = "protocol.file.allow=always";
+const OUR_FILES: &str = "-c protocol.file.allow=always";
 
 impl Git {
     /// Merges two commits as `git merge` would, with the user's merge drivers and settings, and
@@ -194,8 +194,8 @@ impl Git {
              -c uploadpack.allowAnySHA1InWant=true upload-pack";
         let command =
             "fetch --quiet --depth=1 --no-tags --no-write-fetch-head --no-auto-maintenance";
-        let words = words(command, &[&filter, server, "--", remote, commit.as_str()]);
-        let args = [&["-c", OUR_FILES, "-c", place.as_str()][..], &words].concat();
+        let fetch = words(command, &[&filter, server, "--", remote, commit.as_str()]);
+        let args = [words(OUR_FILES, &["-c", &place]), fetch].concat();
         let what = format!("fetch what the scope shows of {commit}");
         self.perform(&what, "", &args).map(drop)
     }
@@ -207,16 +207,8 @@ impl Git {
     /// Fails when git does.
     pub fn list_refs_of(&self, from: &str) -> Result<ListedRefs, GitError> {
         let what = format!("list the refs of {from}");
-        let args = [
-            "-c",
-            OUR_FILES,
-            "ls-remote",
-            "--quiet",
-            "--symref",
-            "--",
-            from,
-        ];
-        let output = self.perform(&what, "", &args)?;
+        let command = [OUR_FILES, "ls-remote --quiet --symref --"].join(" ");
+        let output = self.perform(&what, &command, &[from])?;
         let mut listed = ListedRefs::default();
         for line in output.lines() {
             let Some((what, name)) = line.split_once_str("\t") else {
@@ -241,15 +233,15 @@ impl Git {
     /// # Errors
     /// Fails when git does: then no ref is there.
     pub fn fetch_objects(&self, from: &str, fsck: bool, specs: &[String]) -> Result<(), GitError> {
-        let fsck = format!("fetch.fsckObjects={fsck}");
         // with this protocol any commit can be asked for
-        let settings = ["-c", "protocol.version=2", "-c", OUR_FILES, "-c", &fsck];
-        let command = "fetch --quiet --no-tags --no-write-fetch-head --atomic --refmap= \
-             --no-auto-maintenance --no-recurse-submodules --";
-        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
-        let args = [&settings[..], &words(command, &[from]), &specs].concat();
+        let command = format!(
+            "{OUR_FILES} -c protocol.version=2 -c fetch.fsckObjects={fsck} fetch --quiet --no-tags \
+             --no-write-fetch-head --atomic --refmap= --no-auto-maintenance --no-recurse-submodules --"
+        );
+        let specs = specs.iter().map(String::as_str);
+        let more: Vec<&str> = std::iter::once(from).chain(specs).collect();
         let what = format!("fetch the commits of {from}");
-        self.perform(&what, "", &args).map(drop)
+        self.perform(&what, &command, &more).map(drop)
     }
 }
 

@@ -275,7 +275,9 @@ impl Objects {
         tree: &ObjectId,
     ) -> Result<CommitId, GitError> {
         let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
-        let raw = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nall\n");
+        let raw = format!(
+            "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nmade by git-agentwt\n"
+        );
         self.write_commit(raw.as_bytes())
     }
 

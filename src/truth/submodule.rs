@@ -98,6 +98,15 @@ impl<'a> OpenSubmodule<'a> {
 
     fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, Error> {
         let mut seen = Submodule::default();
+        let git_dir = files::canonical(&self.git.absolute_git_dir()?)?;
+        let mut own = [&self.repository.common_dir, &self.known.record.admin_dir].into_iter();
+        if !own.any(|dir| git_dir.starts_with(dir.join("modules"))) {
+            let detail = format!(
+                "git made {git_dir} for no submodule here, and a git in the worktree would run its settings"
+            );
+            let path = Some(self.path.clone());
+            seen.unreadable.push(Unreadable { path, detail });
+        }
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
             return Ok(seen);
         };

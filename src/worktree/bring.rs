@@ -20,9 +20,14 @@ use crate::worktree::{Repository, Worktree};
 /// Where commits and tags are kept that only a clone had, below its name.
 const KEPT: &str = "refs/agentwt/kept/";
 
+/// The refs that keep commits, below which each names its own.
+pub fn kept_refs(known: &Worktree) -> String {
+    format!("{KEPT}{}/", known.record.name)
+}
+
 /// The ref that keeps a commit.
 pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
-    format!("{KEPT}{}/{id}", known.record.name)
+    kept_refs(known) + id.as_str()
 }
 
 /// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone. Returns what
@@ -96,9 +101,9 @@ fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     }
     let git = repository.git.with_mode(GitMode::Hardened);
     git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
-    let below = format!("{KEPT}{}", known.record.name);
     Ok(vec![format!(
-        "what a command in a fence left is kept: git log --glob={below}"
+        "what a command in a fence left is kept: git log --glob={}",
+        kept_refs(known)
     )])
 }
 

@@ -33,7 +33,7 @@ use crate::disk::files;
 use crate::disk::mode::make_writable;
 use crate::error::Error;
 use crate::git::GitMode;
-use crate::git::config::quoted_setting;
+use crate::git::config::{in_quotes, quoted_setting};
 use crate::git::objects::ObjectFormat;
 use crate::git::refs::{Ref, is_ref_name, parse_reflog_file};
 use crate::name::CommitId;
@@ -59,9 +59,9 @@ const DAMAGED: &str = "damaged";
 /// The sections of settings that git needs for work in a worktree, without those that name files of
 /// another git directory or start a program in the background.
 const SECTIONS: &str = "core remote branch user author committer filter diff merge pull push rebase \
-     lfs i18n";
+     lfs i18n alias commit fetch rerere url";
 const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
-     core.fsmonitor core.splitindex core.untrackedcache core.attributesfile";
+     core.fsmonitor core.splitindex core.untrackedcache";
 /// The remote of a repository without the objects of excluded files: git takes what is missing for what this
 /// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
 const WITHHELD_REMOTE: &str = "withheld";
@@ -83,6 +83,8 @@ pub struct RunResult {
     pub branch: Option<CommitId>,
     /// Whether HEAD names the worktree's branch.
     pub is_on_branch: bool,
+    /// What the refs of the repository named when the run began.
+    pub began: BTreeSet<CommitId>,
     /// The branches and tags that the run made or moved.
     pub others: Vec<(BString, CommitId)>,
     /// What it stashed.
@@ -123,8 +125,8 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
-    /// `restaged` is none where the user did not change the index since the last import; else it says whether the
-    /// run has no commits of its own, so that the changed index fits it.
+    /// `restaged` is none where the index of the run has what the user staged; else it says whether the
+    /// run has no commits of its own, so that the changed index fits it where its HEAD is on the branch.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -375,6 +377,7 @@ impl PrivateGit {
         let mut result = RunResult {
             is_on_branch: listed.head.as_deref() == Some(own.as_str()),
             operation: find_operation(&git),
+            began: began.iter().map(|(_, id)| (*id).clone()).collect(),
             ..RunResult::default()
         };
         // git lists a ref that it cannot read so
@@ -481,8 +484,9 @@ fn write_given(
     }
     clear(&git.join("objects/info/alternates"))?;
     if !is_withheld {
-        let alternates = format!("{}\n", repository.common_dir.join("objects"));
-        put(git, "objects/info/alternates", alternates.as_bytes())?;
+        let objects = repository.common_dir.join("objects");
+        let alternates = [&in_quotes(objects.as_str().as_bytes())[..], b"\n"].concat();
+        put(git, "objects/info/alternates", &alternates)?;
     }
     let info = git.join("info");
     clear(&info)?;
@@ -625,7 +629,6 @@ fn settings_of_run(
     ];
     let fixed = fixed.map(|(key, value): (&str, BString)| (key.to_owned(), value));
     let lines = all.into_iter().chain(extensions).chain(fixed);
-    Ok(lines
-        .flat_map(|(key, value)| quoted_setting(&key, &value).to_vec())
-        .collect())
+    let lines = lines.flat_map(|(key, value)| quoted_setting(&key, &value).to_vec());
+    Ok(lines.collect())
 }

@@ -560,6 +560,14 @@ fn a_nested_repository_is_named() {
         let said = target.run(fence, script);
         let note = "src/n is a repository of its own";
         assert!(said.stderr.contains(note), "{fence}: {said}");
+        // with an entry for it, the user's `git status` would run its settings
+        let script = "cd src/n && git commit -q --allow-empty -m n && cd ../.. && git add src/n 2>/dev/null && git commit -qm n";
+        let said = target.run(fence, script);
+        assert_eq!(said.status, 120, "{fence}: {said}");
+        assert!(
+            said.stderr.contains("for no submodule here"),
+            "{fence}: {said}"
+        );
     }
 }
 

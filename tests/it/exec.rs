@@ -164,7 +164,8 @@ fn what_a_run_packed_is_there_in_the_next() {
     // nor does a branch with a longer name
     let script = "set -e; git commit -q --allow-empty -m last; git branch -m agentwt/task agentwt/task/more; git gc -q";
     fenced(&repo, &[], script).ok();
-    assert!(runs(&repo).contains("refs/agentwt/run/task/"));
+    let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept/task"]);
+    assert!(kept.contains("last"), "{kept}");
 }
 
 #[test]
@@ -274,6 +275,228 @@ fn what_the_user_stages_between_two_runs_stays_staged() {
     let status = fenced(&repo, &[], "git status --porcelain src/two.rs");
     std::fs::remove_file(&lock).expect("it is ours");
     assert_eq!(status.ok(), "A  src/two.rs");
+}
+
+#[test]
+fn what_the_user_stages_while_a_run_is_elsewhere_stays_staged() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let stage = |staged: &str| {
+        let script = format!(
+            "set -e; echo {staged} >src/main.rs; git add src/main.rs; echo more >>src/main.rs"
+        );
+        repo.sh(&worktree, &script).ok();
+    };
+    let staged = || repo.git_in(&worktree, &["show", ":src/main.rs"]);
+    let status = || repo.git_in(&worktree, &["status", "--porcelain"]);
+    fenced(&repo, &[], "git switch -qc other").ok();
+    stage("good");
+    let script = "set -e; git switch -q agentwt/task; echo 1 >src/mod/util.rs; git stash push -q src/mod/util.rs
+        echo 1 >src/one.rs; git add src/one.rs; git commit -qm one";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(
+        (&*log(&repo), &*staged(), &*status()),
+        ("one", "good", "MM src/main.rs")
+    );
+    let inside = fenced(&repo, &[], "git status --porcelain; git stash drop -q");
+    assert_eq!(inside.ok(), "MM src/main.rs");
+    // in the middle of something
+    let script = "echo 2 >src/one.rs; git commit -qm two src/one.rs; git stash -q
+        git rebase -q --onto HEAD~2 HEAD~1; git status --porcelain";
+    let _ = fenced(&repo, &[], script);
+    let script = "git rebase --abort; git stash pop -q; git status --porcelain";
+    fenced(&repo, &[], script).ok();
+    // what fits no commit of the run is not thrown away
+    fenced(&repo, &[], "git switch -qc again").ok();
+    stage("better");
+    let script = "set -e; git switch -q agentwt/task; git commit -qm two src/main.rs";
+    let said = fenced(&repo, &[], script);
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("you staged what"), "{said}");
+    assert_eq!(staged(), "better");
+}
+
+#[test]
+fn what_a_run_staged_is_kept_where_the_index_of_the_user_stays() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let kept = || {
+        let kept = repo.git(&[
+            "for-each-ref",
+            "--format=%(refname)",
+            "refs/agentwt/kept/task/",
+        ]);
+        let show = |name: &str| repo.git(&["show", &format!("{name}:src/main.rs")]);
+        kept.lines().map(show).collect::<Vec<_>>()
+    };
+    let script = |content: &str| {
+        format!("echo {content} >src/main.rs; git add src/main.rs; echo disk >src/main.rs")
+    };
+    // the user stages, so the index of the run comes nowhere
+    let said = meanwhile(&repo, &script("one"), || {
+        repo.sh(&worktree, "echo user >src/user.rs; git add src/user.rs")
+            .ok();
+    });
+    said.ok();
+    assert!(
+        said.stderr
+            .contains("what the command staged is kept: git show refs/"),
+        "{said}"
+    );
+    assert_eq!(kept(), ["one"]);
+    // the user commits, so neither do the commits of the run
+    let commit = format!(
+        "{}; echo 1 >src/one.rs; git add src/one.rs; git commit -qm one src/one.rs",
+        script("two")
+    );
+    let said = meanwhile(&repo, &commit, || {
+        repo.git_in(&worktree, &["commit", "-qm", "user"]);
+    });
+    said.fails(120);
+    fenced(&repo, &[], "true").ok();
+    let mut all = kept();
+    all.retain(|content| content == "two");
+    assert!(!all.is_empty());
+    // what the user staged before a run is not what the run staged
+    repo.sh(&worktree, &script("three")).ok();
+    let said = meanwhile(&repo, "true", || {
+        repo.sh(&worktree, "echo more >src/user.rs; git add src/user.rs")
+            .ok();
+    });
+    said.ok();
+    assert!(!said.stderr.contains("is kept"), "{said}");
+}
+
+#[test]
+fn a_branch_of_a_run_is_kept_also_where_its_commit_was_there() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; git switch -qc side; echo 1 >src/main.rs; git commit -qam side";
+    fenced(&repo, &[], script).ok();
+    let script = "set -e; git switch -q agentwt/task; git branch same; git branch same2 main
+        git commit -q --allow-empty -m gone; git reset -q --hard HEAD~; git stash list";
+    fenced(&repo, &[], script).ok();
+    let gone = repo.git_in(
+        &repo.worktree("task"),
+        &["log", "-1", "--format=%H", "-g", "--grep-reflog=abandoned"],
+    );
+    fenced(&repo, &[], &format!("git tag saved {gone}")).ok();
+    let all = [
+        "log",
+        "--format=%s",
+        "--glob=refs/agentwt/kept",
+        "--not",
+        "agentwt/task",
+    ];
+    let mut all: Vec<String> = repo.git(&all).lines().map(str::to_owned).collect();
+    all.sort_unstable();
+    assert_eq!(all, ["gone", "side"]);
+    let said = fenced(&repo, &[], "true");
+    said.ok();
+    assert!(!said.stderr.contains("are kept"), "{said}");
+}
+
+#[test]
+fn what_a_stopped_import_has_fetched_is_kept_all_the_same() {
+    let Some(repo) = project() else { return };
+    let script = "git switch -qc side; git commit -q --allow-empty -m side; git switch -q -
+        git commit -q --allow-empty -m gone; git reset -q --hard HEAD~; git commit -q --allow-empty -m good
+        echo 1 >src/main.rs; git stash -q; git checkout -q --detach HEAD~";
+    let said = meanwhile(&repo, script, || {
+        let from = private(&repo).join("git/objects/??");
+        let to = repo.main().join(".git/objects");
+        let copy = format!("cp -R {} {}", from.display(), to.display());
+        repo.sh(repo.main(), &copy).ok();
+    });
+    said.ok();
+    assert_eq!(log(&repo), "good");
+    let mut kept: Vec<String> = repo
+        .git(&[
+            "log",
+            "--format=%s",
+            "--glob=refs/agentwt/",
+            "--not",
+            "agentwt/task",
+        ])
+        .lines()
+        .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(kept, ["WIP", "gone", "index", "side"]);
+    fenced(&repo, &[], "git switch -q agentwt/task; git stash drop -q").ok();
+    let worktree = repo.worktree("task");
+    let log = repo.git_in(&worktree, &["log", "-g", "--format=%s"]);
+    assert!(log.contains("gone"), "{log}");
+}
+
+#[test]
+fn what_the_user_merged_of_a_run_does_not_stay_away() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let script = "echo 1 >src/one.rs; git add src/one.rs; git commit -qm one";
+    let said = meanwhile(&repo, script, || {
+        repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    });
+    said.fails(120);
+    let merge = "git stash -q -u && git merge -q --no-edit refs/agentwt/incoming/task";
+    repo.sh(&worktree, merge).ok();
+    let said = fenced(
+        &repo,
+        &[],
+        "git status --porcelain; git log -1 --format=%s HEAD^2",
+    );
+    assert_eq!(said.ok(), "one");
+    assert!(!said.stderr.contains("is without"), "{said}");
+}
+
+#[test]
+fn a_filter_of_the_attributes_that_a_setting_names_runs_in_a_run() {
+    let repo = TestRepo::project();
+    let script = "echo '*.dat filter=up' >.git/mine; git config filter.up.clean 'tr a-z A-Z'
+        git config core.attributesFile $PWD/.git/mine";
+    repo.sh(repo.main(), script).ok();
+    repo.add("task");
+    if !repo.has_fence(&[]) {
+        return;
+    }
+    let script =
+        "echo small >src/x.dat; git add src/x.dat; git commit -qm x; git show HEAD:src/x.dat";
+    assert_eq!(fenced(&repo, &[], script).ok(), "SMALL");
+}
+
+#[test]
+fn a_path_with_a_new_line_is_no_other_path() {
+    let Some(repo) = project() else { return };
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let odd = repo.main().join("a\n\"b");
+    let line = format!(
+        "odd='{}'; git clone -q . \"$odd\"; cd \"$odd\"; git-agentwt add task --write 'src/**'
+        git-agentwt exec task {allow} -- git rev-parse HEAD",
+        odd.display()
+    );
+    let said = repo.sh(repo.main(), &line);
+    assert_eq!(
+        said.ok().lines().last(),
+        Some(&*repo.git(&["rev-parse", "HEAD"])),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_in_progress_goes_on_though_the_user_committed() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let script = "git switch -qc side; echo side >src/main.rs; git commit -qam side; git switch -q -
+        echo mine >src/main.rs; git commit -qam mine; echo precious >src/mod/util.rs; git rebase -q --autostash side";
+    let said = meanwhile(&repo, script, || {
+        repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    });
+    said.fails(120);
+    fenced(&repo, &[], "git rebase --abort; cat src/mod/util.rs").fails(120);
+    let text = std::fs::read_to_string(worktree.join("src/mod/util.rs"));
+    assert_eq!(text.expect("it is there"), "precious\n");
+    let said = fenced(&repo, &[], "git log -1 --format=%s");
+    assert_eq!(said.ok(), "user");
+    assert!(said.stderr.contains("is without the commits"), "{said}");
 }
 
 #[test]
@@ -930,16 +1153,27 @@ fn the_index_of_a_run_is_not_given_to_another_branch() {
 #[test]
 fn what_the_user_stages_meanwhile_stays_staged() {
     let Some(repo) = project() else { return };
-    let (before, worktree) = (tip(&repo), repo.worktree("task"));
+    let worktree = repo.worktree("task");
     let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let stage = "echo v1 >src/user.rs; git add src/user.rs; echo v2 >src/user.rs";
     let said = meanwhile(&repo, script, || {
-        std::fs::write(worktree.join("src/user.rs"), "v1\n").expect("it is writable");
-        repo.git_in(&worktree, &["add", "src/user.rs"]);
+        repo.sh(&worktree, stage).ok();
+    });
+    said.ok();
+    assert_eq!(log(&repo), "one");
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    assert_eq!(status, "AM src/user.rs");
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/user.rs"]), "v1");
+    // but not beside a commit of the same file
+    let script = "echo 2 >src/main.rs; git commit -qm two src/main.rs";
+    let said = meanwhile(&repo, script, || {
+        let stage = "echo v1 >src/main.rs; git add src/main.rs";
+        repo.sh(&worktree, stage).ok();
     });
     assert_eq!(said.status, 120, "{said}");
-    assert!(said.stderr.contains("you staged files"), "{said}");
-    assert_eq!(tip(&repo), before, "the branch stays");
-    assert_eq!(repo.git_in(&worktree, &["show", ":src/user.rs"]), "v1");
+    assert!(said.stderr.contains("you staged what"), "{said}");
+    assert_eq!(log(&repo), "one", "the branch stays");
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/main.rs"]), "v1");
     // a git that writes the index anew and stages nothing stops nothing
     repo.git_in(&worktree, &["reset", "-q"]);
     std::fs::remove_file(worktree.join("src/user.rs")).expect("it is there");
@@ -948,7 +1182,7 @@ fn what_the_user_stages_meanwhile_stays_staged() {
         repo.git_in(&worktree, &["reset", "-q"]);
     })
     .ok();
-    assert_eq!(log(&repo), "one");
+    assert_eq!(log(&repo), "two\none");
 }
 
 #[test]

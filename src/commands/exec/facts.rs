@@ -187,10 +187,8 @@ fn ignored_output(
     let text = objects.blob(&entry.id)?;
     let output: Vec<&str> = OUTPUT.split_whitespace().collect();
     let mut all = Vec::new();
-    for line in text
-        .lines()
-        .filter_map(|line| line.trim_ascii_end().to_str().ok())
-    {
+    let lines = text.lines().map(<[u8]>::trim_ascii_end);
+    for line in lines.filter_map(|line| line.to_str().ok()) {
         let name = line.strip_prefix('/').unwrap_or(line);
         let (is_closed, name) = (name.ends_with('/'), name.trim_end_matches('/'));
         let is_plain = !name.is_empty() && !name.contains(['*', '?', '[', '\\', '!', '#', '/']);

@@ -96,9 +96,8 @@ pub(super) fn print(runs: &[FleetRun], text: &mut Text) {
         ])
     };
     let headings = ["NAME", "OUTCOME", "STATUS"].map(Cell::people).to_vec();
-    let rows: Vec<Row> = std::iter::once(Row::headings(headings))
-        .chain(runs.iter().map(row))
-        .collect();
+    let heading = std::iter::once(Row::headings(headings));
+    let rows: Vec<Row> = heading.chain(runs.iter().map(row)).collect();
     text.table(&rows, "");
 }
 

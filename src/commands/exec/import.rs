@@ -11,67 +11,56 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 
-use crate::change::{INDEX_LOCK, Place};
+use crate::change::Place;
 use crate::commands::Session;
 use crate::disk::files;
 use crate::disk::mode::Doing;
-use crate::entry::ObjectId;
+use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
-use crate::git::index::{IndexEntry, OpenIndex};
-use crate::git::objects::has_sha256;
+use crate::git::index::{IndexEntry, OpenIndex, Stage, take_lock};
+use crate::git::objects::{ObjectFormat, has_sha256};
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
-use crate::path::escape_for_terminal;
+use crate::path::{RepoPath, escape_for_terminal};
 use crate::truth::{Terms, collect_with};
 use crate::verify::{Reason, Report, VerifyOptions};
-use crate::worktree::bring::{self, kept_ref};
+use crate::worktree::bring::{self, kept_ref, kept_refs};
 use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, read_run_refs, run_refs};
 use crate::worktree::scope_edit::set_bits;
 use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
-/// Why the index of the user stays, though nothing says that the user changed it.
-pub(super) const LOCKED: &str = "a git holds the lock `index.lock` there, or left it";
+/// How many objects are asked for at once.
+const BATCH: usize = 1000;
 /// How many branches and tags are named.
 const MOST_NAMED: usize = 20;
-/// After how many that cannot be fetched the others are not asked for one by one.
-const MOST_TRIES: u32 = 100;
 
 /// Holds what became of a run.
+#[derive(Default)]
 pub(super) struct Imported {
-    /// The verdict over the worktree with the commits of the run.
-    pub report: Report,
     /// Where the branch was and where it is now; none where it did not move.
     pub moved: Option<(CommitId, CommitId)>,
     /// The commit to which the branch did not move, if there is one.
     pub stays_away: Option<CommitId>,
-    /// What the user changed meanwhile, so that index and branch stay.
+    /// What the user changed meanwhile, so that no commit of the run fits.
     pub meanwhile: Option<&'static str>,
+    /// Whether the user staged something of which the index of the run has nothing.
+    pub is_restaged: bool,
     /// Whether a file was changed that no command in a fence can reach.
     pub breaks_seal: bool,
+    /// Whether the git directory of the run has what is nowhere else.
+    pub is_kept: bool,
     /// What the user should know.
     pub notes: Vec<String>,
 }
 
 impl Imported {
-    /// The verdict over a worktree whose own git directory the command had.
-    pub const fn unmoved(report: Report) -> Self {
-        Self {
-            report,
-            moved: None,
-            stays_away: None,
-            meanwhile: None,
-            breaks_seal: false,
-            notes: Vec::new(),
-        }
-    }
-
     /// What the user changed, for which commits of the run stay away.
     pub fn late(&self) -> Option<&'static str> {
         self.meanwhile.filter(|_| self.stays_away.is_some())
@@ -112,7 +101,8 @@ fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began
     })
 }
 
-/// Imports what the last run left. The processes of that run have ended, and the lock of the name is held.
+/// Imports what the last run left; with it the verdict over the worktree with the commits of the run. The
+/// processes of that run have ended, and the lock of the name is held.
 ///
 /// # Errors
 /// Fails when git or the disk does: then the branch is where it was, and the run's git directory stays.
@@ -120,7 +110,7 @@ pub(super) fn import(
     repository: &Repository,
     known: &Worktree,
     private: &PrivateGit,
-) -> Result<Imported, Error> {
+) -> Result<(Report, Imported), Error> {
     let (record, mut notes) = (&known.record, Vec::new());
     let name = record.name.as_str();
     private.write_mended(repository, known)?;
@@ -128,7 +118,14 @@ pub(super) fn import(
     let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
     let (began, began_at) = private.read_began()?;
     let tip = result.branch.clone();
-    let tip = tip.filter(|tip| before.as_ref() != Some(tip) && began.as_ref() != Some(tip));
+    let mut tip = tip.filter(|tip| before.as_ref() != Some(tip) && began.as_ref() != Some(tip));
+    if let (Some(now), Some(came)) = (before.as_ref().filter(|_| began != before), &tip)
+        && repository.objects()?.has(came)
+        && repository.git.is_ancestor(came, now)?
+    {
+        // the user has merged the commits of the run
+        tip = None;
+    }
     let run = Run {
         repository,
         known,
@@ -165,12 +162,24 @@ pub(super) fn import(
     if !is_read {
         notes.push("the index of the command cannot be read: nothing is staged".to_owned());
     }
+    let staged = survey.staged_only();
     let report = known.judge(survey.changes, VerifyOptions::default());
-    let meanwhile = if began == *before {
-        read_restaged(repository, known, private)
-    } else {
-        Some("it moved")
+    // nothing is staged between here and the end; where what the user staged stays, git takes the lock itself
+    let file = record.admin_dir.join("index");
+    let lock = take_lock(&file)?;
+    let (is_locked, is_restaged) = (lock.is_none(), is_restaged(repository, known, private));
+    let lock = lock.filter(|_| !is_restaged);
+    let meanwhile = match began == *before {
+        false => Some("it moved"),
+        _same if is_locked => Some("a git holds the lock `index.lock` there, or left it"),
+        _same if is_restaged => run.read_clash(),
+        _same => None,
     };
+    let index = index.filter(|_| is_staged);
+    let is_other = is_restaged || meanwhile.is_some();
+    if is_other && index.is_some() {
+        notes.extend(run.keep_staged(&staged)?);
+    }
     if let Some(command) = result.operation {
         notes.push(format!(
             "the command ended in the middle of a {command}; to go on: git agentwt exec {name}"
@@ -184,62 +193,46 @@ pub(super) fn import(
     let mut imported = Imported {
         stays_away: tip.clone(),
         meanwhile,
+        is_restaged,
         breaks_seal: breaks_seal(known, repository, &report, began_at),
+        is_kept: !is_fetched || !is_staged || private.has_worktrees(),
         notes,
-        ..Imported::unmoved(report)
+        ..Imported::default()
     };
-    if imported.report.valid() && imported.late().is_none() {
-        let index = match index.filter(|_| is_staged) {
-            _any if meanwhile.is_some() => IndexOf::User,
-            Some(bytes) => IndexOf::Run(bytes),
-            None => IndexOf::Branch,
-        };
-        let has_more = private.has_worktrees() || !result.stashes.is_empty();
-        let is_kept = !is_fetched || !is_staged || has_more;
-        run.settle(&index, is_kept)?;
+    if report.valid() && imported.late().is_none() {
+        let is_kept = imported.is_kept || !result.stashes.is_empty();
+        run.settle(index.filter(|_| !is_other), is_kept, lock)?;
         if !is_read && private.is_there() {
-            files::copy_beside(&record.admin_dir.join("index"), &private.index())?;
+            files::copy_beside(&file, &private.index())?;
         }
         if let (Some(before), Some(tip)) = (run.before, imported.stays_away.take()) {
             imported.moved = Some((before, tip));
         }
     }
-    known.write_verification(&imported.report, &Session::now())?;
-    Ok(imported)
+    known.write_verification(&report, &Session::now())?;
+    Ok((report, imported))
 }
 
-/// Says what the user did to the index of the worktree while the command ran; nothing if git only read
-/// the files anew.
-fn read_restaged(
-    repository: &Repository,
-    known: &Worktree,
-    private: &PrivateGit,
-) -> Option<&'static str> {
-    let lock = known.record.admin_dir.join(INDEX_LOCK);
-    // a git that only looks holds it for a moment
-    let mut tries = 0..20;
-    while files::exists(&lock) {
-        if tries.next().is_none() {
-            return Some(LOCKED);
-        }
-        std::thread::sleep(Duration::from_millis(25));
-    }
+/// Reads what an index says of each path.
+fn read_entries(file: &Utf8Path, format: ObjectFormat) -> Option<Vec<(BString, Entry, Stage)>> {
+    let index = OpenIndex::read(file, format).ok()?;
+    let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
+    let entries = index.entries().map(|one| one.map(entry));
+    entries.collect::<Result<_, _>>().ok()
+}
+
+/// Whether the user staged files or switched in the worktree; git can also have read the files anew only.
+fn is_restaged(repository: &Repository, known: &Worktree, private: &PrivateGit) -> bool {
     let number = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
-    let entries = |file: &Utf8Path| {
-        let index = OpenIndex::read(file, repository.format).ok()?;
-        let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
-        let entries = index.entries().map(|one| one.map(entry));
-        entries.collect::<Result<Vec<_>, _>>().ok()
-    };
+    let entries = |file: &Utf8Path| read_entries(file, repository.format);
     let now = known.record.admin_dir.join("index");
     // an import that was stopped has written that of the run
     let files = [private.begun_index(), private.index()];
     if files.iter().any(|file| number(file) == number(&now)) {
-        return None;
+        return false;
     }
     let now = entries(&now);
-    let is_known = now.is_some() && files.iter().any(|file| entries(file) == now);
-    (!is_known).then_some("you staged files or switched there")
+    now.is_none() || files.iter().all(|file| entries(file) != now)
 }
 
 /// Holds what is imported.
@@ -255,48 +248,44 @@ struct Run<'a> {
     tip: Option<CommitId>,
 }
 
-/// Says which index the worktree has after an import.
-#[derive(PartialEq, Eq)]
-enum IndexOf {
-    /// That of the run, if the run ended on the branch.
-    Run(Vec<u8>),
-    /// One that has what the branch has.
-    Branch,
-    /// The one that is there.
-    User,
-}
-
 impl Run<'_> {
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
-    /// something which is nowhere else (`is_kept`).
-    fn settle(&self, index: &IndexOf, is_kept: bool) -> Result<(), Error> {
+    /// something which is nowhere else (`is_kept`). The index becomes these bytes, if the run ended on the
+    /// branch, else git writes what the branch has; without the lock, the user staged something, which stays.
+    fn settle<T>(
+        &self,
+        index: Option<Vec<u8>>,
+        is_kept: bool,
+        lock: Option<T>,
+    ) -> Result<(), Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
         // the user may have switched to a branch at the same commit
         let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
         let is_ended = self.result.is_on_branch && self.result.operation.is_none();
-        let taken = match index {
-            IndexOf::Run(bytes) if is_ended && is_home => Some(bytes),
-            _other => None,
-        };
-        if let Some(bytes) = taken {
+        let taken = index.filter(|_| is_ended && is_home);
+        if let Some(bytes) = &taken {
             // killed after this, the next run moves the branch
             let file = record.admin_dir.join("index");
             files::write(&file, bytes)?;
             files::copy_time(&self.private.index(), &file)?;
             self.private.link_index(known)?;
         }
+        let is_same = lock.is_some();
+        drop(lock);
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
             self.private.write_began(Some(tip))?;
-            if is_home && taken.is_none() && *index != IndexOf::User {
+            if is_home && taken.is_none() {
                 // an index of the old commit would be there to undo the new ones; what the user staged stays
                 let trees = [before.as_str(), tip.as_str()];
                 git.perform("write the index", "read-tree -m -i", &trees)
                     .or_else(|_| git.perform("write the index", "reset --quiet", &[]))?;
-                self.private.link_index(known)?;
+                if is_same {
+                    self.private.link_index(known)?;
+                }
             }
         }
         if !is_home || !is_ended {
@@ -326,40 +315,46 @@ impl Run<'_> {
         let (result, tip) = (&self.result, self.tip.as_ref());
         let below = run_refs(known);
         let left = |id: &CommitId| format!("{below}{id}");
-        let kept = |id: &CommitId| kept_ref(known, id);
         let git = repository.git.with_mode(GitMode::Hardened);
-        let fetch_all = |wanted: &BTreeMap<&CommitId, String>| {
+        let fetch_all = |wanted: &[(&CommitId, String)]| {
             let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
             let specs: Vec<String> = specs.collect();
             let limited = git.with_limit(MOST);
             limited.fetch_objects(private.git_dir().as_str(), true, &specs)
         };
-        let fetched = tip.map(|tip| fetch_all(&BTreeMap::from([(tip, left(tip))])));
-        let objects = repository.objects()?;
-        let is_new = |id: &CommitId| !objects.has(id);
-        // a reflog can name what is gone
-        let been_on = result.been_on.iter().filter(|id| is_new(id));
-        let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
+        let fetched = tip.map(|tip| fetch_all(&[(tip, left(tip))]));
+        // what git has can be there for an import that was stopped, or for a reflog: only a ref keeps it
+        let has = git.for_each_ref(&[&kept_refs(known), &below])?.into_iter();
+        let named = has.map(|one| one.id).chain(self.tip.clone());
+        let named: BTreeSet<CommitId> = named.chain(result.began.iter().cloned()).collect();
+        let is_left = |id: &CommitId| !named.contains(id);
         let work = result.head.iter().chain(&result.stashes);
-        let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
+        let work = work.filter(|id| is_left(id)).map(|id| (id, left(id)));
         let mut wanted: BTreeMap<_, _> = work.collect();
-        let others = result.others.iter().filter(|(_, id)| is_new(id));
-        let others: Vec<_> = others.filter(|(_, id)| !wanted.contains_key(id)).collect();
-        wanted.extend(others.iter().map(|(_, id)| (id, kept(id))));
-        abandoned.retain(|id, _| !wanted.contains_key(id));
+        let others = result.others.iter().filter(|(_, id)| is_left(id));
+        let others: Vec<_> = others.collect();
+        wanted.extend(others.iter().map(|(_, id)| (id, kept_ref(known, id))));
+        let objects = repository.objects()?;
+        let been_on = result.been_on.iter().filter(|id| is_left(id));
+        // a reflog can name what is gone
+        let (mut here, mut abandoned): (Vec<_>, Vec<_>) = been_on.partition(|id| objects.has(id));
+        let near: Vec<&CommitId> = self.before.iter().chain(tip).collect();
+        for known in [near, result.began.iter().collect()] {
+            let fresh = git.rev_list(&here, &known)?;
+            here.retain(|id| fresh.contains(id));
+        }
+        abandoned.extend(here);
+        abandoned.retain(|id| !wanted.contains_key(id));
+        let abandoned: BTreeMap<_, _> = abandoned.into_iter().map(|id| (id, left(id))).collect();
         let mut lost = Vec::new();
-        for (batch, is_work) in [(wanted, true), (abandoned, false)] {
-            if batch.is_empty() || fetch_all(&batch).is_ok() {
-                continue;
-            }
-            // what is broken keeps nothing else away
-            let mut tries = MOST_TRIES;
-            for (id, name) in batch {
-                if tries > 0 && fetch_all(&BTreeMap::from([(id, name)])).is_ok() {
-                    continue;
+        for (all, is_work) in [(wanted, true), (abandoned, false)] {
+            let all: Vec<_> = all.into_iter().collect();
+            // a command line has an end; what is broken keeps nothing else away
+            for batch in all.chunks(BATCH) {
+                if fetch_all(batch).is_err() {
+                    let broken = batch.chunks(1).filter(|one| fetch_all(one).is_err());
+                    lost.extend(broken.flatten().filter(|_| is_work).map(|(id, _)| *id));
                 }
-                tries = tries.saturating_sub(1);
-                lost.extend(is_work.then_some(id));
             }
         }
         if let [first, more @ ..] = &lost[..] {
@@ -407,6 +402,37 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Says what the user did, if what is staged does not fit the commits of the run.
+    fn read_clash(&self) -> Option<&'static str> {
+        let trees = [self.before.as_ref()?.as_str(), self.tip.as_ref()?.as_str()];
+        let git = self.known.git(self.repository);
+        let compared = git.perform("compare the index", "read-tree -n -m -i", &trees);
+        compared
+            .err()
+            .map(|_| "you staged what it changed, or switched there")
+    }
+
+    /// Has a ref keep which of these paths the command staged: its index does not become that of the worktree.
+    fn keep_staged(&self, staged: &[RepoPath]) -> Result<Option<String>, Error> {
+        let repository = self.repository;
+        let read = |file: Utf8PathBuf| read_entries(&file, repository.format).unwrap_or_default();
+        let begun = read(self.private.begun_index());
+        let mut own = read(self.private.index());
+        own.retain(|one| staged.iter().any(|path| path.as_bstr() == one.0) && !begun.contains(one));
+        let parent = self.tip.as_ref().or(self.before.as_ref());
+        let Some(parent) = parent.filter(|_| !own.is_empty()) else {
+            return Ok(None);
+        };
+        let objects = repository.objects()?;
+        let tree = objects.commit(parent)?.tree;
+        let own = own.iter().map(|(path, entry, _)| (path, Some(*entry)));
+        let tree = objects.write_tree(Some(&tree), own)?;
+        let commit = objects.write_commit_on(parent, &tree)?;
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let kept = keep(&git, self.known, &commit)?;
+        Ok(kept.map(|kept| format!("what the command staged is kept: git show {kept}")))
+    }
+
     /// Fetches what is staged, of which no commit may know, and returns whether it is here now.
     fn fetch_staged(&self, staged: &BTreeSet<ObjectId>) -> Result<bool, Error> {
         let objects = self.repository.objects()?;
@@ -414,7 +440,7 @@ impl Run<'_> {
         let new: Vec<String> = new.map(ToString::to_string).collect();
         let git = self.repository.git.with_mode(GitMode::Hardened);
         let (git, from) = (git.with_limit(MOST), self.private.git_dir());
-        let mut some = new.chunks(1000);
+        let mut some = new.chunks(BATCH);
         let is_fetched = some.all(|some| git.fetch_objects(from.as_str(), true, some).is_ok());
         Ok(is_fetched && staged.iter().all(|id| objects.is_blob(id)))
     }
@@ -430,13 +456,14 @@ pub(super) fn keep_all(repository: &Repository, known: &Worktree) -> Result<(), 
     Ok(())
 }
 
-/// Has a ref of its own keep a commit.
-fn keep(git: &Git, known: &Worktree, id: &CommitId) -> Result<(), Error> {
+/// Has a ref of its own keep a commit, and returns the ref if it is new.
+fn keep(git: &Git, known: &Worktree, id: &CommitId) -> Result<Option<String>, Error> {
     let kept = kept_ref(known, id);
-    if git.for_each_ref(&[&kept])?.is_empty() {
-        git.update_ref(&kept, id, None, "agentwt exec: kept")?;
+    if !git.for_each_ref(&[&kept])?.is_empty() {
+        return Ok(None);
     }
-    Ok(())
+    git.update_ref(&kept, id, None, "agentwt exec: kept")?;
+    Ok(Some(kept))
 }
 
 /// Has the reflog of HEAD name what the command made and the branch does not have, as after a reset without

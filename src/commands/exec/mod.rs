@@ -32,9 +32,9 @@ use crate::name::CommitId;
 use crate::path::shell_word;
 use crate::process;
 use crate::refusal::Refusal;
-use crate::truth::heads::read_operation;
+use crate::truth::heads::{find_operation, read_operation};
 use crate::truth::live::verify_now;
-use crate::verify::VerifyOptions;
+use crate::verify::{Report, VerifyOptions};
 use crate::worktree::bring::kept_ref;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::{Repository, Worktree, load_config};
@@ -181,8 +181,8 @@ pub fn run_in(
         let _ = files::create_directories(&directory);
     }
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
-    let (ended, imported) = run.apply(&mut outcome.notes)?;
-    finish(&mut outcome, known, ended, imported);
+    let (ended, (report, imported)) = run.apply(&mut outcome.notes)?;
+    finish(&mut outcome, known, ended, &report, imported);
     Ok(outcome)
 }
 
@@ -206,7 +206,7 @@ impl FencedRun<'_> {
     }
 
     /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
-    fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, Imported), Error> {
+    fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, (Report, Imported)), Error> {
         let (repository, name) = (self.repository, &self.known.record.name);
         let is_private = self.launch.fence > Fence::Perms;
         let goes_on = self.private.is_there();
@@ -227,11 +227,10 @@ impl FencedRun<'_> {
         }
         let (_lock, known) = Worktree::lock(repository, name)?;
         if is_private {
-            let imported = import::import(repository, &known, self.private)?;
-            return Ok((ended, imported));
+            return Ok((ended, import::import(repository, &known, self.private)?));
         }
         let report = verify_now(repository, &known, VerifyOptions::default())?.report;
-        Ok((ended, Imported::unmoved(report)))
+        Ok((ended, (report, Imported::default())))
     }
 
     /// Writes the private git directory, after the import of what an earlier run left.
@@ -253,12 +252,14 @@ impl FencedRun<'_> {
                 is_damage.then(import).unwrap_or(Err(error))
             };
             match import().or_else(stopped) {
-                Ok(left) => {
-                    let restage = left.meanwhile.filter(|why| *why != import::LOCKED);
-                    restaged = restage.map(|_| left.stays_away.is_none());
-                    if let (Some(tip), Some(why)) = (&left.stays_away, left.late()) {
+                Ok((_, left)) => {
+                    restaged = left.is_restaged.then(|| left.stays_away.is_none());
+                    // what is in progress goes on where it is
+                    let is_busy = find_operation(&private.git_dir()).is_some();
+                    let tip = left.stays_away.as_ref().filter(|_| !is_busy);
+                    if let (Some(tip), Some(why)) = (tip, left.late()) {
                         import::keep_all(repository, &known)?;
-                        if private.has_worktrees() {
+                        if left.is_kept {
                             private.set_apart(&known)?;
                         } else {
                             private.remove()?;
@@ -325,7 +326,13 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
 }
 
 /// Fills the answer: a violation beats the status of the command.
-fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imported: Imported) {
+fn finish(
+    outcome: &mut Outcome<ExecAnswer>,
+    known: &Worktree,
+    ended: Ended,
+    report: &Report,
+    imported: Imported,
+) {
     let record = &known.record;
     outcome.exit = match ended {
         Ended::Status(0) => ExitCode::Success,
@@ -333,14 +340,14 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imp
         Ended::Signal(signal) => ExitCode::Signal(signal),
         Ended::TimedOut => ExitCode::TimedOut,
     };
-    if !imported.report.valid() {
+    if !report.valid() {
         outcome.exit = if imported.breaks_seal {
             ExitCode::SealBroken
         } else {
             ExitCode::RunRefused
         };
         let (name, path) = (record.name.as_str(), record.path.clone());
-        outcome.answer.verdict = Some(VerdictField::worktree(name, path, &imported.report));
+        outcome.answer.verdict = Some(VerdictField::worktree(name, path, report));
     }
     let late = imported.late_note(known, &incoming_ref(known));
     if late.is_some() {

@@ -34,9 +34,12 @@ fn a_submodule_entry_over_a_new_directory_hides_nothing_in_it() {
         git add docs/sub 2>/dev/null; git commit -q -m sub";
     assert_snapshot!(after(script), @"
     docs/sub created read-only violation
+    docs/sub integrity integrity violation
     docs/sub/.git created read-only violation
     docs/sub/f created read-only violation
     ");
+    // git status runs the settings of what stands at a submodule entry, also in scope
+    assert_snapshot!(after(&script.replace("docs/", "src/")), @"src/sub integrity integrity violation");
 }
 
 #[test]

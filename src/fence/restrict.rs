@@ -303,11 +303,8 @@ fn close_at_exec() -> Result<(), RestrictError> {
     let flags = libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: closes nothing before our program has ended
     let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, flags) };
-    if closed == 0 {
-        Ok(())
-    } else {
-        Err(RestrictError::Close(std::io::Error::last_os_error()))
-    }
+    let error = RestrictError::Close(std::io::Error::last_os_error());
+    (closed == 0).then_some(()).ok_or(error)
 }
 
 /// Asks the kernel for the version of Landlock.

@@ -24,7 +24,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::low_level::siginfo::Origin;
+use signal_hook::low_level::siginfo::Process;
 
 use super::error::FenceError;
 use super::policy::Policy;
@@ -38,14 +38,6 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// Within what time a signal of our parent is the one that the terminal has sent.
 const AT_ONCE: Duration = Duration::from_secs(1);
-
-/// Says who sent a signal.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sender {
-    Kernel,
-    Parent,
-    Other,
-}
 
 /// What is handed on to the command.
 pub(super) const FORWARDED: [i32; 7] =
@@ -259,7 +251,7 @@ impl Supervisor<'_> {
         let supervise = |error: rustix::io::Errno| FenceError::Supervise(error.into());
         // the children that we had are not the command's
         let known: BTreeSet<i32> = children(getpid()).into_iter().collect();
-        let inbox = Inbox::open().map_err(FenceError::Supervise)?;
+        let mut inbox = Inbox::open().map_err(FenceError::Supervise)?;
         let earlier = self.signal.load(Ordering::SeqCst);
         if earlier != 0 {
             return Ok(Ended::Signal(u8::try_from(earlier).unwrap_or(u8::MAX)));
@@ -269,7 +261,7 @@ impl Supervisor<'_> {
             program: self.command.get_program().display().to_string(),
             error,
         })?;
-        let ended = self.wait(&mut child, inbox, &known);
+        let ended = self.wait(&mut child, &mut inbox, &known);
         end_all(&known)?;
         adopt(false).map_err(supervise)?;
         // what reached us was the command's, which has ended
@@ -280,7 +272,7 @@ impl Supervisor<'_> {
     fn wait(
         &self,
         child: &mut Child,
-        mut inbox: Inbox,
+        inbox: &mut Inbox,
         known: &BTreeSet<i32>,
     ) -> std::io::Result<Ended> {
         let pid = Pid::from_child(child);
@@ -292,7 +284,7 @@ impl Supervisor<'_> {
         let is_first = std::process::id() == 1;
         // what came before the command was there
         let told = inbox.read().into_iter();
-        let mut told: Vec<_> = told.map(|(number, _)| (number, Sender::Other)).collect();
+        let mut told: Vec<_> = told.map(|(number, _)| (number, Some(getpid()))).collect();
         let mut key = None::<(i32, Instant)>;
         // podman that is asked before its container is there says that all went well
         let (mut asked, mut early) = (None, None);
@@ -346,9 +338,9 @@ impl Supervisor<'_> {
                 }
                 // `git` hands on to us what the terminal has sent to us too
                 let is_same = |(one, at): (i32, Instant)| one == number && at.elapsed() < AT_ONCE;
-                let is_told = sender == Sender::Kernel
-                    || sender == Sender::Parent && key.is_some_and(is_same);
-                if sender == Sender::Kernel {
+                let is_parents = sender == getppid();
+                let is_told = sender.is_none() || is_parents && key.is_some_and(is_same);
+                if sender.is_none() {
                     key = Some((number, Instant::now()));
                 }
                 if !is_told && let Some(signal) = Signal::from_named_raw(number) {
@@ -452,16 +444,13 @@ impl Inbox {
         }
     }
 
-    /// The signals that came, and who sent each: the kernel to the whole process group, our parent, or another.
-    fn read(&mut self) -> Vec<(i32, Sender)> {
-        let sender = |origin: &Origin| match &origin.process {
-            None => Sender::Kernel,
-            Some(process) if Pid::from_raw(process.pid) == getppid() => Sender::Parent,
-            Some(_) => Sender::Other,
-        };
+    /// The signals that came, and the process that sent each; none where the kernel did, to the whole process group.
+    fn read(&mut self) -> Vec<(i32, Option<Pid>)> {
+        // one outside of our namespace has no number
+        let sender = |process: Process| Pid::from_raw(process.pid).unwrap_or_else(getpid);
         let came = self.0.pending();
-        came.map(|origin| (origin.signal, sender(&origin)))
-            .collect()
+        let all = came.map(|origin| (origin.signal, origin.process.map(sender)));
+        all.collect()
     }
 }
 
@@ -474,10 +463,8 @@ fn reap(child: Pid, known: &BTreeSet<i32>) {
 }
 
 fn take_end(pid: Pid) {
-    let _ = waitid(
-        WaitId::Pid(pid),
-        WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
-    );
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    let _ = waitid(WaitId::Pid(pid), ended);
 }
 
 /// Ends all that descends from us but the children that we had, until none is left.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::io::Write as _;
 use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
@@ -13,7 +14,7 @@ pub use gix::index::entry::Stage;
 use gix::index::entry::{Flags, Stat};
 use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
-use gix::lock::Marker;
+use gix::lock::File as LockFile;
 use sha1::Digest;
 
 use super::error::{GitError, reading, unreadable};
@@ -54,6 +55,8 @@ pub struct OpenIndex {
 
 /// How long a git that only looks may hold the lock.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// What our own lock says.
+pub const OUR_LOCK: &[u8] = b"git-agentwt";
 /// How many bytes come before the first entry.
 const HEADER: usize = 12;
 /// How many bytes of an entry come before its id.
@@ -61,17 +64,20 @@ const STAT: usize = 40;
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
 
-/// Takes the lock `index.lock` of an index, which the result holds until it is dropped; none while another git has the lock.
+/// Takes the lock `index.lock` of an index until the result is dropped, and writes [`OUR_LOCK`] into it; none while
+/// another git has the lock.
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn take_lock(file: &Utf8Path) -> Result<Option<Marker>, GitError> {
-    match Marker::acquire_to_hold_resource(file, PATIENCE.into(), None, 0) {
-        Err(error) if error.is_retryable() => Ok(None),
-        taken => taken
-            .map(Some)
-            .map_err(|error| unreadable(&format!("the lock of {file}"), &error)),
-    }
+pub fn take_lock(file: &Utf8Path) -> Result<Option<LockFile>, GitError> {
+    let lock = file.with_extension("lock");
+    let failed = |error: &dyn Display| unreadable(&lock, error);
+    let mut taken = match LockFile::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
+        Err(error) if error.is_retryable() => return Ok(None),
+        taken => taken.map_err(|error| failed(&error))?,
+    };
+    taken.write_all(OUR_LOCK).map_err(|error| failed(&error))?;
+    Ok(Some(taken))
 }
 
 impl OpenIndex {

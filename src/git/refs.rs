@@ -34,6 +34,18 @@ pub struct Ref {
     pub is_symbolic: bool,
 }
 
+impl Ref {
+    /// One that names an object.
+    pub fn new(name: impl Into<BString>, id: CommitId) -> Self {
+        let (name, is_symbolic) = (name.into(), false);
+        Self {
+            name,
+            id,
+            is_symbolic,
+        }
+    }
+}
+
 /// Holds an entry of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReflogEntry {

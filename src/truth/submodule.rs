@@ -17,7 +17,7 @@ use crate::git::config::meaning;
 use crate::git::discover::Layout;
 use crate::git::index::OpenIndex;
 use crate::git::objects::Objects;
-use crate::git::{Git, GitMode};
+use crate::git::{Git, GitError, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -43,6 +43,7 @@ struct OpenSubmodule<'a> {
     path: &'a RepoPath,
     directory: Utf8PathBuf,
     git: Git,
+    git_dir: Utf8PathBuf,
     layout: Layout,
     objects: Objects,
 }
@@ -80,11 +81,14 @@ impl<'a> OpenSubmodule<'a> {
         };
         let directory = known.record.path.join(relative);
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
-        // where its `.git` is none, git finds the repository around it
-        let is_own = |layout: &Layout| layout.common_dir != repository.common_dir;
-        let Some(layout) = git.layout()?.filter(is_own) else {
-            return Ok(None);
+        let is_there = files::stat(&directory.join(".git")).is_some();
+        let Some(layout) = git.layout()?.filter(|_| is_there) else {
+            let (what, detail) = (format!("the submodule {path}"), "its `.git` is none".into());
+            let error = GitError::Read { what, detail }.into();
+            return if is_there { Err(error) } else { Ok(None) };
         };
+        // where its `.git` is none, git finds the repository around it
+        let git_dir = files::canonical(&git.absolute_git_dir()?)?;
         Ok(Some(Self {
             objects: Objects::open(&layout.common_dir, layout.format)?,
             repository,
@@ -92,13 +96,14 @@ impl<'a> OpenSubmodule<'a> {
             path,
             directory,
             git,
+            git_dir,
             layout,
         }))
     }
 
     fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, Error> {
         let mut seen = Submodule::default();
-        let git_dir = files::canonical(&self.git.absolute_git_dir()?)?;
+        let git_dir = &self.git_dir;
         let mut own = [&self.repository.common_dir, &self.known.record.admin_dir].into_iter();
         if !own.any(|dir| git_dir.starts_with(dir.join("modules"))) {
             let detail = format!(
@@ -148,7 +153,7 @@ impl<'a> OpenSubmodule<'a> {
             let seen = |_: &RepoPath| Seen::Disk;
             compare(&manifest, &[State::new(&delta, references, &seen)])
         };
-        let is_head = against(&[Delta::new()]).is_empty() && self.stages_nothing(&manifest)?;
+        let is_head = against(&[Delta::new()]).is_empty() && self.stages_nothing(&manifest);
         if is_head && seen.unreadable.is_empty() {
             seen.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
         }
@@ -162,13 +167,13 @@ impl<'a> OpenSubmodule<'a> {
     }
 
     /// Whether its index has what HEAD's tree has. Without an index, git takes every file for deleted.
-    fn stages_nothing(&self, manifest: &Manifest) -> Result<bool, Error> {
-        let file = self.git.absolute_git_dir()?.join("index");
+    fn stages_nothing(&self, manifest: &Manifest) -> bool {
+        let file = self.git_dir.join("index");
         let index = OpenIndex::read(&file, self.layout.format).ok();
         let state = index.and_then(|index| IndexState::compare(self.known, manifest, &index));
         let is_head = state.is_some_and(|state| state.deltas.iter().all(Delta::is_empty));
         let is_empty = manifest.items().is_empty() && !files::exists(&file);
-        Ok(is_head || is_empty)
+        is_head || is_empty
     }
 
     /// Reads every file; how it differs from HEAD's tree.

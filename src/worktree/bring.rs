@@ -122,6 +122,7 @@ pub fn point(
     let before = git.rev_parse_commit(incoming)?;
     if let Some(before) = &before
         && !git.is_ancestor(before, tip)?
+        && git.for_each_ref(&[&kept(before)])?.is_empty()
     {
         let reason = "agentwt: came in from an earlier clone of this name";
         git.update_ref(&kept(before), before, None, reason)?;

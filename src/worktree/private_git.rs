@@ -83,7 +83,7 @@ pub struct RunResult {
     pub branch: Option<CommitId>,
     /// Whether HEAD names the worktree's branch.
     pub is_on_branch: bool,
-    /// What the refs of the repository named when the run began.
+    /// What the refs of the repository named when the run began, without those that runs leave for a time.
     pub began: BTreeSet<CommitId>,
     /// The branches and tags that the run made or moved.
     pub others: Vec<(BString, CommitId)>,
@@ -169,7 +169,11 @@ impl PrivateGit {
             fetch_present(git, repository, known, &refs)?;
         }
         put(&self.dir, "snapshot", &merged(&refs))?;
-        put(git, "packed-refs", &merged(refs.iter().chain(&own)))?;
+        // what is in progress is on top of the commit where it began
+        let began = last.as_ref().filter(|_| is_moved && !is_taken);
+        let began = began.map(|id| Ref::new(&*branch, id.clone()));
+        let refs = refs.iter().chain(&began).chain(&own);
+        put(git, "packed-refs", &merged(refs))?;
         let above = git.join(&branch);
         let above = above.parent().unwrap_or(git);
         if let Some(now) = now.as_ref().filter(|_| is_taken)
@@ -263,11 +267,7 @@ impl PrivateGit {
             let _ = files::remove_file(&file);
             // git removes the log of a ref that was removed or dropped
             let log = read_log(&git.join("logs").join(name));
-            refs.extend(log.into_iter().take(1).map(|id| Ref {
-                name: name.into(),
-                id,
-                is_symbolic: false,
-            }));
+            refs.extend(log.into_iter().take(1).map(|id| Ref::new(name, id)));
         }
         put(&git, "packed-refs", &merged(refs.iter().chain(&packed)))
     }
@@ -374,10 +374,13 @@ impl PrivateGit {
         let began = began.iter().map(|one| (&one.name, &one.id));
         let began: BTreeSet<(&BString, &CommitId)> = began.collect();
         let own = known.record.branch.full_ref();
+        let (incoming, below) = (incoming_ref(known), run_refs(known));
+        let is_lasting = |name: &BString| *name != incoming && !name.starts_with(below.as_bytes());
+        let lasting = began.iter().filter(|(name, _)| is_lasting(name));
         let mut result = RunResult {
             is_on_branch: listed.head.as_deref() == Some(own.as_str()),
             operation: find_operation(&git),
-            began: began.iter().map(|(_, id)| (*id).clone()).collect(),
+            began: lasting.map(|(_, id)| (*id).clone()).collect(),
             ..RunResult::default()
         };
         // git lists a ref that it cannot read so
@@ -554,11 +557,7 @@ fn read_packed(file: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
         let (id, name) = line.split_once_str(" ")?;
         let id = CommitId::parse(id.to_str().ok()?).ok()?;
         // git reads none beside one that it calls dangerous
-        Some(Ref {
-            name: Some(name).filter(|name| is_ref_name(name))?.into(),
-            id,
-            is_symbolic: false,
-        })
+        is_ref_name(name).then(|| Ref::new(name, id))
     };
     Ok(bytes.lines().filter_map(parse).collect())
 }
@@ -624,6 +623,7 @@ fn settings_of_run(
         // whatever the user hides from others
         ("uploadpack.hideRefs", "!refs/".into()),
         ("gc.auto", "0".into()),
+        ("core.ignoreStat", "false".into()),
         ("commit.gpgSign", "false".into()),
         ("tag.gpgSign", "false".into()),
     ];

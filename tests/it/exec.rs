@@ -393,6 +393,12 @@ fn a_branch_of_a_run_is_kept_also_where_its_commit_was_there() {
     let said = fenced(&repo, &[], "true");
     said.ok();
     assert!(!said.stderr.contains("are kept"), "{said}");
+    // what an earlier run left for a time is kept, too
+    let script = "git checkout -q --detach; git commit -q --allow-empty -m detached";
+    fenced(&repo, &[], script).ok();
+    fenced(&repo, &[], "git branch save; git switch -q agentwt/task").ok();
+    let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept"]);
+    assert!(kept.contains("detached"), "{kept}");
 }
 
 #[test]
@@ -426,6 +432,63 @@ fn what_a_stopped_import_has_fetched_is_kept_all_the_same() {
     let worktree = repo.worktree("task");
     let log = repo.git_in(&worktree, &["log", "-g", "--format=%s"]);
     assert!(log.contains("gone"), "{log}");
+}
+
+#[test]
+fn a_merge_in_progress_is_on_top_of_the_commit_where_it_began() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let side = "git switch -qc side; echo side >src/main.rs; git commit -qam side; git switch -q -";
+    let script = format!("{side}; git merge -q --no-commit --no-ff side");
+    fenced(&repo, &[], &script).ok();
+    repo.sh(
+        &worktree,
+        "echo user >src/user.rs; git add src/user.rs; git commit -qm user -- src/user.rs",
+    )
+    .ok();
+    let said = fenced(
+        &repo,
+        &[],
+        "git diff --cached --name-only; git commit -qm merged",
+    );
+    assert_eq!(said.fails(120).stdout, "src/main.rs\n");
+    let merge = "git stash -q -u; git merge -q --no-edit refs/agentwt/incoming/task; cat src/user.rs src/main.rs";
+    assert_eq!(repo.sh(&worktree, merge).ok(), "user\nside");
+}
+
+#[test]
+fn an_amended_commit_comes_in_beside_a_stash() {
+    let Some(repo) = project() else { return };
+    let script = "echo 1 >src/main.rs; git stash -q; echo 1 >src/one.rs; git add src/one.rs; git commit -qm one";
+    fenced(&repo, &[], script).ok();
+    fenced(&repo, &[], "git commit -q --amend -m two").ok();
+    assert_eq!(log(&repo), "two");
+    fenced(
+        &repo,
+        &[],
+        "git commit -q --amend -m three; git stash drop -q",
+    )
+    .ok();
+    assert_eq!(log(&repo), "three");
+}
+
+#[test]
+fn the_lock_of_an_import_that_was_killed_is_not_that_of_another() {
+    let Some(repo) = project() else { return };
+    let lock = repo.main().join(".git/worktrees/task/index.lock");
+    std::fs::write(&lock, "git-agentwt").expect("it is ours");
+    let commit = "echo 1 >>src/one.rs; git add src/one.rs; git commit -qm one";
+    fenced(&repo, &[], commit).ok();
+    assert!(!lock.exists());
+    // but that of a git is
+    std::fs::write(&lock, "").expect("it is ours");
+    fenced(&repo, &[], commit).fails(120);
+    let said = fenced(&repo, &[], "true");
+    let said = said.fails(125);
+    assert!(said.stderr.contains("index.lock"), "{said}");
+    std::fs::remove_file(&lock).expect("it is ours");
+    fenced(&repo, &[], "git stash list").ok();
+    assert_eq!(log(&repo), "one\none");
 }
 
 #[test]

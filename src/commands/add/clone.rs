@@ -193,11 +193,8 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
 }
 
 fn new_branch(record: &Record) -> Option<Ref> {
-    record.branch_made.then(|| Ref {
-        name: record.branch.full_ref().into(),
-        id: record.checked_out.clone(),
-        is_symbolic: false,
-    })
+    let (name, id) = (record.branch.full_ref(), record.checked_out.clone());
+    record.branch_made.then(|| Ref::new(name, id))
 }
 
 /// Gives a clone the settings and the rules beside the tree that a linked worktree would share.

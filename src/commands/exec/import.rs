@@ -15,13 +15,13 @@ use bstr::{BStr, BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 
-use crate::change::Place;
+use crate::change::{INDEX_LOCK, Place};
 use crate::commands::Session;
 use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
-use crate::git::index::{IndexEntry, OpenIndex, Stage, take_lock};
+use crate::git::index::{IndexEntry, OUR_LOCK, OpenIndex, Stage, take_lock};
 use crate::git::objects::{ObjectFormat, has_sha256};
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
@@ -36,6 +36,8 @@ use crate::worktree::{Repository, Worktree};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const MOST: Duration = Duration::from_secs(600);
+/// Why neither index nor branch can be written.
+pub(super) const LOCKED: &str = "a git holds the lock of its index, or left it";
 /// How many objects are asked for at once.
 const BATCH: usize = 1000;
 /// How many branches and tags are named.
@@ -112,10 +114,10 @@ pub(super) fn import(
     private: &PrivateGit,
 ) -> Result<(Report, Imported), Error> {
     let (record, mut notes) = (&known.record, Vec::new());
-    let name = record.name.as_str();
+    let (name, branch) = (&record.name, &record.branch);
     private.write_mended(repository, known)?;
     let result = private.read_result(repository, known)?;
-    let before = repository.git.rev_parse_commit(&record.branch.full_ref())?;
+    let before = repository.git.rev_parse_commit(&branch.full_ref())?;
     let (began, began_at) = private.read_began()?;
     let tip = result.branch.clone();
     let mut tip = tip.filter(|tip| before.as_ref() != Some(tip) && began.as_ref() != Some(tip));
@@ -154,26 +156,25 @@ pub(super) fn import(
     }));
     let (is_read, directory) = (index.is_some(), private.git_dir());
     let is_staged = !is_read || run.fetch_staged(&survey.staged())?;
-    if !is_staged {
-        notes.push(format!(
-            "what is staged cannot be fetched from {directory}, which stays"
-        ));
-    }
-    if !is_read {
-        notes.push("the index of the command cannot be read: nothing is staged".to_owned());
-    }
+    let unfetched = || format!("what is staged cannot be fetched from {directory}, which stays");
+    notes.extend((!is_staged).then(unfetched));
+    let unread = "the index of the command cannot be read: nothing is staged";
+    notes.extend((!is_read).then(|| unread.to_owned()));
     let staged = survey.staged_only();
     let report = known.judge(survey.changes, VerifyOptions::default());
-    // nothing is staged between here and the end; where what the user staged stays, git takes the lock itself
+    // nothing is staged between here and the end
+    let left = record.admin_dir.join(INDEX_LOCK);
+    if files::read(&left)?.as_deref() == Some(OUR_LOCK) {
+        // by an import that was killed
+        files::remove_file(&left)?;
+    }
     let file = record.admin_dir.join("index");
     let lock = take_lock(&file)?;
-    let (is_locked, is_restaged) = (lock.is_none(), is_restaged(repository, known, private));
-    let lock = lock.filter(|_| !is_restaged);
-    let meanwhile = match began == *before {
-        false => Some("it moved"),
-        _same if is_locked => Some("a git holds the lock `index.lock` there, or left it"),
-        _same if is_restaged => run.read_clash(),
-        _same => None,
+    let is_restaged = is_restaged(repository, known, private);
+    let meanwhile = match &lock {
+        _any if began != *before => Some("it moved"),
+        None => Some(LOCKED),
+        Some(_held) => None,
     };
     let index = index.filter(|_| is_staged);
     let is_other = is_restaged || meanwhile.is_some();
@@ -186,8 +187,7 @@ pub(super) fn import(
         ));
     } else if !result.is_on_branch {
         notes.push(format!(
-            "the command left {} for another branch: only the commits of {} count",
-            record.branch, record.branch
+            "the command left {branch} for another branch: only the commits of {branch} count"
         ));
     }
     let mut imported = Imported {
@@ -195,18 +195,19 @@ pub(super) fn import(
         meanwhile,
         is_restaged,
         breaks_seal: breaks_seal(known, repository, &report, began_at),
-        is_kept: !is_fetched || !is_staged || private.has_worktrees(),
+        is_kept: !is_fetched || !is_staged || lock.is_none() || private.has_worktrees(),
         notes,
         ..Imported::default()
     };
     if report.valid() && imported.late().is_none() {
         let is_kept = imported.is_kept || !result.stashes.is_empty();
-        run.settle(index.filter(|_| !is_other), is_kept, lock)?;
+        if !run.settle(index.filter(|_| !is_other), is_kept, is_restaged)? {
+            imported.meanwhile = Some("you staged what it changed, or switched there");
+        } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {
+            imported.moved = Some((before.clone(), tip));
+        }
         if !is_read && private.is_there() {
             files::copy_beside(&file, &private.index())?;
-        }
-        if let (Some(before), Some(tip)) = (run.before, imported.stays_away.take()) {
-            imported.moved = Some((before, tip));
         }
     }
     known.write_verification(&report, &Session::now())?;
@@ -251,13 +252,14 @@ struct Run<'a> {
 impl Run<'_> {
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
     /// something which is nowhere else (`is_kept`). The index becomes these bytes, if the run ended on the
-    /// branch, else git writes what the branch has; without the lock, the user staged something, which stays.
-    fn settle<T>(
+    /// branch, else what is there is moved to the commits, as where the user staged something
+    /// (`is_restaged`). Returns whether that fits them; if not, nothing was written.
+    fn settle(
         &self,
         index: Option<Vec<u8>>,
         is_kept: bool,
-        lock: Option<T>,
-    ) -> Result<(), Error> {
+        is_restaged: bool,
+    ) -> Result<bool, Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
@@ -265,38 +267,41 @@ impl Run<'_> {
         let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
         let is_ended = self.result.is_on_branch && self.result.operation.is_none();
         let taken = index.filter(|_| is_ended && is_home);
-        if let Some(bytes) = &taken {
+        let is_taken = taken.is_some();
+        let trees = self.before.as_ref().zip(self.tip.as_ref());
+        let bytes = match (taken, trees.filter(|_| is_home)) {
+            // an index of the old commit would be there to undo the new ones
+            (None, Some(trees)) => match self.read_moved_index(trees)? {
+                None => return Ok(false),
+                moved => moved,
+            },
+            (taken, _) => taken,
+        };
+        if let Some(bytes) = bytes {
             // killed after this, the next run moves the branch
             let file = record.admin_dir.join("index");
-            files::write(&file, bytes)?;
-            files::copy_time(&self.private.index(), &file)?;
-            self.private.link_index(known)?;
+            files::write(&file, &bytes)?;
+            if is_taken {
+                files::copy_time(&self.private.index(), &file)?;
+            }
+            if !is_restaged {
+                self.private.link_index(known)?;
+            }
         }
-        let is_same = lock.is_some();
-        drop(lock);
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
             self.private.write_began(Some(tip))?;
-            if is_home && taken.is_none() {
-                // an index of the old commit would be there to undo the new ones; what the user staged stays
-                let trees = [before.as_str(), tip.as_str()];
-                git.perform("write the index", "read-tree -m -i", &trees)
-                    .or_else(|_| git.perform("write the index", "reset --quiet", &[]))?;
-                if is_same {
-                    self.private.link_index(known)?;
-                }
-            }
         }
         if !is_home || !is_ended {
-            return Ok(());
+            return Ok(true);
         }
         // what git made anew there has the write bits of its umask
         let placed = known.placed()?;
         let (root, files) = (&record.path, placed.files());
         set_bits(root, &known.scope, &[], files, Doing::Change)?;
         if is_kept {
-            return Ok(());
+            return Ok(true);
         }
         // what an earlier run left came in with this one; killed here, the next run does it again
         let left = read_run_refs(repository, known)?;
@@ -305,7 +310,20 @@ impl Run<'_> {
         for one in left {
             git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
         }
-        self.private.remove()
+        self.private.remove()?;
+        Ok(true)
+    }
+
+    /// The bytes of the index of the worktree, moved from one commit to another (git-read-tree(1), "Two Tree
+    /// Merge"): what the user staged stays. None where that does not fit.
+    fn read_moved_index(&self, trees: (&CommitId, &CommitId)) -> Result<Option<Vec<u8>>, Error> {
+        let copy = self.private.dir.join("index.moved");
+        files::remove_file(&copy.with_extension("moved.lock"))?;
+        files::link_or_copy(&self.known.record.admin_dir.join("index"), &copy)?;
+        let git = self.known.git(self.repository).with_index(&copy);
+        let trees = [trees.0.as_str(), trees.1.as_str()];
+        let moved = git.perform("move the index", "read-tree -m -i", &trees);
+        Ok(moved.ok().and(files::read(&copy)?))
     }
 
     /// Fetches all that the run made, and returns whether that is here now. The tip of its branch, without which
@@ -324,28 +342,31 @@ impl Run<'_> {
         };
         let fetched = tip.map(|tip| fetch_all(&[(tip, left(tip))]));
         // what git has can be there for an import that was stopped, or for a reflog: only a ref keeps it
-        let has = git.for_each_ref(&[&kept_refs(known), &below])?.into_iter();
-        let named = has.map(|one| one.id).chain(self.tip.clone());
-        let named: BTreeSet<CommitId> = named.chain(result.began.iter().cloned()).collect();
-        let is_left = |id: &CommitId| !named.contains(id);
-        let work = result.head.iter().chain(&result.stashes);
-        let work = work.filter(|id| is_left(id)).map(|id| (id, left(id)));
-        let mut wanted: BTreeMap<_, _> = work.collect();
-        let others = result.others.iter().filter(|(_, id)| is_left(id));
+        let near: Vec<&CommitId> = self.before.iter().chain(tip).collect();
+        let named = |prefixes: &[&str]| -> Result<BTreeSet<CommitId>, Error> {
+            let refs = git.for_each_ref(prefixes)?.into_iter().map(|one| one.id);
+            let lasting = near.iter().copied().chain(&result.began).cloned();
+            Ok(refs.chain(lasting).collect())
+        };
+        let lasting = named(&[&kept_refs(known)])?;
+        let now = named(&[&kept_refs(known), &below])?;
+        let is_left = |id: &&CommitId| !now.contains(*id);
+        let work = result.head.iter().chain(&result.stashes).filter(is_left);
+        let mut wanted: BTreeMap<_, _> = work.map(|id| (id, left(id))).collect();
+        let others = result.others.iter().filter(|(_, id)| !lasting.contains(id));
         let others: Vec<_> = others.collect();
         wanted.extend(others.iter().map(|(_, id)| (id, kept_ref(known, id))));
         let objects = repository.objects()?;
-        let been_on = result.been_on.iter().filter(|id| is_left(id));
+        let been_on = result.been_on.iter().filter(is_left);
         // a reflog can name what is gone
-        let (mut here, mut abandoned): (Vec<_>, Vec<_>) = been_on.partition(|id| objects.has(id));
-        let near: Vec<&CommitId> = self.before.iter().chain(tip).collect();
-        for known in [near, result.began.iter().collect()] {
+        let (mut here, gone): (Vec<_>, Vec<_>) = been_on.partition(|id| objects.has(id));
+        for known in [near.clone(), result.began.iter().collect()] {
             let fresh = git.rev_list(&here, &known)?;
             here.retain(|id| fresh.contains(id));
         }
-        abandoned.extend(here);
-        abandoned.retain(|id| !wanted.contains_key(id));
-        let abandoned: BTreeMap<_, _> = abandoned.into_iter().map(|id| (id, left(id))).collect();
+        let abandoned = gone.into_iter().chain(here);
+        let abandoned = abandoned.filter(|id| !wanted.contains_key(id));
+        let abandoned: BTreeMap<_, _> = abandoned.map(|id| (id, left(id))).collect();
         let mut lost = Vec::new();
         for (all, is_work) in [(wanted, true), (abandoned, false)] {
             let all: Vec<_> = all.into_iter().collect();
@@ -400,16 +421,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Says what the user did, if what is staged does not fit the commits of the run.
-    fn read_clash(&self) -> Option<&'static str> {
-        let trees = [self.before.as_ref()?.as_str(), self.tip.as_ref()?.as_str()];
-        let git = self.known.git(self.repository);
-        let compared = git.perform("compare the index", "read-tree -n -m -i", &trees);
-        compared
-            .err()
-            .map(|_| "you staged what it changed, or switched there")
     }
 
     /// Has a ref keep which of these paths the command staged: its index does not become that of the worktree.

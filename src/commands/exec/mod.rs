@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, VerdictField};
+use crate::change::INDEX_LOCK;
 use crate::cli::{Exec, FenceOptions, PolicyForm};
 use crate::config::{Choice as _, Fence};
 use crate::disk::DiskError;
@@ -258,6 +259,11 @@ impl FencedRun<'_> {
                     let is_busy = find_operation(&private.git_dir()).is_some();
                     let tip = left.stays_away.as_ref().filter(|_| !is_busy);
                     if let (Some(tip), Some(why)) = (tip, left.late()) {
+                        if why == import::LOCKED {
+                            let lock = known.record.admin_dir.join(INDEX_LOCK);
+                            let help = format!("wait for its end; if no git runs there: rm {lock}");
+                            return Err(not_fenced(&known, why, &help));
+                        }
                         import::keep_all(repository, &known)?;
                         if left.is_kept {
                             private.set_apart(&known)?;

@@ -40,6 +40,22 @@ fn a_submodule_entry_over_a_new_directory_hides_nothing_in_it() {
     ");
     // git status runs the settings of what stands at a submodule entry, also in scope
     assert_snapshot!(after(&script.replace("docs/", "src/")), @"src/sub integrity integrity violation");
+    // also what is none yet
+    let script = "mkdir src/sub; echo 'gitdir: ../build/x' >src/sub/.git; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),src/sub
+        git commit -q -m sub";
+    let found = after(script);
+    assert!(
+        found.contains("src/sub integrity integrity violation"),
+        "{found}"
+    );
+    // and one that has the commits of this repository
+    let script = "mkdir -p src/sub/.git/objects src/sub/.git/refs; cp \"$MAIN/.git/HEAD\" src/sub/.git/; echo \"$MAIN/.git\" >src/sub/.git/commondir
+        git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),src/sub; git commit -q -m sub";
+    let found = after(script);
+    assert!(
+        found.contains("src/sub integrity integrity violation"),
+        "{found}"
+    );
 }
 
 #[test]

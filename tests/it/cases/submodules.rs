@@ -325,5 +325,8 @@ fn a_submodule_in_a_submodule_is_looked_into() {
 fn a_submodule_whose_git_cannot_be_read_is_found() {
     let case = with_submodule();
     case.does("git submodule --quiet update --init; echo 'gitdir: /nowhere' >vendor/lib/.git");
-    assert_snapshot!(case.findings(), @"vendor/lib modified read-only violation");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib integrity integrity violation
+    ");
 }

@@ -71,12 +71,11 @@ const SECOND: i64 = 1_000_000_000;
 /// Fails when the disk refuses.
 pub fn take_lock(file: &Utf8Path) -> Result<Option<LockFile>, GitError> {
     let lock = file.with_extension("lock");
-    let failed = |error: &dyn Display| unreadable(&lock, error);
     let mut taken = match LockFile::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
         Err(error) if error.is_retryable() => return Ok(None),
-        taken => taken.map_err(|error| failed(&error))?,
+        taken => taken.map_err(|error| unreadable(&lock, &error))?,
     };
-    taken.write_all(OUR_LOCK).map_err(|error| failed(&error))?;
+    taken.write_all(OUR_LOCK).map_err(reading(&lock))?;
     Ok(Some(taken))
 }
 

@@ -148,7 +148,7 @@ fn survey(
     let (mut sources, index, mut disk) = std::thread::scope(|threads| {
         let walk = Begun::begin(threads, ground.walk(&placed, &walked, &hash));
         let (mut sources, index) = ready.or_else(|index| ground.read_sources(index))?;
-        let disk = ground.disk(walk, &mut sources, &placed)?;
+        let disk = ground.disk(walk, &mut sources, (&index, &placed))?;
         Ok::<_, Error>((sources, index, disk))
     })?;
     let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
@@ -265,9 +265,9 @@ impl Ground<'_> {
         &self,
         walk: Result<Begun<'_, '_>, DiskError>,
         sources: &mut Sources,
-        placed: &Placed,
+        (index, placed): (&IndexState, &Placed),
     ) -> Result<DiskState, Error> {
-        let disk = match DiskState::read(self, walk, self.proof(placed), sources) {
+        let disk = match DiskState::read(self, walk, self.proof(placed), (sources, index)) {
             Err(error) if error.find::<DiskError>().is_some() => DiskState {
                 unreadable: vec![Unreadable {
                     path: None,

@@ -70,13 +70,13 @@ impl DiskState {
         ground: &Ground<'_>,
         walk: Result<Begun<'_, '_>, DiskError>,
         proof: Proof<'_>,
-        sources: &Sources,
+        (sources, index): (&Sources, &IndexState),
     ) -> Result<Self, Error> {
         let (known, manifest) = (ground.known, &ground.manifest);
         let (references, head) = (&sources.compared.working, &sources.compared.head);
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
         let mut allowed = gitlinks(manifest, references);
-        for (path, entry) in head {
+        for (path, entry) in head.iter().chain(index.deltas.iter().flatten()) {
             if entry.is_some_and(|entry| entry.mode == Mode::Gitlink) {
                 allowed.entry(path.clone()).or_default();
             }

@@ -156,7 +156,9 @@ impl PrivateGit {
         }
         let is_withheld = self.is_withheld();
         let below = if is_withheld { &*branch } else { "refs/" };
-        let refs = repository.git.for_each_ref(&[below])?;
+        let mut refs = repository.git.for_each_ref(&[below])?;
+        // it has no log there
+        refs.retain(|one| one.name != "refs/stash");
         let now = repository.git.rev_parse_commit(&branch)?;
         let began = self.read_began()?.0;
         let last = if goes_on { &began } else { &now };
@@ -425,10 +427,13 @@ impl PrivateGit {
         Ok(damaged.map(|name| known.dir.join(name)).collect())
     }
 
-    /// Whether a command made worktrees of its own.
-    pub fn has_worktrees(&self) -> bool {
-        let directory = self.git_dir().join("worktrees");
-        files::exists(&directory) && !files::is_empty(&directory)
+    /// Whether a command made worktrees or submodules of its own.
+    pub fn has_repositories(&self) -> bool {
+        let directories = ["worktrees", "modules"].map(|name| self.git_dir().join(name));
+        let mut there = directories
+            .iter()
+            .filter(|one| files::exists(one.as_path()));
+        there.any(|one| !files::is_empty(one))
     }
 
     /// Removes it, after a run that left nothing in it.

@@ -312,7 +312,10 @@ fn what_the_user_stages_while_a_run_is_elsewhere_stays_staged() {
     let script = "set -e; git switch -q agentwt/task; git commit -qm two src/main.rs";
     let said = fenced(&repo, &[], script);
     assert_eq!(said.status, 120, "{said}");
-    assert!(said.stderr.contains("you staged what"), "{said}");
+    assert!(
+        said.stderr.contains("you staged what the command"),
+        "{said}"
+    );
     assert_eq!(staged(), "better");
 }
 
@@ -432,6 +435,25 @@ fn what_a_stopped_import_has_fetched_is_kept_all_the_same() {
     let worktree = repo.worktree("task");
     let log = repo.git_in(&worktree, &["log", "-g", "--format=%s"]);
     assert!(log.contains("gone"), "{log}");
+}
+
+#[test]
+fn submodules_that_a_run_made_stay() {
+    let Some(repo) = project() else { return };
+    let script =
+        "git init -q --bare $AGENTWT_PRIVATE_GIT/modules/x; git commit -q --allow-empty -m one";
+    fenced(&repo, &[], script).ok();
+    assert!(private(&repo).join("git/modules/x/HEAD").exists());
+    meanwhile(&repo, "git commit -q --allow-empty -m two", || {
+        let worktree = repo.worktree("task");
+        repo.git_in(&worktree, &["commit", "-q", "--allow-empty", "-m", "user"]);
+    })
+    .fails(120);
+    let said = fenced(&repo, &[], "true");
+    said.ok();
+    assert!(said.stderr.contains("git directory is kept at"), "{said}");
+    let kept = private(&repo).with_file_name("damaged0");
+    assert!(kept.join("modules/x/HEAD").exists());
 }
 
 #[test]
@@ -1201,9 +1223,13 @@ fn the_index_of_a_run_is_not_given_to_another_branch() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
     let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
-    let _ = meanwhile(&repo, script, || {
+    let said = meanwhile(&repo, script, || {
         repo.git_in(&worktree, &["switch", "-qc", "other"]);
     });
+    // it may be checked out elsewhere by now, or be in the middle of a rebase
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("was switched away"), "{said}");
+    assert_eq!(log(&repo), "");
     let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
     assert_eq!(staged, "", "the index is that of the other branch");
     repo.git_in(&worktree, &["switch", "-qf", "agentwt/task"]);
@@ -1234,7 +1260,10 @@ fn what_the_user_stages_meanwhile_stays_staged() {
         repo.sh(&worktree, stage).ok();
     });
     assert_eq!(said.status, 120, "{said}");
-    assert!(said.stderr.contains("you staged what"), "{said}");
+    assert!(
+        said.stderr.contains("you staged what the command"),
+        "{said}"
+    );
     assert_eq!(log(&repo), "one", "the branch stays");
     assert_eq!(repo.git_in(&worktree, &["show", ":src/main.rs"]), "v1");
     // a git that writes the index anew and stages nothing stops nothing

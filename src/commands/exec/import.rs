@@ -171,8 +171,11 @@ pub(super) fn import(
     let file = record.admin_dir.join("index");
     let lock = take_lock(&file)?;
     let is_restaged = is_restaged(repository, known, private);
+    let head = known.git(repository).symbolic_ref_head()?;
+    let is_home = head.as_deref() == Some(&branch.full_ref());
     let meanwhile = match &lock {
         _any if began != *before => Some("it moved"),
+        _any if !is_home => Some("the worktree was switched away from it"),
         None => Some(LOCKED),
         Some(_held) => None,
     };
@@ -195,14 +198,16 @@ pub(super) fn import(
         meanwhile,
         is_restaged,
         breaks_seal: breaks_seal(known, repository, &report, began_at),
-        is_kept: !is_fetched || !is_staged || lock.is_none() || private.has_worktrees(),
+        is_kept: !is_fetched || !is_staged || lock.is_none() || private.has_repositories(),
         notes,
         ..Imported::default()
     };
-    if report.valid() && imported.late().is_none() {
-        let is_kept = imported.is_kept || !result.stashes.is_empty();
-        if !run.settle(index.filter(|_| !is_other), is_kept, is_restaged)? {
-            imported.meanwhile = Some("you staged what it changed, or switched there");
+    if report.valid() && is_home && imported.late().is_none() {
+        let is_ended = result.is_on_branch && result.operation.is_none();
+        let is_kept = imported.is_kept || !is_ended || !result.stashes.is_empty();
+        let index = index.filter(|_| is_ended && !is_other);
+        if !run.settle(index, is_kept, is_restaged)? {
+            imported.meanwhile = Some("you staged what the command committed otherwise");
         } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {
             imported.moved = Some((before.clone(), tip));
         }
@@ -251,31 +256,21 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
-    /// something which is nowhere else (`is_kept`). The index becomes these bytes, if the run ended on the
-    /// branch, else what is there is moved to the commits, as where the user staged something
-    /// (`is_restaged`). Returns whether that fits them; if not, nothing was written.
-    fn settle(
-        &self,
-        index: Option<Vec<u8>>,
-        is_kept: bool,
-        is_restaged: bool,
-    ) -> Result<bool, Error> {
+    /// something which is nowhere else (`is_kept`). The index becomes these bytes; without them, what is there
+    /// is moved to the commits, as where the user staged something (`restaged`). Returns whether that
+    /// fits them; if not, nothing was written.
+    fn settle(&self, index: Option<Vec<u8>>, is_kept: bool, restaged: bool) -> Result<bool, Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
-        // the user may have switched to a branch at the same commit
-        let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
-        let is_ended = self.result.is_on_branch && self.result.operation.is_none();
-        let taken = index.filter(|_| is_ended && is_home);
-        let is_taken = taken.is_some();
-        let trees = self.before.as_ref().zip(self.tip.as_ref());
-        let bytes = match (taken, trees.filter(|_| is_home)) {
+        let is_taken = index.is_some();
+        let bytes = match (index, self.before.as_ref().zip(self.tip.as_ref())) {
             // an index of the old commit would be there to undo the new ones
             (None, Some(trees)) => match self.read_moved_index(trees)? {
                 None => return Ok(false),
                 moved => moved,
             },
-            (taken, _) => taken,
+            (index, _) => index,
         };
         if let Some(bytes) = bytes {
             // killed after this, the next run moves the branch
@@ -284,7 +279,7 @@ impl Run<'_> {
             if is_taken {
                 files::copy_time(&self.private.index(), &file)?;
             }
-            if !is_restaged {
+            if !restaged {
                 self.private.link_index(known)?;
             }
         }
@@ -292,9 +287,6 @@ impl Run<'_> {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, tip, Some(before), reason)?;
             self.private.write_began(Some(tip))?;
-        }
-        if !is_home || !is_ended {
-            return Ok(true);
         }
         // what git made anew there has the write bits of its umask
         let placed = known.placed()?;

@@ -266,7 +266,8 @@ impl FencedRun<'_> {
                         }
                         import::keep_all(repository, &known)?;
                         if left.is_kept {
-                            private.set_apart(&known)?;
+                            let apart = private.set_apart(&known)?;
+                            notes.push(format!("its git directory is kept at {apart}"));
                         } else {
                             private.remove()?;
                         }

@@ -40,6 +40,10 @@ fn a_submodule_entry_over_a_new_directory_hides_nothing_in_it() {
     ");
     // git status runs the settings of what stands at a submodule entry, also in scope
     assert_snapshot!(after(&script.replace("docs/", "src/")), @"src/sub integrity integrity violation");
+    let staged = script
+        .replace("docs/", "src/")
+        .replace("git commit -q -m sub", "true");
+    assert_snapshot!(after(&staged), @"src/sub integrity integrity violation");
     // also what is none yet
     let script = "mkdir src/sub; echo 'gitdir: ../build/x' >src/sub/.git; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),src/sub
         git commit -q -m sub";

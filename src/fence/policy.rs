@@ -544,9 +544,8 @@ impl Compiler<'_, '_> {
         let verdict = |path: &RepoPath, kind| self.facts.scope.verdict(path, kind);
         let new = RepoPath::child(Some(path), b"new-file");
         let closed = |path: &RepoPath, kind| is_above_write(verdict(path, kind));
-        is_dot_git(path)
-            || closed(path, EntryKind::Directory)
-            || (closed(&new, EntryKind::File) && closed(&new, EntryKind::Directory))
+        let takes_nothing = closed(&new, EntryKind::File) && closed(&new, EntryKind::Directory);
+        is_dot_git(path) || closed(path, EntryKind::Directory) || takes_nothing
     }
 
     /// The grants, without those that stand below another.

@@ -70,12 +70,11 @@ const SECOND: i64 = 1_000_000_000;
 /// # Errors
 /// Fails when the disk refuses.
 pub fn take_lock(file: &Utf8Path) -> Result<Option<LockFile>, GitError> {
-    let lock = file.with_extension("lock");
     let mut taken = match LockFile::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
         Err(error) if error.is_retryable() => return Ok(None),
-        taken => taken.map_err(|error| unreadable(&lock, &error))?,
+        taken => taken.map_err(|error| unreadable(file, &error))?,
     };
-    taken.write_all(OUR_LOCK).map_err(reading(&lock))?;
+    taken.write_all(OUR_LOCK).map_err(reading(file))?;
     Ok(Some(taken))
 }
 

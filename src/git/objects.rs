@@ -275,9 +275,7 @@ impl Objects {
         tree: &ObjectId,
     ) -> Result<CommitId, GitError> {
         let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
-        let raw = format!(
-            "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nmade by git-agentwt\n"
-        );
+        let raw = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nkept\n");
         self.write_commit(raw.as_bytes())
     }
 

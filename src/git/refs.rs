@@ -37,11 +37,10 @@ pub struct Ref {
 impl Ref {
     /// One that names an object.
     pub fn new(name: impl Into<BString>, id: CommitId) -> Self {
-        let (name, is_symbolic) = (name.into(), false);
         Self {
-            name,
+            name: name.into(),
             id,
-            is_symbolic,
+            is_symbolic: false,
         }
     }
 }

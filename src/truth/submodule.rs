@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8PathBuf;
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in};
@@ -25,6 +26,10 @@ use crate::truth::converted::{Blobs, undo_checkout};
 use crate::truth::states::{self, IndexState, gitlinks};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
+
+/// Why a repository at the entry of a submodule is a violation.
+const FOREIGN: &str = "its `.git` is for no submodule here, and a git in the worktree would run its settings; \
+     if you made it: git submodule absorbgitdirs";
 
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
@@ -68,27 +73,46 @@ pub fn read(
     seen.map_or_else(damaged, Option::unwrap_or_default)
 }
 
+/// The git directory that a `.git` names, if git can read nothing else in that (gitrepository-layout(5)).
+fn read_git_dir(directory: &Utf8Path) -> Option<Utf8PathBuf> {
+    let dot_git = files::canonical(&directory.join(".git")).ok()?;
+    if files::is_directory(&dot_git) {
+        return Some(dot_git);
+    }
+    let text = String::from_utf8(files::read(&dot_git).ok()??).ok()?;
+    let named = text.strip_prefix("gitdir: ")?;
+    let named = named.strip_suffix('\n').unwrap_or(named);
+    let is_plain = !named.contains(char::is_control);
+    let found = files::canonical(&directory.join(named)).ok();
+    found.filter(|_| is_plain)
+}
+
 impl<'a> OpenSubmodule<'a> {
-    /// None when there is no repository of its own.
+    /// None when there is none of its own; an error when that is not one of a submodule.
     fn open(
         repository: &'a Repository,
         known: &'a Worktree,
         path: &'a RepoPath,
     ) -> Result<Option<Self>, Error> {
-        let relative = path.to_os_path().ok();
-        let Some(relative) = relative.and_then(|path| Utf8PathBuf::from_path_buf(path).ok()) else {
+        let directory = path.to_os_path().unwrap_or_default();
+        let directory = known.record.path.as_std_path().join(directory);
+        // there, git finds the repository around it
+        if files::stat(&directory.join(".git")).is_none() {
             return Ok(None);
+        }
+        // nothing of another repository is read, as git runs what its settings say
+        let foreign = || {
+            let (what, detail) = (format!("the submodule {path}"), FOREIGN.to_owned());
+            GitError::Read { what, detail }
         };
-        let directory = known.record.path.join(relative);
+        let directory = Utf8PathBuf::from_path_buf(directory).map_err(|_| foreign())?;
+        let own = [&repository.common_dir, &known.record.admin_dir];
+        let own = own.map(|dir| files::canonical(&dir.join("modules")).ok());
+        let is_own = |dir: &Utf8PathBuf| own.iter().flatten().any(|one| dir.starts_with(one));
+        let git_dir = read_git_dir(&directory).filter(is_own);
+        let git_dir = git_dir.ok_or_else(foreign)?;
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
-        let is_there = files::stat(&directory.join(".git")).is_some();
-        let Some(layout) = git.layout()?.filter(|_| is_there) else {
-            let (what, detail) = (format!("the submodule {path}"), "its `.git` is none".into());
-            let error = GitError::Read { what, detail }.into();
-            return if is_there { Err(error) } else { Ok(None) };
-        };
-        // where its `.git` is none, git finds the repository around it
-        let git_dir = files::canonical(&git.absolute_git_dir()?)?;
+        let layout = git.layout()?.ok_or_else(foreign)?;
         Ok(Some(Self {
             objects: Objects::open(&layout.common_dir, layout.format)?,
             repository,
@@ -103,15 +127,6 @@ impl<'a> OpenSubmodule<'a> {
 
     fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, Error> {
         let mut seen = Submodule::default();
-        let git_dir = &self.git_dir;
-        let mut own = [&self.repository.common_dir, &self.known.record.admin_dir].into_iter();
-        if !own.any(|dir| git_dir.starts_with(dir.join("modules"))) {
-            let detail = format!(
-                "git made {git_dir} for no submodule here, and a git in the worktree would run its settings"
-            );
-            let path = Some(self.path.clone());
-            seen.unreadable.push(Unreadable { path, detail });
-        }
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
             return Ok(seen);
         };
@@ -259,11 +274,13 @@ impl<'a> OpenSubmodule<'a> {
 
     fn sets_conversions(&self) -> Result<bool, Error> {
         let at = |name: &str| self.layout.common_dir.join(name);
-        let keys = "filter. include core.autocrlf= core.eol= core.attributesfile=";
+        // of a partial clone, git would fetch what is missing
+        let keys = "filter. include.path= includeif. core.autocrlf= core.eol= core.attributesfile= \
+             extensions.partialclone= .promisor=";
         for name in ["config", "config.worktree"] {
             let says = meaning(&files::read(&at(name))?.unwrap_or_default());
             let mut lines = says.split(|byte| *byte == b'\n');
-            if lines.any(|line| keys.split(' ').any(|key| line.starts_with(key.as_bytes()))) {
+            if lines.any(|line| keys.split(' ').any(|key| line.contains_str(key))) {
                 return Ok(true);
             }
         }

@@ -174,8 +174,11 @@ impl PrivateGit {
         // what is in progress is on top of the commit where it began
         let began = last.as_ref().filter(|_| is_moved && !is_taken);
         let began = began.map(|id| Ref::new(&*branch, id.clone()));
-        let refs = refs.iter().chain(&began).chain(&own);
-        put(git, "packed-refs", &merged(refs))?;
+        put(
+            git,
+            "packed-refs",
+            &merged(refs.iter().chain(&began).chain(&own)),
+        )?;
         let above = git.join(&branch);
         let above = above.parent().unwrap_or(git);
         if let Some(now) = now.as_ref().filter(|_| is_taken)
@@ -376,9 +379,9 @@ impl PrivateGit {
         let began = began.iter().map(|one| (&one.name, &one.id));
         let began: BTreeSet<(&BString, &CommitId)> = began.collect();
         let own = known.record.branch.full_ref();
-        let (incoming, below) = (incoming_ref(known), run_refs(known));
-        let is_lasting = |name: &BString| *name != incoming && !name.starts_with(below.as_bytes());
-        let lasting = began.iter().filter(|(name, _)| is_lasting(name));
+        let passing = [incoming_ref(known), run_refs(known)];
+        let is_passing = |name: &BString| passing.iter().any(|one| name.starts_with_str(one));
+        let lasting = began.iter().filter(|(name, _)| !is_passing(name));
         let mut result = RunResult {
             is_on_branch: listed.head.as_deref() == Some(own.as_str()),
             operation: find_operation(&git),
@@ -430,10 +433,8 @@ impl PrivateGit {
     /// Whether a command made worktrees or submodules of its own.
     pub fn has_repositories(&self) -> bool {
         let directories = ["worktrees", "modules"].map(|name| self.git_dir().join(name));
-        let mut there = directories
-            .iter()
-            .filter(|one| files::exists(one.as_path()));
-        there.any(|one| !files::is_empty(one))
+        let mut there = directories.iter().filter_map(|one| files::names(one).ok());
+        there.any(|names| !names.is_empty())
     }
 
     /// Removes it, after a run that left nothing in it.
@@ -493,8 +494,8 @@ fn write_given(
     clear(&git.join("objects/info/alternates"))?;
     if !is_withheld {
         let objects = repository.common_dir.join("objects");
-        let alternates = [&in_quotes(objects.as_str().as_bytes())[..], b"\n"].concat();
-        put(git, "objects/info/alternates", &alternates)?;
+        let objects = in_quotes(objects.as_str().as_bytes());
+        put(git, "objects/info/alternates", &objects)?;
     }
     let info = git.join("info");
     clear(&info)?;

@@ -376,6 +376,7 @@ fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {
 /// Checks what a fence needs of a worktree.
 fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> Result<(), Error> {
     let refuse = |why: &str, help: &str| Err(not_fenced(known, why, help));
+    let (path, branch) = (&known.record.path, &known.record.branch);
     if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
         return refuse(
             "it is no linked worktree that is there",
@@ -395,18 +396,12 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
         );
     }
     if let Some(operation) = read_operation(&known.record) {
-        let help = format!(
-            "finish or abort it: git -C {} {operation} --abort",
-            known.record.path
-        );
+        let help = format!("finish or abort it: git -C {path} {operation} --abort");
         return refuse(&format!("a {operation} is in progress there"), &help);
     }
     let git = known.git(repository);
     if git.symbolic_ref_head()? != Some(known.record.branch.full_ref()) {
-        let help = format!(
-            "git -C {} switch {}",
-            known.record.path, known.record.branch
-        );
+        let help = format!("git -C {path} switch {branch}");
         return refuse("it is not on its branch", &help);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::after;
+use super::{Case, after};
 
 #[test]
 fn a_repository_over_tracked_files_hides_no_new_one() {
@@ -35,8 +35,6 @@ fn a_submodule_entry_over_a_new_directory_hides_nothing_in_it() {
     assert_snapshot!(after(script), @"
     docs/sub created read-only violation
     docs/sub integrity integrity violation
-    docs/sub/.git created read-only violation
-    docs/sub/f created read-only violation
     ");
     // git status runs the settings of what stands at a submodule entry, also in scope
     assert_snapshot!(after(&script.replace("docs/", "src/")), @"src/sub integrity integrity violation");
@@ -44,6 +42,21 @@ fn a_submodule_entry_over_a_new_directory_hides_nothing_in_it() {
         .replace("docs/", "src/")
         .replace("git commit -q -m sub", "true");
     assert_snapshot!(after(&staged), @"src/sub integrity integrity violation");
+    // nothing of it is read: git would run what its settings say
+    let evil = "git -C src/sub config filter.x.smudge \"touch $PWD/src/ran; cat\"; echo '* filter=x' >src/sub/.gitattributes; echo more >>src/sub/f";
+    let script = format!("{staged}; {evil}");
+    let case = Case::new();
+    case.does(&script);
+    assert!(case.findings().contains("src/sub integrity"));
+    assert!(!case.worktree.join("src/ran").exists());
+    let odd = staged.replace("src/sub", "\"$(printf 'src/s\\377')\"");
+    assert!(
+        after(&odd).contains("integrity integrity violation"),
+        "{}",
+        after(&odd)
+    );
+    let carriage = "mkdir -p src/sub src/g; printf 'gitdir: ../g\\r\\n' >src/sub/.git; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),src/sub";
+    assert!(after(carriage).contains("src/sub integrity"));
     // also what is none yet
     let script = "mkdir src/sub; echo 'gitdir: ../build/x' >src/sub/.git; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),src/sub
         git commit -q -m sub";

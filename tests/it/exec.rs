@@ -413,7 +413,8 @@ fn what_a_stopped_import_has_fetched_is_kept_all_the_same() {
     let said = meanwhile(&repo, script, || {
         let from = private(&repo).join("git/objects/??");
         let to = repo.main().join(".git/objects");
-        let copy = format!("cp -R {} {}", from.display(), to.display());
+        // objects are read-only
+        let copy = format!("cp -Rn {} {}", from.display(), to.display());
         repo.sh(repo.main(), &copy).ok();
     });
     said.ok();
@@ -1201,6 +1202,16 @@ fn what_a_killed_exec_left_running_ends_before_the_next_run() {
     assert_eq!(log(&repo), "one");
 }
 
+/// Removes a file at the end, so that a command ends also where a test panics.
+struct Removed<'a>(&'a Path);
+
+impl Drop for Removed<'_> {
+    fn drop(&mut self) {
+        // it is gone where the directory is
+        let _ = std::fs::remove_file(self.0);
+    }
+}
+
 /// Runs a script in the fence while something else is done: that begins when the script has ended, and the
 /// run ends after it.
 fn meanwhile(repo: &TestRepo, script: &str, other: impl FnOnce()) -> Said {
@@ -1211,9 +1222,9 @@ fn meanwhile(repo: &TestRepo, script: &str, other: impl FnOnce()) -> Said {
         while !done.exists() {
             std::thread::yield_now();
         }
+        let removed = Removed(&done);
         other();
-        // it is gone where the directory is
-        let _ = std::fs::remove_file(&done);
+        drop(removed);
         run.join().expect("it ends")
     })
 }

@@ -188,10 +188,13 @@ pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     named.canonicalize_utf8().ok()
 }
 
-/// The path that a file of one line consists of, after this word.
+/// The path that a file of one line consists of, after this word; none where git may read another in it (`\r` and
+/// blanks at the end).
 pub(super) fn read_line(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
     let bytes = read_file(file).ok()??;
     let path = bytes.strip_prefix(word)?.trim_end_with(|end| end == '\n');
-    let path = path.to_str().ok().filter(|path| !path.is_empty())?;
-    Some(path.into())
+    let path = path.to_str().ok()?;
+    let is_odd = |end: char| end.is_whitespace() || end.is_control();
+    let is_plain = !path.is_empty() && !path.contains('\0') && !path.ends_with(is_odd);
+    is_plain.then(|| path.into())
 }

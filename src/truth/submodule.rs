@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in};
@@ -73,22 +73,8 @@ pub fn read(
     seen.map_or_else(damaged, Option::unwrap_or_default)
 }
 
-/// The git directory that a `.git` names, if git can read nothing else in that (gitrepository-layout(5)).
-fn read_git_dir(directory: &Utf8Path) -> Option<Utf8PathBuf> {
-    let dot_git = files::canonical(&directory.join(".git")).ok()?;
-    if files::is_directory(&dot_git) {
-        return Some(dot_git);
-    }
-    let text = String::from_utf8(files::read(&dot_git).ok()??).ok()?;
-    let named = text.strip_prefix("gitdir: ")?;
-    let named = named.strip_suffix('\n').unwrap_or(named);
-    let is_plain = !named.contains(char::is_control);
-    let found = files::canonical(&directory.join(named)).ok();
-    found.filter(|_| is_plain)
-}
-
 impl<'a> OpenSubmodule<'a> {
-    /// None when there is none of its own; an error when that is not one of a submodule.
+    /// Opens it; none where there is no `.git`, an error where git did not make that for a submodule.
     fn open(
         repository: &'a Repository,
         known: &'a Worktree,
@@ -96,22 +82,22 @@ impl<'a> OpenSubmodule<'a> {
     ) -> Result<Option<Self>, Error> {
         let directory = path.to_os_path().unwrap_or_default();
         let directory = known.record.path.as_std_path().join(directory);
-        // there, git finds the repository around it
+        // without one, git finds the repository around it
         if files::stat(&directory.join(".git")).is_none() {
             return Ok(None);
         }
-        // nothing of another repository is read, as git runs what its settings say
         let foreign = || {
             let (what, detail) = (format!("the submodule {path}"), FOREIGN.to_owned());
             GitError::Read { what, detail }
         };
         let directory = Utf8PathBuf::from_path_buf(directory).map_err(|_| foreign())?;
+        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
         let own = [&repository.common_dir, &known.record.admin_dir];
         let own = own.map(|dir| files::canonical(&dir.join("modules")).ok());
         let is_own = |dir: &Utf8PathBuf| own.iter().flatten().any(|one| dir.starts_with(one));
-        let git_dir = read_git_dir(&directory).filter(is_own);
+        let git_dir = git.absolute_git_dir().ok().filter(is_own);
+        // nothing of another repository is read: git runs what its settings say
         let git_dir = git_dir.ok_or_else(foreign)?;
-        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
         let layout = git.layout()?.ok_or_else(foreign)?;
         Ok(Some(Self {
             objects: Objects::open(&layout.common_dir, layout.format)?,

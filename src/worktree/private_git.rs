@@ -172,13 +172,10 @@ impl PrivateGit {
         }
         put(&self.dir, "snapshot", &merged(&refs))?;
         // what is in progress is on top of the commit where it began
-        let began = last.as_ref().filter(|_| is_moved && !is_taken);
-        let began = began.map(|id| Ref::new(&*branch, id.clone()));
-        put(
-            git,
-            "packed-refs",
-            &merged(refs.iter().chain(&began).chain(&own)),
-        )?;
+        let stays = last.as_ref().filter(|_| is_moved && !is_taken);
+        let stays = stays.map(|id| Ref::new(&*branch, id.clone()));
+        let refs = refs.iter().chain(&stays).chain(&own);
+        put(git, "packed-refs", &merged(refs))?;
         let above = git.join(&branch);
         let above = above.parent().unwrap_or(git);
         if let Some(now) = now.as_ref().filter(|_| is_taken)

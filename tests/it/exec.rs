@@ -505,7 +505,9 @@ fn the_lock_of_an_import_that_was_killed_is_not_that_of_another() {
     assert!(!lock.exists());
     // but that of a git is
     std::fs::write(&lock, "").expect("it is ours");
-    fenced(&repo, &[], commit).fails(120);
+    let said = fenced(&repo, &[], commit);
+    let way = "when that is over: git agentwt exec task -- true";
+    assert!(said.fails(120).stderr.contains(way), "{said}");
     let said = fenced(&repo, &[], "true");
     let said = said.fails(125);
     assert!(said.stderr.contains("index.lock"), "{said}");
@@ -1240,6 +1242,8 @@ fn the_index_of_a_run_is_not_given_to_another_branch() {
     // it may be checked out elsewhere by now, or be in the middle of a rebase
     assert_eq!(said.status, 120, "{said}");
     assert!(said.stderr.contains("was switched away"), "{said}");
+    let way = "switch agentwt/task && git agentwt exec task -- true";
+    assert!(said.stderr.contains(way), "{said}");
     assert_eq!(log(&repo), "");
     let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
     assert_eq!(staged, "", "the index is that of the other branch");

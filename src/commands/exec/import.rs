@@ -38,6 +38,8 @@ use crate::worktree::{Repository, Worktree};
 const MOST: Duration = Duration::from_secs(600);
 /// Why neither index nor branch can be written.
 pub(super) const LOCKED: &str = "a git holds the lock of its index, or left it";
+/// Why the branch does not move: it can be checked out elsewhere by now, or be in the middle of a rebase.
+const AWAY: &str = "the worktree was switched away from it";
 /// How many objects are asked for at once.
 const BATCH: usize = 1000;
 /// How many branches and tags are named.
@@ -70,9 +72,15 @@ impl Imported {
 
     /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
     pub fn late_note(&self, known: &Worktree, at: &str) -> Option<String> {
-        let (what, branch, path) = (self.late()?, &known.record.branch, &known.record.path);
+        let (what, record) = (self.late()?, &known.record);
+        let (name, branch, path) = (&record.name, &record.branch, &record.path);
+        let way = match what {
+            LOCKED => format!("when that is over: git agentwt exec {name} -- true"),
+            AWAY => format!("git -C {path} switch {branch} && git agentwt exec {name} -- true"),
+            _other => format!("git -C {path} stash -u && git -C {path} merge {at}"),
+        };
         Some(format!(
-            "{branch} stays, as {what} while the command ran; to merge the commits of the command, whose files are there uncommitted: git -C {path} stash -u && git -C {path} merge {at}"
+            "{branch} stays, as {what} while the command ran; to merge the commits of the command, whose files are there uncommitted: {way}"
         ))
     }
 }
@@ -175,7 +183,7 @@ pub(super) fn import(
     let is_home = head.as_deref() == Some(&branch.full_ref());
     let meanwhile = match &lock {
         _any if began != *before => Some("it moved"),
-        _any if !is_home => Some("the worktree was switched away from it"),
+        _any if !is_home => Some(AWAY),
         None => Some(LOCKED),
         Some(_held) => None,
     };
@@ -220,7 +228,10 @@ pub(super) fn import(
 }
 
 /// Reads what an index says of each path.
-fn read_entries(file: &Utf8Path, format: ObjectFormat) -> Option<Vec<(BString, Entry, Stage)>> {
+fn read_entries(
+    file: &Utf8Path,
+    format: ObjectFormat,
+) -> Option<BTreeSet<(BString, Entry, Stage)>> {
     let index = OpenIndex::read(file, format).ok()?;
     let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
     let entries = index.entries().map(|one| one.map(entry));
@@ -335,14 +346,13 @@ impl Run<'_> {
         let fetched = tip.map(|tip| fetch_all(&[(tip, left(tip))]));
         // what git has can be there for an import that was stopped, or for a reflog: only a ref keeps it
         let near: Vec<&CommitId> = self.before.iter().chain(tip).collect();
-        let named = |prefixes: &[&str]| -> Result<BTreeSet<CommitId>, Error> {
-            let refs = git.for_each_ref(prefixes)?.into_iter().map(|one| one.id);
-            let lasting = near.iter().copied().chain(&result.began).cloned();
-            Ok(refs.chain(lasting).collect())
+        let named = |below: &str| -> Result<BTreeSet<CommitId>, Error> {
+            let refs = git.for_each_ref(&[below])?.into_iter();
+            Ok(refs.map(|one| one.id).collect())
         };
-        let lasting = named(&[&kept_refs(known)])?;
-        let now = named(&[&kept_refs(known), &below])?;
-        let is_left = |id: &&CommitId| !now.contains(*id);
+        let (mut lasting, passing) = (named(&kept_refs(known))?, named(&below)?);
+        lasting.extend(near.iter().copied().chain(&result.began).cloned());
+        let is_left = |id: &&CommitId| !lasting.contains(*id) && !passing.contains(*id);
         let work = result.head.iter().chain(&result.stashes).filter(is_left);
         let mut wanted: BTreeMap<_, _> = work.map(|id| (id, left(id))).collect();
         let others = result.others.iter().filter(|(_, id)| !lasting.contains(id));
@@ -352,8 +362,8 @@ impl Run<'_> {
         let been_on = result.been_on.iter().filter(is_left);
         // a reflog can name what is gone
         let (mut here, gone): (Vec<_>, Vec<_>) = been_on.partition(|id| objects.has(id));
-        for known in [near.clone(), result.began.iter().collect()] {
-            let fresh = git.rev_list(&here, &known)?;
+        for known in [near, result.began.iter().collect()] {
+            let fresh: BTreeSet<_> = git.rev_list(&here, &known)?.into_iter().collect();
             here.retain(|id| fresh.contains(id));
         }
         let abandoned = gone.into_iter().chain(here);
@@ -419,9 +429,13 @@ impl Run<'_> {
     fn keep_staged(&self, staged: &[RepoPath]) -> Result<Option<String>, Error> {
         let repository = self.repository;
         let read = |file: Utf8PathBuf| read_entries(&file, repository.format).unwrap_or_default();
-        let begun = read(self.private.begun_index());
-        let mut own = read(self.private.index());
-        own.retain(|one| staged.iter().any(|path| path.as_bstr() == one.0) && !begun.contains(one));
+        let (now, begun) = (read(self.private.index()), read(self.private.begun_index()));
+        let is_staged =
+            |path: &BString| staged.binary_search_by(|one| one.as_bstr().cmp(path.as_bstr()));
+        let own = now
+            .difference(&begun)
+            .filter(|(path, ..)| is_staged(path).is_ok());
+        let own: Vec<_> = own.collect();
         let parent = self.tip.as_ref().or(self.before.as_ref());
         let Some(parent) = parent.filter(|_| !own.is_empty()) else {
             return Ok(None);

@@ -330,3 +330,16 @@ fn a_submodule_whose_git_cannot_be_read_is_found() {
     vendor/lib integrity integrity violation
     ");
 }
+
+/// git strips `\r` from the end of a `.git` file, so what it reads is not what stands at that path.
+#[test]
+fn a_git_file_that_ends_in_a_carriage_return_is_read_as_git_reads_it() {
+    let case = with_submodule();
+    case.does(
+        "git submodule --quiet update --init; cd vendor/lib; real=$(git rev-parse --absolute-git-dir)
+        cd ..; cp -R \"$real\" g; git config -f g/config --unset core.worktree; ln -s \"$real\" \"$(printf 'g\\r')\"
+        rm lib/.git; printf 'gitdir: ../g\\r\\n' >lib/.git",
+    );
+    let found = case.findings();
+    assert!(found.contains("vendor/lib integrity"), "{found}");
+}

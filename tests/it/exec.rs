@@ -1293,6 +1293,35 @@ fn what_the_user_stages_meanwhile_stays_staged() {
 }
 
 #[test]
+fn a_staged_file_stays_where_the_command_commits_a_directory_of_that_name() {
+    for (staged, commit) in [("src/d", "src/d/f"), ("src/e/f", "src/e")] {
+        let Some(repo) = project() else { return };
+        let worktree = repo.worktree("task");
+        let script = format!(
+            "mkdir -p $(dirname {commit}); echo 1 >{commit}; git add -A; git commit -qm one"
+        );
+        let said = meanwhile(&repo, &script, || {
+            let stage = format!(
+                "git update-index --add --cacheinfo 100644,$(echo v1 | git hash-object -w --stdin),{staged}"
+            );
+            repo.sh(&worktree, &stage).ok();
+        });
+        assert_eq!(said.status, 120, "{said}");
+        assert!(
+            said.stderr.contains("you staged what the command"),
+            "{said}"
+        );
+        assert_eq!(log(&repo), "", "the branch stays");
+        let content = repo.git_in(&worktree, &["show", &format!(":{staged}")]);
+        assert_eq!(content, "v1");
+        // with nothing of the user beside it, the commit comes
+        repo.git_in(&worktree, &["reset", "-q"]);
+        fenced(&repo, &[], "true").ok();
+        assert_eq!(log(&repo), "one");
+    }
+}
+
+#[test]
 fn a_git_that_only_looks_stops_nothing() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");

@@ -22,7 +22,7 @@ use crate::disk::mode::Doing;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
 use crate::git::index::{IndexEntry, OUR_LOCK, OpenIndex, Stage, take_lock};
-use crate::git::objects::{ObjectFormat, has_sha256};
+use crate::git::objects::has_sha256;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -178,7 +178,7 @@ pub(super) fn import(
     }
     let file = record.admin_dir.join("index");
     let lock = take_lock(&file)?;
-    let is_restaged = is_restaged(repository, known, private);
+    let is_restaged = run.is_restaged();
     let head = known.git(repository).symbolic_ref_head()?;
     let is_home = head.as_deref() == Some(&branch.full_ref());
     let meanwhile = match &lock {
@@ -227,31 +227,6 @@ pub(super) fn import(
     Ok((report, imported))
 }
 
-/// Reads what an index says of each path.
-fn read_entries(
-    file: &Utf8Path,
-    format: ObjectFormat,
-) -> Option<BTreeSet<(BString, Entry, Stage)>> {
-    let index = OpenIndex::read(file, format).ok()?;
-    let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
-    let entries = index.entries().map(|one| one.map(entry));
-    entries.collect::<Result<_, _>>().ok()
-}
-
-/// Whether the user staged files or switched in the worktree; git can also have read the files anew only.
-fn is_restaged(repository: &Repository, known: &Worktree, private: &PrivateGit) -> bool {
-    let number = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
-    let entries = |file: &Utf8Path| read_entries(file, repository.format);
-    let now = known.record.admin_dir.join("index");
-    // an import that was stopped has written that of the run
-    let files = [private.begun_index(), private.index()];
-    if files.iter().any(|file| number(file) == number(&now)) {
-        return false;
-    }
-    let now = entries(&now);
-    now.is_none() || files.iter().all(|file| entries(file) != now)
-}
-
 /// Holds what is imported.
 struct Run<'a> {
     repository: &'a Repository,
@@ -266,6 +241,28 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Reads what an index says of each path; nothing of a damaged one.
+    fn read_entries(&self, file: &Utf8Path) -> BTreeSet<(BString, Entry, Stage)> {
+        let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
+        let index = OpenIndex::read(file, self.repository.format).ok();
+        let entries = index.iter().flat_map(OpenIndex::entries);
+        let entries = entries.map(|one| one.map(entry));
+        entries.collect::<Result<_, _>>().unwrap_or_default()
+    }
+
+    /// Whether the user staged files or switched in the worktree; git can also have read the files anew only.
+    fn is_restaged(&self) -> bool {
+        let number = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
+        let now = self.known.record.admin_dir.join("index");
+        // an import that was stopped has written that of the run
+        let files = [self.private.begun_index(), self.private.index()];
+        if files.iter().any(|file| number(file) == number(&now)) {
+            return false;
+        }
+        let now = self.read_entries(&now);
+        files.iter().all(|file| self.read_entries(file) != now)
+    }
+
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
     /// something which is nowhere else (`is_kept`). The index becomes these bytes; without them, what is there
     /// is moved to the commits, as where the user staged something (`restaged`). Returns whether that
@@ -323,6 +320,16 @@ impl Run<'_> {
         let copy = self.private.dir.join("index.moved");
         files::remove_file(&copy.with_extension("moved.lock"))?;
         files::link_or_copy(&self.known.record.admin_dir.join("index"), &copy)?;
+        let begun = self.read_entries(&self.private.begun_index());
+        let all = [&copy, &self.private.index()].map(|file| self.read_entries(file));
+        let changed = all.iter().flat_map(|one| one.difference(&begun));
+        let paths = changed.map(|(path, ..)| [path.as_slice(), b"/"].concat());
+        let paths: BTreeSet<_> = paths.collect();
+        // of a file and a directory of one name, git takes one without an error
+        let mut pairs = paths.iter().zip(paths.iter().skip(1));
+        if pairs.any(|(above, path)| path.starts_with(above)) {
+            return Ok(None);
+        }
         let git = self.known.git(self.repository).with_index(&copy);
         let trees = [trees.0.as_str(), trees.1.as_str()];
         let moved = git.perform("move the index", "read-tree -m -i", &trees);
@@ -428,13 +435,12 @@ impl Run<'_> {
     /// Has a ref keep which of these paths the command staged: its index does not become that of the worktree.
     fn keep_staged(&self, staged: &[RepoPath]) -> Result<Option<String>, Error> {
         let repository = self.repository;
-        let read = |file: Utf8PathBuf| read_entries(&file, repository.format).unwrap_or_default();
-        let (now, begun) = (read(self.private.index()), read(self.private.begun_index()));
-        let is_staged =
-            |path: &BString| staged.binary_search_by(|one| one.as_bstr().cmp(path.as_bstr()));
-        let own = now
-            .difference(&begun)
-            .filter(|(path, ..)| is_staged(path).is_ok());
+        let begun = self.read_entries(&self.private.begun_index());
+        let now = self.read_entries(&self.private.index());
+        let own = now.difference(&begun).filter(|(path, ..)| {
+            let order = |one: &RepoPath| one.as_bstr().cmp(path.as_bstr());
+            staged.binary_search_by(order).is_ok()
+        });
         let own: Vec<_> = own.collect();
         let parent = self.tip.as_ref().or(self.before.as_ref());
         let Some(parent) = parent.filter(|_| !own.is_empty()) else {

@@ -108,13 +108,8 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
     }
     let repository = session.repository()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
-    run_in(
-        session,
-        &repository,
-        &known,
-        &options.fence,
-        &options.command,
-    )
+    let (fence, command) = (&options.fence, &options.command);
+    run_in(session, &repository, &known, fence, command)
 }
 
 /// As [`run`], in a worktree that is known.
@@ -290,14 +285,10 @@ impl FencedRun<'_> {
         }
         let withholds = self.launch.policy.wishes.withholds;
         if withholds && private.is_there() && !private.is_withheld() {
-            return Err(not_fenced(
-                &known,
-                "an earlier command had all objects, and left something",
-                &format!(
-                    "finish that first, without --withhold: git agentwt exec {}",
-                    known.record.name
-                ),
-            ));
+            let name = &known.record.name;
+            let help = format!("finish that first, without --withhold: git agentwt exec {name}");
+            let why = "an earlier command had all objects, and left something";
+            return Err(not_fenced(&known, why, &help));
         }
         let binary = &self.session.binary;
         private.write(repository, &known, binary, withholds, restaged)

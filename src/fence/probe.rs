@@ -153,11 +153,8 @@ pub fn choose(
     }
     let (fence, failure) = failed.expect("because one was tried");
     let below = STRONG.into_iter().chain([Fence::Perms]);
-    let mut below = below.filter(|weaker| *weaker < fence);
-    let weaker = below.find_map(|weaker| {
-        let probe = try_fence(weaker);
-        probe.result.is_ok().then_some(probe)
-    });
+    let below = below.filter(|weaker| *weaker < fence);
+    let weaker = below.map(try_fence).find(|probe| probe.result.is_ok());
     Err(FenceError::Unavailable {
         fence,
         failure: Box::new(failure),

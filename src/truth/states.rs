@@ -144,6 +144,11 @@ impl DiskState {
         let base = item.and_then(|item| item.base);
         let mut entry = found.entry;
         let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
+        if entry.mode == Mode::Special && found.path.file_name().starts_with(b".git") {
+            let detail = "it is no file, and each git here waits for it".to_owned();
+            let path = Some(found.path.clone());
+            self.unreadable.push(Unreadable { path, detail });
+        }
         if let Some(recorded) = recorded {
             if entry == recorded.entry {
                 let verdict = || known.scope.verdict(&found.path, EntryKind::File);

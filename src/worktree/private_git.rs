@@ -429,9 +429,8 @@ impl PrivateGit {
 
     /// Whether a command made worktrees or submodules of its own.
     pub fn has_repositories(&self) -> bool {
-        let directories = ["worktrees", "modules"].map(|name| self.git_dir().join(name));
-        let mut there = directories.iter().filter_map(|one| files::names(one).ok());
-        there.any(|names| !names.is_empty())
+        let names = |name: &str| files::names(&self.git_dir().join(name)).unwrap_or_default();
+        !names("worktrees").is_empty() || !names("modules").is_empty()
     }
 
     /// Removes it, after a run that left nothing in it.
@@ -491,8 +490,11 @@ fn write_given(
     clear(&git.join("objects/info/alternates"))?;
     if !is_withheld {
         let objects = repository.common_dir.join("objects");
-        let objects = in_quotes(objects.as_str().as_bytes());
-        put(git, "objects/info/alternates", &objects)?;
+        let objects = objects.as_str().as_bytes();
+        // only git itself reads quotes there
+        let quoted = objects.contains(&b'\n').then(|| in_quotes(objects));
+        let line = quoted.unwrap_or_else(|| objects.into());
+        put(git, "objects/info/alternates", &line)?;
     }
     let info = git.join("info");
     clear(&info)?;

@@ -1322,6 +1322,70 @@ fn a_staged_file_stays_where_the_command_commits_a_directory_of_that_name() {
 }
 
 #[test]
+fn what_the_user_commits_during_the_import_stops_it() {
+    let Some(repo) = project() else { return };
+    let (worktree, bin) = (repo.worktree("task"), repo.root().join("bin"));
+    std::fs::create_dir(&bin).expect("it is ours");
+    let git = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" fetch \"*) if mkdir ${{0%/*}}/once 2>/dev/null; then
+        env -u GIT_DIR -u GIT_WORK_TREE git -C {} commit -q --allow-empty -m user >&2; fi;; esac; exec git \"$@\"\n",
+        worktree.display()
+    );
+    std::fs::write(bin.join("git"), git).expect("it is ours");
+    crate::support::chmod(&bin.join("git"), 0o755);
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let line = format!(
+        "PATH={}:$PATH git-agentwt exec task {allow} -- sh -c '{script}'",
+        bin.display()
+    );
+    let said = repo.sh(repo.main(), &line);
+    said.fails(120);
+    assert!(said.stderr.contains("it moved"), "{said}");
+    let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
+    assert_eq!((&*staged, &*log(&repo)), ("", "user"));
+}
+
+#[test]
+fn what_the_scope_hides_during_a_run_is_absent_on_purpose() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let status = || repo.git_in(&worktree, &["status", "--porcelain"]);
+    meanwhile(&repo, "echo 1 >>src/main.rs", || {
+        let hide = ["scope", "task", "--add-exclude", "docs/**"];
+        repo.agentwt(&hide).ok();
+    })
+    .ok();
+    assert_eq!(status(), " M src/main.rs");
+    // also where the user stages while the command merges a file that is hidden
+    repo.write("secrets/new", "hidden\n");
+    repo.sh(repo.main(), "git add -f secrets; git commit -qm hidden")
+        .ok();
+    let merge = "git commit -qam mine; git merge -q --no-edit main";
+    meanwhile(&repo, merge, || {
+        repo.sh(&worktree, "echo u >src/user.rs; git add src/user.rs")
+            .ok();
+    })
+    .ok();
+    assert_eq!(status(), "A  src/user.rs");
+    let hidden = repo.git_in(&worktree, &["ls-files", "-t", "secrets/new"]);
+    assert_eq!(hidden, "S secrets/new");
+}
+
+#[test]
+fn other_programs_than_git_find_the_objects_of_the_repository() {
+    let Some(repo) = project() else { return };
+    for fence in ["landlock", "mount"] {
+        let fence = format!("--fence={fence}");
+        if repo.has_fence(&[&fence]) {
+            let script = "sed s,^,:, \"$(git rev-parse --git-dir)/objects/info/alternates\"";
+            let said = fenced(&repo, &[&fence], script).ok();
+            assert_eq!(said, ":$TMP/repo/.git/objects", "they read no quotes");
+        }
+    }
+}
+
+#[test]
 fn a_git_that_only_looks_stops_nothing() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -1835,6 +1899,23 @@ fn a_command_that_is_stopped_is_ended_too() {
             began.elapsed().as_secs() < 15,
             "{fence}: it was not continued"
         );
+    }
+}
+
+#[test]
+fn a_time_limit_ends_a_stopped_command_where_no_shell_waits() {
+    let Some(repo) = project() else { return };
+    let allow = if is_root() { "--allow-root" } else { "" };
+    for fence in ["landlock", "mount"] {
+        if !repo.has_fence(&[&format!("--fence={fence}")]) {
+            continue;
+        }
+        // the leader of the session of a terminal, so that its process group is orphaned
+        let line = format!(
+            "timeout -s KILL 15 script -qec \"git-agentwt exec task --fence={fence} {allow} --timeout 1 -- sh -c 'kill -STOP \\$\\$; sleep 60'\" /dev/null </dev/null"
+        );
+        let said = repo.sh(repo.main(), &line);
+        assert_eq!(said.status, 124, "{fence}: {said}");
     }
 }
 

@@ -89,11 +89,8 @@ impl FleetRun {
 /// The table at the end.
 pub(super) fn print(runs: &[FleetRun], text: &mut Text) {
     let row = |run: &FleetRun| {
-        Row::new(vec![
-            Cell::people(run.name.as_str()),
-            Cell::people(run.outcome),
-            Cell::people(run.status.to_string()),
-        ])
+        let cells = [&run.name, run.outcome, &run.status.to_string()];
+        Row::new(cells.map(Cell::people).to_vec())
     };
     let headings = ["NAME", "OUTCOME", "STATUS"].map(Cell::people).to_vec();
     let heading = std::iter::once(Row::headings(headings));

@@ -179,10 +179,11 @@ pub(super) fn import(
     let file = record.admin_dir.join("index");
     let lock = take_lock(&file)?;
     let is_restaged = run.is_restaged();
-    let head = known.git(repository).symbolic_ref_head()?;
-    let is_home = head.as_deref() == Some(&branch.full_ref());
+    let is_home = known.git(repository).symbolic_ref_head()? == Some(branch.full_ref());
+    // what the user commits waits for the lock by now
+    let now = repository.git.rev_parse_commit(&branch.full_ref())?;
     let meanwhile = match &lock {
-        _any if began != *before => Some("it moved"),
+        _any if began != now => Some("it moved"),
         _any if !is_home => Some(AWAY),
         None => Some(LOCKED),
         Some(_held) => None,
@@ -241,9 +242,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Reads what an index says of each path; nothing of a damaged one.
-    fn read_entries(&self, file: &Utf8Path) -> BTreeSet<(BString, Entry, Stage)> {
-        let entry = |one: IndexEntry<&BStr>| (one.path.to_owned(), one.entry, one.stage);
+    /// Reads what an index says of each path, and whether git takes it as absent on purpose; nothing of a damaged
+    /// index.
+    fn read_entries(&self, file: &Utf8Path) -> BTreeSet<(BString, Entry, Stage, bool)> {
+        let entry = |one: IndexEntry<&BStr>| {
+            let path = one.path.to_owned();
+            (path, one.entry, one.stage, one.skip_worktree)
+        };
         let index = OpenIndex::read(file, self.repository.format).ok();
         let entries = index.iter().flat_map(OpenIndex::entries);
         let entries = entries.map(|one| one.map(entry));
@@ -321,8 +326,9 @@ impl Run<'_> {
         files::remove_file(&copy.with_extension("moved.lock"))?;
         files::link_or_copy(&self.known.record.admin_dir.join("index"), &copy)?;
         let begun = self.read_entries(&self.private.begun_index());
-        let all = [&copy, &self.private.index()].map(|file| self.read_entries(file));
-        let changed = all.iter().flat_map(|one| one.difference(&begun));
+        let now = self.read_entries(&copy);
+        let made = self.read_entries(&self.private.index());
+        let changed = now.difference(&begun).chain(made.difference(&begun));
         let paths = changed.map(|(path, ..)| [path.as_slice(), b"/"].concat());
         let paths: BTreeSet<_> = paths.collect();
         // of a file and a directory of one name, git takes one without an error
@@ -333,6 +339,12 @@ impl Run<'_> {
         let git = self.known.git(self.repository).with_index(&copy);
         let trees = [trees.0.as_str(), trees.1.as_str()];
         let moved = git.perform("move the index", "read-tree -m -i", &trees);
+        // git leaves out the sparse patterns there, which the index of the run has
+        let absent = made.difference(&begun).filter(|(.., is_absent)| *is_absent);
+        let absent = bstr::join(b"\0", absent.map(|(path, ..)| path));
+        let command = "update-index --skip-worktree -z --stdin";
+        // a file that is only staged there is in no commit
+        let _ = git.perform_with("mark what is absent", command, &[], &absent);
         Ok(moved.ok().and(files::read(&copy)?))
     }
 
@@ -448,7 +460,7 @@ impl Run<'_> {
         };
         let objects = repository.objects()?;
         let tree = objects.commit(parent)?.tree;
-        let own = own.iter().map(|(path, entry, _)| (path, Some(*entry)));
+        let own = own.iter().map(|(path, entry, ..)| (path, Some(*entry)));
         let tree = objects.write_tree(Some(&tree), own)?;
         let commit = objects.write_commit_on(parent, &tree)?;
         let git = repository.git.with_mode(GitMode::Hardened);

@@ -74,9 +74,8 @@ impl Answer for ExecAnswer {
         }
         if let Some((branch, before, now)) = &self.moved {
             let (before, now) = (before.short(), now.short());
-            text.tell(format!(
-                "agentwt: verified, {branch} moved from {before} to {now}"
-            ));
+            let said = format!("agentwt: verified, {branch} moved from {before} to {now}");
+            text.tell(said);
         }
         let Some(verdict) = &self.verdict else {
             return;
@@ -91,9 +90,7 @@ impl Answer for ExecAnswer {
         for message in verdict.messages() {
             text.tell(format!("agentwt: {message}"));
         }
-        text.tell(format!(
-            "agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"
-        ));
+        text.tell(format!("agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"));
     }
 }
 
@@ -390,8 +387,7 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
         let help = format!("finish or abort it: git -C {path} {operation} --abort");
         return refuse(&format!("a {operation} is in progress there"), &help);
     }
-    let git = known.git(repository);
-    if git.symbolic_ref_head()? != Some(known.record.branch.full_ref()) {
+    if known.git(repository).symbolic_ref_head()? != Some(branch.full_ref()) {
         let help = format!("git -C {path} switch {branch}");
         return refuse("it is not on its branch", &help);
     }

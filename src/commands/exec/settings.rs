@@ -164,9 +164,7 @@ fn resolved(
         if leads == plain {
             all.push(plain);
         } else {
-            notes.push(format!(
-                "{path} is not followed, as a command can have made the link; if you made it, name {leads}"
-            ));
+            notes.push(format!("{path} is not followed, as a command can have made the link; if you made it, name {leads}"));
         }
     }
     all

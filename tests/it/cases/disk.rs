@@ -238,6 +238,14 @@ fn a_fifo_is_found_and_does_not_block() {
 }
 
 #[test]
+fn a_fifo_at_which_git_waits_is_a_violation_in_scope_too() {
+    assert_snapshot!(after("mkfifo src/.gitignore src/.gitattributes"), @"
+    src/.gitattributes integrity integrity violation
+    src/.gitignore integrity integrity violation
+    ");
+}
+
+#[test]
 fn a_nested_repository_hides_nothing() {
     assert_snapshot!(after("git init -q docs/inner; echo f >docs/inner/f"), @"
     docs/inner/.git created read-only violation

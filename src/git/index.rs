@@ -14,7 +14,7 @@ pub use gix::index::entry::Stage;
 use gix::index::entry::{Flags, Stat};
 use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
-use gix::lock::File as LockFile;
+pub use gix::lock::File as IndexLock;
 use sha1::Digest;
 
 use super::error::{GitError, reading, unreadable};
@@ -69,8 +69,8 @@ const SECOND: i64 = 1_000_000_000;
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn take_lock(file: &Utf8Path) -> Result<Option<LockFile>, GitError> {
-    let mut taken = match LockFile::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
+pub fn take_lock(file: &Utf8Path) -> Result<Option<IndexLock>, GitError> {
+    let mut taken = match IndexLock::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
         Err(error) if error.is_retryable() => return Ok(None),
         taken => taken.map_err(|error| unreadable(file, &error))?,
     };

@@ -125,8 +125,8 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
-    /// `restaged` is none where the index of the run has what the user staged; else it says whether the
-    /// run has no commits of its own, so that the changed index fits it where its HEAD is on the branch.
+    /// With `restaged`, the user staged something that the run does not have, and the run has no commits of its own:
+    /// the index of the user fits it where its HEAD is on the branch.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -138,7 +138,7 @@ impl PrivateGit {
         known: &Worktree,
         binary: &Utf8Path,
         withholds: bool,
-        restaged: Option<bool>,
+        restaged: bool,
     ) -> Result<(), Error> {
         for directory in ["tmp", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
@@ -159,7 +159,9 @@ impl PrivateGit {
         let mut refs = repository.git.for_each_ref(&[below])?;
         // it has no log there
         refs.retain(|one| one.name != "refs/stash");
-        let now = repository.git.rev_parse_commit(&branch)?;
+        // the one that the run is given: the user may commit meanwhile
+        let now = refs.iter().find(|one| one.name == branch);
+        let now = now.map(|one| one.id.clone());
         let began = self.read_began()?.0;
         let last = if goes_on { &began } else { &now };
         // by the user, and the run has nothing that is not imported
@@ -189,15 +191,11 @@ impl PrivateGit {
             let line = format!("{last} {now} git-agentwt <> {time} +0000\tby the user\n");
             let _ = files::append(&git.join("logs").join(&branch), line.as_bytes());
         }
-        let is_home = || -> Result<bool, Error> {
-            let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
-            Ok(head.trim_ascii_end() == format!("ref: {branch}").as_bytes())
-        };
-        let is_due = !is_busy && (is_taken || restaged == Some(true));
-        if !goes_on || is_due && is_home()? {
+        let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
+        let is_home = head.trim_ascii_end() == format!("ref: {branch}").as_bytes();
+        let is_due = !is_busy && (is_taken || restaged);
+        if !goes_on || is_due && is_home {
             self.copy_index(git, known)?;
-        } else if restaged.is_none() {
-            self.link_index(known)?;
         }
         self.write_began(if is_busy { last } else { &now }.as_ref())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;

@@ -1347,6 +1347,48 @@ fn what_the_user_commits_during_the_import_stops_it() {
 }
 
 #[test]
+fn what_the_user_does_while_a_run_starts_is_not_lost() {
+    let repo = TestRepo::empty();
+    let init = ["init", "-q", "--ref-format=reftable", "rt"];
+    if repo.try_git(repo.root(), &init).status != 0 {
+        eprintln!("skipped: this git has no reftable");
+        return;
+    }
+    // refs that are no files are listed by git
+    let git = "#!/bin/sh\nPATH=${PATH#*:}; git \"$@\"; status=$?\ncase \" $* \" in *\" for-each-ref \"*\" refs/ \"*)
+        echo >>${0%/*}/listings; test $(wc -l <${0%/*}/listings) != $LISTING ||
+        (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd $WORKTREE; eval \"$ACTION\") >&2;; esac; exit $status\n";
+    let bin = repo.root().join("bin");
+    std::fs::create_dir(&bin).expect("it is ours");
+    std::fs::write(bin.join("git"), git).expect("it is ours");
+    crate::support::chmod(&bin.join("git"), 0o755);
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let exec = format!("git-agentwt exec task --fence=landlock {allow} -- sh -c");
+    let prepare = "set -e; rm -rf rt bin/listings; git init -q --ref-format=reftable rt; cd rt; mkdir src; echo 1 >src/main
+        git add -A; git commit -qm base; git-agentwt add task --write 'src/**' >/dev/null 2>&1";
+    let stash = format!("{exec} 'echo 2 >src/main; git stash -q'");
+    let commit = format!("{exec} 'echo 1 >src/one; git add src/one; git commit -qm one'");
+    let (stage, nothing) = (format!("{exec} true"), "true".to_owned());
+    let user = "echo user >src/user; git add src/user; git commit -qm user";
+    let user_stages = "echo user >src/user; git add src/user; echo later >src/user";
+    for (before, run, action, question) in [
+        (&stash, &stage, user_stages, "git show :src/user"),
+        (&nothing, &commit, user, "git log --format=%s | grep user"),
+        (&stash, &commit, user, "git log --format=%s | grep user"),
+    ] {
+        for listing in 1..=2 {
+            let line = format!(
+                "{prepare}; {before}; cd .agentwt/worktrees/task; export WORKTREE=$PWD ACTION='{action}' LISTING={listing}
+                set +e; PATH={}:$PATH {run}; {question}",
+                bin.display()
+            );
+            let said = repo.sh(repo.root(), &line);
+            assert_eq!(said.stdout, "user\n", "{listing}: {said}");
+        }
+    }
+}
+
+#[test]
 fn what_the_scope_hides_during_a_run_is_absent_on_purpose() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");

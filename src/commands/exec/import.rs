@@ -21,7 +21,7 @@ use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
-use crate::git::index::{IndexEntry, OUR_LOCK, OpenIndex, Stage, take_lock};
+use crate::git::index::{IndexEntry, IndexLock, OUR_LOCK, OpenIndex, Stage, take_lock};
 use crate::git::objects::has_sha256;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
@@ -171,14 +171,11 @@ pub(super) fn import(
     let staged = survey.staged_only();
     let report = known.judge(survey.changes, VerifyOptions::default());
     // nothing is staged between here and the end
-    let left = record.admin_dir.join(INDEX_LOCK);
-    if files::read(&left)?.as_deref() == Some(OUR_LOCK) {
-        // by an import that was killed
-        files::remove_file(&left)?;
-    }
-    let file = record.admin_dir.join("index");
-    let lock = take_lock(&file)?;
+    let lock = take_index_lock(&record.admin_dir)?;
     let is_restaged = run.is_restaged();
+    if !is_restaged && lock.is_some() {
+        private.link_index(known)?;
+    }
     let is_home = known.git(repository).symbolic_ref_head()? == Some(branch.full_ref());
     // what the user commits waits for the lock by now
     let now = repository.git.rev_parse_commit(&branch.full_ref())?;
@@ -221,11 +218,21 @@ pub(super) fn import(
             imported.moved = Some((before.clone(), tip));
         }
         if !is_read && private.is_there() {
-            files::copy_beside(&file, &private.index())?;
+            files::copy_beside(&record.admin_dir.join("index"), &private.index())?;
         }
     }
     known.write_verification(&report, &Session::now())?;
     Ok((report, imported))
+}
+
+/// Takes the lock of the index of a worktree, also the one that an import left which was killed; none while a git has
+/// the lock.
+fn take_index_lock(admin: &Utf8Path) -> Result<Option<IndexLock>, Error> {
+    let left = admin.join(INDEX_LOCK);
+    if files::read(&left)?.as_deref() == Some(OUR_LOCK) {
+        files::remove_file(&left)?;
+    }
+    Ok(take_lock(&admin.join("index"))?)
 }
 
 /// Holds what is imported.

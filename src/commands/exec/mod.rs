@@ -230,7 +230,7 @@ impl FencedRun<'_> {
     fn prepare(&self, notes: &mut Vec<String>) -> Result<(), Error> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
-        let mut restaged = None;
+        let mut restaged = false;
         if private.is_there() {
             // where that `exec` was killed
             let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
@@ -246,7 +246,7 @@ impl FencedRun<'_> {
             };
             match import().or_else(stopped) {
                 Ok((_, left)) => {
-                    restaged = left.is_restaged.then(|| left.stays_away.is_none());
+                    restaged = left.is_restaged && left.stays_away.is_none();
                     // what is in progress goes on where it is
                     let is_busy = find_operation(&private.git_dir()).is_some();
                     let tip = left.stays_away.as_ref().filter(|_| !is_busy);

@@ -1323,27 +1323,36 @@ fn a_staged_file_stays_where_the_command_commits_a_directory_of_that_name() {
 
 #[test]
 fn what_the_user_commits_during_the_import_stops_it() {
-    let Some(repo) = project() else { return };
-    let (worktree, bin) = (repo.worktree("task"), repo.root().join("bin"));
-    std::fs::create_dir(&bin).expect("it is ours");
-    let git = format!(
-        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" fetch \"*) if mkdir ${{0%/*}}/once 2>/dev/null; then
-        env -u GIT_DIR -u GIT_WORK_TREE git -C {} commit -q --allow-empty -m user >&2; fi;; esac; exec git \"$@\"\n",
-        worktree.display()
-    );
-    std::fs::write(bin.join("git"), git).expect("it is ours");
-    crate::support::chmod(&bin.join("git"), 0o755);
-    let allow = if is_root() { "--allow-root" } else { "" };
-    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
-    let line = format!(
-        "PATH={}:$PATH git-agentwt exec task {allow} -- sh -c '{script}'",
-        bin.display()
-    );
-    let said = repo.sh(repo.main(), &line);
-    said.fails(120);
-    assert!(said.stderr.contains("it moved"), "{said}");
-    let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
-    assert_eq!((&*staged, &*log(&repo)), ("", "user"));
+    let commit = "commit -q --allow-empty -m user";
+    // as a commit whose lock of the index was before ours
+    let move_head = "update-ref HEAD $(git commit-tree -p HEAD -m user HEAD^{tree})";
+    for (when, command) in [(" fetch ", commit), ("of a fenced command", move_head)] {
+        let Some(repo) = project() else { return };
+        let (worktree, bin) = (repo.worktree("task"), repo.root().join("bin"));
+        std::fs::create_dir(&bin).expect("it is ours");
+        let git = format!(
+            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\"{when}\"*) if mkdir ${{0%/*}}/once 2>/dev/null; then
+            (unset GIT_DIR GIT_WORK_TREE; cd {}; git {command} >&2); fi;; esac; exec git \"$@\"\n",
+            worktree.display()
+        );
+        std::fs::write(bin.join("git"), git).expect("it is ours");
+        crate::support::chmod(&bin.join("git"), 0o755);
+        let allow = if is_root() { "--allow-root" } else { "" };
+        let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+        let line = format!(
+            "PATH={}:$PATH git-agentwt exec task {allow} -- sh -c '{script}'",
+            bin.display()
+        );
+        let said = repo.sh(repo.main(), &line);
+        said.fails(120);
+        assert!(said.stderr.contains("it moved"), "{said}");
+        let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
+        assert_eq!((&*staged, &*log(&repo)), ("", "user"), "{when}");
+        fenced(&repo, &[], "true").ok();
+        assert_eq!(log(&repo), "user");
+        let subjects = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept"]);
+        assert!(subjects.starts_with("one"), "{subjects}");
+    }
 }
 
 #[test]

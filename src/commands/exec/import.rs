@@ -45,6 +45,9 @@ const BATCH: usize = 1000;
 /// How many branches and tags are named.
 const MOST_NAMED: usize = 20;
 
+/// Says what the user did while a run went on, with which its commits do not fit.
+type Late = Option<&'static str>;
+
 /// Holds what became of a run.
 #[derive(Default)]
 pub(super) struct Imported {
@@ -53,7 +56,7 @@ pub(super) struct Imported {
     /// The commit to which the branch did not move, if there is one.
     pub stays_away: Option<CommitId>,
     /// What the user changed meanwhile, so that no commit of the run fits.
-    pub meanwhile: Option<&'static str>,
+    pub meanwhile: Late,
     /// Whether the user staged something of which the index of the run has nothing.
     pub is_restaged: bool,
     /// Whether a file was changed that no command in a fence can reach.
@@ -66,7 +69,7 @@ pub(super) struct Imported {
 
 impl Imported {
     /// What the user changed, for which commits of the run stay away.
-    pub fn late(&self) -> Option<&'static str> {
+    pub fn late(&self) -> Late {
         self.meanwhile.filter(|_| self.stays_away.is_some())
     }
 
@@ -212,8 +215,8 @@ pub(super) fn import(
         let is_ended = result.is_on_branch && result.operation.is_none();
         let is_kept = imported.is_kept || !is_ended || !result.stashes.is_empty();
         let index = index.filter(|_| is_ended && !is_other);
-        if !run.settle(index, is_kept, is_restaged)? {
-            imported.meanwhile = Some("you staged what the command committed otherwise");
+        if let Some(why) = run.settle(index, is_kept, is_restaged)? {
+            imported.meanwhile = Some(why);
         } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {
             imported.moved = Some((before.clone(), tip));
         }
@@ -277,9 +280,9 @@ impl Run<'_> {
 
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
     /// something which is nowhere else (`is_kept`). The index becomes these bytes; without them, what is there
-    /// is moved to the commits, as where the user staged something (`restaged`). Returns whether that
-    /// fits them; if not, nothing was written.
-    fn settle(&self, index: Option<Vec<u8>>, is_kept: bool, restaged: bool) -> Result<bool, Error> {
+    /// is moved to the commits, as where the user staged something (`restaged`). Returns what the user did that
+    /// does not fit them; then all is as it was.
+    fn settle(&self, index: Option<Vec<u8>>, is_kept: bool, restaged: bool) -> Result<Late, Error> {
         let (known, repository) = (self.known, self.repository);
         let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
@@ -287,33 +290,40 @@ impl Run<'_> {
         let bytes = match (index, self.before.as_ref().zip(self.tip.as_ref())) {
             // an index of the old commit would be there to undo the new ones
             (None, Some(trees)) => match self.read_moved_index(trees)? {
-                None => return Ok(false),
+                None => return Ok(Some("you staged what the command committed otherwise")),
                 moved => moved,
             },
             (index, _) => index,
         };
-        if let Some(bytes) = bytes {
+        let file = record.admin_dir.join("index");
+        let old = self.private.dir.join("index.old");
+        if let Some(bytes) = &bytes {
             // killed after this, the next run moves the branch
-            let file = record.admin_dir.join("index");
-            files::write(&file, &bytes)?;
+            files::link_or_copy(&file, &old)?;
+            files::write(&file, bytes)?;
             if is_taken {
                 files::copy_time(&self.private.index(), &file)?;
-            }
-            if !restaged {
-                self.private.link_index(known)?;
             }
         }
         if let (Some(before), Some(tip)) = (&self.before, &self.tip) {
             let reason = "agentwt exec: the commits of a fenced command";
-            git.update_ref(&branch, tip, Some(before), reason)?;
+            if let Err(error) = git.update_ref(&branch, tip, Some(before), reason) {
+                files::rename(&old, &file)?;
+                // by the user, who had the lock before
+                let is_moved = git.rev_parse_commit(&branch)? != self.before;
+                return is_moved.then_some(Some("it moved")).ok_or(error.into());
+            }
             self.private.write_began(Some(tip))?;
+        }
+        if bytes.is_some() && !restaged {
+            self.private.link_index(known)?;
         }
         // what git made anew there has the write bits of its umask
         let placed = known.placed()?;
         let (root, files) = (&record.path, placed.files());
         set_bits(root, &known.scope, &[], files, Doing::Change)?;
         if is_kept {
-            return Ok(true);
+            return Ok(None);
         }
         // what an earlier run left came in with this one; killed here, the next run does it again
         let left = read_run_refs(repository, known)?;
@@ -323,7 +333,7 @@ impl Run<'_> {
             git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
         }
         self.private.remove()?;
-        Ok(true)
+        Ok(None)
     }
 
     /// The bytes of the index of the worktree, moved from one commit to another (git-read-tree(1), "Two Tree

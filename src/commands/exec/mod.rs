@@ -336,11 +336,8 @@ fn finish(
         Ended::TimedOut => ExitCode::TimedOut,
     };
     if !report.valid() {
-        outcome.exit = if imported.breaks_seal {
-            ExitCode::SealBroken
-        } else {
-            ExitCode::RunRefused
-        };
+        let broken = imported.breaks_seal.then_some(ExitCode::SealBroken);
+        outcome.exit = broken.unwrap_or(ExitCode::RunRefused);
         let (name, path) = (record.name.as_str(), record.path.clone());
         outcome.answer.verdict = Some(VerdictField::worktree(name, path, report));
     }

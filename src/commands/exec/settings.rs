@@ -212,13 +212,11 @@ fn fence(
 fn net(options: &FenceOptions, own: Option<String>, config: &FenceConfig) -> Result<Net, Error> {
     let given = options.net.clone().map(|text| ("--net", text));
     let given = given.or_else(|| own.map(|text| ("agentwt.net", text)));
-    let net = match given {
-        Some((by, text)) => {
-            let net = Net::parse(&text);
-            net.ok_or_else(|| unknown(by, &text, "host, none, or ports:443,22"))?
-        }
-        None => Net::Host,
+    let parse = |(by, text): (&'static str, String)| {
+        let net = Net::parse(&text);
+        net.ok_or_else(|| unknown(by, &text, "host, none, or ports:443,22"))
     };
+    let net = given.map(parse).transpose()?.unwrap_or(Net::Host);
     let wanted = config.net.as_ref().and_then(|net| Net::parse(&net.value));
     let wanted = wanted.filter(|wanted| wanted.is_within(&net));
     Ok(wanted.unwrap_or(net))
@@ -240,8 +238,6 @@ fn home() -> Utf8PathBuf {
 
 /// A path of a setting: `~/` is the user's home directory (git-config(1), "pathname").
 fn from_home(session: &Session, path: &str) -> Utf8PathBuf {
-    match path.strip_prefix("~/") {
-        Some(rest) => home().join(rest),
-        None => session.resolve(Utf8Path::new(path)),
-    }
+    let below = path.strip_prefix("~/").map(|rest| home().join(rest));
+    below.unwrap_or_else(|| session.resolve(path.into()))
 }

@@ -107,6 +107,10 @@ impl Arguments {
         self.0.push(word.into());
     }
 
+    fn word_if(&mut self, is_wanted: bool, word: &str) {
+        self.0.extend(is_wanted.then(|| word.into()));
+    }
+
     fn words(&mut self, words: &str) {
         self.0.extend(words.split_whitespace().map(OsString::from));
     }
@@ -144,20 +148,12 @@ impl Arguments {
         let wishes = &all.container;
         let is_podman = wishes.program == ContainerProgram::Podman;
         self.words("--log-level=fatal run --rm");
-        if start.has_input {
-            self.word("--interactive");
-        }
-        if start.has_terminal {
-            self.word("--tty");
-        }
+        self.word_if(start.has_input, "--interactive");
+        self.word_if(start.has_terminal, "--tty");
         self.word(format!("--name={}", start.name));
-        if is_podman {
-            // one that goes on since its run was killed
-            self.word("--replace");
-        }
-        if wishes.image.is_some() {
-            self.word("--init");
-        }
+        // one that goes on since its run was killed
+        self.word_if(is_podman, "--replace");
+        self.word_if(wishes.image.is_some(), "--init");
         let own = format!("{}:{}", start.user.0, start.user.1);
         let asked = wishes.user.as_ref().unwrap_or(&own);
         let (user, group) = asked.split_once(':').unwrap_or((asked, asked));
@@ -178,12 +174,12 @@ impl Arguments {
         // ports are limited by Landlock inside
         let network = if all.net == Net::None { "none" } else { "host" };
         self.word(format!("--network={network}"));
-        if let Some(memory) = &wishes.memory {
-            self.word(format!("--memory={memory}"));
-        }
-        if let Some(cpus) = wishes.cpus {
-            self.word(format!("--cpus={cpus}"));
-        }
+        let memory = wishes
+            .memory
+            .iter()
+            .map(|memory| format!("--memory={memory}"));
+        let cpus = wishes.cpus.iter().map(|cpus| format!("--cpus={cpus}"));
+        self.0.extend(memory.chain(cpus).map(OsString::from));
     }
 
     /// The root of the host, read only.

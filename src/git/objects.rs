@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
@@ -108,14 +109,13 @@ pub fn is_named_by(pointer: &[u8], content: &[u8]) -> bool {
     };
     let mut lines = rest.lines();
     let oid = lines.find_map(|line| line.strip_prefix(b"oid sha256:"));
-    oid.is_none_or(|oid| has_sha256(content, oid))
+    oid.is_none_or(|oid| has_sha256(&mut &*content, content.len() as u64, oid))
 }
 
-/// Whether a content has this SHA-256, in hexadecimal.
-pub fn has_sha256(content: &[u8], hex: &[u8]) -> bool {
-    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
-    hasher.update(content);
-    let digest = hasher.try_finalize();
+/// Whether a content of this size has this SHA-256, in hexadecimal.
+pub fn has_sha256(content: &mut dyn Read, size: u64, hex: &[u8]) -> bool {
+    let (kind, progress) = (gix::hash::Kind::Sha256, &mut gix::progress::Discard);
+    let digest = gix::hash::bytes(content, size, kind, progress, &AtomicBool::new(false));
     digest.is_ok_and(|digest| *hex == *digest.to_string().as_bytes())
 }
 

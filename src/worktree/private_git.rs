@@ -125,8 +125,9 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
-    /// With `restaged`, the user staged something that the run does not have, and the run has no commits of its own:
-    /// the index of the user fits it where its HEAD is on the branch.
+    /// Of that `imported` are the commit on which the branch was, so that what the user commits since counts as done
+    /// during the run, and whether the index of the user fits a HEAD on the branch: the user staged something, and
+    /// the run has no commits of its own.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -138,7 +139,7 @@ impl PrivateGit {
         known: &Worktree,
         binary: &Utf8Path,
         withholds: bool,
-        restaged: bool,
+        imported: Option<(Option<CommitId>, bool)>,
     ) -> Result<(), Error> {
         for directory in ["tmp", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
@@ -148,6 +149,10 @@ impl PrivateGit {
         let branch = known.record.branch.full_ref();
         let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
+        let (now, restaged) = match imported.filter(|_| goes_on) {
+            Some(imported) => imported,
+            None => (repository.git.rev_parse_commit(&branch)?, false),
+        };
         let mut own = self.read_own_refs()?;
         let git = if goes_on { &whole } else { &new };
         if !goes_on {
@@ -157,11 +162,9 @@ impl PrivateGit {
         let is_withheld = self.is_withheld();
         let below = if is_withheld { &*branch } else { "refs/" };
         let mut refs = repository.git.for_each_ref(&[below])?;
-        // it has no log there
-        refs.retain(|one| one.name != "refs/stash");
-        // the one that the run is given: the user may commit meanwhile
-        let now = refs.iter().find(|one| one.name == branch);
-        let now = now.map(|one| one.id.clone());
+        // a stash has no log there, and the user may have committed by now
+        refs.retain(|one| one.name != "refs/stash" && one.name != branch);
+        refs.extend(now.iter().map(|now| Ref::new(&*branch, now.clone())));
         let began = self.read_began()?.0;
         let last = if goes_on { &began } else { &now };
         // by the user, and the run has nothing that is not imported

@@ -646,6 +646,18 @@ fn contents_of_large_files_come_along_by_their_name() {
 }
 
 #[test]
+fn a_large_file_of_lfs_is_not_in_memory_at_once() {
+    let Some(repo) = project() else { return };
+    let name = "a".repeat(64);
+    let line = format!(
+        "ulimit -v 500000; git-agentwt exec task --fence=landlock {} -- sh -c 'd=$AGENTWT_PRIVATE_GIT/lfs/objects/aa/aa; mkdir -p $d
+        truncate -s 600M $d/{name}'",
+        if is_root() { "--allow-root" } else { "" },
+    );
+    repo.sh(repo.main(), &line).ok();
+}
+
+#[test]
 fn a_repository_that_a_run_made_is_named() {
     let Some(repo) = project() else { return };
     let script = "mkdir -p src/a/objects src/a/refs src/b src/c/.git
@@ -1364,9 +1376,9 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
         return;
     }
     // refs that are no files are listed by git
-    let git = "#!/bin/sh\nPATH=${PATH#*:}; git \"$@\"; status=$?\ncase \" $* \" in *\" for-each-ref \"*\" refs/ \"*)
-        echo >>${0%/*}/listings; test $(wc -l <${0%/*}/listings) != $LISTING ||
-        (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd $WORKTREE; eval \"$ACTION\") >&2;; esac; exit $status\n";
+    let git = "#!/bin/sh\nPATH=${PATH#*:}\nact() { (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd $WORKTREE; eval \"$ACTION\") >&2; }
+        case \" $* \" in *\" for-each-ref \"*\" refs/ \"*) echo >>${0%/*}/listings; now=$WHEN$(wc -l <${0%/*}/listings);; esac
+        test \"$now\" != before$LISTING || act; git \"$@\"; status=$?; test \"$now\" != after$LISTING || act; exit $status\n";
     let bin = repo.root().join("bin");
     std::fs::create_dir(&bin).expect("it is ours");
     std::fs::write(bin.join("git"), git).expect("it is ours");
@@ -1380,19 +1392,23 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
     let (stage, nothing) = (format!("{exec} true"), "true".to_owned());
     let user = "echo user >src/user; git add src/user; git commit -qm user";
     let user_stages = "echo user >src/user; git add src/user; echo later >src/user";
+    let kept = "git show $(git for-each-ref --format=\"%(refname)\" refs/agentwt/kept/ | head -1):src/main";
+    let staged = "echo user >src/main; git add src/main; echo later >src/main";
+    let refused = format!("echo bad >.agentwt/worktrees/task/top; {exec} '{staged}' || true");
     for (before, run, action, question) in [
         (&stash, &stage, user_stages, "git show :src/user"),
         (&nothing, &commit, user, "git log --format=%s | grep user"),
         (&stash, &commit, user, "git log --format=%s | grep user"),
+        (&refused, &stage, user, kept),
     ] {
-        for listing in 1..=2 {
+        for (when, listing) in [("before", 1), ("after", 1), ("before", 2), ("after", 2)] {
             let line = format!(
-                "{prepare}; {before}; cd .agentwt/worktrees/task; export WORKTREE=$PWD ACTION='{action}' LISTING={listing}
+                "{prepare}; {before}; cd .agentwt/worktrees/task; export WORKTREE=$PWD ACTION='{action}' WHEN={when} LISTING={listing}
                 set +e; PATH={}:$PATH {run}; {question}",
                 bin.display()
             );
             let said = repo.sh(repo.root(), &line);
-            assert_eq!(said.stdout, "user\n", "{listing}: {said}");
+            assert_eq!(said.stdout, "user\n", "{run} {when} {listing}: {said}");
         }
     }
 }

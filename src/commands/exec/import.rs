@@ -17,7 +17,8 @@ use jiff::Timestamp;
 
 use crate::change::{INDEX_LOCK, Place};
 use crate::commands::Session;
-use crate::disk::files;
+use crate::disk::below::open_entry;
+use crate::disk::files::{self, Opened};
 use crate::disk::mode::Doing;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
@@ -55,6 +56,8 @@ pub(super) struct Imported {
     pub moved: Option<(CommitId, CommitId)>,
     /// The commit to which the branch did not move, if there is one.
     pub stays_away: Option<CommitId>,
+    /// Where the branch is.
+    pub at: Option<CommitId>,
     /// What the user changed meanwhile, so that no commit of the run fits.
     pub meanwhile: Late,
     /// Whether the user staged something of which the index of the run has nothing.
@@ -204,6 +207,7 @@ pub(super) fn import(
     }
     let mut imported = Imported {
         stays_away: tip.clone(),
+        at: now,
         meanwhile,
         is_restaged,
         breaks_seal: breaks_seal(known, repository, &report, began_at),
@@ -218,6 +222,7 @@ pub(super) fn import(
         if let Some(why) = run.settle(index, is_kept, is_restaged)? {
             imported.meanwhile = Some(why);
         } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {
+            imported.at = Some(tip.clone());
             imported.moved = Some((before.clone(), tip));
         }
         if !is_read && private.is_there() {
@@ -275,7 +280,8 @@ impl Run<'_> {
             return false;
         }
         let now = self.read_entries(&now);
-        files.iter().all(|file| self.read_entries(file) != now)
+        // of one that cannot be read, nobody knows
+        now.is_empty() || files.iter().all(|file| self.read_entries(file) != now)
     }
 
     /// Writes the index and moves the branch, and removes the git directory of the run, unless that has
@@ -446,15 +452,17 @@ impl Run<'_> {
         while let Some(directory) = directories.pop() {
             for name in files::names(&from.join(&directory))? {
                 let (path, below) = (from.join(&directory).join(&name), directory.join(&name));
-                let is_new = !files::exists(&to.join(&below));
+                let is_new = name.len() == 64 && !files::exists(&to.join(&below));
                 if files::is_directory(&path) && directory.iter().count() < 4 {
                     directories.push(below);
-                } else if is_new && name.len() == 64 && !files::is_link(&path) {
-                    let content = files::read(&path)?.unwrap_or_default();
-                    if has_sha256(&content, name.as_bytes()) {
-                        files::create_directories(&to.join(&directory))?;
-                        files::write_beside(&to.join(&below), &content)?;
-                    }
+                } else if is_new
+                    && let Ok(Opened::File {
+                        size, mut content, ..
+                    }) = open_entry(path.as_std_path())
+                    && has_sha256(&mut content, size, name.as_bytes())
+                {
+                    files::create_directories(&to.join(&directory))?;
+                    files::copy_beside(&path, &to.join(&below))?;
                 }
             }
         }

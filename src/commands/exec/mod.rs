@@ -11,7 +11,7 @@ mod settings;
 
 use std::ffi::OsString;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -169,10 +169,9 @@ pub fn run_in(
         let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
         return Err(not_fenced(known, "a command runs in it already", help));
     };
-    for directory in asked.made {
-        // where it cannot be, the program says so
-        let _ = files::create_directories(&directory);
-    }
+    // where it cannot be, the program says so
+    let make = |directory: &Utf8PathBuf| drop(files::create_directories(directory));
+    asked.made.iter().for_each(make);
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
     let (ended, (report, imported)) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, &report, imported);
@@ -230,7 +229,7 @@ impl FencedRun<'_> {
     fn prepare(&self, notes: &mut Vec<String>) -> Result<(), Error> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
-        let mut restaged = false;
+        let mut imported = None;
         if private.is_there() {
             // where that `exec` was killed
             let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
@@ -246,7 +245,8 @@ impl FencedRun<'_> {
             };
             match import().or_else(stopped) {
                 Ok((_, left)) => {
-                    restaged = left.is_restaged && left.stays_away.is_none();
+                    let fits = left.is_restaged && left.stays_away.is_none();
+                    imported = Some((left.at.clone(), fits));
                     // what is in progress goes on where it is
                     let is_busy = find_operation(&private.git_dir()).is_some();
                     let tip = left.stays_away.as_ref().filter(|_| !is_busy);
@@ -288,7 +288,7 @@ impl FencedRun<'_> {
             return Err(not_fenced(&known, why, &help));
         }
         let binary = &self.session.binary;
-        private.write(repository, &known, binary, withholds, restaged)
+        private.write(repository, &known, binary, withholds, imported)
     }
 }
 
@@ -363,22 +363,16 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
     let refuse = |why: &str, help: &str| Err(not_fenced(known, why, help));
     let (path, branch) = (&known.record.path, &known.record.branch);
     if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
-        return refuse(
-            "it is no linked worktree that is there",
-            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; where its directory is gone: git agentwt prune -n",
-        );
+        let help = "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; where its directory is gone: git agentwt prune -n";
+        return refuse("it is no linked worktree that is there", help);
     }
     if process::is_root() && !options.allow_root {
-        return refuse(
-            "you are root, from whom no fence protects as well",
-            "run it as an ordinary user, or with --allow-root",
-        );
+        let help = "run it as an ordinary user, or with --allow-root";
+        return refuse("you are root, from whom no fence protects as well", help);
     }
     if process::variable("AGENTWT_EXEC").is_some() {
-        return refuse(
-            "this is a fence already, and fences do not nest",
-            "run the command directly",
-        );
+        let help = "run the command directly";
+        return refuse("this is a fence already, and fences do not nest", help);
     }
     if let Some(operation) = read_operation(&known.record) {
         let help = format!("finish or abort it: git -C {path} {operation} --abort");

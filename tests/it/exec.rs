@@ -1305,6 +1305,28 @@ fn what_the_user_stages_meanwhile_stays_staged() {
 }
 
 #[test]
+fn a_merge_that_the_user_begins_meanwhile_is_finished_first() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let side = "git switch -qc side; echo side >src/main.rs; git commit -qam side; git switch -q -; echo mine >src/main.rs; git commit -qam mine";
+    repo.sh(&worktree, side).ok();
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let said = meanwhile(&repo, script, || {
+        assert_ne!(repo.sh(&worktree, "git merge -q side").status, 0);
+    });
+    assert_eq!(said.status, 120, "{said}");
+    let way = "you began a merge, a rebase or the like while the command ran";
+    assert!(said.stderr.contains(way), "{said}");
+    assert_eq!(
+        repo.git_in(&worktree, &["ls-files", "-u"]).lines().count(),
+        3
+    );
+    repo.git_in(&worktree, &["merge", "--abort"]);
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "one\nmine");
+}
+
+#[test]
 fn a_staged_file_stays_where_the_command_commits_a_directory_of_that_name() {
     for (staged, commit) in [("src/d", "src/d/f"), ("src/e/f", "src/e")] {
         let Some(repo) = project() else { return };

@@ -28,6 +28,7 @@ use crate::git::refs::Ref;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
+use crate::truth::heads::read_operation;
 use crate::truth::{Terms, collect_with};
 use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::bring::{self, kept_ref, kept_refs};
@@ -41,6 +42,8 @@ const MOST: Duration = Duration::from_secs(600);
 pub(super) const LOCKED: &str = "a git holds the lock of its index, or left it";
 /// Why the branch does not move: it can be checked out elsewhere by now, or be in the middle of a rebase.
 const AWAY: &str = "the worktree was switched away from it";
+/// Why the index cannot be moved to the commits.
+const BUSY: &str = "you began a merge, a rebase or the like";
 /// How many objects are asked for at once.
 const BATCH: usize = 1000;
 /// How many branches and tags are named.
@@ -81,7 +84,7 @@ impl Imported {
         let (what, record) = (self.late()?, &known.record);
         let (name, branch, path) = (&record.name, &record.branch, &record.path);
         let way = match what {
-            LOCKED => format!("when that is over: git agentwt exec {name} -- true"),
+            LOCKED | BUSY => format!("when that is over: git agentwt exec {name} -- true"),
             AWAY => format!("git -C {path} switch {branch} && git agentwt exec {name} -- true"),
             _other => format!("git -C {path} stash -u && git -C {path} merge {at}"),
         };
@@ -188,14 +191,14 @@ pub(super) fn import(
     let meanwhile = match &lock {
         _any if began != now => Some("it moved"),
         _any if !is_home => Some(AWAY),
+        _any if read_operation(record).is_some() => Some(BUSY),
         None => Some(LOCKED),
         Some(_held) => None,
     };
     let index = index.filter(|_| is_staged);
-    let is_other = is_restaged || meanwhile.is_some();
-    if is_other && index.is_some() {
-        notes.extend(run.keep_staged(&staged)?);
-    }
+    let is_lost = index.is_some() && (is_restaged || meanwhile.is_some());
+    let kept = is_lost.then(|| run.keep_staged(&staged)).transpose()?;
+    notes.extend(kept.flatten());
     if let Some(command) = result.operation {
         notes.push(format!(
             "the command ended in the middle of a {command}; to go on: git agentwt exec {name}"
@@ -218,7 +221,7 @@ pub(super) fn import(
     if report.valid() && is_home && imported.late().is_none() {
         let is_ended = result.is_on_branch && result.operation.is_none();
         let is_kept = imported.is_kept || !is_ended || !result.stashes.is_empty();
-        let index = index.filter(|_| is_ended && !is_other);
+        let index = index.filter(|_| is_ended && !is_lost);
         if let Some(why) = run.settle(index, is_kept, is_restaged)? {
             imported.meanwhile = Some(why);
         } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {

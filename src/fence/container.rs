@@ -133,9 +133,8 @@ impl Arguments {
     }
 
     fn hide(&mut self, path: &Utf8Path, program: ContainerProgram) {
-        let path = csv_field("destination=", path.as_str().into());
         let mut option = OsString::from("--mount=type=tmpfs,");
-        option.push(path);
+        option.push(csv_field("destination=", path.as_str().into()));
         option.push(",tmpfs-mode=0755");
         if program == ContainerProgram::Podman {
             // without the second, podman copies what is to be hidden into it

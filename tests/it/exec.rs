@@ -913,6 +913,37 @@ fn what_is_broken_in_the_repository_is_no_damage_of_a_run() {
 }
 
 #[test]
+fn what_the_machine_refuses_to_git_is_no_damage_of_a_run() {
+    for said in [
+        "remote: fatal: Out of memory, malloc failed (tried to allocate 9 bytes)",
+        "fatal: cannot create async thread: Resource temporarily unavailable",
+        "error: mmap failed: Cannot allocate memory",
+    ] {
+        let Some(repo) = project() else { return };
+        let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");
+        std::fs::write(&lock, "").expect("it is ours");
+        let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+        fenced(&repo, &[], script).fails(5);
+        std::fs::remove_file(&lock).expect("it is ours");
+        let bin = repo.root().join("bin");
+        std::fs::create_dir(&bin).expect("it is ours");
+        let git = format!(
+            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" fetch \"*) echo '{said}' >&2; exit 128;; esac; exec git \"$@\"\n"
+        );
+        std::fs::write(bin.join("git"), git).expect("it is ours");
+        crate::support::chmod(&bin.join("git"), 0o755);
+        let allow = if is_root() { "--allow-root" } else { "" };
+        let line = format!(
+            "PATH={}:$PATH git-agentwt exec task {allow} -- true",
+            bin.display()
+        );
+        repo.sh(repo.main(), &line).fails(5);
+        fenced(&repo, &[], "true").ok();
+        assert_eq!(log(&repo), "one", "{said}");
+    }
+}
+
+#[test]
 fn a_git_that_is_ended_in_the_import_is_started_again() {
     let Some(repo) = project() else { return };
     let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");

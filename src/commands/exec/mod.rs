@@ -292,9 +292,9 @@ impl FencedRun<'_> {
     }
 }
 
-/// What git says where the disk of the repository refuses; in the git directory of a run, all is readable by then.
-const OF_THE_DISK: &str =
-    "Permission denied|No space left on device|Disk quota exceeded|Read-only file system";
+/// What git says at the end of a line where the machine refuses; in the git directory of a run, all is readable by then.
+const OF_THE_MACHINE: &str = "Permission denied|No space left on device|Disk quota exceeded|Read-only file system|\
+    Cannot allocate memory|Resource temporarily unavailable";
 
 /// Whether git cannot read the git directory of a run, and not only something else stopped git.
 fn is_damage(error: &Error, private: &PrivateGit) -> bool {
@@ -310,9 +310,10 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
             let is_other = |line: &str| {
                 let is_quoted = line.starts_with("warning") || line.starts_with("error: object ");
                 // at the end, where no name is that the command gave to a file
-                let is_disk = OF_THE_DISK.split('|').any(|said| line.ends_with(said));
+                let is_refused = OF_THE_MACHINE.split('|').any(|said| line.ends_with(said));
                 // of all refs, `git fetch` reads those of the repository
-                line.starts_with("fatal: bad object refs/") || is_disk && !is_quoted
+                let is_foreign = line.starts_with("fatal: bad object refs/");
+                is_foreign || line.contains("fatal: Out of memory") || is_refused && !is_quoted
             };
             is_asked && !error.was_killed() && !error.is_locked() && !words.lines().any(is_other)
         }

@@ -173,11 +173,9 @@ impl Arguments {
         // ports are limited by Landlock inside
         let network = if all.net == Net::None { "none" } else { "host" };
         self.word(format!("--network={network}"));
-        let memory = wishes
-            .memory
-            .iter()
-            .map(|memory| format!("--memory={memory}"));
-        let cpus = wishes.cpus.iter().map(|cpus| format!("--cpus={cpus}"));
+        let (memory, cpus) = (&wishes.memory, &wishes.cpus);
+        let memory = memory.iter().map(|memory| format!("--memory={memory}"));
+        let cpus = cpus.iter().map(|cpus| format!("--cpus={cpus}"));
         self.0.extend(memory.chain(cpus).map(OsString::from));
     }
 

@@ -401,7 +401,7 @@ pub(super) fn look_after(program: &OsString, words: &[OsString]) -> (u8, String)
 
 /// Stops as the command does, which may reach no process but its own, with what waits for us in our process
 /// group (`git`), and continues the command afterwards: at once where no shell is there to continue us, as the
-/// kernel stops no orphaned process group (setpgid(2)).
+/// kernel stops no orphaned process group (POSIX, XSH 2.4.3).
 fn follow_stop(command: Pid) {
     let stat = std::fs::read_to_string(format!("/proc/{command}/stat")).unwrap_or_default();
     // the second field is the program's name in brackets, which may hold anything

@@ -13,6 +13,7 @@
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
 //! <record>/private/began     the commit of the branch at the beginning of the run, or since its import
 //! <record>/private/index     the index of the worktree at the beginning of the run, or since its import
+//! <record>/private/index.*   copies of an index: one that is being moved to other commits, one to be put back
 //! <record>/private/withheld  there if the git directory was made without the excluded objects
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
@@ -125,9 +126,9 @@ impl PrivateGit {
     /// Writes it for a new run. One that an earlier run left is gone on with, after its import: HEAD, the
     /// index, objects, its own refs and an operation in progress stay; the refs of the repository are written
     /// anew, as the settings were by [`Self::write_mended`].
-    /// Of that `imported` are the commit on which the branch was, so that what the user commits since counts as done
-    /// during the run, and whether the index of the user fits a HEAD on the branch: the user staged something, and
-    /// the run has no commits of its own.
+    /// `imported` holds what that import saw: the commit of the branch (what the user commits since then counts as
+    /// done during the run), and whether the user staged something while the run has no commits of its own, so that
+    /// the index of the user fits where HEAD is on the branch.
     /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
     /// its place at the end, so that a kill leaves none or a whole one.
     ///
@@ -149,7 +150,7 @@ impl PrivateGit {
         let branch = known.record.branch.full_ref();
         let (whole, new) = (self.git_dir(), self.dir.join(NEW));
         let goes_on = self.is_there();
-        let (now, restaged) = match imported.filter(|_| goes_on) {
+        let (now, fits) = match imported.filter(|_| goes_on) {
             Some(imported) => imported,
             None => (repository.git.rev_parse_commit(&branch)?, false),
         };
@@ -194,10 +195,11 @@ impl PrivateGit {
             let line = format!("{last} {now} git-agentwt <> {time} +0000\tby the user\n");
             let _ = files::append(&git.join("logs").join(&branch), line.as_bytes());
         }
-        let head = files::read(&git.join("HEAD"))?.unwrap_or_default();
-        let is_home = head.trim_ascii_end() == format!("ref: {branch}").as_bytes();
-        let is_due = !is_busy && (is_taken || restaged);
-        if !goes_on || is_due && is_home {
+        let head = || files::read(&git.join("HEAD"));
+        let home = format!("ref: {branch}");
+        let is_home = |head: Vec<u8>| head.trim_ascii_end() == home.as_bytes();
+        let is_due = !is_busy && (is_taken || fits);
+        if !goes_on || is_due && head()?.is_some_and(is_home) {
             self.copy_index(git, known)?;
         }
         self.write_began(if is_busy { last } else { &now }.as_ref())?;

@@ -19,6 +19,16 @@ fn project() -> Option<TestRepo> {
     repo.has_fence(&[]).then_some(repo)
 }
 
+/// Puts a script in the place of git, whose first line takes it out of PATH; the start of a line that has it there.
+fn with_git(repo: &TestRepo, script: &str) -> String {
+    let bin = repo.root().join("bin");
+    std::fs::create_dir(&bin).expect("it is ours");
+    let script = format!("#!/bin/sh\nPATH=${{PATH#*:}}\n{script}\n");
+    std::fs::write(bin.join("git"), script).expect("it is ours");
+    crate::support::chmod(&bin.join("git"), 0o755);
+    format!("PATH={}:$PATH", bin.display())
+}
+
 fn tip(repo: &TestRepo) -> String {
     repo.git(&["rev-parse", "agentwt/task"])
 }
@@ -925,18 +935,12 @@ fn what_the_machine_refuses_to_git_is_no_damage_of_a_run() {
         let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
         fenced(&repo, &[], script).fails(5);
         std::fs::remove_file(&lock).expect("it is ours");
-        let bin = repo.root().join("bin");
-        std::fs::create_dir(&bin).expect("it is ours");
         let git = format!(
-            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" fetch \"*) echo '{said}' >&2; exit 128;; esac; exec git \"$@\"\n"
+            "case \" $* \" in *\" fetch \"*) echo '{said}' >&2; exit 128;; esac; exec git \"$@\""
         );
-        std::fs::write(bin.join("git"), git).expect("it is ours");
-        crate::support::chmod(&bin.join("git"), 0o755);
+        let path = with_git(&repo, &git);
         let allow = if is_root() { "--allow-root" } else { "" };
-        let line = format!(
-            "PATH={}:$PATH git-agentwt exec task {allow} -- true",
-            bin.display()
-        );
+        let line = format!("{path} git-agentwt exec task {allow} -- true");
         repo.sh(repo.main(), &line).fails(5);
         fenced(&repo, &[], "true").ok();
         assert_eq!(log(&repo), "one", "{said}");
@@ -951,19 +955,13 @@ fn a_git_that_is_ended_in_the_import_is_started_again() {
     let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
     fenced(&repo, &[], script).fails(5);
     std::fs::remove_file(&lock).expect("it is ours");
-    let bin = repo.root().join("bin");
-    std::fs::create_dir(&bin).expect("it is ours");
-    let git = "#!/bin/sh\nPATH=${PATH#*:}\ncase \" $* \" in *\" fetch \"*) if mkdir ${0%/*}/once 2>/dev/null; then
-        echo 'fatal: fetch-pack: invalid index-pack output' >&2; exit 128; fi;; esac; exec git \"$@\"\n";
-    std::fs::write(bin.join("git"), git).expect("it is ours");
-    crate::support::chmod(&bin.join("git"), 0o755);
+    let git = "case \" $* \" in *\" fetch \"*) if mkdir ${0%/*}/once 2>/dev/null; then
+        echo 'fatal: fetch-pack: invalid index-pack output' >&2; exit 128; fi;; esac; exec git \"$@\"";
+    let path = with_git(&repo, git);
     let allow = if is_root() { "--allow-root" } else { "" };
-    let line = format!(
-        "PATH={}:$PATH git-agentwt exec task {allow} -- true",
-        bin.display()
-    );
+    let line = format!("{path} git-agentwt exec task {allow} -- true");
     repo.sh(repo.main(), &line).ok();
-    assert!(bin.join("once").exists());
+    assert!(repo.root().join("bin/once").exists());
     assert_eq!(log(&repo), "one");
 }
 
@@ -1393,21 +1391,16 @@ fn what_the_user_commits_during_the_import_stops_it() {
     let move_head = "update-ref HEAD $(git commit-tree -p HEAD -m user HEAD^{tree})";
     for (when, command) in [(" fetch ", commit), ("of a fenced command", move_head)] {
         let Some(repo) = project() else { return };
-        let (worktree, bin) = (repo.worktree("task"), repo.root().join("bin"));
-        std::fs::create_dir(&bin).expect("it is ours");
+        let worktree = repo.worktree("task");
         let git = format!(
-            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\"{when}\"*) if mkdir ${{0%/*}}/once 2>/dev/null; then
-            (unset GIT_DIR GIT_WORK_TREE; cd {}; git {command} >&2); fi;; esac; exec git \"$@\"\n",
+            "case \" $* \" in *\"{when}\"*) if mkdir ${{0%/*}}/once 2>/dev/null; then
+            (unset GIT_DIR GIT_WORK_TREE; cd {}; git {command} >&2); fi;; esac; exec git \"$@\"",
             worktree.display()
         );
-        std::fs::write(bin.join("git"), git).expect("it is ours");
-        crate::support::chmod(&bin.join("git"), 0o755);
+        let path = with_git(&repo, &git);
         let allow = if is_root() { "--allow-root" } else { "" };
         let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
-        let line = format!(
-            "PATH={}:$PATH git-agentwt exec task {allow} -- sh -c '{script}'",
-            bin.display()
-        );
+        let line = format!("{path} git-agentwt exec task {allow} -- sh -c '{script}'");
         let said = repo.sh(repo.main(), &line);
         said.fails(120);
         assert!(said.stderr.contains("it moved"), "{said}");
@@ -1429,13 +1422,10 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
         return;
     }
     // refs that are no files are listed by git
-    let git = "#!/bin/sh\nPATH=${PATH#*:}\nact() { (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd $WORKTREE; eval \"$ACTION\") >&2; }
+    let git = "act() { (unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd $WORKTREE; eval \"$ACTION\") >&2; }
         case \" $* \" in *\" for-each-ref \"*\" refs/ \"*) echo >>${0%/*}/listings; now=$WHEN$(wc -l <${0%/*}/listings);; esac
-        test \"$now\" != before$LISTING || act; git \"$@\"; status=$?; test \"$now\" != after$LISTING || act; exit $status\n";
-    let bin = repo.root().join("bin");
-    std::fs::create_dir(&bin).expect("it is ours");
-    std::fs::write(bin.join("git"), git).expect("it is ours");
-    crate::support::chmod(&bin.join("git"), 0o755);
+        test \"$now\" != before$LISTING || act; git \"$@\"; status=$?; test \"$now\" != after$LISTING || act; exit $status";
+    let path = with_git(&repo, git);
     let allow = if is_root() { "--allow-root" } else { "" };
     let exec = format!("git-agentwt exec task --fence=landlock {allow} -- sh -c");
     let prepare = "set -e; rm -rf rt bin/listings; git init -q --ref-format=reftable rt; cd rt; mkdir src; echo 1 >src/main
@@ -1457,8 +1447,7 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
         for (when, listing) in [("before", 1), ("after", 1), ("before", 2), ("after", 2)] {
             let line = format!(
                 "{prepare}; {before}; cd .agentwt/worktrees/task; export WORKTREE=$PWD ACTION='{action}' WHEN={when} LISTING={listing}
-                set +e; PATH={}:$PATH {run}; {question}",
-                bin.display()
+                set +e; {path} {run}; {question}"
             );
             let said = repo.sh(repo.root(), &line);
             assert_eq!(said.stdout, "user\n", "{run} {when} {listing}: {said}");

@@ -369,7 +369,7 @@ impl Run<'_> {
         let absent = made.difference(&begun).filter(|(.., is_absent)| *is_absent);
         let absent = bstr::join(b"\0", absent.map(|(path, ..)| path));
         let command = "update-index --skip-worktree -z --stdin";
-        // a file that is only staged there is in no commit
+        // git marks none where one of them is only staged, which no commit has
         let _ = git.perform_with("mark what is absent", command, &[], &absent);
         Ok(moved.ok().and(files::read(&copy)?))
     }

@@ -11,7 +11,7 @@ mod settings;
 
 use std::ffi::OsString;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -169,9 +169,10 @@ pub fn run_in(
         let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
         return Err(not_fenced(known, "a command runs in it already", help));
     };
-    // where it cannot be, the program says so
-    let make = |directory: &Utf8PathBuf| drop(files::create_directories(directory));
-    asked.made.iter().for_each(make);
+    for directory in asked.made {
+        // where it cannot be, the program says so
+        let _ = files::create_directories(&directory);
+    }
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
     let (ended, (report, imported)) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, &report, imported);

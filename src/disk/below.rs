@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::DiskError;
 use super::files::{Opened, is_missing};
-use super::stat::{stat_from, stat_of};
+use super::stat::{file_type, stat_from, stat_of};
 use crate::path::RepoPath;
 
 /// Opens a regular file without following a link; a FIFO put there since does not block.
@@ -63,7 +63,7 @@ fn open_at(above: impl AsFd, name: &[u8]) -> std::io::Result<Opened> {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Opened::Other),
         other => stat_from(&other?),
     };
-    match FileType::from_raw_mode(stat.mode) {
+    match file_type(&stat) {
         FileType::Symlink => Ok(Opened::Link(
             readlinkat(above, name, Vec::new())?.to_bytes().into(),
         )),

@@ -9,8 +9,13 @@ use super::scan::HashBlob;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::Stat;
 
+/// The kind of a file (inode(7)). A mode has 16 bits on macOS, and the kind is in these.
+pub(super) fn file_type(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.mode as _)
+}
+
 pub(super) fn is_regular(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.mode) == FileType::RegularFile
+    file_type(stat) == FileType::RegularFile
 }
 
 pub(super) fn mode_of_file(stat: &Stat) -> Mode {
@@ -27,7 +32,7 @@ pub(super) fn read_entry(
     stat: &Stat,
     hash: HashBlob<'_>,
 ) -> std::io::Result<Entry> {
-    match FileType::from_raw_mode(stat.mode) {
+    match file_type(stat) {
         FileType::RegularFile => {
             let mut file = open_regular(above, name)?;
             Ok(Entry {

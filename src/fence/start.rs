@@ -379,6 +379,7 @@ impl Supervisor<'_> {
 }
 
 /// Looks after a command as the first process of a container: the status to end with, and what to say.
+#[cfg(target_os = "linux")]
 pub(super) fn look_after(program: &OsString, words: &[OsString]) -> (u8, String) {
     let mut command = Command::new(program);
     command.args(words);

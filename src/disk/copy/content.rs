@@ -9,7 +9,7 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 use fs_extra::file::{CopyOptions, TransitProcess, copy_with_progress};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat};
+use rustix::fs::{AtFlags, CWD, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat};
 use rustix::fs::{ftruncate, futimens, mkdirat, readlinkat, statat, symlinkat, utimensat};
 use rustix::io::Errno;
 
@@ -18,7 +18,7 @@ use crate::disk::DiskError;
 use crate::disk::below::{Directories, open_regular};
 use crate::disk::drift::digest_of;
 use crate::disk::pool::map_parallel;
-use crate::disk::stat::stat_from;
+use crate::disk::stat::{file_type, stat_from};
 use crate::error::Error;
 use crate::manifest::Stat;
 use crate::placed::{Digest, PlacedKind};
@@ -186,11 +186,10 @@ fn plain(error: fs_extra::error::Error) -> io::Error {
 
 /// Whether a file or link is as it was chosen; its mode may be another.
 fn is_same(chosen: &Stat, now: &Stat) -> bool {
-    let kind = |stat: &Stat| FileType::from_raw_mode(stat.mode);
     chosen.size == now.size
         && chosen.mtime == now.mtime
         && chosen.inode == now.inode
-        && kind(chosen) == kind(now)
+        && file_type(chosen) == file_type(now)
 }
 
 fn clone(from: &File, to: &Path) -> io::Result<bool> {

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::answer::{Answer, Paint};
 use crate::cli::{Cli, Command, Format, HooksCommand, List, man};
-use crate::commands::{self, Outcome, Session};
+use crate::commands::{self, Caller, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
@@ -271,6 +271,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
             .map(Utf8PathBuf::from),
         command_line: command_line(arguments),
         binary,
+        caller: Caller::CommandLine,
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
             family: |pid| {

@@ -18,9 +18,11 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::hooks::{Method, WorktreeHooks};
 use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::path::shell_word;
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
 use crate::truth::heads;
+use crate::worktree::caller;
 use crate::worktree::decisions::require_outside;
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
@@ -130,6 +132,9 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
     };
     match command {
         HooksCommand::Install(_) => {
+            if !dry_run {
+                require_own(session, &repository, &target)?;
+            }
             answer.done = Some("installed");
             let mut method = Method::of(repository.git.version()?);
             if !dry_run {
@@ -161,6 +166,20 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         notes: Vec::new(),
         exit,
     })
+}
+
+/// Checks that an agent installs hooks nowhere but in its own worktree.
+fn require_own(
+    session: &Session,
+    repository: &Repository,
+    target: &HookTarget,
+) -> Result<(), Error> {
+    let path = shell_word(target.path.as_str());
+    let command = format!("git agentwt hooks install {path}");
+    match &target.known {
+        Some(known) => caller::require_own(repository, &known.record.name, &command),
+        None => session.require_no_agent(repository, &command),
+    }
 }
 
 /// Finds the worktree of a name of ours, or else of a path; without a word, the worktree around us.

@@ -41,9 +41,12 @@ use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
+use crate::name::WorktreeName;
+use crate::path::shell_word;
 use crate::process::SharedProber;
 use crate::refusal::Refusal;
 use crate::versioned::timestamp;
+use crate::worktree::caller::{require_no_agent, require_own};
 use crate::worktree::repository::joined;
 use crate::worktree::setup::UserSteps;
 use crate::worktree::{Environment, Main, Repository};
@@ -88,6 +91,20 @@ pub struct Session {
     pub state: Option<Utf8PathBuf>,
     /// Where a worktree is made that has no repository around it.
     pub parent_dir: Option<Utf8PathBuf>,
+    /// Who called.
+    pub caller: Caller,
+}
+
+/// Says who called a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// A program that uses the library.
+    #[default]
+    Library,
+    /// A person or an agent, by a command line.
+    CommandLine,
+    /// An agent program, whose user installed our hooks for its worktrees.
+    ClientHook,
 }
 
 /// Holds what a command answers.
@@ -176,6 +193,59 @@ impl Session {
             return Err(Refusal::Bare.into());
         }
         Ok(repository)
+    }
+
+    /// Checks that no agent calls a command that changes what belongs to no worktree.
+    ///
+    /// # Errors
+    /// Fails inside a worktree.
+    pub fn require_no_agent(&self, repository: &Repository, command: &str) -> Result<(), Error> {
+        match self.caller {
+            Caller::CommandLine => require_no_agent(repository, command),
+            Caller::Library | Caller::ClientHook => Ok(()),
+        }
+    }
+
+    /// Checks that no agent calls a command that changes another worktree than the agent's own.
+    ///
+    /// # Errors
+    /// Fails inside another worktree.
+    pub fn require_own(
+        &self,
+        repository: &Repository,
+        changed: &WorktreeName,
+    ) -> Result<(), Error> {
+        match self.caller {
+            Caller::CommandLine => {
+                let command = self.command_line_naming(changed);
+                require_own(repository, changed, &command)
+            }
+            Caller::Library | Caller::ClientHook => Ok(()),
+        }
+    }
+
+    /// The command line with the name of the worktree, which may be left out inside the worktree.
+    pub fn command_line_naming(&self, name: &WorktreeName) -> String {
+        let words: Vec<&str> = self.command_line.split(' ').collect();
+        // git, agentwt, and options that take no value
+        let verb = words.iter().skip(2).position(|word| !word.starts_with('-'));
+        let Some(verb) = verb.map(|position| position + 2) else {
+            return self.command_line.clone();
+        };
+        let (start, arguments) = words.split_at(verb + 1);
+        // what follows is the words of another program
+        let mut own = arguments.iter().take_while(|word| **word != "--");
+        if own.any(|word| *word == name.as_str()) {
+            return self.command_line.clone();
+        }
+        [start, &[name.as_str()], arguments].concat().join(" ")
+    }
+
+    /// The command line with another word in the place of one of its words.
+    pub fn command_line_with(&self, word: &str, replacement: &str) -> String {
+        let word = format!(" {}", shell_word(word));
+        let replacement = format!(" {}", shell_word(replacement));
+        self.command_line.replace(&word, &replacement)
     }
 
     /// Takes notice of a signal between two steps.

@@ -77,6 +77,9 @@ pub fn run(
 ) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
+    if !options.dry_run {
+        session.require_own(&repository, &known.record.name)?;
+    }
     let repository = known.repository(&repository);
     let record = &known.record;
     let reapplied = known.reapply(&repository, options.dry_run)?;

@@ -72,6 +72,9 @@ impl Answer for RenewAnswer {
 pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
+    if !options.dry_run {
+        session.require_own(&repository, &known.record.name)?;
+    }
     let (claim, owner) = match known.record.claim.clone() {
         None => (None, Some(renew_owner(&repository, &known, options)?)),
         Some(held) => {

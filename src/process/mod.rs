@@ -141,6 +141,31 @@ pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
     Some(found)
 }
 
+/// Represents this process, or one that started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its number.
+    pub pid: u32,
+    /// What it calls itself, for people.
+    pub name: String,
+    /// Its current directory and its executable, where the system tells.
+    pub places: Vec<Utf8PathBuf>,
+}
+
+/// Lists our own process and those that started it, with the places of each.
+pub fn ancestor_places() -> Vec<Ancestor> {
+    let mut found = Vec::new();
+    for pid in ancestors() {
+        let places = ["cwd", "exe"].map(|name| Utf8PathBuf::from_path_buf(link(pid, name)));
+        found.push(Ancestor {
+            pid,
+            name: crate::path::escape_for_terminal(read(pid, "comm").trim_ascii_end()),
+            places: places.into_iter().flatten().collect(),
+        });
+    }
+    found
+}
+
 /// Our own process and those that started it, as far up as the system tells.
 pub fn ancestors() -> Vec<u32> {
     let above = |pid: &u32| parent(*pid).filter(|above| *pid > 1 && *above > 0);

@@ -7,7 +7,7 @@ use super::{print, tell};
 use crate::cli::{Add, Cli, ContextOptions, Format, Remove};
 use crate::client::ClientRefusal;
 use crate::client::claude::WorktreeEvent;
-use crate::commands::{Session, add, is_nowhere, path, remove};
+use crate::commands::{Caller, Session, add, is_nowhere, path, remove};
 use crate::disk::files;
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -119,6 +119,7 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
 fn starting_in(session: &Session, directory: &Utf8Path) -> Session {
     Session {
         start: directory.to_owned(),
+        caller: Caller::ClientHook,
         ..session.clone()
     }
 }

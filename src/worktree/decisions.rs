@@ -3,17 +3,16 @@
 //! Decisions are in the record, outside of every worktree. A command that decides is refused where an
 //! agent works; a process of the same user can still forge a record (`docs/limits.md`).
 
-use super::{Digests, Repository, Worktree, WorktreeFault, by_path};
+use super::caller::{caller_worktrees, directory_for_user, place_for_user, works_there};
+use super::{Digests, Repository, Worktree, WorktreeFault};
 use crate::accepted::{Acceptances, Decision};
 use crate::change::{ABSENT, ChangeSet};
 use crate::config::Strategy;
 use crate::error::Error;
 use crate::name::WorktreeName;
-use crate::path::shell_word;
 use crate::process;
 use crate::verify::{Report, VerifyOptions, verify};
 use crate::versioned::timestamp;
-use crate::worktree::repository::WORKTREES;
 
 /// Creates a decision about a worktree, made now by the user of this process.
 pub fn new_decision(worktree: &WorktreeName) -> Decision {
@@ -28,28 +27,23 @@ pub fn new_decision(worktree: &WorktreeName) -> Decision {
     }
 }
 
-/// Checks that no agent decides: neither the directory in which the command started, nor that of a
-/// process that started the command (where the system shows it), is inside a worktree of ours.
-/// `command` is the command to run instead.
+/// Checks that no agent decides: the command was called from no worktree of ours. `command` is the
+/// command to run instead.
 ///
 /// # Errors
 /// Fails inside a worktree, and when the records cannot be listed.
 pub fn require_outside(repository: &Repository, command: &str) -> Result<(), Error> {
-    let worktrees = repository.home().root.join(WORKTREES);
-    let is_above = |one: &process::Inside| process::ancestors().contains(&one.pid);
-    let above = process::inside(&worktrees).unwrap_or_default();
-    let above = above.into_iter().find(is_above);
-    let is_inside =
-        repository.inside.is_some() || by_path(repository, &repository.start)?.is_some();
-    if !is_inside && above.is_none() {
+    let callers = caller_worktrees(repository)?;
+    let Some(caller) = callers.first() else {
         return Ok(());
+    };
+    Err(WorktreeFault::Inside {
+        by: works_there(caller),
+        place: place_for_user(caller),
+        root: directory_for_user(repository),
+        command: command.to_owned(),
     }
-    let process = above.filter(|_| !is_inside);
-    let by = process.map_or_else(String::new, |one| {
-        format!(": the process {} ({}) works there", one.pid, one.name)
-    });
-    let (command, root) = (command.to_owned(), shell_word(repository.root.as_str()));
-    Err(WorktreeFault::Inside { command, root, by }.into())
+    .into())
 }
 
 impl Worktree {

@@ -92,14 +92,32 @@ pub enum WorktreeFault {
     /// A decision of a person was asked for from inside an agent's worktree.
     #[error("an agent does not decide about its worktree: this command is refused inside{by}")]
     #[diagnostic(code(agentwt::facts::inside))]
-    #[diagnostic(help("run the command in the main worktree: cd {root} && {command}"))]
+    #[diagnostic(help("run the command {place}: cd {root} && {command}"))]
     Inside {
+        /// Where the user can run the command.
+        place: &'static str,
         /// The command.
         command: String,
         /// The root of the repository.
         root: String,
         /// The process that works inside, if the command did not start there.
         by: String,
+    },
+    /// A command that changes more than the worktree from which it was called.
+    #[error("an agent does not run this command: it is refused inside worktree `{name}`{by}")]
+    #[diagnostic(code(agentwt::facts::not_for_agents))]
+    #[diagnostic(help("run the command {place}: cd {root} && {command}"))]
+    NotForAgents {
+        /// The worktree from which the command was called.
+        name: String,
+        /// The process that works inside, if the command did not start there.
+        by: String,
+        /// Where the user can run the command.
+        place: &'static str,
+        /// The root of the repository.
+        root: String,
+        /// The command.
+        command: String,
     },
     /// No decision of a kind is left to take back.
     #[error("there is nothing to take back: worktree `{name}` has no such decision")]
@@ -305,9 +323,10 @@ impl Fault for WorktreeFault {
             }
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
-            Self::Incomplete { .. } | Self::Inside { .. } | Self::NothingToUndo { .. } => {
-                ExitCode::Refused
-            }
+            Self::Incomplete { .. }
+            | Self::Inside { .. }
+            | Self::NotForAgents { .. }
+            | Self::NothingToUndo { .. } => ExitCode::Refused,
             Self::NoWriteList { .. } => ExitCode::Config,
         }
     }

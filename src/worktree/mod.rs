@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod arguments;
 pub mod bring;
+pub mod caller;
 pub mod claims;
 pub mod decisions;
 pub mod error;

@@ -175,7 +175,7 @@ fn no_agent_accepts_from_inside_its_worktree() {
     assert_snapshot!(case.runs(&case.worktree, "git agentwt -C src accept task --refs \"it's here\" '*.md'"), @r"
     --- stderr
     error: an agent does not decide about its worktree: this command is refused inside
-    help: run the command in the main worktree: cd $TMP/repo && git agentwt accept task --refs 'it'\''s here' '*.md'
+    help: run the command outside the worktree: cd $TMP/repo && git agentwt accept task --refs 'it'\''s here' '*.md'
     --- status 4
     ");
     if cfg!(target_os = "linux") {

@@ -972,13 +972,17 @@ mod from_where {
     }
 
     #[test]
-    fn inside_another_agents_worktree_it_is_made_beside_it_from_the_main_worktree() {
+    fn for_an_agent_program_inside_a_worktree_it_is_made_beside_it_from_the_main_worktree() {
         let repo = TestRepo::project();
+        let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\n";
+        repo.write(".agentwt/config.toml", config);
         let other = repo.add("other");
         write(&other, b"src/new.rs", b"new\n");
         repo.commit_all_in(&other, "work of the other");
-        let path = repo.agentwt_in(&other.join("src"), SRC).ok();
-        assert_eq!(path, "$TMP/repo/.agentwt/worktrees/task-5");
+        let event = br#"{"hook_event_name":"WorktreeCreate","name":"task-5"}"#;
+        let hook = ["hook", "claude-create"];
+        let path = repo.agentwt_with_input(&other.join("src"), &hook, event);
+        assert_eq!(path.ok(), "$TMP/repo/.agentwt/worktrees/task-5");
         let dir = repo.worktree("task-5");
         assert!(
             !dir.join("src/new.rs").exists(),
@@ -1047,8 +1051,14 @@ mod from_where {
         let dir = project.join(".agentwt/worktrees/task-5");
         assert_eq!(repo.findings(&dir), "");
         repo.git_in(&dir, &["status"]);
-        let again = repo.agentwt_in(&dir.join("src"), SRC).ok();
-        assert_eq!(again, path, "from inside it, too");
+        let refused = repo.agentwt_in(&dir.join("src"), SRC);
+        let (_, command) = refused.stderr.split_once(": cd ").expect("a command");
+        let command = command.replace("$TMP", &repo.root().display().to_string());
+        let again = repo.sh(repo.root(), &format!("cd {command}")).ok();
+        assert_eq!(
+            again, path,
+            "from inside it, by the command that is printed"
+        );
     }
 
     #[test]
@@ -1059,10 +1069,8 @@ mod from_where {
         assert_eq!(path, "$TMP/repo/.agentwt/worktrees/task-5");
         assert_eq!(repo.findings(&repo.worktree("task-5")), "");
         let inside = repo.worktree("task-5").join("src");
-        let again = repo
-            .agentwt_in(&inside, &["add", "task-6", "--write", "src/**"])
-            .ok();
-        assert_eq!(again, "$TMP/repo/.agentwt/worktrees/task-6", "from inside");
+        let again = repo.agentwt_in(&inside, &["path"]).ok();
+        assert_eq!(again, path, "from inside");
     }
 
     #[test]

@@ -218,11 +218,15 @@ fn from_a_subfolder_and_from_a_linked_worktree_it_is_the_main_worktrees() {
 }
 
 #[test]
-fn from_inside_an_agents_worktree_it_is_the_main_worktrees() {
+fn from_inside_an_agents_worktree_it_shows_the_config_of_the_main_worktree_and_writes_none() {
     let repo = TestRepo::project();
     let dir = repo.add("task-5");
-    repo.agentwt_in(&dir.join("src"), &["init"]).ok();
-    assert!(repo.main().join(".agentwt/config.toml").exists());
+    let shown = repo.agentwt_in(&dir.join("src"), &["init", "-n"]);
+    shown.ok();
+    let config = "would write $TMP/repo/.agentwt/config.toml\n";
+    assert!(shown.stderr.starts_with(config), "{shown}");
+    repo.agentwt_in(&dir.join("src"), &["init"]).fails(4);
+    assert!(!repo.main().join(".agentwt/config.toml").exists());
     assert_eq!(repo.findings(&dir), "");
 }
 

@@ -41,6 +41,7 @@ mod hooks_install;
 mod hooks_large;
 mod in_memory;
 mod init;
+mod inside;
 mod install;
 mod kill_points;
 mod known_names;

@@ -294,7 +294,10 @@ fn without_a_name_it_is_the_worktree_around_if_that_is_clean() {
     assert_eq!(said.status, 4, "{said}");
     assert!(said.stderr.contains("1 file is untracked"), "{said}");
     let said = repo.agentwt_in(&inside, &["remove", "--force"]);
-    assert!(said.stderr.contains("you are inside it"), "{said}");
+    assert!(
+        said.stderr.contains("git agentwt remove task --force"),
+        "{said}"
+    );
     std::fs::remove_file(inside.join("new.rs")).expect("it is there");
     repo.agentwt_in(&inside, &["remove", "-n"]).ok();
     let said = repo.agentwt_in(&inside, &["remove"]);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use camino::Utf8PathBuf;
 use clap::Parser;
 use git_agentwt::cli::{Cli, Command};
-use git_agentwt::commands::{self, Session};
+use git_agentwt::commands::{self, Caller, Session};
 use git_agentwt::error::Error;
 use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner, Trace};
 use git_agentwt::log::Log;
@@ -61,6 +61,7 @@ const CHILD: &str = "AGENTWT_TEST_CHILD";
 
 fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
     Session {
+        caller: Caller::Library,
         start: Utf8PathBuf::from_path_buf(dir.to_owned()).expect("it is UTF-8"),
         state: None,
         environment: Vec::new(),

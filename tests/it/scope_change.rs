@@ -104,7 +104,7 @@ fn an_invalid_pattern_changes_nothing_and_no_agent_widens() {
     assert_snapshot!(case.runs(&case.worktree, script), @"
     --- stderr
     error: an agent does not decide about its worktree: this command is refused inside
-    help: run the command in the main worktree: cd $TMP/repo && git agentwt scope task --add-write '**'
+    help: run the command outside the worktree: cd $TMP/repo && git agentwt scope task --add-write '**'
     --- status 4
     ");
     case.runs(

@@ -10,6 +10,8 @@ mod request;
 mod retry;
 mod setup;
 
+use camino::Utf8Path;
+
 pub use self::answer::{AddAnswer, Done};
 use self::apply::Creation;
 use self::clone::FetchedClone;
@@ -69,6 +71,17 @@ pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error
     Ok(outcome)
 }
 
+/// The command line as it works in another directory.
+fn command_for_user(session: &Session, options: &Add) -> String {
+    match &options.context.prompt_file {
+        Some(file) if file != "-" => {
+            let path = session.resolve(Utf8Path::new(file));
+            session.command_line_with(file, path.as_str())
+        }
+        Some(_) | None => session.command_line.clone(),
+    }
+}
+
 /// Creates the worktree, with facts of its own: what an earlier attempt saw may have changed.
 fn attempt(
     session: &Session,
@@ -78,6 +91,9 @@ fn attempt(
     attempts: &mut Attempts<'_>,
 ) -> Result<Outcome<AddAnswer>, Error> {
     let home = clone::find_home(session, name, options)?;
+    if !options.dry_run {
+        session.require_no_agent(&home, &command_for_user(session, options))?;
+    }
     let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
     let mut notes = Vec::new();
     let known = existing(&home, name, options, &mut notes)?;

@@ -65,6 +65,12 @@ pub fn run(
     add("fences", Ok(surroundings::fences(session)));
     let (repository, unusable) = find(session)?;
     add("settings", Ok(unusable));
+    if let Some(repository) = repository
+        .as_ref()
+        .filter(|_| options.fix && !options.dry_run)
+    {
+        session.require_no_agent(repository, &session.command_line)?;
+    }
     let found = repository.as_ref();
     match found.map(|found| DoctorContext::read(session, found)) {
         None => {}

@@ -31,6 +31,7 @@ pub struct FleetRun {
 /// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
 pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = session.repository()?;
+    session.require_no_agent(&repository, &session.command_line)?;
     let mut all = Worktree::all(&repository)?;
     all.retain(|known| files::is_directory(&known.record.path));
     let one = |(): &mut (), known: &Worktree| {

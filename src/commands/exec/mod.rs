@@ -105,6 +105,9 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
     }
     let repository = session.repository()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
+    if options.fence.print_policy.is_none() {
+        session.require_own(&repository, &known.record.name)?;
+    }
     let (fence, command) = (&options.fence, &options.command);
     run_in(session, &repository, &known, fence, command)
 }

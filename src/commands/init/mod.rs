@@ -114,6 +114,9 @@ pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Init
     let repository = session.repository_with_checkout()?;
     // nothing here starts git; a git that is missing or too old is reported at once
     repository.git.version()?;
+    if !options.dry_run {
+        session.require_no_agent(&repository, &session.command_line)?;
+    }
     // the main worktree, or in a bare repository the worktree that the command was started in
     let root = match (repository.main, &repository.inside, &repository.toplevel) {
         (Main::Bare, None, Some(here)) => here,

@@ -123,6 +123,9 @@ impl Answer for LandAnswer {
 /// Fails when the first is refused, or git or the disk fails.
 pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Error> {
     let repository = &session.repository_to_change()?;
+    if !options.dry_run {
+        session.require_no_agent(repository, &session.command_line)?;
+    }
     if let Some(remote) = options.push.clone()
         && !repository.git.remotes()?.contains(&remote)
     {

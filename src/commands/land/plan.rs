@@ -62,10 +62,6 @@ impl Landing<'_> {
         let (record, repository) = (&self.known.record, self.repository);
         let (name, path, branch) = (&record.name, &record.path, &record.branch);
         let again = self.command();
-        if repository.start.starts_with(path) {
-            let help = format!("cd {} && {again}", repository.root);
-            return Err(self.refused("inside", "you are inside it", help));
-        }
         if let Some(operation) = read_operation(record) {
             let help = format!(
                 "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, or drop it: git -C {path} {operation} --abort; then: {again}"

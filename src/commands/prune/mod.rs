@@ -88,6 +88,9 @@ struct Pruning<'a> {
 /// status in the end.
 pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, Error> {
     let repository = session.repository_to_change()?;
+    if !options.dry_run {
+        session.require_no_agent(&repository, &session.command_line)?;
+    }
     let mut pruning = Pruning {
         session,
         repository: &repository,

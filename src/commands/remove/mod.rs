@@ -15,7 +15,7 @@ use crate::process;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::RemovePlan;
-use crate::worktree::{Record, Worktree, trash};
+use crate::worktree::{Record, Repository, Worktree, trash};
 use undo::UndoField;
 
 /// The answer of `remove`.
@@ -52,6 +52,9 @@ pub struct RemovedWorktree {
 /// Fails when one is refused, or git or the disk fails.
 pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
+    if !options.dry_run {
+        require_callers_own(session, &repository, options)?;
+    }
     let (known, locks) = Worktree::lock_all(&repository, &options.names)?;
     let may_go =
         |record: &Record| !options.keep_branch && (record.branch_made || options.delete_branch);
@@ -118,6 +121,26 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         notes,
         ..Outcome::done(RemoveAnswer { worktrees })
     })
+}
+
+/// Checks that an agent removes nothing but its own worktree, and that only as far as nothing is kept
+/// in the trash for it.
+fn require_callers_own(
+    session: &Session,
+    repository: &Repository,
+    options: &Remove,
+) -> Result<(), Error> {
+    let mut named = Vec::new();
+    for known in Worktree::named(repository, &options.names) {
+        named.push(known?.record.name);
+    }
+    match named.as_slice() {
+        [only] if options.force == 0 && !options.delete_branch => {
+            session.require_own(repository, only)
+        }
+        [only] => session.require_no_agent(repository, &session.command_line_naming(only)),
+        _several => session.require_no_agent(repository, &session.command_line),
+    }
 }
 
 /// `git agentwt empty-trash`: leaves the terminal, and deletes what `remove` and `prune` leave to the

@@ -57,6 +57,9 @@ struct Returning {
 /// are.
 pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
+    if !options.dry_run {
+        session.require_no_agent(&repository, &session.command_line)?;
+    }
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
         let message = format!("--from names one removal, and there are {count} worktrees");

@@ -211,6 +211,9 @@ pub fn run(
     let repository = session.repository_to_change()?;
     let mut words: Vec<OsString> = options.args.clone();
     let named = arguments::load_named(&repository, &mut words)?;
+    if !options.dry_run {
+        session.require_own(&repository, &named.record.name)?;
+    }
     words.extend(options.paths.iter().cloned());
     let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
     let repository = known.repository(&repository);

@@ -46,6 +46,12 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Sync
     if !options.pull.is_empty() && !options.dry_run {
         require_outside(&repository, &session.command_line)?;
     }
+    if !options.dry_run && !options.status {
+        match chosen.as_slice() {
+            [only] if !options.all => session.require_own(&repository, only)?,
+            _several => session.require_no_agent(&repository, &session.command_line)?,
+        }
+    }
     let mut run = Run {
         session,
         repository: &repository,

@@ -97,7 +97,10 @@ fn an_agent_does_not_land_its_own_work() {
     for keep in [&[][..], &["--keep"]] {
         let said = repo.agentwt_in(&dir.join("src"), &[&["land", "task"], keep].concat());
         assert_eq!(said.status, 4, "{said}");
-        assert!(said.stderr.contains("you are inside it"), "{said}");
+        assert!(
+            said.stderr.contains("an agent does not run this command"),
+            "{said}"
+        );
     }
     assert_eq!(state(&repo), before);
 }

@@ -1,0 +1,137 @@
+//! Finds out whether a command was called from inside a worktree of ours, where an agent works.
+//!
+//! An agent changes its own worktree and nothing else (`docs/decisions/0052-who-calls.md`). This keeps
+//! ordinary commands from harm, not a hostile process: against that, only a fence helps.
+
+use camino::Utf8Path;
+
+use super::{Main, Repository, Worktree, WorktreeFault, whole_records};
+use crate::error::Error;
+use crate::name::WorktreeName;
+use crate::path::shell_word;
+use crate::process::{self, Ancestor};
+use crate::worktree::repository::WORKTREES;
+
+/// Represents a worktree from which a command was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallerWorktree {
+    /// Its name; the name of its directory if it has no record.
+    pub name: String,
+    /// The process that works there; none if the command itself was started there.
+    pub process: Option<Ancestor>,
+}
+
+/// Lists the worktrees from which a command was called: the one in which the command was started, and
+/// those of the processes that started the command, where the system tells.
+///
+/// # Errors
+/// Fails when the records cannot be listed.
+pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, Error> {
+    let records: Vec<Worktree> = whole_records(repository)?.collect();
+    let mut found = Vec::new();
+    let inside = repository.inside.as_ref().map(ToString::to_string);
+    let started_in = inside.or_else(|| worktree_of(repository, &records, &repository.start));
+    if let Some(name) = started_in {
+        found.push(CallerWorktree {
+            name,
+            process: None,
+        });
+    }
+    // the outermost first: a shell says more to its user than the git that it started
+    for process in process::ancestor_places().into_iter().rev() {
+        for place in &process.places {
+            if let Some(name) = worktree_of(repository, &records, place) {
+                let process = Some(process.clone());
+                found.push(CallerWorktree { name, process });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The name of the worktree in which a path is.
+fn worktree_of(repository: &Repository, records: &[Worktree], path: &Utf8Path) -> Option<String> {
+    let worktrees = repository.home().root.join(WORKTREES);
+    if let Ok(below) = path.strip_prefix(&worktrees) {
+        return below.iter().next().map(ToOwned::to_owned);
+    }
+    let known = records
+        .iter()
+        .find(|known| path.starts_with(&known.record.path));
+    known.map(|known| known.record.name.to_string())
+}
+
+/// Checks that a command was called from no worktree. `command` is the command line for the user.
+///
+/// # Errors
+/// Fails inside a worktree, and when the records cannot be listed.
+pub fn require_no_agent(repository: &Repository, command: &str) -> Result<(), Error> {
+    match caller_worktrees(repository)?.first() {
+        None => Ok(()),
+        Some(caller) => Err(not_for_agents(repository, caller, command)),
+    }
+}
+
+/// Checks that a command was called from no worktree but the only one that it changes. `command` is
+/// the command line for the user.
+///
+/// # Errors
+/// Fails inside another worktree, and when the records cannot be listed.
+pub fn require_own(
+    repository: &Repository,
+    changed: &WorktreeName,
+    command: &str,
+) -> Result<(), Error> {
+    let callers = caller_worktrees(repository)?;
+    let mut others = callers
+        .iter()
+        .filter(|caller| caller.name != changed.as_str());
+    match others.next() {
+        None => Ok(()),
+        Some(caller) => Err(not_for_agents(repository, caller, command)),
+    }
+}
+
+fn not_for_agents(repository: &Repository, caller: &CallerWorktree, command: &str) -> Error {
+    WorktreeFault::NotForAgents {
+        name: caller.name.clone(),
+        by: works_there(caller),
+        place: place_for_user(caller),
+        root: directory_for_user(repository),
+        command: command.to_owned(),
+    }
+    .into()
+}
+
+/// Names the process that works in a worktree, as the end of a message.
+pub(super) fn works_there(caller: &CallerWorktree) -> String {
+    caller.process.as_ref().map_or_else(String::new, |process| {
+        format!(
+            ": the process {} ({}) works there",
+            process.pid, process.name
+        )
+    })
+}
+
+/// The directory in which the user can run the command that was refused, as a shell reads it: the main
+/// worktree. A bare repository has none, but often a worktree of plain git, and `add` wants a checkout.
+pub(super) fn directory_for_user(repository: &Repository) -> String {
+    if repository.main == Main::Worktree {
+        return shell_word(repository.root.as_str());
+    }
+    let ours = repository.root.join(WORKTREES);
+    let listed = repository.git.worktree_list().unwrap_or_default();
+    let mut plain = listed
+        .iter()
+        .map(|entry| &entry.path)
+        .filter(|path| **path != repository.common_dir && !path.starts_with(&ours));
+    shell_word(plain.next().unwrap_or(&repository.common_dir).as_str())
+}
+
+/// Where the user can run the command that was refused.
+pub(super) fn place_for_user(caller: &CallerWorktree) -> &'static str {
+    match caller.process {
+        None => "outside the worktree",
+        Some(_) => "in a terminal that was not opened in the worktree",
+    }
+}

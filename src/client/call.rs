@@ -3,24 +3,99 @@
 //! Only tools that edit files have paths here; all others, shell commands too, pass. The names of the tools
 //! differ little: `Write`, `write_file` and `mcp__files__write_file` are one.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// The tools that edit files, without case and punctuation.
-const EDITS: &str = " applypatch create createfile delete deletefile edit editfile editnotebook insert multiedit \
-    notebookedit patch replace searchreplace strreplace strreplaceeditor strreplacebasededittool write writefile ";
-/// The arguments that name the file.
-const PATHS: [&str; 6] = [
-    "file_path",
-    "notebook_path",
-    "filePath",
-    "path",
-    "target_file",
-    "target_notebook",
+/// The tools that edit, create and delete files. Here and below, names have no case and no punctuation:
+/// `file_path` and `filePath` are one.
+const EDITS: &[&str] = &[
+    "applypatch",
+    "create",
+    "createdirectory",
+    "createfile",
+    "delete",
+    "deletefile",
+    "edit",
+    "editfile",
+    "editnotebook",
+    "insert",
+    "makedirectory",
+    "mkdir",
+    "multiedit",
+    "notebookedit",
+    "patch",
+    "remove",
+    "removefile",
+    "replace",
+    "searchreplace",
+    "strreplace",
+    "strreplaceeditor",
+    "strreplacebasededittool",
+    "write",
+    "writefile",
 ];
-/// The arguments that hold a patch with the names of its files.
-const PATCHES: [&str; 4] = ["command", "patchText", "input", "patch"];
+/// The tools that move files: both names are edited.
+const MOVES: &[&str] = &["move", "movefile", "rename", "renamefile"];
+/// The tools that copy files: only the new name is edited.
+const COPIES: &[&str] = &["copy", "copyfile"];
+/// The arguments that name a file, or several.
+const PATHS: &[&str] = &[
+    "absolutepath",
+    "file",
+    "filename",
+    "filepath",
+    "filepaths",
+    "files",
+    "notebookpath",
+    "path",
+    "paths",
+    "relativepath",
+    "targetfile",
+    "targetnotebook",
+];
+/// The arguments that name the file that a tool moves.
+const SOURCES: &[&str] = &["from", "oldpath", "source", "sourcepath", "src"];
+/// The arguments that name the place to which a tool moves or copies a file.
+const DESTINATIONS: &[&str] = &[
+    "dest",
+    "destination",
+    "destinationpath",
+    "dst",
+    "newpath",
+    "target",
+    "targetpath",
+    "to",
+];
+/// The arguments that hold patches with the names of their files.
+const PATCHES: &[&str] = &["command", "diff", "input", "patch", "patches", "patchtext"];
+/// The arguments whose keys are the names of files.
+const CHANGES: &[&str] = &["changes", "filechanges"];
+/// The arguments that hold what a file has, or is to have: whatever stands in them names no file.
+const TEXTS: &[&str] = &[
+    "content",
+    "contents",
+    "filetext",
+    "newsource",
+    "newstr",
+    "newstring",
+    "oldstr",
+    "oldstring",
+    "text",
+];
 /// What stands before the name of a file in a patch.
 const HEADS: [&str; 4] = ["Add File: ", "Update File: ", "Delete File: ", "Move to: "];
+
+/// Says what a tool does with the files that its arguments name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    /// Edits, creates or deletes them.
+    Edit,
+    /// Moves them.
+    Move,
+    /// Copies them.
+    Copy,
+    /// Nothing that the scope decides, or nothing that can be known.
+    Other,
+}
 
 /// Says how a program is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,16 +134,10 @@ impl ToolCall {
         let tool = text(&["tool_name", "toolName", "tool"]).ok_or("it names no tool")?;
         let roots = call.get("workspace_roots");
         let root = roots.and_then(|roots| roots.get(0)?.as_str());
-        let name = tool.rsplit("__").next().unwrap_or_default();
-        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let is_edit = EDITS.contains(&format!(" {} ", name.to_ascii_lowercase()));
         let arguments = ["tool_input", "toolArgs", "args"];
         let arguments = arguments.iter().find_map(|key| call.get(key));
-        let paths = if is_edit {
-            edited(&arguments.map(arguments_of).unwrap_or_default())
-        } else {
-            Some(Vec::new())
-        };
+        let arguments = arguments.map(arguments_of).unwrap_or_default();
+        let paths = Tool::of(&tool).edited(&arguments);
         Ok(Self {
             protocol: Protocol::of(client, &call),
             directory: text(&["cwd"]).or_else(|| root.map(ToOwned::to_owned)),
@@ -113,29 +182,130 @@ impl Protocol {
 }
 
 /// The arguments of a call; Copilot CLI gives them as text.
-fn arguments_of(arguments: &Value) -> Map<String, Value> {
+fn arguments_of(arguments: &Value) -> Value {
     let parsed = arguments.as_str().map(serde_json::from_str::<Value>);
     match parsed {
-        Some(Ok(Value::Object(map))) => map,
+        Some(Ok(parsed @ Value::Object(_))) => parsed,
         // a patch and nothing else
-        Some(_) => Map::from_iter([("patch".to_owned(), arguments.clone())]),
-        None => arguments.as_object().cloned().unwrap_or_default(),
+        Some(_) => json!({ "patch": arguments }),
+        None => arguments.clone(),
     }
 }
 
-/// The files that a tool edits; none where it should name one and does not.
-fn edited(arguments: &Map<String, Value>) -> Option<Vec<String>> {
-    let text = |key: &&str| arguments.get(*key).and_then(Value::as_str);
-    if text(&"command") == Some("view") {
-        return Some(Vec::new());
+impl Tool {
+    /// Knows a tool by its name, whichever server it is of.
+    fn of(name: &str) -> Self {
+        let name = plain(name.rsplit("__").next().unwrap_or_default());
+        let name = name.as_str();
+        if EDITS.contains(&name) {
+            Self::Edit
+        } else if MOVES.contains(&name) {
+            Self::Move
+        } else if COPIES.contains(&name) {
+            Self::Copy
+        } else {
+            Self::Other
+        }
     }
-    let named = PATHS.iter().find_map(text).map(ToOwned::to_owned);
-    let patch = PATCHES.iter().find_map(text).unwrap_or_default();
-    let patched = patch.lines().filter_map(|line| {
-        let line = line.trim().strip_prefix("*** ")?;
-        HEADS.iter().find_map(|head| line.strip_prefix(head))
-    });
-    let patched = patched.map(|name| name.trim().to_owned());
-    let paths: Vec<String> = named.into_iter().chain(patched).collect();
-    (!paths.is_empty()).then_some(paths)
+
+    /// Whether an argument names files that the tool edits.
+    fn edits_argument(self, key: &str) -> bool {
+        match self {
+            Self::Edit => PATHS.contains(&key),
+            Self::Move => {
+                PATHS.contains(&key) || SOURCES.contains(&key) || DESTINATIONS.contains(&key)
+            }
+            Self::Copy => DESTINATIONS.contains(&key),
+            Self::Other => false,
+        }
+    }
+
+    /// The files that the tool edits, each once; none where it should name one and does not.
+    fn edited(self, arguments: &Value) -> Option<Vec<String>> {
+        let is_view = arguments.get("command").and_then(Value::as_str) == Some("view");
+        if self == Self::Other || is_view {
+            return Some(Vec::new());
+        }
+        let mut found = Vec::new();
+        self.find(arguments, &mut found);
+        let mut paths: Vec<String> = Vec::new();
+        for path in found {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        (!paths.is_empty()).then_some(paths)
+    }
+
+    /// Finds the files in arguments, in lists of edits too.
+    fn find(self, arguments: &Value, paths: &mut Vec<String>) {
+        match arguments {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    self.find_in_argument(&plain(key), value, paths);
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|value| self.find(value, paths)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn find_in_argument(self, key: &str, value: &Value, paths: &mut Vec<String>) {
+        if TEXTS.contains(&key) {
+            return;
+        }
+        if self.edits_argument(key) {
+            paths.extend(texts(value).map(ToOwned::to_owned));
+        }
+        if PATCHES.contains(&key) {
+            for patch in texts(value) {
+                find_in_patch(patch, paths);
+            }
+        }
+        if let (true, Value::Object(map)) = (CHANGES.contains(&key), value) {
+            paths.extend(map.keys().cloned());
+        }
+        self.find(value, paths);
+    }
+}
+
+/// A name without case and punctuation.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|char| char.to_ascii_lowercase()).collect()
+}
+
+/// The text of an argument, or the texts of a list.
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let list = value.as_array().into_iter().flatten();
+    std::iter::once(value).chain(list).filter_map(Value::as_str)
+}
+
+/// Finds the files of a patch, in the form of Codex or as a unified diff.
+fn find_in_patch(patch: &str, paths: &mut Vec<String>) {
+    let before = paths.len();
+    for line in patch.lines() {
+        let line = line.trim().strip_prefix("*** ");
+        let name = line.and_then(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)));
+        paths.extend(name.map(|name| name.trim().to_owned()));
+    }
+    if paths.len() > before {
+        // a line of its content may look like the head of a diff
+        return;
+    }
+    let lines: Vec<&str> = patch.lines().collect();
+    for pair in lines.windows(2) {
+        let names = (pair[0].strip_prefix("--- "), pair[1].strip_prefix("+++ "));
+        if let (Some(old), Some(new)) = names {
+            paths.extend(name_in_diff(old, "a/"));
+            paths.extend(name_in_diff(new, "b/"));
+        }
+    }
+}
+
+/// The file of a head of a unified diff; none for `/dev/null`.
+fn name_in_diff(name: &str, prefix: &str) -> Option<String> {
+    let name = name.split('\t').next().unwrap_or_default().trim();
+    let name = name.strip_prefix(prefix).unwrap_or(name);
+    (name != "/dev/null" && !name.is_empty()).then(|| name.to_owned())
 }

@@ -11,10 +11,13 @@ use crate::answer::shapes::RuleField;
 use crate::answer::{Answer, Text};
 use crate::cli::Guard;
 use crate::client::call::ToolCall;
+use crate::compare::Delta;
 use crate::disk::below::resolve;
 use crate::error::Error;
+use crate::git::index::read_paths;
 use crate::path::{RepoPath, escape_for_terminal, shell_word};
 use crate::scope::{Access, EntryKind};
+use crate::truth::states::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Repository, Worktree, WorktreeFault};
 
@@ -135,9 +138,32 @@ impl Judge<'_> {
             Access::Read => "is read-only",
             Access::Excluded => "is excluded",
         };
+        // the same exception as in verification: build output, unless a pattern excludes the path
+        let may_be_output = verdict.access == Access::Read || verdict.rule.is_none();
+        if may_be_output && self.is_build_output(&path).unwrap_or(false) {
+            return None;
+        }
         let rule = verdict.rule.map(|rule| RuleField::from(rule).text());
         let by = rule.unwrap_or_else(|| "no pattern matches".to_owned());
         Some((verdict.access, format!("{path} {what} in this task: {by}")))
+    }
+
+    /// Whether a path is neither in the base nor staged nor placed, and the ignore rules of the base ignore it.
+    fn is_build_output(&self, path: &RepoPath) -> Result<bool, Error> {
+        let manifest = self.known.manifest()?;
+        if manifest.base(path).is_some() || self.known.placed()?.get(path).is_some() {
+            return Ok(false);
+        }
+        let repository = self.known.readable_repository(self.repository);
+        let index = self.known.record.admin_dir.join("index");
+        let staged = read_paths(&index, repository.format)?;
+        if staged.is_none_or(|staged| staged.contains(path)) {
+            return Ok(false);
+        }
+        let objects = repository.objects()?;
+        let recorded = [EXCLUDES_FILE, INFO_EXCLUDE];
+        let mut rules = rules(self.known, &manifest, &objects, &Delta::new(), &recorded)?;
+        Ok(rules.ignores_file(path))
     }
 
     /// The repository's directory, what a path outside of the worktree is in, and the path there; none where

@@ -347,6 +347,8 @@ fn may_be_as_stored(item: &Item, found: &Found) -> bool {
 
 /// The user's own rules (`core.excludesFile`), as `add` recorded them.
 pub const EXCLUDES_FILE: &str = "ignore/excludes-file";
+/// The rules of `info/exclude`, as `add` recorded them.
+pub const INFO_EXCLUDE: &str = "ignore/info-exclude";
 
 /// Says of every path on disk that git does not know whether it is ignored, or was placed and is
 /// not as it was.
@@ -376,7 +378,7 @@ pub fn classify(
         }
         if rules_of_base.is_none() {
             let nearest = sources.compared.reference_on_disk();
-            let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
+            let recorded = [EXCLUDES_FILE, INFO_EXCLUDE];
             let read = rules(ground.known, manifest, &ground.objects, nearest, &recorded);
             rules_of_base = Some(ground.terms.effort.or(read.map(Some), || None)?);
         }

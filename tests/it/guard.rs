@@ -199,6 +199,169 @@ fn every_tool_that_edits_is_known_and_all_others_pass() {
     }
 }
 
+#[test]
+fn every_path_in_a_call_is_judged() {
+    let repo = guarded("claude-code");
+    let patch =
+        "*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** Delete File: README.md\n*** End Patch";
+    let diff = "--- a/src/lib.rs\n+++ b/README.md\n@@ -1 +1 @@\n-a\n+b\n";
+    let denied = [
+        (
+            "Write",
+            json!({"file_path": "src/lib.rs", "path": "README.md", "content": "x"}),
+        ),
+        (
+            "Write",
+            json!({"path": "README.md", "file_path": "src/lib.rs", "content": "x"}),
+        ),
+        (
+            "mcp__files__move_file",
+            json!({"source": "src/lib.rs", "destination": "README.md"}),
+        ),
+        (
+            "mcp__files__move_file",
+            json!({"source": "README.md", "destination": "src/README.md"}),
+        ),
+        (
+            "mcp__files__copy_file",
+            json!({"source": "src/lib.rs", "destination": "README.md"}),
+        ),
+        (
+            "rename_file",
+            json!({"old_path": "README.md", "new_path": "src/README.md"}),
+        ),
+        (
+            "MultiEdit",
+            json!({"edits": [{"file_path": "src/a.rs"}, {"file_path": "README.md"}]}),
+        ),
+        (
+            "mcp__files__delete_file",
+            json!({"paths": ["src/lib.rs", "README.md"]}),
+        ),
+        ("apply_patch", json!({"command": ["apply_patch", patch]})),
+        (
+            "apply_patch",
+            json!({"path": "src/lib.rs", "patches": ["", patch]}),
+        ),
+        ("apply_patch", json!({"patch": diff})),
+        (
+            "apply_patch",
+            json!({"changes": {"src/lib.rs": {"update": "x"}, "README.md": {"delete": {}}}}),
+        ),
+    ];
+    for (tool, input) in denied {
+        let why = reason(&repo, &call(&repo, "", tool, input.clone()));
+        assert_eq!(
+            why,
+            "README.md is read-only in this task: read ** (default); if the task needs this edit, ask \
+             the user to run: git agentwt scope task --add-write /README.md",
+            "{tool} {input}"
+        );
+    }
+    let told = json!({"file_path": "README.md", "path": "docs/x.md"});
+    assert_snapshot!(reason(&repo, &call(&repo, "", "Write", told)), @r"
+    README.md is read-only in this task: read ** (default); if the task needs this edit, ask the user to run: git agentwt scope task --add-write /README.md
+    docs/x.md is read-only in this task: read ** (default); if the task needs this edit, ask the user to run: git agentwt scope task --add-write /docs/x.md
+    ");
+    let allowed = [
+        (
+            "mcp__files__move_file",
+            json!({"source": "src/lib.rs", "destination": "src/b.rs"}),
+        ),
+        // nothing but the copy is written
+        (
+            "mcp__files__copy_file",
+            json!({"source": "README.md", "destination": "src/README.md"}),
+        ),
+        // what a file is to hold names no file
+        (
+            "Write",
+            json!({"file_path": "src/a.json", "content": {"path": "README.md"}}),
+        ),
+        (
+            "MultiEdit",
+            json!({"file_path": "src/a.rs", "edits": [{"old_string": patch, "new_string": "*** Update File: README.md"}]}),
+        ),
+        (
+            "apply_patch",
+            json!({"patch": diff.replace("README.md", "src/b.rs")}),
+        ),
+        (
+            "apply_patch",
+            json!({"patch": "*** Begin Patch\n*** Update File: src/a.diff\n@@\n+++ b/README.md\n*** End Patch"}),
+        ),
+    ];
+    for (tool, input) in allowed {
+        let why = reason(&repo, &call(&repo, "", tool, input.clone()));
+        assert_eq!(why, "", "{tool} {input}");
+    }
+}
+
+#[test]
+fn what_the_rules_of_the_base_ignore_may_be_written() {
+    let repo = TestRepo::project();
+    repo.write(".gitignore", "*.log\n/target/\n.env\n/tracked.log\n");
+    repo.write("tracked.log", "kept in git\n");
+    repo.git(&["add", "-f", "."]);
+    repo.git(&["commit", "-qm", "rules"]);
+    repo.write(".env", "KEY=1\n");
+    repo.agentwt(&[
+        "add",
+        "task",
+        "--write",
+        "src/**",
+        "--exclude",
+        "**/secrets/**",
+        "--sync",
+        ".env",
+    ])
+    .ok();
+    let worktree = repo.worktree("task");
+    let of = |path: &str| {
+        let why = reason(
+            &repo,
+            &call(
+                &repo,
+                "",
+                "Write",
+                json!({"file_path": path, "content": "x"}),
+            ),
+        );
+        if !why.is_empty() {
+            return "denied";
+        }
+        let file = worktree.join(path);
+        std::fs::create_dir_all(file.parent().expect("a directory")).expect("it is made");
+        std::fs::write(file, "x").expect("it is written");
+        "allowed"
+    };
+    for path in ["target/a/out.txt", "docs/x.log", "x.log", "new/dir/y.log"] {
+        assert_eq!(of(path), "allowed", "{path}");
+    }
+    // as verification says
+    assert_eq!(repo.findings(&worktree), "");
+    for path in [
+        "docs/x.txt",
+        // git has it, whatever the rules say
+        "tracked.log",
+        // an edited copy is a finding
+        ".env",
+        "secrets/x.log",
+        ".agentwt/x.log",
+    ] {
+        assert_eq!(of(path), "denied", "{path}");
+    }
+    // the rules that the agent adds count for nothing, and what it added to git is no build output
+    repo.sh(
+        &worktree,
+        "chmod +w .gitignore docs && echo '*.txt' >>.gitignore && git add -f docs/x.log",
+    )
+    .ok();
+    for path in ["docs/x.txt", "docs/x.log"] {
+        assert_eq!(of(path), "denied", "{path}");
+    }
+}
+
 /// The calls of each program as it makes them: with a path, and with the key of its answer.
 fn calls_of(client: &str, directory: &Path, file: &str) -> (Vec<Value>, &'static str) {
     let patch = format!(

@@ -11,6 +11,7 @@
 mod codec;
 mod overlay;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::manifest::Stat;
@@ -160,6 +161,13 @@ impl Placed {
             file.stat.ctime = i64::MAX;
         }
         self
+    }
+
+    /// The same list without the files at these paths.
+    pub fn without(&self, paths: &BTreeSet<RepoPath>) -> Self {
+        let mut list = self.clone();
+        list.files.retain(|file| !paths.contains(&file.path));
+        list
     }
 
     /// The same list, in which these stand for what was at their paths.

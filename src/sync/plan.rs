@@ -13,7 +13,7 @@ use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::manifest::Stat;
 use crate::path::{RepoPath, first_of};
-use crate::placed::{Placed, PlacedKind};
+use crate::placed::{Placed, PlacedKind, PlacedOrigin};
 use crate::scope::{Access, EntryKind, Scope, ScopeRule, escape_for_rule};
 use crate::size::Size;
 
@@ -162,6 +162,12 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
             Some(standing) => {
                 let placed = facts.there.placed.get(path);
                 let is_from = placed.is_some_and(|file| file.source == Some(stat));
+                let is_output = placed.is_some_and(|file| file.origin == PlacedOrigin::Setup);
+                if is_output && !facts.force {
+                    // the set-up wrote the file, and a copy would be read-only for its next run
+                    plan.kept += 1;
+                    continue;
+                }
                 match standing.compared {
                     ComparedFiles::AsPlaced if is_from => {
                         plan.kept += 1;

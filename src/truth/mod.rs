@@ -152,7 +152,7 @@ fn survey(
         Ok::<_, Error>((sources, index, disk))
     })?;
     let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let mut apart = find_self_ignored(&ground, &sources, &index, &mut untracked);
+    let mut apart = find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
     let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
     changes.extend(disk.placed.values().cloned());
     changes.sort();

@@ -13,17 +13,20 @@ use crate::compare::Delta;
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::path::RepoPath;
+use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::states::IndexState;
 
 /// No program writes a longer `.gitignore` of one pattern.
 const LONGEST: u64 = 4096;
 
-/// Finds the directories, and marks the untracked files in them as ignored.
+/// Finds the directories, and marks the untracked files in them as ignored. One that the user's set-up
+/// created is no change.
 pub fn find_self_ignored(
     ground: &Ground<'_>,
     sources: &Sources,
     index: &IndexState,
+    placed: &Placed,
     untracked: &mut BTreeMap<RepoPath, Seen>,
 ) -> Vec<Change> {
     let rules = untracked.iter().filter(|(path, seen)| {
@@ -50,6 +53,9 @@ pub fn find_self_ignored(
                 files += 1;
             }
         }
+        if placed.get(&directory).is_some_and(is_output_of_setup) {
+            continue;
+        }
         let said = format!("the directory ignores itself; untracked files: {files}");
         found.push(Change {
             is_directory: true,
@@ -58,6 +64,11 @@ pub fn find_self_ignored(
         });
     }
     found
+}
+
+/// Whether the user's set-up created a directory that ignores itself.
+fn is_output_of_setup(file: &PlacedFile) -> bool {
+    file.origin == PlacedOrigin::Setup && file.kind == PlacedKind::Directory
 }
 
 /// Whether a `.gitignore` on disk has one pattern, `*` (gitignore(5)).

@@ -298,6 +298,25 @@ impl Worktree {
         Ok(self.record.integrity.contains(&now))
     }
 
+    /// Whether our hooks are as they were recorded.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be read.
+    pub fn hooks_are_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
+        for file in WatchedFile::ALL {
+            let is_hook = file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
+            if is_hook
+                && !self
+                    .record
+                    .integrity
+                    .contains(&self.fingerprint(repository, file)?)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn fingerprint(
         &self,
         repository: &Repository,

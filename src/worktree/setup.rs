@@ -13,18 +13,23 @@ use super::repository::joined;
 use super::trust::{Trust, UserCommands};
 use super::variables::variables;
 use super::{Environment, Repository, SetupFault, WatchedFile, Worktree, load_config};
-use crate::change::Seen;
-use crate::disk::drift::{digest_below, drift};
+use crate::accepted::{AcceptedFinding, Decision};
+use crate::change::{ChangeSet, Seen};
+use crate::disk::drift::{digest_below, drift, drift_of};
 use crate::disk::entries::standing;
+use crate::disk::mode::{Doing, WriteBits, set_write_bits};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::LOCAL_VARIABLES;
 use crate::log::Log;
+use crate::manifest::Stat;
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::{Here, PlacedFile, PlacedOrigin};
+use crate::placed::{Here, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::process::{ShellEnd, ShellLine};
 use crate::scope::{Access, EntryKind};
-use crate::truth::collect;
+use crate::truth::{Survey, collect};
+use crate::verify::{Finding, VerifyOptions};
+use crate::worktree::decisions::new_decision;
 
 /// Holds what the user's commands are run with.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +50,30 @@ pub struct UntrackedBefore {
     untracked: BTreeSet<RepoPath>,
     /// What an earlier run of the set-up left, and no one has edited since.
     ours: BTreeSet<RepoPath>,
+    /// The copies of the user's files that no one has edited.
+    copies: BTreeSet<RepoPath>,
+    /// The directories that ignore themselves.
+    self_ignored: BTreeSet<RepoPath>,
+    /// What is found of settings and hooks that worktrees share.
+    shared: Vec<AcceptedFinding>,
 }
 
 impl UntrackedBefore {
     /// Reads it before a set-up, and marks in the record directory that one runs. What a set-up that was
-    /// killed has created counts as anybody's: an agent may have worked there since.
+    /// killed has created counts as anybody's: an agent may have worked there since. Copies of the user's
+    /// files are writable until [`UserSteps::note`]: an installer may write the same files.
     ///
     /// # Errors
     /// As [`read`](Self::read), and when the disk refuses.
     pub fn begin(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
         files::write(&known.dir.join(BEFORE), b"")?;
-        Self::read(repository, known)
+        let before = Self::read(repository, known)?;
+        let mut writable = Vec::new();
+        for path in &before.copies {
+            writable.push((path.clone(), WriteBits::Owner));
+        }
+        set_write_bits(&known.record.path, &writable, Doing::Change)?;
+        Ok(before)
     }
 
     /// Removes the mark, once what the set-up created is noted.
@@ -79,14 +97,109 @@ impl UntrackedBefore {
         let survey = collect(repository, known)?;
         let path = &known.record.path;
         let placed = known.placed()?;
-        let ours = placed.files().iter().zip(drift(path, None, &placed)?);
-        let ours = ours.filter(|(file, drift)| {
-            file.origin == PlacedOrigin::Setup && drift.here != Here::Edited
-        });
-        Ok(Self {
-            ours: ours.map(|(file, _)| file.path.clone()).collect(),
-            untracked: survey.states.untracked.into_keys().collect(),
-        })
+        let mut before = Self::default();
+        for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
+            let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
+            match file.origin {
+                PlacedOrigin::Setup if drift.here != Here::Edited => {
+                    before.ours.insert(file.path.clone());
+                }
+                PlacedOrigin::Synced if drift.here == Here::Same && is_copy => {
+                    before.copies.insert(file.path.clone());
+                }
+                PlacedOrigin::Setup | PlacedOrigin::Synced | PlacedOrigin::Context => {}
+            }
+        }
+        before.self_ignored = self_ignored(&survey).cloned().collect();
+        before.untracked = survey.states.untracked.into_keys().collect();
+        before.shared = shared_findings(known, survey.changes);
+        Ok(before)
+    }
+}
+
+/// The directories of a survey that ignore themselves.
+fn self_ignored(survey: &Survey) -> impl Iterator<Item = &RepoPath> {
+    let noticed = survey.changes.apart.iter();
+    noticed
+        .filter(|change| change.is_directory)
+        .filter_map(|change| change.place.path())
+}
+
+/// What is found of settings and hooks that worktrees share, as an acceptance records that.
+fn shared_findings(known: &Worktree, changes: ChangeSet) -> Vec<AcceptedFinding> {
+    let report = known.judge(changes, VerifyOptions::default());
+    let shared = report.findings.iter().filter(|finding| finding.is_shared());
+    shared.filter_map(Finding::accepted).flatten().collect()
+}
+
+/// Represents the copies of the user's files after commands ran.
+#[derive(Default)]
+struct Copies {
+    /// Those that are as they were, with their own write bits again.
+    unchanged: Vec<PlacedFile>,
+    /// Those that the commands wrote.
+    written: Vec<RepoPath>,
+    /// Those that the commands deleted.
+    deleted: BTreeSet<RepoPath>,
+}
+
+impl Copies {
+    /// Reads them, and gives those that are as they were their write bits.
+    fn read(known: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
+        let root = &known.record.path;
+        let copies = before.copies.iter().filter_map(|path| placed.get(path));
+        let copies: Vec<&PlacedFile> = copies.collect();
+        let stands = standing(root, before.copies.iter())?.entries;
+        let mut found = Self::default();
+        let mut bits = Vec::new();
+        for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
+            match drift.here {
+                Here::Edited => found.written.push(file.path.clone()),
+                Here::Missing => {
+                    found.deleted.insert(file.path.clone());
+                }
+                // with the same content, by a command that will write the file again
+                Here::Same if is_newer(stands.get(&file.path), file) => {
+                    found.written.push(file.path.clone());
+                }
+                Here::Same => {
+                    if known.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
+                        bits.push((file.path.clone(), WriteBits::Cleared));
+                    }
+                    found.unchanged.push((*file).clone());
+                }
+            }
+        }
+        // one that has another name by now stays writable
+        set_write_bits(root, &bits, Doing::Change)?;
+        let stands = standing(root, found.unchanged.iter().map(|file| &file.path))?.entries;
+        for file in &mut found.unchanged {
+            if let Some(stat) = stands.get(&file.path) {
+                file.stat = *stat;
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unchanged.is_empty() && self.written.is_empty() && self.deleted.is_empty()
+    }
+}
+
+/// Whether a placed file was written since, whatever its content.
+fn is_newer(now: Option<&Stat>, file: &PlacedFile) -> bool {
+    now.is_some_and(|now| now.mtime != file.stat.mtime || now.inode != file.stat.inode)
+}
+
+/// The entry of a directory of the set-up's output: whatever is in it is no finding.
+fn output_directory(path: &RepoPath) -> PlacedFile {
+    PlacedFile {
+        path: path.clone(),
+        origin: PlacedOrigin::Setup,
+        kind: PlacedKind::Directory,
+        digest: None,
+        stat: Stat::default(),
+        source: None,
     }
 }
 
@@ -197,13 +310,16 @@ impl UserSteps<'_> {
         })
     }
 
-    /// Notes what came into the worktree since, but not what the scope excludes. The lock of the name is
-    /// held. Returns the worktree as it is recorded now.
+    /// Notes what came into the worktree since, but not what the scope excludes. A copy of the user's
+    /// that the commands wrote is theirs from now on. The lock of the name is held. Returns the worktree
+    /// as it is recorded now.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or the list not be written.
     pub fn note(&self, known: Worktree, before: &UntrackedBefore) -> Result<Worktree, Error> {
         let (survey, path) = (collect(self.repository, &known)?, &known.record.path);
+        let listed = known.placed()?;
+        let copies = Copies::read(&known, &listed, before)?;
         let is_new = |path: &RepoPath, seen| {
             before.ours.contains(path)
                 || seen == Seen::Untracked && !before.untracked.contains(path)
@@ -213,8 +329,13 @@ impl UserSteps<'_> {
         };
         let all = survey.states.untracked.iter();
         let new = all.filter(|(path, seen)| is_new(path, (*seen).clone()));
-        let new: Vec<&RepoPath> = new.map(|(path, _)| path).filter(is_noted).collect();
-        if new.is_empty() {
+        let mut new: Vec<&RepoPath> = new.map(|(path, _)| path).filter(is_noted).collect();
+        new.extend(&copies.written);
+        new.sort_unstable();
+        new.dedup();
+        let made = self_ignored(&survey).filter(|path| !before.self_ignored.contains(*path));
+        let made: Vec<PlacedFile> = made.map(output_directory).collect();
+        if new.is_empty() && made.is_empty() && copies.is_empty() {
             return Ok(known);
         }
         let stands = standing(path, new.iter().copied())?.entries;
@@ -230,10 +351,13 @@ impl UserSteps<'_> {
                 source: None,
             })
         };
-        let files: Vec<PlacedFile> = stands.into_iter().filter_map(file).collect();
+        let mut files: Vec<PlacedFile> = stands.into_iter().filter_map(file).collect();
+        files.extend(copies.unchanged);
+        files.extend(made);
         let newest = files.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
         let time = files::settled_time(path, newest)?;
-        let placed = known.placed()?.replaced_by(files, time);
+        let kept = listed.without(&copies.deleted);
+        let placed = kept.replaced_by(files, time);
         let own = known.repository(self.repository);
         let renew = known.config_is_as_recorded(&own)?;
         let git = &self.repository.home().git;
@@ -243,6 +367,33 @@ impl UserSteps<'_> {
             return known.renew_digests(&own, |file| file == WatchedFile::ConfigWorktree);
         }
         Ok(known)
+    }
+
+    /// Accepts what the commands changed of the settings and hooks that worktrees share, where no other
+    /// worktree shares them: then no agent can have changed them meanwhile. The lock of the name is held.
+    ///
+    /// # Errors
+    /// Fails when the worktree cannot be read, or the record not be written.
+    pub fn accept_shared(
+        &self,
+        known: &mut Worktree,
+        before: &UntrackedBefore,
+    ) -> Result<(), Error> {
+        if !known.sharing(self.repository)?.is_empty() {
+            return Ok(());
+        }
+        let survey = collect(self.repository, known)?;
+        let mut accepted = shared_findings(known, survey.changes);
+        accepted.retain(|one| !before.shared.contains(one));
+        if accepted.is_empty() {
+            return Ok(());
+        }
+        let decision = Decision {
+            accepted,
+            ..new_decision(&known.record.name)
+        };
+        known.record.decisions.push(decision);
+        Ok(known.write_record(&known.record)?)
     }
 
     /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a command

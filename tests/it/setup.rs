@@ -484,6 +484,129 @@ fn npm_ci_sets_a_worktree_up() {
     repo.agentwt(&["remove", "task"]).ok();
 }
 
+/// What husky's `npm ci` does: writes `.husky/_` and the setting that makes git run the hooks there.
+const HUSKY: &str = "mkdir -p .husky/_ && echo '*' >.husky/_/.gitignore && rm -f .husky/_/h && \
+    echo 'echo hook ran' >.husky/_/h && cp .husky/_/h .husky/_/pre-commit && \
+    chmod +x .husky/_/pre-commit && git config core.hooksPath .husky/_";
+
+/// A project with husky, which was installed in the main worktree, and this pattern of copies.
+fn with_husky(patterns: &str) -> TestRepo {
+    let repo = TestRepo::project();
+    repo.write(".husky/pre-commit", "echo hook ran\n");
+    repo.write("install.sh", HUSKY);
+    repo.commit_all("husky");
+    repo.sh(repo.main(), "sh install.sh").ok();
+    let sync = format!("[worktree.file_sync]\noptional_patterns = {patterns}\n");
+    let setup = "[setup]\ncommands = [\"sh install.sh\"]\n";
+    repo.write(".agentwt/config.toml", &format!("{HEAD}{sync}{setup}"));
+    repo.agentwt(&["trust"]).ok();
+    repo
+}
+
+#[test]
+fn init_copies_nothing_that_a_command_of_the_set_up_writes() {
+    let repo = with_husky("[]");
+    std::fs::remove_file(repo.main().join(".agentwt/config.toml")).expect("it is there");
+    repo.write("package-lock.json", "{}\n");
+    repo.commit_all("a lock file");
+    repo.agentwt(&["init"]).ok();
+    let text = fs::read_to_string(repo.main().join(".agentwt/config.toml")).expect("it is written");
+    assert!(text.contains("\ncommands = [\"npm ci\"]\n"), "{text}");
+    assert!(!text.contains("husky"), "{text}");
+}
+
+#[test]
+fn an_installer_of_hooks_can_write_its_directory_again_and_is_no_finding() {
+    // the second is what `init` proposed once
+    for patterns in ["[]", "[\".husky/_\"]"] {
+        let repo = with_husky(patterns);
+        repo.agentwt(&["add", "task"]).ok();
+        let worktree = repo.worktree("task");
+        let writable = |file: &str| {
+            let mode = fs::metadata(worktree.join(file)).expect("it is there");
+            mode.permissions().mode() & 0o200 != 0
+        };
+        for file in [".gitignore", "h", "pre-commit"] {
+            assert!(writable(&format!(".husky/_/{file}")), "{patterns} {file}");
+        }
+        assert_eq!(repo.findings(&worktree), "", "{patterns}");
+        repo.agentwt(&["verify", "--strict", "task"]).ok();
+        repo.agentwt(&["sync", "task"]).ok();
+        assert!(writable(".husky/_/h"), "{patterns}");
+        repo.sh(&worktree, "sh install.sh && echo 1 >>src/main.rs")
+            .ok();
+        let committed = repo.sh(&worktree, "git commit -qam work 2>&1");
+        assert!(committed.ok().contains("hook ran"), "{committed}");
+        assert_eq!(repo.findings(&worktree), "", "{patterns}");
+        let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+        assert_eq!(status, "", "{patterns}");
+        repo.agentwt(&["land", "task"]).ok();
+    }
+}
+
+#[test]
+fn a_copy_that_the_set_up_writes_is_the_set_ups_and_another_one_stays_as_it_is() {
+    let repo = TestRepo::project();
+    repo.write(".gitignore", "/local/\n");
+    repo.commit_all("ignored");
+    for name in ["port", "key", "old", "twice"] {
+        repo.write(&format!("local/{name}"), "of the user\n");
+    }
+    let sync = "[worktree.file_sync]\npatterns = [\"local/**\"]\n";
+    let setup = "[setup]\ncommands = [\"echo 8081 >local/port; rm -f local/old; ln local/twice local/link\"]\n";
+    repo.write(".agentwt/config.toml", &format!("{HEAD}{sync}{setup}"));
+    repo.agentwt(&["trust"]).ok();
+    repo.agentwt(&["add", "task"]).ok();
+    let worktree = repo.worktree("task");
+    assert_eq!(repo.findings(&worktree), "");
+    let mode = |file: &str| {
+        let found = fs::metadata(worktree.join(file)).expect("it is there");
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!((mode("local/port"), mode("local/key")), (0o644, 0o444));
+    repo.sh(&worktree, "chmod u+w local/key; echo 2 >local/key")
+        .ok();
+    assert_eq!(
+        repo.findings(&worktree),
+        "local/key modified read-only violation\n"
+    );
+}
+
+#[test]
+fn what_a_set_up_changes_of_the_shared_settings_and_hooks_is_accepted_where_no_agent_works() {
+    let setup = "git config core.hooksPath .husky/_; echo true >$(git rev-parse --git-common-dir)/hooks/pre-push; \
+        chmod +x $(git rev-parse --git-common-dir)/hooks/pre-push";
+    let repo = trusted(&format!("[\"{setup}\"]"), "[]");
+    repo.agentwt(&["add", "task"]).ok();
+    assert_eq!(repo.findings(&repo.worktree("task")), "");
+    let status = repo.agentwt(&["status", "task"]).ok();
+    assert!(
+        status.contains("accepted @git/config, @git/hooks/pre-push"),
+        "{status}"
+    );
+    // another value is a finding
+    repo.git(&["config", "core.hooksPath", "src"]);
+    repo.agentwt(&["verify", "task"]).fails(1);
+    // and so is what comes while another agent works, who may have changed the settings
+    repo.git(&["config", "--unset", "core.hooksPath"]);
+    repo.agentwt(&["accept", "task", "--all"]).ok();
+    repo.agentwt(&["add", "other"]).ok();
+    repo.agentwt(&["verify", "other"]).fails(1);
+}
+
+#[test]
+fn an_installer_that_writes_where_git_runs_hooks_leaves_ours() {
+    let setup = "echo 'echo theirs' >$(git rev-parse --git-path hooks)/post-commit";
+    let repo = trusted(&format!("[\"{setup}\"]"), "[]");
+    repo.agentwt(&["add", "task"]).ok();
+    let worktree = repo.worktree("task");
+    assert_eq!(repo.findings(&worktree), "");
+    repo.sh(&worktree, "chmod +w README.md; echo no >>README.md")
+        .ok();
+    let said = repo.sh(&worktree, "git commit -qam out");
+    assert!(said.stderr.contains("README.md"), "{said}");
+}
+
 #[test]
 fn the_code_of_a_pull_request_runs_only_when_the_user_adds_it_again() {
     let repo = trusted("[\"touch .ready\"]", "[]");
@@ -597,7 +720,7 @@ fn init_proposes_what_the_project_calls_for_and_doctor_names_what_is_missing() {
     for line in [
         "commands = [\"npm ci\", \"yarn install --immutable\", \"go mod download\"]",
         "submodules = true",
-        "optional_patterns = [\".env*\", \".husky/_\"]",
+        "optional_patterns = [\".env*\"]",
     ] {
         assert!(text.contains(&format!("\n{line}\n")), "{text}");
     }

@@ -13,6 +13,7 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::name::WorktreeName;
 use crate::refusal::Refusal;
+use crate::worktree::register::install_hooks;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::setup::UntrackedBefore;
@@ -130,7 +131,10 @@ fn run(
         }
     }
     let steps = session.user_steps(home);
+    let is_alone = running_inside(path, None).is_empty();
     let before = UntrackedBefore::begin(home, known)?;
+    let own = known.repository(home);
+    let had_our_hooks = known.hooks_are_as_recorded(&own)?;
     let commands = if setup.trusted { &*setup.commands } else { &[] };
     let filled = if setup.submodules {
         steps.fill_submodules(known)
@@ -141,6 +145,14 @@ fn run(
     let ran = filled.and_then(|()| steps.run(known, "setup", commands, help));
     let (_lock, known) = Worktree::lock(home, &name)?;
     let mut known = steps.note(known, &before)?;
+    if had_our_hooks && !known.hooks_are_as_recorded(&own)? {
+        // an installer of hooks writes where git runs them, and that is our directory
+        known.change_hooks(home, || install_hooks(home, &known.record, &session.binary))?;
+        known = Worktree::load(home, &name)?;
+    }
+    if is_alone {
+        steps.accept_shared(&mut known, &before)?;
+    }
     UntrackedBefore::end(&known)?;
     ran?;
     if setup.trusted {

@@ -129,7 +129,7 @@ fn users_hooks(context: &DoctorContext<'_>, lacking: &[String]) -> Option<Doctor
         some(lacking)
     );
     let fix = format!(
-        "run your hooks' installer there (`npm install` for husky), or add \"{path}/**\" to the patterns of [worktree.file_sync]"
+        "run your hooks' installer there, and add its command to the commands of [setup] (`npm ci` for husky, which creates {path})"
     );
     Some(DoctorCheck::warning("hooks-path", found, fix))
 }

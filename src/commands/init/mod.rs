@@ -238,10 +238,11 @@ fn with_setup(template: &str, facts: &InitFacts) -> String {
             commands.push(command);
         }
     }
-    // hooks that git finds in the main worktree only, unless they are copied
-    let copied = [(facts.has_env, ".env*"), (is_there(".husky"), ".husky/_")];
-    let copied = copied.into_iter().filter(|(wanted, _)| *wanted);
-    let copied: Vec<String> = copied.map(|(_, pattern)| toml_string(pattern)).collect();
+    // never what a command of the set-up writes (`node_modules`, `.husky/_`): copies are read-only
+    let mut copied = Vec::new();
+    if facts.has_env {
+        copied.push(toml_string(".env*"));
+    }
     let line = |key: &str, values: &[String], example: &str| match values {
         [] => format!("#{key} = [{example}]"),
         [..] => format!("{key} = [{}]", values.join(", ")),

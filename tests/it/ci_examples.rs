@@ -349,10 +349,29 @@ fn run_lines() -> Vec<String> {
     lines
 }
 
-/// Runs the workflow as a runner does, in a fresh clone of the base branch.
+/// What an event of GitHub gives the workflow.
+struct Event {
+    /// The base branch: `pull_request.base.ref`, or `merge_group.base_ref`.
+    base: &'static str,
+    /// The commit: `pull_request.head.sha`, or `merge_group.head_sha`.
+    proposed: String,
+}
+
+/// A pull request to `main`, as it is now.
 #[track_caller]
-fn run_workflow(repo: &TestRepo, number: &str) -> Said {
-    let clone = repo.root().join(format!("runner-{number}"));
+fn pull_request(repo: &TestRepo, number: &str) -> Event {
+    let head = format!("refs/pull/{number}/head");
+    Event {
+        base: "refs/heads/main",
+        proposed: repo.git(&["rev-parse", &head]),
+    }
+}
+
+/// Runs the workflow as a runner does, in a fresh clone of the default branch.
+#[track_caller]
+fn run_workflow(repo: &TestRepo, event: &Event) -> Said {
+    let clone = repo.root().join("runner");
+    repo.sh(repo.root(), "rm -rf runner").ok();
     repo.git_in(
         repo.root(),
         &[
@@ -373,7 +392,8 @@ fn run_workflow(repo: &TestRepo, number: &str) -> Said {
         // as "Exit codes and error action preference" of GitHub's documentation says
         let mut command = repo.command("bash", &clone);
         command.args(["-e", "-c", &line]);
-        command.env("PULL_REQUEST", number).env("SCOPE", "docs");
+        command.env("BASE", event.base).env("SCOPE", "docs");
+        command.env("PROPOSED", &event.proposed);
         command.env("GITHUB_ACTIONS", "true");
         let said = repo.said(&command.output().expect("bash starts"));
         all.stdout += &said.stdout;
@@ -402,22 +422,93 @@ fn the_workflow_accepts_a_pull_request_in_scope_and_annotates_one_out_of_it() {
         assert!(first.ends_with("/git-agentwt"), "{said}");
         rest.to_owned()
     };
-    let good = run_workflow(&repo, "7");
+    let good = run_workflow(&repo, &pull_request(&repo, "7"));
     assert_eq!(good.status, 0, "{good}");
     assert_eq!(installed(&good), "");
     assert!(
         good.stderr.contains("in scope (docs), 1 path changed"),
         "{good}"
     );
-    let bad = run_workflow(&repo, "8");
+    let bad = run_workflow(&repo, &pull_request(&repo, "8"));
     assert_eq!(bad.status, 1, "{bad}");
-    assert_snapshot!(installed(&bad), @"::error file=README.md,title=git agentwt%3A read-only::README.md modified (HEAD..FETCH_HEAD): read-only: read ** (default)");
-    let widen = run_workflow(&repo, "9");
+    assert_snapshot!(installed(&bad), @"::error file=README.md,title=git agentwt%3A read-only::README.md modified (refs/scope/base..refs/scope/proposed): read-only: read ** (default)");
+    let widen = run_workflow(&repo, &pull_request(&repo, "9"));
     assert_eq!(widen.status, 1, "{widen}");
     assert_snapshot!(installed(&widen), @"
-    ::error file=.agentwt/config.toml,title=git agentwt%3A excluded::.agentwt/config.toml modified (HEAD..FETCH_HEAD): excluded: exclude /.agentwt (built-in)
-    ::error file=tools/run.sh,title=git agentwt%3A read-only::tools/run.sh deleted (HEAD..FETCH_HEAD): read-only: read ** (default)
+    ::error file=.agentwt/config.toml,title=git agentwt%3A excluded::.agentwt/config.toml modified (refs/scope/base..refs/scope/proposed): excluded: exclude /.agentwt (built-in)
+    ::error file=tools/run.sh,title=git agentwt%3A read-only::tools/run.sh deleted (refs/scope/base..refs/scope/proposed): read-only: read ** (default)
     ");
+}
+
+#[test]
+fn a_pull_request_is_judged_by_its_own_base_branch_and_by_the_commit_of_the_event() {
+    let repo = TestRepo::empty();
+    fill(&repo);
+    // on `release` a task may edit the README and no documents; `main` went on
+    let script = "set -e; git checkout -q -b release main
+        sed -i 's#docs/[*][*]#README*#' .agentwt/config.toml; git commit -q -a -m release
+        git checkout -q main; echo fix >>tools/run.sh; git commit -q -a -m fix
+        git checkout -q -b good release; echo more >>README.md; git commit -q -a -m good
+        git update-ref refs/pull/7/head HEAD
+        git checkout -q -b bad release; echo more >>docs/guide.md; git commit -q -a -m bad
+        git update-ref refs/pull/8/head HEAD
+        git checkout -q -b backport release; git cherry-pick main >/dev/null
+        git update-ref refs/pull/9/head HEAD; git checkout -q main";
+    repo.sh(repo.main(), script).ok();
+    let to_release = |number: &str| Event {
+        base: "refs/heads/release",
+        ..pull_request(&repo, number)
+    };
+    let good = run_workflow(&repo, &to_release("7"));
+    assert_eq!(good.status, 0, "{good}");
+    for (number, file) in [("8", "docs/guide.md"), ("9", "tools/run.sh")] {
+        let said = run_workflow(&repo, &to_release(number));
+        assert_eq!(said.status, 1, "{said}");
+        assert!(
+            said.stdout.contains(&format!("::error file={file},")),
+            "{said}"
+        );
+    }
+    // pushed over while the runner starts: the status is that of the commit of the event
+    let event = to_release("8");
+    repo.git(&["update-ref", "refs/pull/8/head", "good"]);
+    let said = run_workflow(&repo, &event);
+    assert_eq!(said.status, 1, "{said}");
+}
+
+#[test]
+fn a_merge_queue_is_judged_by_the_branch_that_it_merges_into() {
+    let text = std::fs::read_to_string(example("github-workflow.yml")).expect("it is there");
+    assert!(
+        text.contains("\n  pull_request_target:\n  merge_group:\n"),
+        "{text}"
+    );
+    for (name, queue, pull_request) in [
+        (
+            "BASE",
+            "base_ref",
+            "format('refs/heads/{0}', github.event.pull_request.base.ref)",
+        ),
+        ("PROPOSED", "head_sha", "github.event.pull_request.head.sha"),
+    ] {
+        let line = format!(
+            "      {name}: ${{{{ github.event.merge_group.{queue} || {pull_request} }}}}\n"
+        );
+        assert!(text.contains(&line), "{line}");
+    }
+    let repo = TestRepo::empty();
+    fill(&repo);
+    let script = "set -e; git checkout -q -b queue main; echo more >>docs/guide.md
+        git commit -q -a -m one; echo more >>README.md; git commit -q -a -m two; git checkout -q main";
+    repo.sh(repo.main(), script).ok();
+    for (commit, status) in [("queue~", 0), ("queue", 1)] {
+        let event = Event {
+            base: "refs/heads/main",
+            proposed: repo.git(&["rev-parse", commit]),
+        };
+        let said = run_workflow(&repo, &event);
+        assert_eq!(said.status, status, "{said}");
+    }
 }
 
 /// What the workflow's lines take from their surroundings is given to them by the file.
@@ -430,7 +521,8 @@ fn every_variable_of_the_workflow_is_set_in_it() {
                 .chars()
                 .take_while(|c| c.is_ascii_uppercase() || *c == '_')
                 .collect();
-            assert!(text.contains(&format!("\n          {name}: ")), "{name}");
+            let is_set = |indent: &str| text.contains(&format!("\n{indent}{name}: "));
+            assert!(is_set("          ") || is_set("      "), "{name}");
         }
     }
     assert!(

@@ -136,9 +136,10 @@ pub struct Land {
     /// Keep the worktree and its branch
     #[arg(long)]
     pub keep: bool,
-    /// Push the base branch to this remote afterwards
+    /// Push what is landed to this remote first
     ///
-    /// If the push fails, the work is landed all the same, and the exit status is 5.
+    /// If the push fails, nothing has moved: the base branch, the worktree and its claim are as they
+    /// were, the exit status is 5, and the same command can be repeated.
     #[arg(long, value_name = "remote")]
     pub push: Option<String>,
     /// Your owner id: your live process does not stop the removal

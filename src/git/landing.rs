@@ -160,18 +160,56 @@ impl Git {
         self.perform(&what, command, &[commit.as_str()]).map(drop)
     }
 
-    /// Pushes a branch to the branch of a remote that it tracks, else to the one of the same name.
+    /// Tries whether the branch that is checked out at one commit can be brought to another one, and
+    /// changes nothing (git-read-tree(1)).
+    ///
+    /// # Errors
+    /// Fails when git does: a file is in the way.
+    pub fn try_fast_forward(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        let what = format!("bring {} forward", self.dir);
+        let command = "--no-replace-objects read-tree -n -m -u";
+        let ends = [from.as_str(), to.as_str()];
+        self.perform(&what, command, &ends).map(drop)
+    }
+
+    /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are left out.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn push_branch(&self, remote: &str, branch: &BranchName) -> Result<(), GitError> {
+    pub fn added_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, GitError> {
+        let command =
+            "--no-replace-objects diff-tree -r -z --name-only --no-renames --diff-filter=A";
+        let ends = [from.as_str(), to.as_str()];
+        let output = self.perform("list what is new", command, &ends)?;
+        let paths = output.split_str("\0").filter(|path| !path.is_empty());
+        let paths = paths.filter_map(|path| path.to_str().ok());
+        Ok(paths.map(ToOwned::to_owned).collect())
+    }
+
+    /// The full name of the branch of a remote that a branch is pushed to: the one that it tracks there,
+    /// else the one of the same name.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
+    pub fn push_target(&self, remote: &str, branch: &BranchName) -> Result<String, GitError> {
         let setting = |key: &str| self.config_get(&format!("branch.{branch}.{key}"));
         let is_tracked = setting("remote")?.as_deref() == Some(remote);
         let tracked = setting("merge")?.filter(|_| is_tracked);
-        let full = branch.full_ref();
-        let to = tracked.as_ref().unwrap_or(&full);
-        let args = [remote, &format!("{full}:{to}")];
-        let what = format!("push {branch} to {remote}");
+        Ok(tracked.unwrap_or_else(|| branch.full_ref()))
+    }
+
+    /// Pushes a commit to a branch of a remote.
+    ///
+    /// # Errors
+    /// Fails when git does: the remote rejects it, or cannot be reached.
+    pub fn push_commit(
+        &self,
+        remote: &str,
+        commit: &CommitId,
+        target: &str,
+    ) -> Result<(), GitError> {
+        let args = [remote, &format!("{commit}:{target}")];
+        let what = format!("push to {remote}");
         self.perform(&what, "push --quiet --", &args).map(drop)
     }
 

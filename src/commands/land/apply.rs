@@ -9,28 +9,31 @@ use crate::git::{Git, GitError};
 use crate::name::CommitId;
 
 impl Landing<'_> {
-    /// Brings the base branch to the commit that lands the work, and returns that.
+    /// Brings the base branch to the commit that lands the work, and returns that. The remote has it
+    /// first, with `--push`.
     ///
     /// # Errors
-    /// Fails when a branch moved meanwhile, a hook of the user's refuses, or git fails: then the base
-    /// branch is where it was.
+    /// Fails when a branch moved meanwhile, a hook of the user's or the remote refuses, or git fails:
+    /// then the base branch is where it was.
     pub(super) fn apply(&self, plan: &LandPlan) -> Result<CommitId, Error> {
         let (record, git, landed) = (&self.known.record, &self.repository.git, &plan.landed);
         let commit = match &landed.commit {
             Some(commit) => commit.clone(),
             None => self.create_commits(plan)?,
         };
+        self.session.check()?;
         if commit == landed.before {
+            self.push(plan, &commit)?;
             return Ok(commit);
         }
-        self.session.check()?;
         // the rest is of what was verified, whatever the branch names by now
         let own = self.known.repository(self.repository);
         let tip = own.git.rev_parse_commit(&record.branch.full_ref())?;
         if tip.as_ref() != Some(&landed.verified) {
-            return Err(self.moved(record.branch.as_str()));
+            return Err(self.moved(&record.branch));
         }
         plan.scratch.migrate()?;
+        self.push(plan, &commit)?;
         let full = landed.into.full_ref();
         let advanced = match &plan.checkout {
             Some(path) => git.at(path).merge_ff_only(&commit),
@@ -43,12 +46,10 @@ impl Landing<'_> {
         match advanced {
             // a hook that ran afterwards has no say
             _ if now.as_ref() == Some(&commit) => Ok(commit),
-            Err(GitError::Failed { words, .. }) if now.as_ref() == Some(&landed.before) => {
-                let words = words.replace("error: ", "");
-                let reason = format!("git cannot bring {} forward: {words}", landed.into);
-                Err(self.again("base_in_use", reason, "make room for it, then"))
+            Err(error @ GitError::Failed { .. }) if now.as_ref() == Some(&landed.before) => {
+                Err(self.not_forward(&landed.into, error))
             }
-            Ok(()) | Err(_) => Err(self.moved(landed.into.as_str())),
+            Ok(()) | Err(_) => Err(self.moved(&landed.into)),
         }
     }
 
@@ -126,12 +127,7 @@ impl Landing<'_> {
         Ok(())
     }
 
-    fn moved(&self, branch: &str) -> Error {
-        let advice = "nothing was merged; verify and land it again";
-        self.again("moved", format!("{branch} moved meanwhile"), advice)
-    }
-
-    fn again(&self, code: &str, reason: String, advice: &str) -> Error {
+    pub(super) fn again(&self, code: &str, reason: String, advice: &str) -> Error {
         let help = format!("{advice}: {}", self.command());
         self.refused(code, reason, help)
     }

@@ -7,8 +7,7 @@
 
 mod apply;
 mod plan;
-
-use std::collections::BTreeSet;
+mod push;
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
@@ -35,7 +34,7 @@ use plan::{LandPlan, base_branch};
 pub struct LandAnswer {
     /// The worktrees, as far as the command came.
     pub worktrees: Vec<LandedWorktree>,
-    /// Whether the base branches were pushed; absent without `--push`.
+    /// Whether what is landed was pushed; absent without `--push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<bool>,
 }
@@ -165,7 +164,6 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     }
     drop(locks);
     if !options.dry_run {
-        push(repository, options, &mut outcome);
         let worktrees = outcome.answer.worktrees.iter();
         let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
         let has_trash = removals.any(|removal| removal.is_kept);
@@ -196,6 +194,7 @@ impl Landing<'_> {
         }
         if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
             let commit = Some(self.apply(&plan)?);
+            outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
         }
         let landed = one.landed.clone().filter(|_| !self.options.keep);
@@ -282,26 +281,6 @@ impl Landing<'_> {
             owner: self.options.owner.clone(),
             dry_run: self.options.dry_run,
             ..Remove::default()
-        }
-    }
-}
-
-/// Pushes each base branch once. A failure leaves what was landed.
-fn push(repository: &Repository, options: &Land, outcome: &mut Outcome<LandAnswer>) {
-    let Some(remote) = &options.push else {
-        return;
-    };
-    let landed = outcome.answer.worktrees.iter();
-    let landed = landed.filter_map(|one| one.landed.as_ref());
-    let branches: BTreeSet<&BranchName> = landed.map(|landed| &landed.into).collect();
-    outcome.answer.pushed = (!branches.is_empty()).then_some(true);
-    for branch in branches {
-        if let Err(error) = repository.git.push_branch(remote, branch) {
-            let again = format!("to push it: git push {remote} {branch}");
-            let note = format!("the work is landed, and not pushed: {error}; {again}");
-            outcome.notes.push(note);
-            outcome.exit = ExitCode::Git;
-            outcome.answer.pushed = Some(false);
         }
     }
 }

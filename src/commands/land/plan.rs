@@ -217,6 +217,9 @@ impl Landing<'_> {
             (plan.landed.how, plan.landed.commit) = (how, None);
         }
         plan.new = new;
+        if !plan.new.is_empty() {
+            plan.landed.commit = self.pushed_before(plan)?;
+        }
         Ok(())
     }
 
@@ -293,25 +296,34 @@ impl Landing<'_> {
             squash,
             rebase,
             ff_only,
+            keep,
+            push,
             ..
         } = self.options;
         let how = [
             (*squash, " --squash"),
             (*rebase, " --rebase"),
             (*ff_only, " --ff-only"),
+            (*keep, " --keep"),
         ];
         let how: String = how
             .iter()
             .map(|(is_asked, how)| when(*is_asked, how))
             .collect();
-        format!("git agentwt land{how} {}", self.known.record.name)
+        let push = push.as_ref().map(|remote| format!(" --push {remote}"));
+        let push = push.unwrap_or_default();
+        format!("git agentwt land{how}{push} {}", self.known.record.name)
     }
 
     /// Says why work is not landed: `agentwt::land::<code>`.
     pub fn refused(&self, code: &str, reason: impl Display, help: String) -> Error {
-        let reason = reason.to_string();
+        self.ended(ExitCode::Refused, code, reason.to_string(), help)
+    }
+
+    /// As [`Landing::refused`], with another exit status.
+    pub fn ended(&self, exit: ExitCode, code: &str, reason: String, help: String) -> Error {
         let refusal = RemoveRefusal {
-            exit: ExitCode::Refused,
+            exit,
             code: format!("land::{code}"),
             message: format!(
                 "cannot land worktree `{}`: {reason}",
@@ -324,7 +336,8 @@ impl Landing<'_> {
     }
 }
 
-fn listed(items: Vec<String>) -> String {
+/// Writes items below a line, not more than a few.
+pub(super) fn listed(items: Vec<String>) -> String {
     let items = shortened(items.into_iter());
     items.iter().map(|item| format!("\n  {item}")).collect()
 }

@@ -21,6 +21,13 @@ pub struct Tried {
     pub write_bits: bool,
 }
 
+/// Returns how many bytes can be written in a directory; none where the file system does not tell.
+pub fn room(directory: &Utf8Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(directory.as_std_path()).ok()?;
+    let is_told = found.f_blocks > 0;
+    is_told.then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Returns the name of the file system of a directory, as mount(8) has it; none when it is of a
 /// kind that is not listed here.
 #[cfg(target_os = "linux")]

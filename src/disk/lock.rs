@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::DiskError;
 use super::files::{inside, remove_if_empty};
@@ -72,8 +73,17 @@ impl Fault for LockHeld {
 /// removed with it, and the directories that were made for it, so that nothing is left behind.
 #[derive(Debug)]
 pub struct Lock {
-    _held: File,
+    held: File,
     file: Utf8PathBuf,
+}
+
+/// Says who holds a lock besides this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holders {
+    /// Nobody.
+    OnlyUs,
+    /// The programs that are started from now on, until they end: also when this process is killed.
+    WithPrograms,
 }
 
 impl Lock {
@@ -106,6 +116,19 @@ impl Lock {
             }
         }
         Err(file.failed(ErrorKind::NotFound))
+    }
+
+    /// Says who holds it from now on.
+    ///
+    /// # Errors
+    /// Fails when the system refuses.
+    pub fn hold(&self, holders: Holders) -> Result<(), DiskError> {
+        let flags = match holders {
+            Holders::OnlyUs => FdFlags::CLOEXEC,
+            Holders::WithPrograms => FdFlags::empty(),
+        };
+        let set = fcntl_setfd(&self.held, flags);
+        set.map_err(|error| DiskError::new(format!("hand {} on", self.file), error))
     }
 
     fn take(file: &LockFile, stops: bool) -> Result<Self, Error> {
@@ -154,7 +177,7 @@ impl Lock {
         let _ = open.set_len(0);
         let _ = writeln!(open, "{}", std::process::id());
         Ok(Some(Self {
-            _held: open,
+            held: open,
             file: file.to_owned(),
         }))
     }

@@ -9,6 +9,7 @@ pub mod drift;
 pub mod entries;
 pub mod file_system;
 pub mod files;
+pub mod kept;
 pub mod lock;
 pub mod locked_file;
 pub mod mode;

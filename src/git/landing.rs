@@ -161,15 +161,22 @@ impl Git {
     }
 
     /// Tries whether the branch that is checked out at one commit can be brought to another one, and
-    /// changes nothing (git-read-tree(1)).
+    /// changes nothing but `index`, a copy of the worktree's (git-read-tree(1)).
     ///
     /// # Errors
     /// Fails when git does: a file is in the way.
-    pub fn try_fast_forward(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+    pub fn try_fast_forward(
+        &self,
+        index: &Utf8Path,
+        from: &CommitId,
+        to: &CommitId,
+    ) -> Result<(), GitError> {
+        let git = self.with_index(index);
+        git.update_index_refresh()?;
         let what = format!("bring {} forward", self.dir);
         let command = "--no-replace-objects read-tree -n -m -u";
         let ends = [from.as_str(), to.as_str()];
-        self.perform(&what, command, &ends).map(drop)
+        git.perform(&what, command, &ends).map(drop)
     }
 
     /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are left out.

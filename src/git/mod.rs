@@ -10,6 +10,7 @@ mod contention;
 pub mod discover;
 mod environment;
 pub mod error;
+pub mod forward;
 mod history;
 pub mod hooks;
 pub mod ignore;

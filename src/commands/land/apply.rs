@@ -1,12 +1,19 @@
 //! Lands work: creates the commits, and brings the base branch forward.
 
+use std::fmt::Display;
+
+use camino::Utf8Path;
+
 use super::Landing;
-use super::plan::LandPlan;
+use super::forward::{Begun, Forward, PutBack};
+use super::plan::{LandPlan, base_branch, listed};
 use crate::disk::files;
+use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::git::landing::Authorship;
 use crate::git::{Git, GitError};
 use crate::name::CommitId;
+use crate::size::Size;
 
 impl Landing<'_> {
     /// Brings the base branch to the commit that lands the work, and returns that. The remote has it
@@ -15,7 +22,7 @@ impl Landing<'_> {
     /// # Errors
     /// Fails when a branch moved meanwhile, a hook of the user's or the remote refuses, or git fails:
     /// then the base branch is where it was.
-    pub(super) fn apply(&self, plan: &LandPlan) -> Result<CommitId, Error> {
+    pub(super) fn apply(&self, plan: &LandPlan, lock: &Lock) -> Result<CommitId, Error> {
         let (record, git, landed) = (&self.known.record, &self.repository.git, &plan.landed);
         let commit = match &landed.commit {
             Some(commit) => commit.clone(),
@@ -33,16 +40,25 @@ impl Landing<'_> {
             return Err(self.moved(&record.branch));
         }
         plan.scratch.migrate()?;
-        self.push(plan, &commit)?;
+        let forward = self.forward(plan, &commit)?;
+        if let Err(rejected) = self.push(plan, &commit) {
+            if let Some(forward) = &forward {
+                forward.end()?;
+            }
+            return Err(rejected);
+        }
         let full = landed.into.full_ref();
-        let advanced = match &plan.checkout {
-            Some(path) => git.at(path).merge_ff_only(&commit),
+        let advanced = match &forward {
+            Some(forward) => forward.go(lock)?,
             None => {
                 let reason = format!("merge {}: landed by git-agentwt", record.branch);
                 git.update_ref(&full, &commit, Some(&landed.before), &reason)
             }
         };
         let now = git.rev_parse_commit(&full)?;
+        if let Some(forward) = &forward {
+            self.put_back(forward)?;
+        }
         match advanced {
             // a hook that ran afterwards has no say
             _ if now.as_ref() == Some(&commit) => Ok(commit),
@@ -51,6 +67,105 @@ impl Landing<'_> {
             }
             Ok(()) | Err(_) => Err(self.moved(&landed.into)),
         }
+    }
+
+    /// Looks for room in the worktree of the base branch, if one has it, and keeps what git will
+    /// replace there.
+    fn forward(&self, plan: &LandPlan, commit: &CommitId) -> Result<Option<Forward<'_>>, Error> {
+        let Some(checkout) = &plan.checkout else {
+            return Ok(None);
+        };
+        let landed = &plan.landed;
+        self.is_free(plan, checkout, commit)?;
+        let begun = Begun {
+            into: landed.into.clone(),
+            checkout: checkout.clone(),
+            before: landed.before.clone(),
+            commit: commit.clone(),
+        };
+        let forward = Forward::new(self.repository, begun);
+        let missing = forward.missing_room();
+        self.session.check()?;
+        let missing = missing.map_err(|error| self.no_room(checkout, &error))?;
+        if missing > 0 {
+            let needs = format!("{} more are needed", Size(missing));
+            return Err(self.no_room(checkout, &needs));
+        }
+        let begun = forward.begin();
+        begun.map_err(|error| self.no_room(checkout, &error))?;
+        Ok(Some(forward))
+    }
+
+    /// Refuses where files in the worktree of the base branch are in the way of a commit.
+    fn is_free(
+        &self,
+        plan: &LandPlan,
+        checkout: &Utf8Path,
+        commit: &CommitId,
+    ) -> Result<(), Error> {
+        let (git, landed) = (self.repository.git.at(checkout), &plan.landed);
+        // git itself does not look at ignored files, which are the user's as well
+        let mut added = git.added_paths(&landed.before, commit)?;
+        let is_there = |path: &Utf8Path| files::exists(path) && !files::is_directory(path);
+        added.retain(|path| is_there(&checkout.join(path)));
+        if !added.is_empty() {
+            let items = listed(added);
+            let reason = format!("untracked files would be overwritten in {checkout}:{items}");
+            return Err(self.again("base_in_use", reason, "make room for it, then"));
+        }
+        let index = plan.scratch.index();
+        files::link_or_copy(&git.absolute_git_dir()?.join("index"), &index)?;
+        let tried = git.try_fast_forward(&index, &landed.before, commit);
+        tried.map_err(|error| self.not_forward(&landed.into, error))
+    }
+
+    fn no_room(&self, checkout: &Utf8Path, why: &dyn Display) -> Error {
+        let reason = format!("its files have no room in {checkout}, or cannot be written: {why}");
+        let advice = format!("nothing was changed; to see the room: df -h {checkout}; then");
+        self.again("no_room", reason, &advice)
+    }
+
+    /// Puts the worktree of the base branch back where git did not bring it forward.
+    fn put_back(&self, forward: &Forward<'_>) -> Result<(), Error> {
+        let checkout = &forward.begun.checkout;
+        let stopped = format!("git was stopped while it wrote {checkout}");
+        match forward.put_back()? {
+            PutBack::Done => Ok(()),
+            PutBack::Changed(changed) => {
+                let items = listed(changed);
+                let reason = format!("{stopped}, and these files changed since:{items}");
+                Err(self.again("stopped", reason, "move them elsewhere, then"))
+            }
+            PutBack::Staged => {
+                let reason = format!("{stopped}, and its index changed since");
+                let advice = format!("git -C {checkout} reset -q, then");
+                Err(self.again("stopped", reason, &advice))
+            }
+        }
+    }
+
+    /// Waits until nobody lands work in the same base branch, and puts back what a landing that was
+    /// killed left.
+    ///
+    /// # Errors
+    /// Refuses where the worktree has changed since, and with `-n`; fails when git or the disk does.
+    pub(super) fn lock(&self, notes: &mut Vec<String>) -> Result<Option<Lock>, Error> {
+        let Some(base) = base_branch(&self.known.record) else {
+            return Ok(None);
+        };
+        let lock = Lock::wait(&self.repository.branch_lock(&base))?;
+        if !Forward::has_begun(self.repository, &base) {
+            return Ok(Some(lock));
+        }
+        if self.options.dry_run {
+            let reason = format!("a landing was stopped while git wrote the files of {base}");
+            return Err(self.again("stopped", reason, "to put them back and land"));
+        }
+        if let Some(forward) = Forward::read(self.repository, &base)? {
+            self.put_back(&forward)?;
+            notes.push(format!("ended a landing in {base} that was killed"));
+        }
+        Ok(Some(lock))
     }
 
     /// Creates the commits in the scratch directory, and returns the last one.

@@ -6,6 +6,7 @@
 //! (`docs/decisions/0035-land.md`).
 
 mod apply;
+mod forward;
 mod plan;
 mod push;
 
@@ -16,7 +17,6 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, VerdictField, would};
 use crate::cli::{Land, Remove};
-use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::{BranchName, CommitId};
@@ -27,7 +27,7 @@ use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::{Merged, RemovePlan, WorkKind};
 use crate::worktree::{Repository, Worktree, trash};
-use plan::{LandPlan, base_branch};
+use plan::LandPlan;
 
 /// The answer of `land`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -141,6 +141,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     let worktrees = &mut outcome.answer.worktrees;
     let is_first_look = all.len() > 1 && !options.dry_run;
     for one in landings.clone().filter(|_| is_first_look) {
+        drop(one.lock(&mut outcome.notes)?);
         let (looked, _) = one.look()?;
         worktrees.extend(Some(looked).filter(|one| !one.is_valid()));
     }
@@ -185,15 +186,15 @@ struct Landing<'a> {
 impl Landing<'_> {
     /// Lands. Where only the removal fails, what was landed is in the answer.
     fn land(&self, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
-        let base = base_branch(&self.known.record);
-        let lock = base.map(|base| Lock::wait(&self.repository.branch_lock(&base)));
-        let _one_at_a_time = lock.transpose()?;
+        let one_at_a_time = self.lock(&mut outcome.notes)?;
         let (mut one, plan) = self.look()?;
         if !one.is_valid() {
             outcome.exit = ExitCode::Violations;
         }
-        if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
-            let commit = Some(self.apply(&plan)?);
+        if let Some(plan) = plan.filter(|_| !self.options.dry_run)
+            && let Some(lock) = &one_at_a_time
+        {
+            let commit = Some(self.apply(&plan, lock)?);
             outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
         }

@@ -1,10 +1,7 @@
 //! Pushes what lands before anything moves here: what the remote rejects has changed nothing.
 
-use camino::Utf8Path;
-
-use super::plan::{LandPlan, listed};
-use super::{LandedField, Landing};
-use crate::disk::files;
+use super::Landing;
+use super::plan::LandPlan;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::GitError;
@@ -14,8 +11,7 @@ impl Landing<'_> {
     /// Pushes a commit that the base branch is to become, if that was asked for.
     ///
     /// # Errors
-    /// Fails when the base branch moved meanwhile, a file is in the way of the merge that follows, or
-    /// the remote does not take the commit.
+    /// Fails when the base branch moved meanwhile, or the remote does not take the commit.
     pub(super) fn push(&self, plan: &LandPlan, commit: &CommitId) -> Result<(), Error> {
         let Some(remote) = &self.options.push else {
             return Ok(());
@@ -27,32 +23,9 @@ impl Landing<'_> {
         if now.as_ref() != Some(&landed.before) {
             return Err(self.moved(into));
         }
-        if let Some(path) = &plan.checkout {
-            self.has_room(path, landed, commit)?;
-        }
         let target = git.push_target(remote, into)?;
         let pushed = git.push_commit(remote, commit, &target);
         pushed.map_err(|error| self.not_pushed(plan, remote, &target, error))
-    }
-
-    /// Refuses where files in the worktree of the base branch are in the way of a commit.
-    fn has_room(
-        &self,
-        checkout: &Utf8Path,
-        landed: &LandedField,
-        commit: &CommitId,
-    ) -> Result<(), Error> {
-        let git = self.repository.git.at(checkout);
-        let tried = git.try_fast_forward(&landed.before, commit);
-        tried.map_err(|error| self.not_forward(&landed.into, error))?;
-        // that does not look at ignored files, which are the user's as well
-        let mut added = git.added_paths(&landed.before, commit)?;
-        added.retain(|path| files::exists(&checkout.join(path)));
-        if added.is_empty() {
-            return Ok(());
-        }
-        let reason = format!("files are in the way in {checkout}:{}", listed(added));
-        Err(self.again("base_in_use", reason, "make room for it, then"))
     }
 
     /// The commit that an earlier call of the same command pushed, where it was stopped before the base

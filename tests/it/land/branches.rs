@@ -22,7 +22,7 @@ fn a_dirty_worktree_of_the_base_branch_is_never_touched() {
     refused(
         &repo,
         &["task"],
-        "untracked working tree files would be overwritten",
+        "untracked files would be overwritten in $TMP/repo:\n  src/one.rs",
     );
     std::fs::remove_file(repo.main().join("src/one.rs")).expect("a file");
     repo.agentwt(&["land", "task"]).ok();

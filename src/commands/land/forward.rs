@@ -1,0 +1,387 @@
+//! Brings the worktree that has the base branch checked out forward, all of it or nothing.
+//!
+//! Git writes the files. Before that they are written once beside the repository, so that there is room
+//! for all of them, and what they replace is kept: a second name for each file, and the index. Where git
+//! fails or is killed, that is put back, here or by the next `land` (`docs/decisions/0042-land-half.md`).
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::Delta;
+use crate::disk::file_system::room;
+use crate::disk::files;
+use crate::disk::kept::{Kept, Standing};
+use crate::disk::lock::{Holders, Lock};
+use crate::disk::remains::remove_dead_locks;
+use crate::entry::{Entry, Mode};
+use crate::error::Error;
+use crate::git::GitError;
+use crate::git::objects::ObjectFormat;
+use crate::name::{BranchName, CommitId};
+use crate::path::RepoPath;
+use crate::process;
+use crate::versioned::{from_text, to_text};
+use crate::worktree::Repository;
+
+/// What file systems and git need beside the files: blocks that are not full, a reflog, a lock.
+const SLACK: u64 = 64 * 1024;
+/// How many bytes a block has on most file systems.
+const BLOCK: u64 = 4096;
+/// The file that says that everything is kept.
+const BEGUN: &str = "begun.toml";
+
+/// Holds what is brought forward.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Begun {
+    /// The branch.
+    pub into: BranchName,
+    /// The worktree that has it checked out.
+    pub checkout: Utf8PathBuf,
+    /// The commit of both.
+    pub before: CommitId,
+    /// The commit that they get.
+    pub commit: CommitId,
+}
+
+/// Represents a worktree that is brought forward, and the directory with what is kept.
+pub(super) struct Forward<'a> {
+    repository: &'a Repository,
+    place: Utf8PathBuf,
+    pub begun: Begun,
+}
+
+/// Holds a path that both commits do not have alike.
+struct Touched {
+    path: RepoPath,
+    file: std::path::PathBuf,
+    old: Option<Entry>,
+    new: Option<Entry>,
+}
+
+/// Says what became of a worktree that git had begun to write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PutBack {
+    /// It is as it was, or is at the commit, or its branch went on.
+    Done,
+    /// It has changes that git did not write: these files.
+    Changed(Vec<String>),
+    /// Its index has changes that git did not write.
+    Staged,
+}
+
+impl<'a> Forward<'a> {
+    pub fn new(repository: &'a Repository, begun: Begun) -> Self {
+        Self {
+            place: place(repository, &begun.into),
+            repository,
+            begun,
+        }
+    }
+
+    /// Whether one has begun in a branch.
+    pub fn has_begun(repository: &Repository, into: &BranchName) -> bool {
+        files::exists(&place(repository, into))
+    }
+
+    /// Reads the one that has begun in a branch. The caller holds the lock of the branch.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn read(repository: &'a Repository, into: &BranchName) -> Result<Option<Self>, Error> {
+        let place = place(repository, into);
+        let bytes = files::read(&place.join(BEGUN))?.unwrap_or_default();
+        let Ok(begun) = from_text(&String::from_utf8_lossy(&bytes)) else {
+            // it is written whole before git starts
+            end(&place)?;
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            repository,
+            place,
+            begun,
+        }))
+    }
+
+    /// Writes all files once, and keeps what they replace.
+    ///
+    /// # Errors
+    /// Fails when git does or the disk is full: then nothing is kept, and nothing has changed.
+    pub fn begin(&self) -> Result<(), Error> {
+        let begin = || -> Result<(), Error> {
+            files::create_directories(&self.place.join("kept"))?;
+            let touched = self.touched()?;
+            self.keep(&touched)?;
+            files::write(&self.place.join(BEGUN), to_text(&self.begun).as_bytes())?;
+            Ok(())
+        };
+        begin().inspect_err(|_| drop(self.end()))
+    }
+
+    /// Looks for room for all files, by writing them; how many bytes are missing.
+    ///
+    /// # Errors
+    /// Fails when git does, or the disk is full.
+    pub fn missing_room(&self) -> Result<u64, Error> {
+        let new = self.place.join("new");
+        let index = self.place.join("new-index");
+        let write = || -> Result<u64, Error> {
+            files::create_directories(&new)?;
+            files::link_or_copy(&self.git_dir()?.join("index"), &index)?;
+            let touched = self.touched()?;
+            let files = touched.iter().filter(|one| one.new.is_some_and(is_file));
+            let paths: Vec<&RepoPath> = files.map(|one| &one.path).collect();
+            let begun = &self.begun;
+            let git = self.repository.git.at(&begun.checkout);
+            git.write_out(&index, [&begun.before, &begun.commit], &paths, &new)?;
+            let sizes = touched
+                .iter()
+                .map(|one| size(&new.as_std_path().join(&one.file)));
+            Ok(sizes.sum::<u64>() + size(index.as_std_path()) + SLACK)
+        };
+        let needed = write();
+        end(&self.place)?;
+        let there = room(&self.begun.checkout).unwrap_or(u64::MAX);
+        Ok(needed?.saturating_sub(there))
+    }
+
+    /// Lets git write the files, and move the branch; what git says. If we are killed, git goes on, and
+    /// holds the lock of the branch until it ends.
+    ///
+    /// # Errors
+    /// Fails when the lock cannot be handed on.
+    pub fn go(&self, lock: &Lock) -> Result<Result<(), GitError>, Error> {
+        let git = self.repository.git.at(&self.begun.checkout);
+        lock.hold(Holders::WithPrograms)?;
+        let merged = git.merge_ff_only(&self.begun.commit);
+        lock.hold(Holders::OnlyUs)?;
+        Ok(merged)
+    }
+
+    /// Puts back what git had begun to write, if the branch did not move.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does: then the next call goes on.
+    pub fn put_back(&self) -> Result<PutBack, Error> {
+        let begun = &self.begun;
+        if !files::is_directory(&begun.checkout) {
+            self.end()?;
+            return Ok(PutBack::Done);
+        }
+        let index = self.git_dir()?.join("index");
+        remove_dead_locks(&self.locks()?, &self.place.join(BEGUN));
+        let git = self.repository.git.at(&begun.checkout);
+        let full = begun.into.full_ref();
+        let is_here = git.symbolic_ref_head()?.as_ref() == Some(&full);
+        if !is_here || git.rev_parse_commit(&full)?.as_ref() != Some(&begun.before) {
+            self.end()?;
+            return Ok(PutBack::Done);
+        }
+        let touched = self.touched()?;
+        let changed = self.changed(&touched)?;
+        if !changed.is_empty() {
+            return Ok(PutBack::Changed(changed));
+        }
+        if !git.index_has(&begun.before)? {
+            if !git.index_has(&begun.commit)? {
+                return Ok(PutBack::Staged);
+            }
+            let lock = index.with_extension("lock");
+            files::link_or_copy(&self.place.join("index"), &lock)?;
+            files::rename(&lock, &index)?;
+        }
+        let blocked = self.restore(&touched)?;
+        if !blocked.is_empty() {
+            return Ok(PutBack::Changed(blocked));
+        }
+        self.end()?;
+        Ok(PutBack::Done)
+    }
+
+    /// Forgets what is kept.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn end(&self) -> Result<(), Error> {
+        files::remove_file(&self.place.join(BEGUN))?;
+        end(&self.place)
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::new(&self.begun.checkout, &self.place.join("kept"))
+    }
+
+    fn git_dir(&self) -> Result<Utf8PathBuf, GitError> {
+        let git = self.repository.git.at(&self.begun.checkout);
+        git.absolute_git_dir()
+    }
+
+    /// The paths that the commits do not have alike.
+    fn touched(&self) -> Result<Vec<Touched>, Error> {
+        let home = self.repository.home();
+        let objects = home.git.objects(&home.common_dir, home.format)?;
+        let before = objects.commit(&self.begun.before)?.tree;
+        let after = objects.commit(&self.begun.commit)?.tree;
+        let new: Delta = objects.difference(Some(&before), Some(&after))?;
+        let mut old: Delta = objects.difference(Some(&after), Some(&before))?;
+        let mut touched = Vec::new();
+        for (path, new) in new {
+            let old = old.remove(&path).flatten();
+            let Ok(file) = path.to_os_path() else {
+                continue;
+            };
+            touched.push(Touched {
+                path,
+                file,
+                old,
+                new,
+            });
+        }
+        Ok(touched)
+    }
+
+    fn keep(&self, touched: &[Touched]) -> Result<(), Error> {
+        files::link_or_copy(&self.git_dir()?.join("index"), &self.place.join("index"))?;
+        let kept = self.kept();
+        for (number, one) in touched.iter().enumerate() {
+            if one.old.is_some_and(is_file) {
+                kept.keep(number, &one.file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts back what is kept; the paths at which a directory stands with more in it than git wrote.
+    fn restore(&self, touched: &[Touched]) -> Result<Vec<String>, Error> {
+        let kept = self.kept();
+        let mut blocked = Vec::new();
+        // a file may stand where a directory was
+        for one in touched {
+            if one.new.is_some_and(is_file) && one.old.is_none() {
+                kept.remove(&one.file)?;
+            }
+        }
+        for (number, one) in touched.iter().enumerate() {
+            let is_directory = kept.standing(number, &one.file)? == Standing::Directory;
+            if is_directory && one.old.is_some_and(is_file) {
+                blocked.push(one.path.to_string());
+            } else {
+                kept.put_back(number, &one.file)?;
+            }
+        }
+        Ok(blocked)
+    }
+
+    /// Lists what stands there and is neither what was there before nor what git writes, whole or cut.
+    fn changed(&self, touched: &[Touched]) -> Result<Vec<String>, Error> {
+        let kept = self.kept();
+        let mut changed = Vec::new();
+        let mut files = Vec::new();
+        for (number, one) in touched.iter().enumerate() {
+            match kept.standing(number, &one.file)? {
+                // what is in a directory is looked at last
+                Standing::Nothing | Standing::Directory | Standing::Kept => {}
+                Standing::File => files.push(one),
+                Standing::Link(text) if one.has(&text, self.repository.home().format) => {}
+                Standing::Link(_) | Standing::Other => changed.push(one.path.to_string()),
+            }
+        }
+        let git = self.repository.git.at(&self.begun.checkout);
+        // what git could not ask for by a line has to be compared
+        let is_askable = |one: &&Touched| !one.path.as_bstr().contains(&b'\n');
+        let (askable, mut others): (Vec<&Touched>, Vec<&Touched>) =
+            files.into_iter().partition(is_askable);
+        let paths: Vec<&RepoPath> = askable.iter().map(|one| &one.path).collect();
+        let ids = git.hash_files(&paths)?;
+        for (one, id) in askable.into_iter().zip(ids) {
+            let is_known = [one.old, one.new]
+                .iter()
+                .flatten()
+                .any(|side| side.id == id);
+            if !is_known {
+                others.push(one);
+            }
+        }
+        for one in others {
+            if !self.is_cut(one)? {
+                changed.push(one.path.to_string());
+            }
+        }
+        changed.sort();
+        Ok(changed)
+    }
+
+    /// Whether what stands there is the beginning of what git writes there.
+    fn is_cut(&self, one: &Touched) -> Result<bool, Error> {
+        let Some(new) = one.new.filter(|new| is_file(*new)) else {
+            return Ok(false);
+        };
+        let git = self.repository.git.at(&self.begun.checkout);
+        let asked = (new.id.to_string(), one.path.as_bstr().to_vec());
+        let written = git.cat_file_filters(&[asked])?;
+        let written = written.into_iter().next().flatten();
+        let there = self.kept().read(&one.file)?;
+        Ok(written.is_some_and(|written| written.starts_with(&there)))
+    }
+
+    /// The lock files of a git that wrote the worktree and moved the branch, as far as no living git
+    /// may hold them: one that waits for the user's editor has written its index.
+    fn locks(&self) -> Result<Vec<Utf8PathBuf>, Error> {
+        let own = self.git_dir()?;
+        let common = &self.repository.home().common_dir;
+        let branch = format!("{}.lock", self.begun.into.full_ref());
+        let shared = [
+            branch.as_str(),
+            "packed-refs.lock",
+            "reftable/tables.list.lock",
+        ];
+        let mut locks: Vec<Utf8PathBuf> = shared.map(|file| common.join(file)).to_vec();
+        let names = files::names(&own)?.into_iter().map(|file| own.join(file));
+        let is_lock = |file: &Utf8PathBuf| file.extension() == Some("lock");
+        let is_of_settings = |file: &Utf8PathBuf| {
+            let name = file.file_name().unwrap_or_default();
+            name.starts_with("config")
+        };
+        locks.extend(names.filter(|file| is_lock(file) && !is_of_settings(file)));
+        let is_written = |lock: &Utf8PathBuf| files::stat(lock).is_some_and(|stat| stat.size > 0);
+        let git_works = || process::count_in("git", &self.begun.checkout).unwrap_or(0) > 0;
+        locks.retain(|lock| !lock.ends_with("index.lock") || !is_written(lock) || !git_works());
+        Ok(locks)
+    }
+}
+
+impl Touched {
+    /// Whether one side is a link with this text.
+    fn has(&self, text: &[u8], format: ObjectFormat) -> bool {
+        let id = format.blob_id(text);
+        let mut sides = [self.old, self.new].into_iter().flatten();
+        sides.any(|side| side.mode == Mode::Link && side.id == id)
+    }
+}
+
+/// The directory for what is kept of the worktree of a branch.
+fn place(repository: &Repository, into: &BranchName) -> Utf8PathBuf {
+    let lock = repository.branch_lock(into).path;
+    let file = lock.file_name().unwrap_or_default();
+    let common = &repository.home().common_dir;
+    common.join("agentwt/landing").join(file)
+}
+
+fn end(place: &Utf8Path) -> Result<(), Error> {
+    files::remove_directory(place)?;
+    for above in place.ancestors().skip(1).take(2) {
+        files::remove_if_empty(above);
+    }
+    Ok(())
+}
+
+/// Whether git writes a file or a link for an entry; for a submodule it does not.
+fn is_file(entry: Entry) -> bool {
+    entry.mode != Mode::Gitlink
+}
+
+/// How many bytes a file takes, in whole blocks; with another one for its directory.
+fn size(file: &std::path::Path) -> u64 {
+    let size = files::stat(file).map_or(0, |stat| stat.size);
+    size.next_multiple_of(BLOCK) + BLOCK
+}

@@ -19,6 +19,11 @@ const AS_WE_SET_IT: &[(&[u8], &[u8])] = &[
     (b"index.sparse", b"false"),
 ];
 
+/// Whether a section is of the user's settings, and not what gix makes of variables of the environment.
+fn is_setting(meta: &Metadata) -> bool {
+    meta.source != Source::EnvOverride
+}
+
 /// Returns what a `config.worktree` says beyond that its sparse-checkout is on: one `key=value`
 /// a line, in the order in which git reads them. A file that does not parse is returned as it is.
 pub fn meaning(bytes: &[u8]) -> Vec<u8> {
@@ -165,7 +170,11 @@ impl Git {
     /// # Errors
     /// Fails when the settings cannot be read.
     pub fn config_get(&self, key: &str) -> Result<Option<String>, GitError> {
-        let value = self.repo()?.local().config_snapshot().string(key);
+        let repo = self.repo()?.local();
+        let value = repo
+            .config_snapshot()
+            .plumbing()
+            .string_filter(key, is_setting);
         value.map(|value| text(key, value)).transpose()
     }
 
@@ -174,8 +183,25 @@ impl Git {
     /// # Errors
     /// Fails when the settings cannot be read or the value is not a boolean.
     pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
-        let value = self.repo()?.local().config_snapshot().try_boolean(key);
+        let repo = self.repo()?.local();
+        let value = repo
+            .config_snapshot()
+            .plumbing()
+            .boolean_filter(key, is_setting);
         value.map_err(reading(format_args!("the setting {key}")))
+    }
+
+    /// Returns where the repository itself says that its main worktree is (`core.worktree`): git takes that
+    /// from nowhere else.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
+    pub fn configured_work_tree(&self) -> Result<Option<String>, GitError> {
+        let key = "core.worktree";
+        let repo = self.repo()?.local();
+        let is_own = |meta: &Metadata| matches!(meta.source, Source::Local | Source::Worktree);
+        let value = repo.config_snapshot().plumbing().string_filter(key, is_own);
+        value.map(|value| text(key, value)).transpose()
     }
 
     /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`).

@@ -11,15 +11,17 @@ use camino::Utf8PathBuf;
 
 use super::process::{Git, GitMode};
 
-/// Variables that point git at another repository, index or object store, or change how a
-/// pathspec reads: never inherited, so that a call from inside a hook means what it says.
-pub const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES \
+/// Variables that point git at another repository, worktree, index, object store or refs, or change
+/// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What gix
+/// takes from them does not count either (`Source::EnvOverride`).
+pub const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE \
      GIT_CEILING_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG \
      GIT_DEFAULT_HASH GIT_DIR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_EXTERNAL_DIFF \
      GIT_GLOB_PATHSPECS GIT_GRAFT_FILE GIT_ICASE_PATHSPECS GIT_IMPLICIT_WORK_TREE \
      GIT_INDEX_FILE GIT_INDEX_VERSION GIT_INTERNAL_SUPER_PREFIX GIT_LITERAL_PATHSPECS \
      GIT_NAMESPACE GIT_NOGLOB_PATHSPECS GIT_NO_REPLACE_OBJECTS GIT_OBJECT_DIRECTORY GIT_PREFIX \
-     GIT_QUARANTINE_PATH GIT_REFLOG_ACTION GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE GIT_WORK_TREE";
+     GIT_QUARANTINE_PATH GIT_REFERENCE_BACKEND GIT_REFLOG_ACTION GIT_REPLACE_REF_BASE \
+     GIT_SHALLOW_FILE GIT_WORK_TREE";
 
 /// Variables with which `git -c` hands settings on: the user's own in the calls that make
 /// something, and not believed in those that verify. (`GIT_CONFIG_KEY_<n>` means nothing alone.)

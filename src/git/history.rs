@@ -17,6 +17,7 @@ use gix::revision::plumbing::{Graph, merge_base};
 use super::error::{GitError, reading};
 use super::objects::{Objects, commit_id_of, oid_of};
 use super::process::Git;
+use super::repo::read_file;
 use crate::name::CommitId;
 
 /// What messages call it.
@@ -217,8 +218,7 @@ impl Git {
         if let Some(quarantine) = &self.quarantine {
             objects = objects.with_quarantine(quarantine)?;
         }
-        let shallow = repo.local().shallow_commits();
-        let shallow = shallow.map_err(reading(HISTORY))?;
+        let shallow = read_file(repo.common_dir.join("shallow"))?;
         Ok(RevisionHistory {
             objects,
             is_shallow: shallow.is_some_and(|all| !all.is_empty()),

@@ -159,9 +159,7 @@ impl Repo {
         }
         let storage = of_repository().rfind(|one| one.key == "extensions.refstorage");
         let storage = storage.and_then(|one| one.value.as_ref());
-        let is_reftable = storage.is_some_and(|storage| *storage != "files")
-            // refs may then be in other files (git 2.54 and newer)
-            || std::env::var_os("GIT_REFERENCE_BACKEND").is_some();
+        let is_reftable = storage.is_some_and(|storage| *storage != "files");
         Ok(Self {
             stamps: read_stamps(&common_dir, git_dir),
             git_dir: git_dir.to_owned(),

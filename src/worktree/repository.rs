@@ -272,7 +272,7 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, E
         (Main::Bare, root_of_bare(&layout.common_dir))
     } else {
         let top = layout.toplevel.as_deref();
-        let worktree = in_common.config_get("core.worktree")?;
+        let worktree = in_common.configured_work_tree()?;
         let root = root_of_main(&in_common, &layout.common_dir, worktree, top)?;
         (Main::Worktree, root)
     };

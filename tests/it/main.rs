@@ -25,6 +25,7 @@ mod containers;
 mod copied;
 mod could_not_tell;
 mod doctor;
+mod elsewhere;
 #[cfg(target_os = "linux")]
 mod escapes;
 mod exec;

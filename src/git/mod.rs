@@ -11,6 +11,7 @@ pub mod discover;
 mod environment;
 pub mod error;
 pub mod forward;
+pub mod genuine;
 mod history;
 pub mod hooks;
 pub mod ignore;

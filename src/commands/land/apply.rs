@@ -28,6 +28,7 @@ impl Landing<'_> {
             Some(commit) => commit.clone(),
             None => self.create_commits(plan)?,
         };
+        self.is_genuine(plan, &commit)?;
         self.session.check()?;
         if commit == landed.before {
             self.push(plan, &commit)?;

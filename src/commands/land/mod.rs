@@ -7,6 +7,7 @@
 
 mod apply;
 mod forward;
+mod genuine;
 mod plan;
 mod push;
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use camino::Utf8Path;
 
 use super::Landing;
-use super::forward::{Begun, Forward, PutBack};
+use super::forward::{Begun, Forward, PutBack, begin_move, end_move};
 use super::plan::{LandPlan, base_branch, listed};
 use crate::disk::files;
 use crate::disk::files::Lock;
@@ -53,7 +53,10 @@ impl Landing<'_> {
             Some(forward) => forward.go(lock)?,
             None => {
                 let reason = format!("merge {}: landed by git-agentwt", record.branch);
-                git.update_ref(&full, &commit, Some(&landed.before), &reason)
+                begin_move(self.repository, &landed.into)?;
+                let moved = git.update_ref(&full, &commit, Some(&landed.before), &reason);
+                end_move(self.repository, &landed.into)?;
+                moved
             }
         };
         let now = git.rev_parse_commit(&full)?;

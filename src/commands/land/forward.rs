@@ -29,6 +29,8 @@ const SLACK: u64 = 64 * 1024;
 const BLOCK: u64 = 4096;
 /// The file that says that everything is kept.
 const BEGUN: &str = "begun.toml";
+/// The file that says that only the branch is to move.
+const MOVING: &str = "moving";
 
 /// Holds what is brought forward.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,8 +94,8 @@ impl<'a> Forward<'a> {
         let place = place(repository, into);
         let bytes = files::read(&place.join(BEGUN))?.unwrap_or_default();
         let Ok(begun) = from_text(&String::from_utf8_lossy(&bytes)) else {
-            // it is written whole before git starts
-            end(&place)?;
+            // it is written whole before git starts: only the branch was to move, or nothing yet
+            end_move(repository, into)?;
             return Ok(None);
         };
         Ok(Some(Self {
@@ -328,14 +330,7 @@ impl<'a> Forward<'a> {
     /// may hold them: one that waits for the user's editor has written its index.
     fn locks(&self) -> Result<Vec<Utf8PathBuf>, Error> {
         let own = self.git_dir()?;
-        let common = &self.repository.home().common_dir;
-        let branch = format!("{}.lock", self.begun.into.full_ref());
-        let shared = [
-            branch.as_str(),
-            "packed-refs.lock",
-            "reftable/tables.list.lock",
-        ];
-        let mut locks: Vec<Utf8PathBuf> = shared.map(|file| common.join(file)).to_vec();
+        let mut locks = locks_of_branch(self.repository, &self.begun.into);
         let names = files::names(&own)?.into_iter().map(|file| own.join(file));
         let is_lock = |file: &Utf8PathBuf| file.extension() == Some("lock");
         let is_of_settings = |file: &Utf8PathBuf| {
@@ -357,6 +352,38 @@ impl Touched {
         let mut sides = [self.old, self.new].into_iter().flatten();
         sides.any(|side| side.mode == Mode::Link && side.id == id)
     }
+}
+
+/// Says that a branch moves that no worktree has checked out.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub(super) fn begin_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
+    files::write(&place(repository, into).join(MOVING), b"")?;
+    Ok(())
+}
+
+/// Says that it does not move any more, and removes the locks of a git that was killed meanwhile.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub(super) fn end_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
+    let place = place(repository, into);
+    let locks = locks_of_branch(repository, into);
+    remove_dead_locks(&locks, &place.join(MOVING));
+    end(&place)
+}
+
+/// The lock files of a git that moves a branch, among those that all worktrees share.
+fn locks_of_branch(repository: &Repository, into: &BranchName) -> Vec<Utf8PathBuf> {
+    let common = &repository.home().common_dir;
+    let branch = format!("{}.lock", into.full_ref());
+    let files = [
+        branch.as_str(),
+        "packed-refs.lock",
+        "reftable/tables.list.lock",
+    ];
+    files.map(|file| common.join(file)).to_vec()
 }
 
 /// The directory for what is kept of the worktree of a branch.

@@ -39,10 +39,6 @@ fn merged_or_not(act: Act, arguments: &[&str], points: &[Point]) {
             has == wanted || repo.git(&["rev-parse", "main"]) == before,
             "{what}"
         );
-        if !hit.killed_us() {
-            // a git that was killed itself leaves its lock
-            let _ = std::fs::remove_file(repo.main().join(".git/refs/heads/main.lock"));
-        }
         let again = repo.agentwt(arguments);
         // 7 where the first one came to its end
         assert!(matches!(again.status, 0 | 7), "{what}\n{again}");

@@ -66,6 +66,12 @@ fn left(repo: &TestRepo) -> String {
 /// Lands with this act at one system call of git's; what was said, and whether the act happened.
 #[track_caller]
 fn land_with(repo: &TestRepo, act: Act, syscall: &str, nth: usize) -> (Said, bool) {
+    stop_at("merge --quiet --ff-only", repo, act, syscall, nth)
+}
+
+/// As [`land_with`], at the call of git that has these words.
+#[track_caller]
+fn stop_at(words: &str, repo: &TestRepo, act: Act, syscall: &str, nth: usize) -> (Said, bool) {
     let what = match act {
         Act::KillBoth | Act::KillGit => "signal=KILL".to_owned(),
         Act::Fail(error) => format!("error={error}"),
@@ -82,7 +88,7 @@ fn land_with(repo: &TestRepo, act: Act, syscall: &str, nth: usize) -> (Said, boo
              -e inject={syscall}:{what}:when={nth} git \"$@\"; s=$?; {end} exit $s"
         ),
     );
-    let said = shim.run_at_words(repo, &["land", "task"], "merge --quiet --ff-only");
+    let said = shim.run_at_words(repo, &["land", "task"], words);
     let log = std::fs::read_to_string(log).unwrap_or_default();
     let is_hit = log.contains("(INJECTED)") || log.contains("+++ killed by SIGKILL +++");
     (said, is_hit)
@@ -226,6 +232,29 @@ fn what_the_user_staged_after_the_kill_is_not_touched() {
     repo.git(&["reset", "-q"]);
     repo.agentwt(&["land", "task"]).ok();
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+/// No worktree has the base branch: only the lock of the branch is left.
+#[test]
+fn killed_while_git_moves_a_branch_that_nobody_has_checked_out_the_same_command_lands() {
+    if !strace_works() {
+        return;
+    }
+    let repo = world();
+    repo.git(&["switch", "-qc", "other"]);
+    repo.keep_as("pristine");
+    for act in [Act::KillBoth, Act::KillGit] {
+        for syscall in ["rename", "write", "close"] {
+            repo.bring_back("pristine");
+            let (said, is_hit) = stop_at("update-ref", &repo, act, syscall, 1);
+            let what = format!("{act:?} at {syscall}: {said}");
+            assert!(is_hit, "{what}");
+            let again = repo.agentwt(&["land", "task"]);
+            assert_eq!(again.status, 0, "{what}\nthen {again}");
+            assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one", "{what}");
+            assert_eq!(left(&repo), "", "{what}");
+        }
+    }
 }
 
 /// Git is not killed with us: the next landing waits for it.

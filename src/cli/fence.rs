@@ -50,7 +50,8 @@ pub struct FenceOptions {
     /// Let the command write the state and the caches of this program
     ///
     /// The default is the program that the command starts: claude, codex, gemini, opencode, aider,
-    /// cargo, npm, pip or uv.
+    /// cargo, npm, pip or uv. The first four get a directory of their own in the place of yours: their
+    /// sessions and tokens are there for you, their settings and what they run are not.
     #[arg(long, value_name = "program")]
     pub preset: Vec<String>,
     /// Grant no path that the scope does not let the command write

@@ -22,6 +22,7 @@ pub mod call;
 pub mod claude;
 mod guards;
 mod programs;
+pub mod state;
 #[cfg(test)]
 mod tests;
 

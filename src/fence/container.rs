@@ -208,7 +208,10 @@ impl Arguments {
         let writable = writable.map(|path| (path, true));
         let read_only = wishes.read_only.iter().chain(&wishes.sockets).cloned();
         let read_only = read_only.map(|path| (path, false));
-        for (path, is_writable) in writable.chain(read_only) {
+        let mut all: Vec<_> = writable.chain(read_only).collect();
+        // what is in another path is mounted after that
+        all.sort();
+        for (path, is_writable) in all {
             if (start.exists)(path.as_std_path()) {
                 self.mount(path.as_str(), is_writable);
             }

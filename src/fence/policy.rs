@@ -74,6 +74,9 @@ pub struct Places {
     /// What is hidden with `--withhold`: where objects are, and what other worktrees have in the git
     /// directory. The directory above `private` stands in it, and is shown.
     pub withheld: Vec<Utf8PathBuf>,
+    /// The directories of the record that clients get in the place of their own; writable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<Utf8PathBuf>,
     /// The directory of the run: `git` and `tmp` are writable, `bin`, `dotgit` and `start.json`
     /// are not.
     pub private: Utf8PathBuf,
@@ -234,9 +237,11 @@ impl Policy {
         self.places.root.as_std_path().join(below).into()
     }
 
-    /// The directories of the run that are writable.
-    pub fn own_directories(&self) -> [Utf8PathBuf; 2] {
-        ["git", "tmp"].map(|name| self.places.private.join(name))
+    /// The directories of the run and of its client that are writable.
+    pub fn own_directories(&self) -> Vec<Utf8PathBuf> {
+        let of_run = ["git", "tmp"].map(|name| self.places.private.join(name));
+        let states = self.places.states.iter().cloned();
+        of_run.into_iter().chain(states).collect()
     }
 
     /// The directory of the run, or the record around it where those of other worktrees are hidden.

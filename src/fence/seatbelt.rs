@@ -65,7 +65,7 @@ fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
     add_all("deny", &repository);
     add_all("allow", &inside);
     add_all("deny", &Vec::from_iter(&wishes.read_only));
-    add_all("allow", &own.each_ref());
+    add_all("allow", &Vec::from_iter(&own));
     let root = quote_for_regex(places.root.as_str());
     for path in &policy.ignored {
         let regex = quote_for_regex(&String::from_utf8_lossy(path.as_bstr()));

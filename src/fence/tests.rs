@@ -34,6 +34,7 @@ fn places() -> Places {
         common_dir: "/r/main/.git".into(),
         withheld: Vec::new(),
         shown: vec!["/r/main/Cargo.toml".into()],
+        states: vec!["/r/main/.git/agentwt/worktrees/task/state/claude".into()],
         private: "/r/main/.git/agentwt/worktrees/task/private".into(),
         binary: "/r/main/target/git-agentwt".into(),
     }
@@ -192,6 +193,7 @@ fn landlock_has_the_rules_of_the_grants() {
     tree ./tests
     tree /r/main/.git/agentwt/worktrees/task/private/git
     tree /r/main/.git/agentwt/worktrees/task/private/tmp
+    tree /r/main/.git/agentwt/worktrees/task/state/claude
     tree /home/u/.cargo/registry
     file /dev/null
     file /dev/zero
@@ -287,6 +289,7 @@ fn bubblewrap_mounts_the_grants() {
     --ro-bind /r/main/.git /r/main/.git
     --bind-try /r/main/.git/agentwt/worktrees/task/private/git /r/main/.git/agentwt/worktrees/task/private/git
     --bind-try /r/main/.git/agentwt/worktrees/task/private/tmp /r/main/.git/agentwt/worktrees/task/private/tmp
+    --bind-try /r/main/.git/agentwt/worktrees/task/state/claude /r/main/.git/agentwt/worktrees/task/state/claude
     --ro-bind /r/main/target/git-agentwt /r/main/target/git-agentwt
     --ro-bind /r/wt/task /r/wt/task
     --bind /r/wt/task/README.md /r/wt/task/README.md
@@ -446,6 +449,7 @@ fn seatbelt_has_each_pattern_as_a_regular_expression() {
     (deny file-write* (subpath "/home/u/.cargo/registry/config"))
     (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/private/git"))
     (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/private/tmp"))
+    (allow file-write* (subpath "/r/main/.git/agentwt/worktrees/task/state/claude"))
     (allow file-write* (regex #"^/r/wt/task/target/"))
     (allow file-write* (regex #"^/r/wt/task/src/.*(/.*)?$"))
     (allow file-write* (regex #"^/r/wt/task/package\.json(/.*)?$"))

@@ -215,6 +215,7 @@ impl Stage {
                 common_dir: self.path("main/.git"),
                 withheld: Vec::new(),
                 shown: Vec::new(),
+                states: Vec::new(),
                 private: self.path("main/.git/p"),
                 binary: self.path("main/bin"),
             },

@@ -122,6 +122,7 @@ impl World {
                 common_dir: path("main/.git"),
                 withheld: Vec::new(),
                 shown: Vec::new(),
+                states: Vec::new(),
                 private: path("private"),
                 binary: Utf8PathBuf::from_path_buf(binary()).expect("UTF-8"),
             },

@@ -55,6 +55,7 @@ mod overlap;
 mod path;
 mod pipes;
 mod placed;
+mod presets;
 mod programs;
 mod provision;
 mod prune;

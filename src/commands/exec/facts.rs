@@ -64,6 +64,7 @@ pub(super) fn policy(
     known: &Worktree,
     private: &PrivateGit,
     others: Vec<Utf8PathBuf>,
+    states: Vec<Utf8PathBuf>,
     wishes: Wishes,
 ) -> Result<Policy, Error> {
     let root = &known.record.path;
@@ -98,6 +99,7 @@ pub(super) fn policy(
             others,
             common_dir: home.common_dir.clone(),
             withheld,
+            states,
             private: private.dir.clone(),
             binary: session.binary.clone(),
         },

@@ -8,6 +8,7 @@ mod facts;
 mod fleet;
 mod import;
 mod settings;
+mod state;
 
 use std::ffi::OsString;
 
@@ -41,6 +42,7 @@ use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::{Repository, Worktree, load_config};
 pub use fleet::FleetRun;
 use import::Imported;
+use state::{Begun, ClientState};
 
 /// The answer of `exec`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -131,22 +133,37 @@ pub fn run_in(
     let own = [root, &*repository.root].map(Utf8Path::to_owned);
     let worktrees = [&own[..], &others].concat();
     let config = &loaded.config.fence;
-    let asked = settings::read(session, repository, config, options, &command, &worktrees)?;
+    let is_inside = |start: &&Utf8Path| start.starts_with(root);
+    let start = Some(&*session.start).filter(is_inside).unwrap_or(root);
+    let asked = settings::read(
+        session, repository, config, options, &command, start, &worktrees,
+    )?;
     let private = PrivateGit::new(known);
-    let policy = facts::policy(session, repository, known, &private, others, asked.wishes)?;
+    let states = asked.stand_ins.into_iter();
+    let states: Vec<_> = states.map(|one| ClientState::new(known, one)).collect();
+    let places = states.iter().map(|state| state.place.clone()).collect();
+    let policy = facts::policy(
+        session,
+        repository,
+        known,
+        &private,
+        others,
+        places,
+        asked.wishes,
+    )?;
     let mut outcome = Outcome::done(ExecAnswer::default());
     outcome.notes = asked.notes;
-    let is_inside = |start: &&Utf8Path| start.starts_with(root);
     let mut run = FencedRun {
         session,
         repository,
         known,
         private: &private,
+        states: &states,
         launch: Launch {
             fence: asked.fence,
             policy: &policy,
             command: &command,
-            dir: Some(&*session.start).filter(is_inside).unwrap_or(root),
+            dir: start,
             variables: Vec::new(),
             // 0 is no limit (timeout(1))
             timeout: options.timeout.filter(|time| !time.is_zero()),
@@ -177,6 +194,7 @@ pub fn run_in(
         let _ = files::create_directories(&directory);
     }
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
+    run.name_states();
     let (ended, (report, imported)) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, &report, imported);
     Ok(outcome)
@@ -188,6 +206,8 @@ struct FencedRun<'a> {
     repository: &'a Repository,
     known: &'a Worktree,
     private: &'a PrivateGit,
+    /// The directories of its clients.
+    states: &'a [ClientState],
     launch: Launch<'a>,
 }
 
@@ -201,15 +221,42 @@ impl FencedRun<'_> {
             .tell_step(&format!("fence: {}", fence.as_str()));
     }
 
+    /// Sets the variables by which clients find their directories.
+    fn name_states(&mut self) {
+        if self.launch.fence <= Fence::Perms {
+            return;
+        }
+        for state in self.states {
+            let (name, place) = state.variable();
+            let variables = &mut self.launch.variables;
+            variables.retain(|(other, _)| other != name);
+            variables.push((name.into(), place.into()));
+        }
+    }
+
+    /// Makes the directories of clients.
+    fn prepare_states(&self) -> Result<Vec<(&ClientState, Begun)>, Error> {
+        let start = self.launch.dir;
+        let prepare = |state| Ok((state, ClientState::prepare(state, start)?));
+        self.states.iter().map(prepare).collect()
+    }
+
     /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
     fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, (Report, Imported)), Error> {
         let (repository, name) = (self.repository, &self.known.record.name);
         let is_private = self.launch.fence > Fence::Perms;
         let goes_on = self.private.is_there();
+        let mut states = Vec::new();
         if is_private {
             self.prepare(notes)?;
+            states = self.prepare_states()?;
         }
         let ended = self.launch.run();
+        for (state, begun) in &states {
+            // the client begins with what the user has in the next run
+            let brought = state.bring_back(begun);
+            notes.extend(brought.err().map(|error| error.to_string()));
+        }
         // where we stand may be gone
         process::enter(&repository.common_dir);
         let ended = ended.inspect_err(|error| {

@@ -15,7 +15,7 @@ use crate::config::{Choice as _, Fence, FenceConfig, Located, Net};
 use crate::disk::files;
 use crate::error::Error;
 use crate::fence::policy::{ContainerWishes, Wishes};
-use crate::fence::presets::Preset;
+use crate::fence::presets::{Preset, StandIn, Surroundings};
 use crate::fence::probe::container_program;
 use crate::path::escape_for_terminal;
 use crate::process;
@@ -30,6 +30,8 @@ pub(super) struct Asked {
     pub wishes: Wishes,
     /// The directories of presets, which are made where they are missing.
     pub made: Vec<Utf8PathBuf>,
+    /// The directories in whose place clients get others.
+    pub stand_ins: Vec<StandIn>,
     /// What of the config does not count.
     pub notes: Vec<String>,
 }
@@ -44,6 +46,7 @@ pub(super) fn read(
     config: &FenceConfig,
     options: &FenceOptions,
     command: &[OsString],
+    start: &Utf8Path,
     worktrees: &[Utf8PathBuf],
 ) -> Result<Asked, Error> {
     let own = repository.git.config_get_section("agentwt")?;
@@ -86,13 +89,22 @@ pub(super) fn read(
     if let (None, Some(image)) = (&image, &config.container.image) {
         notes.push(uncounted("the image", "agentwt.image", &image.value));
     }
-    let (mut read_only, mut made) = (Vec::new(), Vec::new());
+    let (mut made, mut stand_ins) = (Vec::new(), Vec::<StandIn>::new());
     for preset in presets(options, command)? {
-        let paths = preset.paths(&home(), &variable);
+        let paths = preset.paths(Surroundings {
+            home: &home(),
+            start,
+            variable: &variable,
+        });
         rw.extend(paths.rw);
         made.extend(paths.made);
-        read_only.extend(paths.read_only);
+        let is_new = |one: &StandIn| !stand_ins.contains(one);
+        let new: Vec<StandIn> = paths.stand_ins.into_iter().filter(is_new).collect();
+        stand_ins.extend(new);
     }
+    // an image has none of the home directory
+    let shown = stand_ins.iter().filter(|_| image.is_some());
+    let mut read_only: Vec<Utf8PathBuf> = shown.map(|one| one.directory.clone()).collect();
     // a fence has a `/tmp` of its own, and a home directory there is to be seen
     let mut covering = ["/tmp", "/run", "/dev"].iter();
     let covered = covering.any(|place| home().starts_with(place));
@@ -123,6 +135,7 @@ pub(super) fn read(
         fence,
         wishes,
         made: resolved(&made, &places, &mut Vec::new()),
+        stand_ins,
         notes,
     })
 }

@@ -1,0 +1,240 @@
+//! Gives a client in a fence a directory in the place of its own, and brings back what may come back of it.
+//!
+//! The directory is in the record of the worktree: it stays for the next run there, and goes with the worktree. What
+//! the user's directory has is made new in it before each run. No client of the user reads it.
+//!
+//! The command may write all of it, so nothing is written, and nothing is read afterwards, through a link of its.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::client::state::{Versions, with_last};
+use crate::disk::DiskError;
+use crate::disk::files;
+use crate::disk::mode::make_directories_writable;
+use crate::fence::presets::{Settings, StandIn};
+use crate::manifest::Stat;
+use crate::worktree::Worktree;
+
+/// The directory in the record.
+const STATE: &str = "state";
+/// A larger file is not copied.
+const LARGEST: u64 = 1 << 20;
+/// No larger file of settings comes back.
+const LARGEST_SETTINGS: u64 = 64 << 20;
+
+/// Represents the directory that a client gets.
+pub(super) struct ClientState {
+    stand_in: StandIn,
+    /// What the variable names; the command may write all of it.
+    pub place: Utf8PathBuf,
+    /// The directory of the client, that or below it.
+    inner: Utf8PathBuf,
+}
+
+/// Holds the copy of a file of settings when the command begins.
+pub(super) struct Begun {
+    settings: Option<Vec<u8>>,
+}
+
+impl ClientState {
+    /// The one of a client in a worktree, whether there or not.
+    pub fn new(known: &Worktree, stand_in: StandIn) -> Self {
+        let place = known.dir.join(STATE).join(stand_in.program);
+        let inner = place.iter().chain(stand_in.below.iter()).collect();
+        Self {
+            stand_in,
+            place,
+            inner,
+        }
+    }
+
+    /// The variable by which the client finds it.
+    pub fn variable(&self) -> (&'static str, &Utf8Path) {
+        (self.stand_in.variable, &self.place)
+    }
+
+    /// Makes it for a run that starts in a directory.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn prepare(&self, start: &Utf8Path) -> Result<Begun, DiskError> {
+        make_plain(&self.place)?;
+        let own = self.stand_in.below.iter().next();
+        if let Some(around) = self.stand_in.around() {
+            clear(&self.place, &|name| Some(name) == own)?;
+            for name in files::names(around)? {
+                if Some(&*name) != own {
+                    files::write_link(&self.place.join(&name), &around.join(&name))?;
+                }
+            }
+        }
+        make_plain(&self.inner)?;
+        // of a run that was killed
+        self.bring_back_files()?;
+        let settings = self.stand_in.settings.as_ref();
+        let last = settings.and_then(|settings| plain(&self.copy_of(settings), LARGEST_SETTINGS));
+        clear(&self.inner, &|name| self.stand_in.is_own(name))?;
+        self.fill()?;
+        self.share()?;
+        let settings = settings.map(|settings| self.copy_settings(settings, last, start));
+        Ok(Begun {
+            settings: settings.transpose()?.flatten(),
+        })
+    }
+
+    /// Brings back what the command changed and the user's client may believe.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn bring_back(&self, begun: &Begun) -> Result<(), DiskError> {
+        // the command can have put a link in the place of one that is below another
+        if !is_plain_directory(&self.inner) {
+            return Ok(());
+        }
+        self.bring_back_files()?;
+        let Some(settings) = &self.stand_in.settings else {
+            return Ok(());
+        };
+        let Some(after) = plain(&self.copy_of(settings), LARGEST_SETTINGS) else {
+            return Ok(());
+        };
+        let now = files::read(&settings.file)?;
+        let versions = Versions {
+            before: begun.settings.as_deref(),
+            after: &after,
+            now: now.as_deref(),
+        };
+        let Some(changed) = versions.brought_back(&settings.keys) else {
+            return Ok(());
+        };
+        write_back(&settings.file, &changed)
+    }
+
+    /// The copy of a file of settings.
+    fn copy_of(&self, settings: &Settings) -> Utf8PathBuf {
+        self.inner
+            .join(settings.file.file_name().unwrap_or_default())
+    }
+
+    /// Links to what the user's directory has, and copies of its small files, which a client may lock or replace.
+    fn fill(&self) -> Result<(), DiskError> {
+        let directory = &self.stand_in.directory;
+        let shared = &self.stand_in.shared;
+        for name in files::names(directory)? {
+            let is_shared = shared
+                .iter()
+                .any(|one| one.split('/').next() == Some(&*name));
+            if is_shared || self.stand_in.is_own(&name) {
+                continue;
+            }
+            let (from, to) = (directory.join(&name), self.inner.join(&name));
+            let stat = files::stat(&from).filter(Stat::is_file);
+            let is_script = stat.is_some_and(|stat| stat.mode & 0o111 != 0);
+            match plain(&from, LARGEST).filter(|_| !is_script) {
+                Some(bytes) => files::write_beside(&to, &bytes)?,
+                None => files::write_link(&to, &from)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Links to what the client may write in the user's directory.
+    fn share(&self) -> Result<(), DiskError> {
+        for name in &self.stand_in.shared {
+            let name = name.trim_matches('/');
+            let (from, to) = (self.stand_in.directory.join(name), self.inner.join(name));
+            if let Some(above) = to.parent().filter(|above| **above != self.inner) {
+                make_plain(above)?;
+            }
+            let is_free = files::is_link(&to) || !files::exists(&to);
+            if files::exists(&from) && is_free {
+                files::write_link(&to, &from)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_settings(
+        &self,
+        settings: &Settings,
+        last: Option<Vec<u8>>,
+        start: &Utf8Path,
+    ) -> Result<Option<Vec<u8>>, DiskError> {
+        let Some(copy) = files::read(&settings.file)? else {
+            return Ok(None);
+        };
+        let known = last.and_then(|last| with_last(&copy, &last, start.as_str()));
+        let copy = known.unwrap_or(copy);
+        files::write_beside(&self.copy_of(settings), &copy)?;
+        Ok(Some(copy))
+    }
+
+    /// Files that the command may write and has replaced (a new token), where the user's are older.
+    fn bring_back_files(&self) -> Result<(), DiskError> {
+        for name in self
+            .stand_in
+            .shared
+            .iter()
+            .filter(|name| !name.ends_with('/'))
+        {
+            let (from, to) = (self.inner.join(name), self.stand_in.directory.join(name));
+            let time = |path: &Utf8Path| files::stat(path).map(|stat| stat.mtime);
+            if !files::is_directory(&self.stand_in.directory) || time(&to) >= time(&from) {
+                continue;
+            }
+            if let Some(bytes) = plain(&from, LARGEST_SETTINGS) {
+                write_back(&to, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replaces a file of the user, which may be a link of the user.
+fn write_back(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let at = files::canonical(file).unwrap_or_else(|_| file.to_owned());
+    if files::exists(&at) {
+        files::write(&at, bytes)
+    } else {
+        files::write_private(&at, bytes)
+    }
+}
+
+/// The bytes of a file, no link, that is not larger.
+fn plain(file: &Utf8Path, largest: u64) -> Option<Vec<u8>> {
+    let stat = files::stat(file)?;
+    let is_read = stat.is_file() && stat.size <= largest;
+    is_read.then(|| files::read(file).ok()?)?
+}
+
+fn is_plain_directory(path: &Utf8Path) -> bool {
+    files::stat(path).is_some_and(|stat| stat.is_directory())
+}
+
+/// Makes a directory, in the place of whatever else stands there.
+fn make_plain(directory: &Utf8Path) -> Result<(), DiskError> {
+    if !is_plain_directory(directory) {
+        files::remove_file(directory)?;
+    }
+    let is_closed = |stat: Stat| stat.mode & 0o700 != 0o700;
+    if files::stat(directory).is_some_and(is_closed) {
+        // by an earlier command
+        make_directories_writable(directory)?;
+    }
+    files::create_private_directory(directory)
+}
+
+/// Removes what stands in a directory and is not kept; a link always.
+fn clear(directory: &Utf8Path, is_kept: &dyn Fn(&str) -> bool) -> Result<(), DiskError> {
+    for name in files::names(directory)? {
+        let path = directory.join(&name);
+        if is_plain_directory(&path) {
+            if !is_kept(&name) {
+                files::remove_directory(&path)?;
+            }
+        } else if !is_kept(&name) || files::is_link(&path) {
+            files::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}

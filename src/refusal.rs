@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::fence::FenceError;
 use crate::git::GitError;
-use crate::path::RepoPath;
+use crate::path::{RepoPath, shell_word};
 use crate::scope::ScopeErrors;
 use crate::sync::PatternError;
 use crate::worktree::{Alive, Owner};
@@ -295,6 +295,18 @@ pub enum Refusal {
     ))]
     NotAcceptable { path: RepoPath, name: String },
 
+    #[error("no program is named that opens `{name}`: {why}")]
+    #[diagnostic(code(agentwt::open::no_program))]
+    #[diagnostic(help(
+        "name a program: git config --global agentwt.opener 'code -n --wait'; or start one there: cd {}",
+        shell_word(path.as_str())
+    ))]
+    NoOpener {
+        name: String,
+        path: Utf8PathBuf,
+        why: &'static str,
+    },
+
     #[error("cannot start {program}: {error}")]
     #[diagnostic(code(agentwt::open::program))]
     #[diagnostic(help(
@@ -367,6 +379,7 @@ impl Fault for Refusal {
             | Self::NotLinked { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoClient { .. }
+            | Self::NoOpener { .. }
             | Self::NoPromptFile { .. }
             | Self::NothingToAccept { .. }
             | Self::UnknownRemote { .. }

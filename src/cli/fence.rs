@@ -102,7 +102,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// are fetched and verified, and the branch moves to them if everything is in scope. Otherwise the
 /// branch stays (exit 120), and the commits are kept below refs/agentwt/incoming.
 ///
-/// Without a command, the client of the config is started, else the shell. The exit status is that of
+/// Without a command, the client of the worktree or of the config is started, else the shell. The exit status is that of
 /// the command.
 #[derive(Args, Debug, Default)]
 pub struct Exec {

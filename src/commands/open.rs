@@ -9,7 +9,7 @@ use crate::config::Choice as _;
 use crate::disk::files;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::process::run_program;
+use crate::process::{self, run_program};
 use crate::refusal::Refusal;
 use crate::worktree::variables::variables;
 use crate::worktree::{Repository, Worktree, WorktreeFault, load_config};
@@ -26,7 +26,7 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     if !files::is_directory(&path) {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
-    let program = find_program(session, &repository, options)?;
+    let program = find_program(session, &repository, &known, options)?;
     // of a shell, the command
     let shown = program.get(3).filter(|_| program[0] == "sh");
     session.log.tell(&format!(
@@ -47,20 +47,17 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     }
 }
 
-/// The command line of the program: the opener of git's settings, the client, or the editor.
+/// The command line of the program: the opener of git's settings, the client, or the editor that the user has set.
 fn find_program(
     session: &Session,
     repository: &Repository,
+    known: &Worktree,
     options: &Open,
 ) -> Result<Vec<OsString>, Error> {
-    let shell = |line: &str| {
-        let script = format!("{line} \"$@\"");
-        ["sh", "-c", &script, line].map(OsString::from).to_vec()
-    };
-    let client = load_config(repository, &[], &session.environment)?
-        .settings
-        .client;
-    let client = client.and_then(|client| client::named(client.value.as_str()));
+    let settings = load_config(repository, &[], &session.environment)?.settings;
+    let set = settings.client.map(|client| client.value);
+    let client = known.record.client.or(set);
+    let client = client.and_then(|client| client::named(client.as_str()));
     // an empty value unsets that of another file (git-config(1))
     let opener = repository.git.config_get("agentwt.opener")?;
     let opener = opener.filter(|line| !line.trim().is_empty());
@@ -68,10 +65,17 @@ fn find_program(
         (Some(line), _) => shell(&line),
         (None, Some(client)) => vec![client.command.into()],
         (None, None) => {
-            // GIT_EDITOR, core.editor, VISUAL, EDITOR (git-var(1))
-            let git = &repository.git;
-            let editor = git.perform("find the editor", "var", &["GIT_EDITOR"])?;
-            shell(&String::from_utf8_lossy(editor.trim_ascii()))
+            let refuse = |why| no_opener(known, why);
+            if options.prompt.is_some() {
+                return Err(refuse("it has no client, and an editor takes no prompt"));
+            }
+            let editor = find_editor(repository)?;
+            let none = || refuse("it has no client, and neither git nor EDITOR an editor");
+            let editor = editor.ok_or_else(none)?;
+            session
+                .log
+                .tell("no client is set, so your editor is started");
+            shell(&editor)
         }
     };
     if let Some(prompt) = &options.prompt {
@@ -82,4 +86,38 @@ fn find_program(
     }
     program.extend(options.arguments.iter().cloned());
     Ok(program)
+}
+
+/// The command of the shell that a setting names, with the arguments that follow.
+fn shell(line: &str) -> Vec<OsString> {
+    let script = format!("{line} \"$@\"");
+    ["sh", "-c", &script, line].map(OsString::from).to_vec()
+}
+
+fn no_opener(known: &Worktree, why: &'static str) -> Error {
+    Refusal::NoOpener {
+        name: known.record.name.to_string(),
+        path: known.record.path.clone(),
+        why,
+    }
+    .into()
+}
+
+/// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes where there is none.
+fn find_editor(repository: &Repository) -> Result<Option<String>, Error> {
+    let variable = |name: &str| {
+        let value = process::variable(name)?.into_string().ok()?;
+        Some(value).filter(|value| !value.trim().is_empty())
+    };
+    if let Some(editor) = variable("GIT_EDITOR") {
+        return Ok(Some(editor));
+    }
+    let set = repository.git.config_get("core.editor")?;
+    if let Some(editor) = set.filter(|line| !line.trim().is_empty()) {
+        return Ok(Some(editor));
+    }
+    // a terminal that moves no cursor has no use for one that needs the whole screen
+    let term = variable("TERM").filter(|term| term != "dumb");
+    let visual = term.and_then(|_| variable("VISUAL"));
+    Ok(visual.or_else(|| variable("EDITOR")))
 }

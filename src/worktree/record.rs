@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::accepted::Decision;
 use crate::change::Extent;
 use crate::claim::Lease;
-use crate::config::{OnViolation, Strategy};
+use crate::config::{Client, OnViolation, Strategy};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::process;
 use crate::scope::ScopeRule;
@@ -39,6 +39,9 @@ pub struct Record {
     /// What the directory is: a linked worktree, or a repository of its own.
     #[serde(default)]
     pub strategy: Strategy,
+    /// The agent program whose files `add` wrote; none where it wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// Who works there, if a user said.
     pub owner: Option<Owner>,
     /// What is held of it on a server, if anything is.
@@ -106,6 +109,7 @@ impl Record {
             made_by: MadeBy::Add,
             ports: None,
             strategy: Strategy::default(),
+            client: None,
             owner: None,
             claim: None,
             path,
@@ -450,6 +454,7 @@ mod tests {
             made_by: MadeBy::Add,
             ports: Some(20_000),
             strategy: Strategy::Clone,
+            client: Some(Client::Codex),
             owner: Some(Owner {
                 id: "scheduler-3".into(),
                 host: "host-1".into(),

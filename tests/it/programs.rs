@@ -110,6 +110,72 @@ fn the_client_gets_its_task_as_it_takes_one() {
     assert_eq!(said.stdout, "$TMP/repo/.agentwt/worktrees/task\n");
 }
 
+/// A repository with programs on PATH that print their names and what they are given.
+fn with_programs(names: &[&str]) -> TestRepo {
+    let repo = TestRepo::project();
+    for name in names {
+        let file = format!("../bin/{name}");
+        repo.write(&file, &format!("#!/bin/sh\necho {name} \"$@\"\n"));
+        repo.chmod(&file, 0o755);
+    }
+    repo
+}
+
+/// The start of a line in which only these programs of an editor's can be found by their variables.
+const NO_EDITOR: &str =
+    "export PATH=$PWD/../bin:$PATH TERM=xterm; unset GIT_EDITOR VISUAL EDITOR; ";
+
+#[test]
+fn the_client_of_a_worktree_is_the_one_with_which_it_was_added() {
+    let repo = with_programs(&["gemini", "codex", "vi", "editor"]);
+    let open = |line: &str| repo.sh(repo.main(), &format!("{NO_EDITOR}{line}"));
+    for strategy in ["worktree", "clone"] {
+        let add = format!(
+            "git agentwt add {strategy} -q --write 'src/**' --client gemini --strategy {strategy}"
+        );
+        open(&add).ok();
+        let said = open(&format!("git agentwt open {strategy} --prompt 'a b' -- -y"));
+        assert_eq!(said.ok(), "gemini -i a b -y", "{strategy}: {said}");
+        // also where the settings name another by now
+        let said = open(&format!("AGENTWT_CLIENT=codex git agentwt open {strategy}"));
+        assert_eq!(said.ok(), "gemini", "{strategy}: {said}");
+    }
+    let said = open("git agentwt exec worktree --fence=none --allow-root");
+    assert_eq!(said.ok(), "gemini", "{said}");
+    // one that was added without has that of the settings
+    open("git agentwt add other -q --write 'src/**' --client none").ok();
+    let said = open("AGENTWT_CLIENT=codex git agentwt open other");
+    assert_eq!(said.ok(), "codex", "{said}");
+}
+
+#[test]
+fn no_editor_is_started_that_nobody_named() {
+    let repo = with_programs(&["vi", "editor", "nano"]);
+    repo.add("task");
+    let help = "help: name a program: git config --global agentwt.opener 'code -n --wait'; or start one there: cd $TMP/repo/.agentwt/worktrees/task\n";
+    let none = "error: no program is named that opens `task`: it has no client, and neither git nor EDITOR an editor\n";
+    let open = |line: &str| repo.sh(repo.main(), &format!("{NO_EDITOR}{line}"));
+    let said = open("git agentwt open task");
+    assert_eq!((said.status, &*said.stdout), (2, ""), "{said}");
+    assert_eq!(said.stderr, format!("{none}{help}"));
+    if let Some(said) = repo.on_a_terminal(&format!("{NO_EDITOR}git agentwt open task")) {
+        assert!(!said.contains("vi "), "{said}");
+        assert!(said.contains("no program is named"), "{said}");
+    }
+    // one that is named is started with a word
+    let said = open("EDITOR=nano git agentwt open task");
+    assert_eq!((said.status, &*said.stdout), (0, "nano\n"), "{said}");
+    assert_eq!(
+        said.stderr,
+        "note: no client is set, so your editor is started\nnote: nano is not fenced: it can read and write whatever you can\n"
+    );
+    // it would take the task for a file
+    let said = open("EDITOR=nano git agentwt open task --prompt 'do it'");
+    assert_eq!((said.status, &*said.stdout), (2, ""), "{said}");
+    let why = "error: no program is named that opens `task`: it has no client, and an editor takes no prompt\n";
+    assert_eq!(said.stderr, format!("{why}{help}"));
+}
+
 #[test]
 fn each_shell_changes_to_worktrees() {
     let repo = TestRepo::project();

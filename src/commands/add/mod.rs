@@ -22,7 +22,7 @@ pub use self::setup::SetupField;
 use super::{Outcome, Session};
 use crate::answer::shapes::CopiesField;
 use crate::cli::Add;
-use crate::config::{Choice as _, Strategy};
+use crate::config::{Choice as _, Client, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::name::WorktreeName;
@@ -118,6 +118,7 @@ fn attempt(
     }
     let mut record = session.waiting(|| plan::plan_new(&ground, &loaded, options, wanted))?;
     record.setup = setup.as_ref().map(|_| SetupState::Pending);
+    record.client = Some(client).filter(|client| *client != Client::None);
     let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
     let start = plan::readable_start(&ground, &record)?;
     if *start != record.checked_out {

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::client;
 use crate::commands::Session;
-use crate::config::{Choice as _, Client, Fence, Setting};
+use crate::config::{Choice as _, Client, Fence};
 use crate::disk::files;
 use crate::entry::{Mode, ObjectId};
 use crate::error::Error;
@@ -36,18 +36,15 @@ const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMU
      GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
 const NOT_HANDED_ON_FROM: [&str; 4] = ["LD_", "DBUS_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
-/// The command: as given, else the client of the config, else the user's shell.
+/// The command: as given, else the client, else the user's shell.
 ///
 /// # Errors
 /// Fails when there is none.
-pub(super) fn command(
-    given: &[OsString],
-    client: Option<&Setting<Client>>,
-) -> Result<Vec<OsString>, Error> {
+pub(super) fn command(given: &[OsString], client: Option<Client>) -> Result<Vec<OsString>, Error> {
     if !given.is_empty() {
         return Ok(given.to_vec());
     }
-    let client = client.and_then(|client| client::named(client.value.as_str()));
+    let client = client.and_then(|client| client::named(client.as_str()));
     let client = client.filter(|client| !client.command.is_empty());
     let program = client.map(|client| client.command.into());
     let program = program.or_else(|| process::variable("SHELL"));

@@ -127,7 +127,8 @@ pub fn run_in(
 ) -> Result<Outcome<ExecAnswer>, Error> {
     check(repository, known, options)?;
     let loaded = load_config(repository, &[], &session.environment)?;
-    let command = facts::command(command, loaded.settings.client.as_ref())?;
+    let set = loaded.settings.client.as_ref().map(|client| client.value);
+    let command = facts::command(command, known.record.client.or(set))?;
     let root: &Utf8Path = &known.record.path;
     let others = facts::others(repository, root)?;
     let own = [root, &*repository.root].map(Utf8Path::to_owned);

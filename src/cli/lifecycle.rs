@@ -65,9 +65,9 @@ pub struct Remove {
     /// Your owner id: your live process does not stop the removal
     #[arg(long, value_name = "id")]
     pub owner: Option<String>,
-    /// Return only when everything is deleted
+    /// Return only when all that goes at once is deleted
     ///
-    /// Otherwise a background process deletes large directories.
+    /// Otherwise a background process deletes ignored files and large directories.
     #[arg(long)]
     pub wait: bool,
     /// Delete the branch even if it is not merged
@@ -78,7 +78,7 @@ pub struct Remove {
     /// Keep the branch even if it is merged
     #[arg(long)]
     pub keep_branch: bool,
-    /// Bring back what was removed with --force
+    /// Bring back what was removed with --force, or was clean and removed within the last hour
     ///
     /// Worktree, branch, index, and untracked and synced files come back as they were, and its
     /// path is printed. Refused (exit 4) when something of that name is there, or when its branch

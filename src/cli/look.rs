@@ -38,8 +38,9 @@ pub struct List {
     pub overlap: bool,
     /// List removed worktrees that can come back, with their size and when they go
     ///
-    /// `git agentwt remove --undo <name>` brings one back; `git agentwt prune` deletes what is older
-    /// than `agentwt.trashExpire`, by default 30 days.
+    /// `git agentwt remove --undo <name>` brings one back; `git agentwt prune` deletes work that is
+    /// older than `agentwt.trashExpire`, by default 30 days, and what was clean and is older than
+    /// `agentwt.trashExpireClean`, by default an hour.
     #[arg(long, conflicts_with_all = ["size", "overlap", "stored"])]
     pub trash: bool,
     /// How to print the answer.

@@ -18,7 +18,7 @@ use crate::git::config::meaning;
 use crate::git::discover::Layout;
 use crate::git::index::OpenIndex;
 use crate::git::objects::Objects;
-use crate::git::{Git, GitError, GitMode};
+use crate::git::{Git, GitError};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -91,7 +91,7 @@ impl<'a> OpenSubmodule<'a> {
             GitError::Read { what, detail }
         };
         let directory = Utf8PathBuf::from_path_buf(directory).map_err(|_| foreign())?;
-        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
+        let git = known.submodule_git(repository, &directory);
         let own = [&repository.common_dir, &known.record.admin_dir];
         let own = own.map(|dir| files::canonical(&dir.join("modules")).ok());
         let is_own = |dir: &Utf8PathBuf| own.iter().flatten().any(|one| dir.starts_with(one));

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::error::WorktreeFault;
 use super::record::{Intent, LastVerification, Record, Shared, from_text};
 use super::repository::{Repository, WORKTREES};
-use super::unfinished::read_gitdir;
+use super::unfinished::{read_gitdir, without_dots};
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
@@ -46,6 +46,8 @@ pub struct Worktree {
     pub dir: Utf8PathBuf,
     /// Whether recorded stat data are believed.
     pub walking: Walking,
+    /// Where it was made, if it stands in the trash by now.
+    pub made_at: Option<Utf8PathBuf>,
 }
 
 /// Holds how git's files stand.
@@ -103,6 +105,7 @@ pub fn load_record(
         scope,
         dir: dir.to_owned(),
         walking: repository.walking,
+        made_at: None,
     }))
 }
 
@@ -237,6 +240,34 @@ impl Worktree {
     /// Git on exactly this worktree, for reading what verification believes.
     pub fn hardened_git(&self, repository: &Repository) -> Git {
         self.git(repository).with_mode(GitMode::Hardened)
+    }
+
+    /// Git on the repository of a submodule in this worktree.
+    pub fn submodule_git(&self, repository: &Repository, directory: &Utf8Path) -> Git {
+        let git = repository.git.with_mode(GitMode::Hardened);
+        match self.submodule_git_dir(directory) {
+            Some(git_dir) => git.on(&git_dir, Some(directory)),
+            None => git.at(directory),
+        }
+    }
+
+    /// The git directory of a submodule in the trash: its `.git` file leads there from where the
+    /// worktree was made. None where git finds it by itself.
+    fn submodule_git_dir(&self, directory: &Utf8Path) -> Option<Utf8PathBuf> {
+        let made_at = self.made_at.as_ref()?;
+        let below = directory.strip_prefix(&self.record.path).ok()?;
+        let link = directory.join(".git");
+        let is_in_worktree = self.record.strategy == Strategy::Clone;
+        // git would wait for ever for a pipe
+        let is_file = files::stat(&link).is_some_and(|stat| stat.is_file());
+        if is_in_worktree || !is_file {
+            return None;
+        }
+        let text = String::from_utf8(files::read(&link).ok()??).ok()?;
+        let target = text
+            .strip_prefix("gitdir: ")?
+            .trim_end_matches(['\n', '\r']);
+        Some(without_dots(&made_at.join(below).join(target)))
     }
 
     /// Git on exactly this worktree, as the user has it.

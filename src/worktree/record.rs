@@ -410,6 +410,27 @@ pub struct TrashStamp {
     pub on: Option<String>,
     /// The commit of the worktree's branch; none when the branch was gone.
     pub tip: Option<CommitId>,
+    /// For how long it is kept.
+    #[serde(default, skip_serializing_if = "Term::is_long")]
+    pub term: Term,
+}
+
+/// Says for how long a removed worktree is kept in the trash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Term {
+    /// As long as work is kept (`agentwt.trashExpire`).
+    #[default]
+    Long,
+    /// As long as a worktree without work of its own is kept (`agentwt.trashExpireClean`).
+    Short,
+}
+
+impl Term {
+    /// True for the term of work.
+    pub fn is_long(&self) -> bool {
+        *self == Self::Long
+    }
 }
 
 /// Represents what was beside a worktree when it was made. Only digests are kept: a setting can hold a password.

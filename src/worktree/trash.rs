@@ -25,9 +25,10 @@ use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::process;
 use crate::truth::collect;
+use crate::worktree::bring::bring;
 use crate::worktree::leftover::{delete_entry, entry_of};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Removal, TrashStamp, load_record, names, read_if_whole, to_text};
+use crate::worktree::{Removal, Term, TrashStamp, load_record, names, read_if_whole, to_text};
 use crate::worktree::{Repository, Worktree};
 
 /// Where commits of removed worktrees are kept, by name and time.
@@ -42,8 +43,10 @@ const ADMIN: &str = "admin";
 const LOCKED: &str = "git-agentwt: removed; git agentwt remove --undo brings it back\n";
 /// What makes git count a branch as checked out (git-worktree(1)), beside HEAD.
 const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
-/// How long trash is kept by default, in seconds.
+/// How long work is kept by default, in seconds.
 const DAYS_30: i64 = 30 * 24 * 60 * 60;
+/// How long a worktree without work is kept by default, in seconds.
+const HOUR: i64 = 60 * 60;
 /// How many ignored files are deleted under one lock.
 const AT_ONCE: usize = 500;
 /// How long a command deletes itself before it leaves the rest to the background: long enough for
@@ -91,6 +94,20 @@ impl Trashed {
         let number = self.time.split_once('-');
         let number = number.and_then(|(_, number)| number.parse().ok());
         (self.removed(), number.unwrap_or(1))
+    }
+
+    /// For how long it is kept; commits alone are kept as long as work.
+    pub fn term(&self) -> Term {
+        let stamp = self.removal.as_ref().and_then(|one| one.trash.as_ref());
+        stamp.map_or(Term::Long, |stamp| stamp.term)
+    }
+
+    /// What is kept as long as work: of a worktree without work only the ref, if it has one.
+    pub fn lasting(&self) -> Option<&str> {
+        match self.term() {
+            Term::Long => Some(self.shown()),
+            Term::Short => self.reference.as_deref(),
+        }
     }
 
     /// What the user sees of it: the directory below the root, or the ref.
@@ -197,14 +214,41 @@ fn entry(repository: &Repository, id: &str) -> Option<Trashed> {
     })
 }
 
-/// The moment before which what was removed expires (`git config agentwt.trashExpire`, by default
-/// 30 days ago), seconds since the epoch; 0 for never.
-///
-/// # Errors
-/// Fails when the setting is not a time, or git fails.
-pub fn expiry(repository: &Repository) -> Result<i64, Error> {
-    let set = repository.git.config_get_expiry("agentwt.trashExpire")?;
-    Ok(set.unwrap_or_else(|| jiff::Timestamp::now().as_second() - DAYS_30))
+/// Says before which moments what was removed expires, in seconds since the epoch; 0 for never.
+pub struct Expiry {
+    long: i64,
+    short: i64,
+}
+
+impl Expiry {
+    /// Reads `agentwt.trashExpire`, by default 30 days ago, and `agentwt.trashExpireClean`, by
+    /// default an hour ago.
+    ///
+    /// # Errors
+    /// Fails when a setting is not a time, or git fails.
+    pub fn read(repository: &Repository) -> Result<Self, Error> {
+        let git = &repository.git;
+        let now = jiff::Timestamp::now().as_second();
+        let long = git.config_get_expiry("agentwt.trashExpire")?;
+        let short = git.config_get_expiry("agentwt.trashExpireClean")?;
+        Ok(Self {
+            long: long.unwrap_or(now - DAYS_30),
+            short: short.unwrap_or(now - HOUR),
+        })
+    }
+
+    /// The moment for this one.
+    pub fn of(&self, one: &Trashed) -> i64 {
+        match one.term() {
+            Term::Long => self.long,
+            Term::Short => self.short,
+        }
+    }
+
+    /// True if its term is over.
+    pub fn is_over(&self, one: &Trashed) -> bool {
+        one.removed().is_some_and(|removed| removed <= self.of(one))
+    }
 }
 
 /// Returns a time that nothing in the trash has for this name; `now` is RFC 3339 in UTC.
@@ -276,16 +320,19 @@ pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
     files::read(&admin.join("locked")).is_ok_and(|why| why.as_deref() == Some(LOCKED.as_bytes()))
 }
 
-/// Moves directory and private git directory of a worktree into the trash; what is there already
-/// stays. The record follows by [`move_record`].
+/// Moves the directory of a worktree into the trash, and no more: [`put_back`] undoes it, and
+/// [`enter`] goes on. What is there already stays.
 ///
 /// # Errors
-/// Fails when the disk or git does: the next call goes on.
-pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> Result<(), Error> {
+/// Fails when the disk does: the next call goes on.
+pub fn enter_directory(
+    repository: &Repository,
+    known: &Worktree,
+    stamp: &TrashStamp,
+) -> Result<(), DiskError> {
     let name = &known.record.name;
     let place = place_of(repository, &id(name, &stamp.time));
-    let admin = linked_admin(known);
-    let lock = admin.map(|admin| admin.join("locked"));
+    let lock = linked_admin(known).map(|admin| admin.join("locked"));
     if let Some(lock) = lock.filter(|lock| !files::exists(lock)) {
         files::write(&lock, LOCKED.as_bytes())?;
     }
@@ -297,7 +344,47 @@ pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
         }
         bin.keep(name.as_str(), &id(name, &stamp.time))?;
     }
-    let Some(admin) = admin else { return Ok(()) };
+    Ok(())
+}
+
+/// Moves a directory out of the trash that [`enter_directory`] has moved, and ends the removal.
+///
+/// # Errors
+/// Fails when something stands in its place by now, or the disk does.
+pub fn put_back(
+    repository: &Repository,
+    known: &Worktree,
+    stamp: &TrashStamp,
+) -> Result<(), DiskError> {
+    let name = &known.record.name;
+    if let Some(bin) = TrashBin::open(&repository.root)? {
+        bin.bring_back(&id(name, &stamp.time), name.as_str())?;
+    }
+    end(known)
+}
+
+/// The worktree as it stands in the trash.
+pub fn in_trash(repository: &Repository, known: &Worktree, time: &str) -> Worktree {
+    let place = place_of(repository, &id(&known.record.name, time));
+    let mut moved = known.clone();
+    if moved.record.strategy == Strategy::Clone {
+        moved.record.admin_dir = place.join(".git");
+    }
+    moved.made_at = Some(std::mem::replace(&mut moved.record.path, place));
+    moved
+}
+
+/// Moves directory and private git directory of a worktree into the trash; what is there already
+/// stays. The record follows by [`move_record`].
+///
+/// # Errors
+/// Fails when the disk or git does: the next call goes on.
+pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> Result<(), Error> {
+    enter_directory(repository, known, stamp)?;
+    let Some(admin) = linked_admin(known) else {
+        return Ok(());
+    };
+    let place = place_of(repository, &id(&known.record.name, &stamp.time));
     let aside = known.dir.join(ADMIN);
     sweep(admin, &[""]);
     let branch_log = branch_log(repository, known);
@@ -450,6 +537,7 @@ pub fn keep_incomplete(
             head: head.clone(),
             on: None,
             tip: None,
+            term: Term::Long,
         }),
     };
     let place = place_of(repository, &id);
@@ -469,24 +557,111 @@ pub fn keep_incomplete(
     Ok(place)
 }
 
-/// Deletes an expired one: the directory in the background, git's entry, the record, the ref.
+/// Deletes an expired one whose name is locked: the directory in the background, git's entry, the
+/// record, and the ref unless that is kept longer. What was kept as clean is looked at once more:
+/// returns false if there is work in it by now, which is then kept as work is.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
-pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
-    let (id, record) = (one.id(), record_of(repository, &one.id()));
+pub fn expire(repository: &Repository, one: &Trashed) -> Result<bool, Error> {
+    if one.term() == Term::Long {
+        discard(repository, one)?;
+        if let (Some(name), Some(commit)) = (&one.reference, &one.commit) {
+            repository.git.delete_ref(name, commit)?;
+        }
+        return Ok(true);
+    }
+    if is_still_clean(repository, one)? {
+        discard(repository, one)?;
+        return Ok(true);
+    }
+    if let Some(mut removal) = one.removal.clone() {
+        if let Some(stamp) = &mut removal.trash {
+            stamp.term = Term::Long;
+        }
+        let file = record_of(repository, &one.id()).join(REMOVING);
+        files::write(&file, to_text(&removal).as_bytes())?;
+    }
+    Ok(false)
+}
+
+/// True if nothing came into a clean worktree since it is in the trash. What cannot be told is not
+/// clean.
+fn is_still_clean(repository: &Repository, one: &Trashed) -> Result<bool, Error> {
+    let Some(path) = one.path(repository) else {
+        return Ok(true);
+    };
+    let Ok(Some(known)) = load(repository, one) else {
+        return Ok(false);
+    };
+    let moved = in_trash(repository, &known, &one.time);
+    let Ok(survey) = collect(repository, &moved) else {
+        return Ok(false);
+    };
+    let stamp = one.removal.as_ref().and_then(|one| one.trash.as_ref());
+    let head = stamp.and_then(|stamp| stamp.head.as_ref());
+    let head = head.unwrap_or(&known.record.checked_out);
+    let is_at_head = survey.heads.head.as_ref() == Some(head);
+    let is_used = process::inside(&path).is_some_and(|inside| !inside.is_empty());
+    if moved.record.strategy == Strategy::Clone {
+        bring(repository, &moved)?;
+    }
+    Ok(is_at_head
+        && !is_used
+        && survey.uncommitted(&moved).is_empty()
+        && survey.nested().is_empty()
+        && survey.states.disk.unreadable.is_empty())
+}
+
+/// Deletes what is in the trash of a removed worktree, but for its ref.
+fn discard(repository: &Repository, one: &Trashed) -> Result<(), Error> {
+    let id = one.id();
     if let Some(bin) = TrashBin::open(&repository.root)? {
         bin.discard(&id)?;
     }
-    if let Some(admin) = entry_of(repository, &place_of(repository, &id))? {
+    let place = place_of(repository, &id);
+    if let Some(admin) = entry_of(repository, &place)? {
         delete_entry(repository, &admin)?;
     }
-    if let (Some(name), Some(commit)) = (&one.reference, &one.commit) {
-        repository.git.delete_ref(name, commit)?;
+    if let Ok(Some(known)) = load(repository, one)
+        && linked_admin(&known).is_some_and(is_half_deleted)
+    {
+        // an expiry was killed
+        delete_entry(repository, &known.record.admin_dir)?;
     }
-    files::remove_directory_in_order(&record, &[REMOVING])?;
+    files::remove_directory_in_order(&record_of(repository, &id), &[REMOVING])?;
     files::remove_if_empty(&records(repository));
     Ok(())
+}
+
+/// True for a private git directory of which the link to its worktree is deleted already.
+fn is_half_deleted(admin: &Utf8Path) -> bool {
+    !files::exists(&admin.join("gitdir"))
+}
+
+/// Deletes the clean ones whose term is over, unless they are in use.
+fn expire_clean(repository: &Repository) -> Result<(), Error> {
+    let expiry = Expiry::read(repository)?;
+    for one in list(repository)? {
+        if one.term() == Term::Short && expiry.is_over(&one) {
+            expire_unless_used(repository, &one)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes an expired one; false if its name is in use, or it is kept.
+///
+/// # Errors
+/// As [`expire`].
+pub fn expire_unless_used(repository: &Repository, one: &Trashed) -> Result<bool, Error> {
+    match Lock::if_free(&repository.name_lock(&one.name))? {
+        // a removal or an undo of it may have ended meanwhile
+        Some(_held) if entry(repository, &one.id()).is_some() || one.removal.is_none() => {
+            expire(repository, one)
+        }
+        Some(_) | None => Ok(false),
+    }
 }
 
 /// Deletes the ignored files of what is in the trash; what was placed stays. An undo may come in
@@ -497,14 +672,11 @@ fn trim(repository: &Repository) -> Result<(), Error> {
         let (Some(path), false) = (one.path(repository), files::exists(&done)) else {
             continue;
         };
-        let Ok(Some(mut known)) = load(repository, &one) else {
+        let Ok(Some(known)) = load(repository, &one) else {
             continue;
         };
-        known.record.path.clone_from(&path);
-        if known.record.strategy == Strategy::Clone {
-            known.record.admin_dir = path.join(".git");
-        }
-        let Ok(survey) = collect(repository, &known) else {
+        let moved = in_trash(repository, &known, &one.time);
+        let Ok(survey) = collect(repository, &moved) else {
             continue;
         };
         // the files of a nested repository are ignored here, and may be work there
@@ -553,6 +725,7 @@ pub fn empty_soon(
 /// # Errors
 /// As [`empty_soon`].
 pub fn empty_now(repository: &Repository) -> Result<Vec<String>, Error> {
+    expire_clean(repository)?;
     let left = empty(repository, None)?;
     trim(repository)?;
     Ok(left.unwrap_or_default())

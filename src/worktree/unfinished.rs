@@ -183,13 +183,18 @@ pub fn lock_of(repository: &Repository, branch: &BranchName) -> Utf8PathBuf {
 pub fn read_gitdir(admin_dir: &Utf8Path) -> Result<Option<Utf8PathBuf>, DiskError> {
     let bytes = files::read(&admin_dir.join("gitdir"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
-    let mut path = Utf8PathBuf::new();
-    for part in admin_dir.join(&text).components() {
+    Ok((!text.is_empty()).then(|| without_dots(&admin_dir.join(&text))))
+}
+
+/// A path without `.` and `..`, by its names alone: what it leads through may be gone.
+pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
+    let mut plain = Utf8PathBuf::new();
+    for part in path.components() {
         match part {
-            Utf8Component::ParentDir => drop(path.pop()),
+            Utf8Component::ParentDir => drop(plain.pop()),
             Utf8Component::CurDir => {}
-            part => path.push(part),
+            part => plain.push(part),
         }
     }
-    Ok((!text.is_empty()).then_some(path))
+    plain
 }

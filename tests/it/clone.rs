@@ -389,8 +389,11 @@ fn whichever_call_of_git_fails_nothing_is_left() {
             // the first fails in a bare repository, so it is asked again without that
             let is_asked_again = call.ends_with("--show-toplevel") || call.ends_with(" version");
             assert!(is_asked_again, "call {at}, git {call}");
-            repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
-                .ok();
+            repo.sh(
+                repo.root(),
+                "until rm -rf repo; do :; done && cp -a pristine repo",
+            )
+            .ok();
             continue;
         }
         refused += 1;

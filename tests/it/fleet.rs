@@ -95,7 +95,7 @@ fn adds_removes_and_the_users_own_git_side_by_side_do_not_fail() {
         16,
         "path and branch of each: {listed}"
     );
-    assert_eq!(listed.matches("/old-").count(), 0, "{listed}");
+    assert_eq!(listed.matches("/worktrees/old-").count(), 0, "{listed}");
 }
 
 /// An `add` that holds the lock of its name until the file `go` is there: the user's own hook

@@ -53,7 +53,9 @@ fn commits_that_were_kept_of_a_clone_are_named() {
     let dir = repo.worktree("task");
     repo.sh(&dir, "echo a >src/a.rs").ok();
     let tip = repo.commit_all_in(&dir, "a");
-    repo.agentwt(&["remove", "task"]).ok();
+    repo.agentwt(&["remove", "task", "--wait"]).ok();
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    repo.agentwt(&["prune"]).ok();
     let said = repo.agentwt(&["remove", "--undo", "task"]);
     assert_snapshot!(said, @"
     --- stderr

@@ -9,8 +9,10 @@ use crate::support::{Said, TestRepo, chmod};
 mod deleted;
 mod faults;
 mod in_use;
+mod meanwhile;
 mod merged;
 mod private_refs;
+mod soak;
 
 /// A repository with the worktree `task`.
 #[track_caller]
@@ -741,7 +743,9 @@ fn a_branch_in_a_rebase_in_the_trash_is_free() {
     assert!(kept.join("src/main.rs").exists());
     repo.add("task");
     repo.agentwt(&["remove", "task"]).ok();
-    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let kept = kept.to_string_lossy();
+    repo.agentwt(&["remove", "--undo", "task", "--from", &kept])
+        .ok();
     let status = repo.git_in(&repo.worktree("task"), &["status"]);
     assert!(status.contains("rebase in progress"), "{status}");
 }

@@ -24,8 +24,11 @@ fn keep_pristine(repo: &TestRepo) {
 }
 
 fn restore_pristine(repo: &TestRepo) {
-    repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
-        .ok();
+    repo.sh(
+        repo.root(),
+        "until rm -rf repo; do :; done && cp -a pristine repo",
+    )
+    .ok();
 }
 
 #[test]

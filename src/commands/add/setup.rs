@@ -165,15 +165,26 @@ fn run(
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
 fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
     let (_lock, known) = Worktree::lock(home, name)?;
-    let around = Around::read(home)?;
-    let leaving = Leaving::read(home, known, &around, &[], false)?;
     let forced = Remove {
         force: 1,
         ..Remove::default()
     };
-    let plan = leaving.plan(&Remove::default());
-    let mut plan = plan.or_else(|_| leaving.plan(&forced))?;
-    leaving.apply(&mut plan, home, &session.environment, &Session::now())?;
-    trash::empty_soon(home, &session.binary, plan.is_kept)?;
+    let removed = take_away(session, home, known.clone(), &Remove::default());
+    removed.or_else(|_| take_away(session, home, known, &forced))?;
+    trash::empty_soon(home, &session.binary, true)?;
     Ok(())
+}
+
+/// Removes the worktree if these options allow it.
+fn take_away(
+    session: &Session,
+    home: &Repository,
+    known: Worktree,
+    allowed: &Remove,
+) -> Result<(), Error> {
+    let around = Around::read(home)?;
+    let leaving = Leaving::read(home, known, &around, &[], false)?;
+    let mut plan = leaving.plan(allowed)?;
+    let environment = &session.environment;
+    leaving.apply(&mut plan, home, environment, allowed, &Session::now())
 }

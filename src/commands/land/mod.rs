@@ -27,7 +27,7 @@ use crate::verify::VerifyOptions;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::{Merged, RemovePlan, WorkKind};
-use crate::worktree::{Repository, Worktree, trash};
+use crate::worktree::{Repository, Term, Worktree, trash};
 use plan::LandPlan;
 
 /// The answer of `land`.
@@ -168,7 +168,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     if !options.dry_run {
         let worktrees = outcome.answer.worktrees.iter();
         let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
-        let has_trash = removals.any(|removal| removal.is_kept);
+        let has_trash = removals.any(|removal| removal.term.is_some());
         let left = trash::empty_soon(repository, &session.binary, has_trash)?;
         outcome.notes.extend(left);
     }
@@ -213,7 +213,8 @@ impl Landing<'_> {
             landed.iter().for_each(|one| one.assume_in(&mut leaving));
             let mut plan = leaving.plan(&self.removal())?;
             let environment = &self.session.environment;
-            leaving.apply(&mut plan, self.repository, environment, &Session::now())?;
+            let (allowed, now) = (self.removal(), Session::now());
+            leaving.apply(&mut plan, self.repository, environment, &allowed, &now)?;
             outcome.notes.append(&mut plan.notes);
             if let Some(one) = worktrees.last_mut() {
                 one.removal = Some(plan);
@@ -237,7 +238,11 @@ impl Landing<'_> {
         };
         let mut leaving = self.leaving()?;
         if let Some(rest) = &leaving.rest {
-            if rest.trash.is_some() {
+            if rest
+                .trash
+                .as_ref()
+                .is_some_and(|stamp| stamp.term == Term::Long)
+            {
                 let help = format!("git agentwt remove {} finishes it", record.name);
                 return Err(self.refused("removal", "its removal was interrupted", help));
             }

@@ -26,7 +26,7 @@ use crate::truth::live::verify_beside_main;
 use crate::truth::position::{Position, main_position, positions};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::settings::load_config;
-use crate::worktree::trash::{self, Trashed};
+use crate::worktree::trash::{self, Expiry, Trashed};
 use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};
 
 /// What draws an answer that is not complete yet.
@@ -58,8 +58,8 @@ pub fn run(
 
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let all = trash::list(repository)?;
-    let moment = trash::expiry(repository)?;
-    let kept = jiff::Timestamp::now().as_second().saturating_sub(moment);
+    let expiry = Expiry::read(repository)?;
+    let now = jiff::Timestamp::now().as_second();
     // the directory, and the repositories of submodules in the private git directory
     let places = |one: &Trashed| {
         let known = trash::load(repository, one).ok().flatten();
@@ -69,6 +69,8 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let paths: Vec<Utf8PathBuf> = all.iter().flat_map(places).collect();
     let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
     let row = |(one, bytes): (&Trashed, &[Option<u64>])| {
+        let moment = expiry.of(one);
+        let kept = now.saturating_sub(moment);
         let removed = one.removed().filter(|_| moment > 0);
         let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
         ListedTrash {

@@ -21,7 +21,7 @@ use crate::path::escape_for_terminal;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind};
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{BranchFate, RemovePlan};
+use crate::worktree::removal::plan::{BranchFate, RemovePlan, RemoveRefusal};
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{Intent, Record, Repository, Worktree, whole_records};
@@ -269,22 +269,22 @@ impl Pruning<'_> {
             ..Remove::default()
         };
         let record = &leaving.known.record;
-        let mut line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
+        let line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
         let mut plan = match leaving.plan(&allowed) {
             Ok(plan) => plan,
-            Err(refusal) => {
-                line.why = format!("{}; {why}", refusal.reason);
-                line.help = Some(refusal.help);
-                line.done = "kept";
-                return Ok(line);
-            }
+            Err(refusal) => return Ok(line.refused(refusal)),
         };
         if self.options.dry_run {
             self.going
                 .extend(record.branch_made.then(|| record.branch.clone()));
         } else {
             let environment = &self.session.environment;
-            leaving.apply(&mut plan, self.repository, environment, &Session::now())?;
+            let now = &Session::now();
+            let applied = leaving.apply(&mut plan, self.repository, environment, &allowed, now);
+            if let Err(error) = applied {
+                let refusal = error.find::<RemoveRefusal>().cloned();
+                return refusal.map(|refusal| line.refused(refusal)).ok_or(error);
+            }
         }
         self.notes.append(&mut plan.notes);
         Ok(line.with_branch(record, plan))
@@ -338,6 +338,16 @@ impl PrunedCandidate {
         }
     }
 
+    /// The line of a worktree that stays.
+    fn refused(self, refusal: RemoveRefusal) -> Self {
+        Self {
+            done: "kept",
+            why: format!("{}; {}", refusal.reason, self.why),
+            help: Some(refusal.help),
+            ..self
+        }
+    }
+
     fn with_branch(self, record: &Record, plan: RemovePlan) -> Self {
         let branch = record.branch.to_string();
         let words = match plan.branch {
@@ -364,8 +374,8 @@ impl PrunedCandidate {
         if !self.branch_words.is_empty() {
             why.push_str(&format!("; {}", self.branch_words));
         }
-        if let Some(trash) = &self.trash {
-            why.push_str(&format!("; kept in {}", trash.shown()));
+        if let Some(kept) = self.trash.as_ref().and_then(Trashed::lasting) {
+            why.push_str(&format!("; kept in {kept}"));
         }
         text.line(format!("  {} {what}: {why}", self.kind.as_str()));
         if let Some(help) = &self.help {
@@ -398,7 +408,8 @@ impl Answer for PruneAnswer {
     fn rows(&self) -> Vec<Row> {
         let row = |one: &PrunedCandidate| {
             let help = one.help.as_deref().unwrap_or_default();
-            let kept = one.trash.as_ref().map_or("", Trashed::shown);
+            let kept = one.trash.as_ref().and_then(Trashed::lasting);
+            let kept = kept.unwrap_or_default();
             let fields = [one.done, one.kind.as_str(), &one.what, &one.why, help, kept];
             Row::record(&fields.map(str::as_bytes))
         };

@@ -15,7 +15,8 @@ use crate::process;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::RemovePlan;
-use crate::worktree::{Record, Repository, Worktree, trash};
+use crate::worktree::trash::{self, Trashed};
+use crate::worktree::{Record, Repository, Worktree};
 use undo::UndoField;
 
 /// The answer of `remove`.
@@ -73,54 +74,102 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         let plan = leaving.plan(options)?;
         planned.push((leaving, plan));
     }
-    let (mut worktrees, mut notes, mut has_trash) = (Vec::new(), Vec::new(), false);
-    for (mut leaving, mut plan) in planned {
+    let removing = Removing {
+        session,
+        repository: &repository,
+        around: &around,
+        going: &going,
+        options,
+    };
+    let mut outcome = Outcome::done(RemoveAnswer {
+        worktrees: Vec::new(),
+    });
+    for (leaving, plan) in planned {
         session.check()?;
-        // a teardown can delete what is to be kept
-        if !options.dry_run && options.force == 0 {
-            let steps = session.user_steps(&repository);
-            let is_begun = leaving.rest.is_some();
-            let (ran, said) =
-                steps.tear_down(&leaving.known, is_begun, session.state.as_deref())?;
-            notes.extend(said);
-            if ran {
-                // nothing is lost that came meanwhile
-                let (known, start) = (leaving.known, leaving.facts.start);
-                let known = Worktree::load(&repository, &known.record.name)?;
-                leaving = Leaving::read(&repository, known, &around, &going, whole)?;
-                leaving.facts.start = start;
-                plan = leaving.plan(options)?;
+        let removed = removing.remove(leaving, plan, &mut outcome.notes);
+        let worktrees = &mut outcome.answer.worktrees;
+        match removed {
+            Ok(removed) => worktrees.push(removed),
+            Err(error) if worktrees.is_empty() => return Err(error),
+            Err(error) => {
+                // what was removed by then is reported
+                let help = miette::Diagnostic::help(&error);
+                let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+                outcome.notes.push(format!("{error}{help}"));
+                outcome.exit = error.exit_code();
+                break;
             }
         }
-        if !options.dry_run {
-            let environment = &session.environment;
-            leaving.apply(&mut plan, &repository, environment, &Session::now())?;
-        }
-        notes.append(&mut plan.notes);
-        has_trash |= plan.is_kept;
-        let record = &leaving.known.record;
-        let removed = RemovedWorktree::new(record, options.dry_run, Some(plan), None);
-        worktrees.push(removed);
     }
     if options.names.is_empty() && !options.dry_run {
         let root = &repository.root;
-        notes.push(format!(
+        outcome.notes.push(format!(
             "the current directory was in it, and is gone: cd {root}"
         ));
     }
     // the process that deletes ignored files in the trash takes them, one at a time
     drop(locks);
     if !options.dry_run {
-        notes.extend(if options.wait {
+        let worktrees = outcome.answer.worktrees.iter();
+        let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
+        let has_trash = removals.any(|removal| removal.term.is_some());
+        outcome.notes.extend(if options.wait {
             session.waiting(|| trash::empty_now(&repository))?
         } else {
             trash::empty_soon(&repository, &session.binary, has_trash)?
         });
     }
-    Ok(Outcome {
-        notes,
-        ..Outcome::done(RemoveAnswer { worktrees })
-    })
+    Ok(outcome)
+}
+
+/// Holds what one call works with.
+struct Removing<'a> {
+    session: &'a Session,
+    repository: &'a Repository,
+    around: &'a Around,
+    going: &'a [BranchName],
+    options: &'a Remove,
+}
+
+impl Removing<'_> {
+    /// Removes one of which the removal is decided.
+    fn remove(
+        &self,
+        mut leaving: Leaving,
+        mut plan: RemovePlan,
+        notes: &mut Vec<String>,
+    ) -> Result<RemovedWorktree, Error> {
+        let (session, options) = (self.session, self.options);
+        // a teardown can delete what is to be kept
+        if !options.dry_run && options.force == 0 {
+            let steps = session.user_steps(self.repository);
+            let is_begun = leaving.rest.is_some();
+            let state = session.state.as_deref();
+            let (ran, said) = steps.tear_down(&leaving.known, is_begun, state)?;
+            notes.extend(said);
+            if ran {
+                leaving = self.read_again(leaving)?;
+                plan = leaving.plan(options)?;
+            }
+        }
+        if !options.dry_run {
+            let environment = &session.environment;
+            let now = &Session::now();
+            leaving.apply(&mut plan, self.repository, environment, options, now)?;
+        }
+        notes.append(&mut plan.notes);
+        let record = &leaving.known.record;
+        let removal = Some(plan);
+        Ok(RemovedWorktree::new(record, options.dry_run, removal, None))
+    }
+
+    /// Reads it again after a teardown: nothing is lost that came meanwhile.
+    fn read_again(&self, before: Leaving) -> Result<Leaving, Error> {
+        let known = Worktree::load(self.repository, &before.known.record.name)?;
+        let mut leaving = Leaving::read(self.repository, known, self.around, self.going, false)?;
+        leaving.facts.start = before.facts.start;
+        Ok(leaving)
+    }
 }
 
 /// Checks that an agent removes nothing but its own worktree, and that only as far as nothing is kept
@@ -162,8 +211,8 @@ impl Answer for RemoveAnswer {
         for one in &self.worktrees {
             if let Some(removal) = &one.removal {
                 removal.print(&one.name, &one.path, &one.branch, text);
-                if let Some(trash) = &removal.trash {
-                    text.line(trash.shown());
+                if let Some(kept) = removal.trash.as_ref().and_then(Trashed::lasting) {
+                    text.line(kept);
                 }
             }
             if let Some(undo) = &one.undo {

@@ -17,7 +17,7 @@ use crate::name::WorktreeName;
 use crate::process;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::{self, Trashed};
+use crate::worktree::trash::{self, Expiry, Trashed};
 use crate::worktree::unfinished::read_gitdir;
 use crate::worktree::{Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault};
 use crate::worktree::{entry_of_elsewhere, names};
@@ -192,9 +192,10 @@ pub fn shared(
     all.extend(git_locks(repository, known)?);
     all.extend(temporaries(repository, now)?);
     if !in_trash.is_empty() {
-        let moment = trash::expiry(repository)?;
-        all.extend(in_trash.iter().filter_map(|one| {
-            let removed = one.removed().filter(|removed| *removed <= moment)?;
+        let expiry = Expiry::read(repository)?;
+        let expired = in_trash.iter().filter(|one| expiry.is_over(one));
+        all.extend(expired.filter_map(|one| {
+            let removed = one.removed()?;
             let why = format!("it was removed {} ago", ago(age(now, removed)));
             Some(Leftover::new(LeftoverKind::Trash, one.shown(), why).going())
         }));

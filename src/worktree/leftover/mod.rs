@@ -352,10 +352,7 @@ fn expire(repository: &Repository, leftover: &Leftover) -> Result<bool, Error> {
     let Some(one) = all.iter().find(|one| one.shown() == leftover.what) else {
         return Ok(false);
     };
-    match Lock::if_free(&repository.name_lock(&one.name))? {
-        Some(_held) => trash::expire(repository, one).map(|()| true),
-        None => Ok(false),
-    }
+    trash::expire_unless_used(repository, one)
 }
 
 #[cfg(test)]

@@ -83,6 +83,21 @@ impl Around {
     }
 }
 
+/// Holds a worktree by its record, and as it stands: in its place, or in the trash.
+pub struct Site<'a> {
+    /// As it was recorded.
+    pub known: &'a Worktree,
+    /// Where it stands.
+    pub stands: &'a Worktree,
+}
+
+impl Site<'_> {
+    /// True if the worktree stands where it was made.
+    fn is_in_place(&self) -> bool {
+        self.known.record.path == self.stands.record.path
+    }
+}
+
 /// Reads what decides. Without a `survey` the worktree goes into the trash whatever it holds.
 /// `going` are the branches that may go in the same command: what only they hold is on no other
 /// branch.
@@ -92,28 +107,31 @@ impl Around {
 pub fn read(
     repository: &Repository,
     around: &Around,
-    known: &Worktree,
+    site: &Site<'_>,
     survey: Option<&Survey>,
     heads: &Heads,
     going: &[BranchName],
 ) -> Result<RemoveFacts, Error> {
+    let known = site.stands;
     let record = &known.record;
     let repository = &known.readable_repository(repository);
     let is_there = files::is_directory(&record.path);
     let own = record.branch.full_ref();
-    let entry = around.worktrees.iter().find(|e| e.path == record.path);
-    let mut others = around.worktrees.iter().filter(|e| e.path != record.path);
+    // git knows it by the place in which it was made
+    let registered = &site.known.record.path;
+    let entry = around.worktrees.iter().find(|e| e.path == *registered);
+    let mut others = around.worktrees.iter().filter(|e| e.path != *registered);
     let barred = TrashBin::open(&repository.root).err();
     let private = PrivateGit::new(known);
     let mut facts = RemoveFacts {
         start: repository.start.clone(),
         root: repository.root.clone(),
         barred: barred.map(|error| error.to_string()),
-        moved_to: moved_to(known),
+        moved_to: site.is_in_place().then(|| moved_to(known)).flatten(),
         locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
         linked: linked(repository),
         mounted: mounted_below(&record.path)?,
-        running: running(repository, &record.path, is_there),
+        running: running(repository, site, is_there),
         owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
         modules: has_own_modules(&record.admin_dir)?,
         runs: private
@@ -125,6 +143,7 @@ pub fn read(
             .into_iter()
             .map(Utf8PathBuf::into_string)
             .collect(),
+        is_there,
         is_left: is_there || files::is_directory(&record.admin_dir),
         held: others.any(|other| other.branch.as_ref() == Some(&own)),
         branch_tip: around.tip_of(&record.branch).cloned(),
@@ -253,7 +272,7 @@ fn read_files(
             continue;
         };
         let directory = path.join(relative);
-        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
+        let git = known.submodule_git(repository, &directory);
         // git would wait for ever for a pipe that stands for its index
         let is_unread = facts.unreadable.contains(&item.path.to_string());
         if !is_unread && files::exists(&directory.join(".git")) && git.has_own_work()? {
@@ -277,14 +296,14 @@ fn linked(repository: &Repository) -> Vec<String> {
 /// do not count.
 fn running(
     repository: &Repository,
-    path: &Utf8Path,
+    site: &Site<'_>,
     is_there: bool,
 ) -> Option<Vec<process::Inside>> {
     if !is_there {
         return Some(Vec::new());
     }
-    let mut found = process::inside(path)?;
-    if repository.start.starts_with(path) {
+    let mut found = process::inside(&site.stands.record.path)?;
+    if repository.start.starts_with(&site.known.record.path) {
         let ours = process::ancestors();
         found.retain(|one| !ours.contains(&one.pid));
     }
@@ -331,7 +350,8 @@ fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace of `git gc`.
+/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace
+/// of `git gc`. Submodules of its own count too: git finds them only where the worktree was made.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
@@ -353,11 +373,11 @@ pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
             && files::names(&objects.join("info"))?
                 .iter()
                 .all(|name| name == "alternates")
-            && files::names(&directory.join("worktrees"))?.is_empty();
+            && files::names(&directory.join("worktrees"))?.is_empty()
+            && files::names(&directory.join("modules"))?.is_empty();
         if !is_as_cloned {
             return Ok(true);
         }
-        left.push(directory.join("modules"));
     }
     Ok(false)
 }

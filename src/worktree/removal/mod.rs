@@ -1,5 +1,9 @@
-//! Removes one worktree, as `remove` and `prune` both do: reads what decides, plans by `remove`'s
-//! rules, and takes the worktree away, into the trash or for good.
+//! Removes one worktree, as `remove`, `prune` and `land` do: reads what decides, plans by
+//! `remove`'s rules, and moves the worktree into the trash.
+//!
+//! A refusal moves nothing, as an agent may be at work there. What was decided is looked at again
+//! when the directory is in the trash, where nobody finds it under its old path any more: what came
+//! meanwhile puts it back, with the reasons (`docs/decisions/0040-look-again-in-the-trash.md`).
 //!
 //! The file `removing` comes first and the record goes last: after a kill in between, another
 //! call finds how far the removal was decided.
@@ -11,12 +15,12 @@ pub mod plan;
 use crate::answer::shapes::paths;
 use crate::cli::Remove;
 use crate::config::Strategy;
-use crate::disk::files;
 use crate::disk::remains::remove_dead_locks;
 use crate::disk::trash_bin::TrashBin;
+use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::GitError;
-use crate::name::{BranchName, CommitId};
+use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
@@ -24,9 +28,9 @@ use crate::worktree::bring::bring;
 use crate::worktree::leftover::{delete_entry, worktree_of};
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::{end_locks, lock_of};
-use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
+use crate::worktree::{Environment, Record, Removal, Repository, Term, TrashStamp, Worktree};
 use crate::worktree::{claims, from_text, to_text, unknown};
-use facts::Around;
+use facts::{Around, Site};
 use plan::{BranchFate, IgnoredPlace, Merged, RemoveFacts, RemovePlan, RemoveRefusal};
 
 /// Holds a worktree that may be removed, and what was read of it.
@@ -39,18 +43,30 @@ pub struct Leaving {
     /// What decides; of no meaning where an earlier removal has decided.
     pub facts: RemoveFacts,
     heads: Heads,
+    /// The branches that may go in the same command.
+    going: Vec<BranchName>,
+    /// How the branch was merged, where the caller knows that.
+    assumed: Option<AssumedMerge>,
     /// What an earlier removal of the worktree has decided, which was interrupted.
     pub rest: Option<Removal>,
+}
+
+/// How a branch at this commit was merged: by its commits, or in this way.
+#[derive(Clone)]
+struct AssumedMerge {
+    tip: CommitId,
+    merged: Option<Merged>,
 }
 
 impl Leaving {
     /// Takes the branch as merged, if it is at `tip`: by its commits, or in this way.
     pub fn assume_merged(&mut self, tip: &CommitId, merged: Option<Merged>) {
-        let facts = &mut self.facts;
-        if facts.branch_tip.as_ref() == Some(tip) && !facts.unmerged.is_empty() {
-            facts.unmerged.clear();
-            facts.merged = merged;
-        }
+        let assumed = AssumedMerge {
+            tip: tip.clone(),
+            merged,
+        };
+        assumed.set_in(&mut self.facts);
+        self.assumed = Some(assumed);
     }
 
     /// Reads a worktree whose lock is ours. What is in it is only read where that decides: `whole`
@@ -78,13 +94,19 @@ impl Leaving {
                 heads = found.heads.clone();
                 survey = Some(found);
             }
-            facts = facts::read(repository, around, &known, survey.as_ref(), &heads, going)?;
+            let site = Site {
+                known: &known,
+                stands: &known,
+            };
+            facts = facts::read(repository, around, &site, survey.as_ref(), &heads, going)?;
         }
         Ok(Self {
             known,
             survey,
             facts,
             heads,
+            going: going.to_vec(),
+            assumed: None,
             rest,
         })
     }
@@ -101,7 +123,7 @@ impl Leaving {
                     None => BranchFate::Stays,
                 },
                 tip: rest.branch_at.clone(),
-                is_kept: rest.trash.is_some(),
+                term: rest.trash.as_ref().map(|stamp| stamp.term),
                 dry_run: allowed.dry_run,
                 ..RemovePlan::default()
             });
@@ -119,58 +141,178 @@ impl Leaving {
         Ok(plan)
     }
 
-    /// Takes it away, and says in the plan what became of it. `now` is RFC 3339 in UTC.
+    /// Takes it away, and says in the plan what became of it. `allowed` is what the plan was made
+    /// with, and `now` is RFC 3339 in UTC.
     ///
     /// # Errors
-    /// Fails when something cannot be kept or taken away: the next call goes on.
+    /// Refuses when something came meanwhile that `remove` refuses: then it is where it was. Fails
+    /// when something cannot be kept or taken away: the next call goes on.
     pub fn apply(
         &self,
         plan: &mut RemovePlan,
         repository: &Repository,
         environment: &Environment,
+        allowed: &Remove,
         now: &str,
     ) -> Result<(), Error> {
         let record = &self.known.record;
-        let (removal, commits) = match &self.rest {
+        let begun = match &self.rest {
             Some(removal) => {
                 let saved = removal.saved.as_ref();
                 let saved = saved.map(|at| format!("; its commits are in {at}"));
                 let saved = saved.unwrap_or_default();
                 let (name, done) = (&record.name, "finished a removal that was interrupted");
                 plan.notes.push(format!("{name}: {done}{saved}"));
-                (removal.clone(), None)
+                Begun {
+                    removal: removal.clone(),
+                    commits: None,
+                }
             }
             None => {
                 // what only a clone has comes to us first
                 plan.notes.extend(bring(repository, &self.known)?);
-                self.begin(plan, repository, now)?
+                self.move_away(plan, repository, allowed, now)?
             }
         };
         if let Some(held) = &record.claim {
             let note = claims::release_or_note(repository, &record.name, held, environment);
             plan.notes.extend(note);
         }
-        let branch = finish(repository, &self.known, &removal).inspect_err(|_| {
-            if removal.trash.is_some() && trash::going(repository, &self.known).is_none() {
-                let _ = trash::end(&self.known);
-            }
-        })?;
-        if removal.branch_at.is_some() {
+        let branch = finish(repository, &self.known, &begun.removal)
+            .inspect_err(|_| self.end_unless_away(repository, &begun.removal))?;
+        if begun.removal.branch_at.is_some() {
             plan.branch = branch;
         }
-        let kept = removal.trash.map(|stamp| stamp.time);
-        let (reference, commit) = commits.unzip();
-        let time = reference.as_ref().and_then(|name| name.rsplit('/').next());
-        let time = kept.clone().or_else(|| time.map(ToOwned::to_owned));
-        plan.trash = time.map(|time| Trashed {
-            directory: kept.map(|time| trash::shown(&trash::id(&record.name, &time))),
-            time,
-            reference,
-            commit,
-            name: record.name.clone(),
-            removal: None,
-        });
+        plan.trash = begun.trashed(&record.name);
         Ok(())
+    }
+
+    /// Begins the removal and moves the directory into the trash, where it is looked at again if
+    /// a look has decided.
+    fn move_away(
+        &self,
+        plan: &mut RemovePlan,
+        repository: &Repository,
+        allowed: &Remove,
+        now: &str,
+    ) -> Result<Begun, Error> {
+        let time = trash::free_time(repository, &self.known.record.name, now)?;
+        let mut begun = self.begin(plan, repository, &time, now)?;
+        let Some(stamp) = begun.removal.trash.clone() else {
+            return Ok(begun);
+        };
+        let moved = trash::enter_directory(repository, &self.known, &stamp);
+        let stands = match moved {
+            Ok(()) => trash::in_trash(repository, &self.known, &stamp.time),
+            Err(error) if stamp.term == Term::Short && cannot_rename(&error) => {
+                // it is deleted where it stands, and not looked at under another name
+                begun.removal.trash = None;
+                self.known.clone()
+            }
+            Err(error) => {
+                self.end_unless_away(repository, &begun.removal);
+                return Err(error.into());
+            }
+        };
+        if stamp.term == Term::Long {
+            return Ok(begun);
+        }
+        match self.again(plan, repository, &stands, allowed) {
+            Ok((again, decided)) => {
+                let keep = std::mem::replace(plan, decided).keep;
+                let is_as_before = keep == plan.keep
+                    && begun.removal.branch_at == plan.tip
+                    && begun.removal.trash == again.stamp(plan, &time);
+                if is_as_before {
+                    return Ok(begun);
+                }
+                begun.forget_commits(repository)?;
+                again.begin(plan, repository, &time, now)
+            }
+            Err(error) => self.put_back(plan, repository, begun, &stamp, error),
+        }
+    }
+
+    /// Reads the worktree as it stands now, in the trash or in its place, and decides again.
+    ///
+    /// # Errors
+    /// Refuses what `remove` refuses, and fails when it cannot be read.
+    fn again(
+        &self,
+        plan: &RemovePlan,
+        repository: &Repository,
+        stands: &Worktree,
+        allowed: &Remove,
+    ) -> Result<(Self, RemovePlan), Error> {
+        let mut notes = plan.notes.clone();
+        if stands.record.strategy == Strategy::Clone {
+            notes.extend(bring(repository, stands)?);
+        }
+        let around = Around::read(repository)?;
+        let survey = collect(repository, stands)?;
+        let heads = survey.heads.clone();
+        let site = Site {
+            known: &self.known,
+            stands,
+        };
+        let going = &self.going;
+        let mut facts = facts::read(repository, &around, &site, Some(&survey), &heads, going)?;
+        // where the command was started is no news
+        facts.start.clone_from(&facts.root);
+        if let Some(assumed) = &self.assumed {
+            assumed.set_in(&mut facts);
+        }
+        let again = Self {
+            known: self.known.clone(),
+            survey: Some(survey),
+            facts,
+            heads,
+            going: going.clone(),
+            assumed: self.assumed.clone(),
+            rest: None,
+        };
+        let mut decided = again.plan(allowed)?;
+        decided.notes = notes;
+        if stands.record.path == self.known.record.path {
+            decided.term = None;
+        }
+        Ok((again, decided))
+    }
+
+    /// Moves the directory back, as something came meanwhile that `error` tells. Where something
+    /// new stands in its place, it is kept in the trash as work is.
+    fn put_back(
+        &self,
+        plan: &mut RemovePlan,
+        repository: &Repository,
+        mut begun: Begun,
+        stamp: &TrashStamp,
+        error: Error,
+    ) -> Result<Begun, Error> {
+        let Err(why) = trash::put_back(repository, &self.known, stamp) else {
+            begun.forget_commits(repository)?;
+            return Err(error);
+        };
+        let name = &self.known.record.name;
+        plan.notes.push(format!(
+            "{name}: {error}, and it cannot be put back ({why}): it is kept in the trash"
+        ));
+        plan.term = Some(Term::Long);
+        plan.branch = BranchFate::Stays;
+        begun.removal.branch_at = None;
+        begun.removal.trash = Some(TrashStamp {
+            term: Term::Long,
+            ..stamp.clone()
+        });
+        write_removal(&self.known, &begun.removal)?;
+        Ok(begun)
+    }
+
+    /// Takes back that the removal begins, if the directory is in its place.
+    fn end_unless_away(&self, repository: &Repository, removal: &Removal) {
+        if removal.trash.is_some() && trash::going(repository, &self.known).is_none() {
+            let _ = trash::end(&self.known);
+        }
     }
 
     /// Keeps commits that nothing else holds, and writes down that the removal begins.
@@ -178,27 +320,88 @@ impl Leaving {
         &self,
         plan: &RemovePlan,
         repository: &Repository,
+        time: &str,
         now: &str,
-    ) -> Result<(Removal, Option<(String, CommitId)>), Error> {
+    ) -> Result<Begun, Error> {
         let record = &self.known.record;
-        let time = trash::free_time(repository, &record.name, now)?;
-        let commits = trash::keep_commits(repository, &record.name, &time, &plan.keep)?;
-        let heads = &self.heads;
+        let commits = trash::keep_commits(repository, &record.name, time, &plan.keep)?;
         let removal = Removal {
             began: now.to_owned(),
             created: record.created.clone(),
             branch_at: plan.tip.clone(),
             saved: commits.as_ref().map(|(name, _)| name.clone()),
-            trash: plan.is_kept.then(|| TrashStamp {
-                time,
-                head: heads.head.clone(),
-                on: heads.symbolic.clone(),
-                tip: heads.branch.clone(),
-            }),
+            trash: self.stamp(plan, time),
         };
-        files::write(&self.known.dir.join(REMOVING), to_text(&removal).as_bytes())?;
-        Ok((removal, commits))
+        write_removal(&self.known, &removal)?;
+        Ok(Begun { removal, commits })
     }
+
+    /// How it goes into the trash; none where nothing of it is left.
+    fn stamp(&self, plan: &RemovePlan, time: &str) -> Option<TrashStamp> {
+        let heads = &self.heads;
+        plan.term.map(|term| TrashStamp {
+            time: time.to_owned(),
+            head: heads.head.clone(),
+            on: heads.symbolic.clone(),
+            tip: heads.branch.clone(),
+            term,
+        })
+    }
+}
+
+impl AssumedMerge {
+    fn set_in(&self, facts: &mut RemoveFacts) {
+        if facts.branch_tip.as_ref() == Some(&self.tip) && !facts.unmerged.is_empty() {
+            facts.unmerged.clear();
+            facts.merged.clone_from(&self.merged);
+        }
+    }
+}
+
+/// A removal that has begun.
+struct Begun {
+    removal: Removal,
+    /// The ref that keeps commits, and its commit; none where an earlier call made it.
+    commits: Option<(String, CommitId)>,
+}
+
+impl Begun {
+    /// Deletes the ref that keeps commits.
+    fn forget_commits(&self, repository: &Repository) -> Result<(), GitError> {
+        match &self.commits {
+            Some((name, commit)) => repository.git.delete_ref(name, commit),
+            None => Ok(()),
+        }
+    }
+
+    /// What is kept; none where nothing is.
+    fn trashed(self, name: &WorktreeName) -> Option<Trashed> {
+        let Self { removal, commits } = self;
+        let (reference, commit) = commits.unzip();
+        let stamp = removal.trash.as_ref();
+        let directory = stamp.map(|stamp| trash::shown(&trash::id(name, &stamp.time)));
+        let of_ref = reference.as_ref().and_then(|name| name.rsplit('/').next());
+        let time = stamp.map(|stamp| stamp.time.as_str()).or(of_ref)?;
+        Some(Trashed {
+            directory,
+            time: time.to_owned(),
+            reference,
+            commit,
+            name: name.clone(),
+            removal: Some(removal),
+        })
+    }
+}
+
+/// Writes down what a removal has decided.
+fn write_removal(known: &Worktree, removal: &Removal) -> Result<(), DiskError> {
+    files::write(&known.dir.join(REMOVING), to_text(removal).as_bytes())
+}
+
+/// True if a directory cannot be renamed at all: a mount point, or a lower layer of an overlay.
+fn cannot_rename(error: &DiskError) -> bool {
+    use std::io::ErrorKind::{CrossesDevices, ResourceBusy};
+    matches!(error.source.kind(), CrossesDevices | ResourceBusy)
 }
 
 /// Does what a removal has decided, or the rest of it; what became of the branch.

@@ -19,7 +19,7 @@ use crate::process::Inside;
 use crate::size::Size;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
-use crate::worktree::{Alive, MadeBy, Record};
+use crate::worktree::{Alive, MadeBy, Record, Term};
 
 /// Holds what `remove` looks at beside the record; by default nothing speaks against a removal.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +57,8 @@ pub struct RemoveFacts {
     pub owner: Alive,
     /// Whether a submodule's repository in the private git directory has something of its own.
     pub modules: bool,
+    /// Whether the directory is there.
+    pub is_there: bool,
     /// Whether the directory, or the private git directory, is there.
     pub is_left: bool,
     /// Whether another worktree has the branch checked out by now.
@@ -129,7 +131,7 @@ pub struct RemovePlan {
     pub merged: Option<Merged>,
     /// The paths with uncommitted work; null if they were not read.
     pub saved: Option<Vec<PathField>>,
-    /// What is kept; absent if everything was deleted.
+    /// What is kept, of a clean worktree for a short term; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trash: Option<Trashed>,
     /// The number of ignored files, which are deleted; null if they were not counted.
@@ -139,9 +141,9 @@ pub struct RemovePlan {
     /// Whether nothing is changed.
     #[serde(skip)]
     pub dry_run: bool,
-    /// Whether the worktree is kept in the trash.
+    /// For how long the worktree is kept in the trash; none where nothing of it is left.
     #[serde(skip)]
-    pub is_kept: bool,
+    pub term: Option<Term>,
     /// Where a branch is that is deleted.
     #[serde(skip)]
     pub tip: Option<CommitId>,
@@ -201,14 +203,14 @@ impl RemovePlan {
         let verb = would(self.dry_run, "removed", "would remove");
         text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
         if let Some(trash) = &self.trash {
-            let shown = trash.shown();
-            text.tell(match trash.directory {
-                Some(_) => {
+            if let Some(shown) = trash.lasting() {
+                text.tell(if shown.starts_with(trash::REFS) {
+                    format!("kept its commits; to see them: git log {shown}")
+                } else {
                     format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
-                }
-                None => format!("kept its commits; to see them: git log {shown}"),
-            });
-        } else if self.dry_run && self.is_kept {
+                });
+            }
+        } else if self.dry_run && self.term == Some(Term::Long) {
             let files = self.saved.as_ref().map_or(0, Vec::len);
             let files = count(files, "uncommitted file", "uncommitted files");
             text.tell(format!("  would keep it in the trash, with {files}"));
@@ -285,11 +287,17 @@ pub fn plan(
     let is_alone = !is_merged || facts.merged.is_some() || record.request.is_some();
     keep.extend(tip.clone().filter(|_| is_alone));
     let is_left = facts.is_left || !facts.damaged.is_empty();
+    let term = if is_left && (options.force > 0 || facts.modules) {
+        Some(Term::Long)
+    } else {
+        // without a directory there is nothing that something could come into
+        facts.is_there.then_some(Term::Short)
+    };
     Ok(RemovePlan {
         branch,
         tip,
         merged: facts.merged.clone(),
-        is_kept: is_left && (options.force > 0 || facts.modules),
+        term,
         keep,
         dry_run: options.dry_run,
         notes: notes(record, facts, options),

@@ -69,11 +69,12 @@ fn what_a_dead_one_left_in_the_trash_goes_with_the_next() {
 fn links_on_the_way_are_refused_and_nothing_behind_them_is_touched() {
     let (repo, worktree) = with_worktree();
     let elsewhere = repo.root().join("elsewhere");
-    std::os::unix::fs::symlink(repo.main().join("docs"), trash(&repo)).expect("a link");
+    let kept = repo.main().join(".agentwt/worktrees/.trash");
+    std::os::unix::fs::symlink(repo.main().join("docs"), &kept).expect("a link");
     let said = repo.agentwt(&["remove", "task"]);
     assert_eq!(said.status, 6, "{said}");
     assert!(worktree.join(".git").exists() && repo.main().join("docs/api.md").exists());
-    std::fs::remove_file(trash(&repo)).expect("a link");
+    std::fs::remove_file(&kept).expect("a link");
     let worktrees = repo.main().join(".agentwt/worktrees");
     std::fs::rename(&worktrees, &elsewhere).expect("it moves");
     std::os::unix::fs::symlink(&elsewhere, &worktrees).expect("a link");
@@ -108,8 +109,11 @@ fn killed_at_any_call(remove: &[&str], script: &str, kept: &[&str]) {
     repo.sh(repo.root(), "cp -a repo pristine").ok();
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     for at in calls(1) {
-        repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
-            .ok();
+        repo.sh(
+            repo.root(),
+            "until rm -rf repo; do :; done && cp -a pristine repo",
+        )
+        .ok();
         let (said, call) = shim.run(&repo, remove, at);
         let Some(call) = call else {
             said.ok();
@@ -204,8 +208,11 @@ fn a_branch_that_moved_meanwhile_stays() {
     let shim = Shim::new(repo.root(), &act);
     let is_it = |call: String| call.contains("update-ref -d");
     let moved = (1..100).find_map(|at| {
-        repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
-            .ok();
+        repo.sh(
+            repo.root(),
+            "until rm -rf repo; do :; done && cp -a pristine repo",
+        )
+        .ok();
         let (said, call) = shim.run(&repo, &["remove", "task"], at);
         call.is_some_and(is_it).then_some(said)
     });

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{kept, refused, sh, with_submodule};
-use crate::support::{Shim, TestRepo};
+use crate::support::TestRepo;
 
 /// What only the repository of a submodule has; each prints an object.
 const ONLY_THERE: [&str; 5] = [
@@ -77,30 +77,23 @@ fn text(file: &Path) -> String {
 }
 
 #[test]
-fn a_removal_killed_while_git_deletes_the_entry_is_finished() {
-    for finish in [&["prune"][..], &["remove", "task"]] {
-        let repo = TestRepo::project();
-        repo.add("task");
-        let shim = Shim::new(repo.root(), "kill -9 $PPID");
-        let said = shim.run_at_words(&repo, &["remove", "task"], "update-ref -d");
-        assert_eq!(said.status, 137, "{said}");
-        // git deletes in the order of the directory, so anything may be left of it
-        let entry = repo.main().join(".git/worktrees/task");
-        for _ in 0..500 {
-            // the git that the killed command had started goes on
-            if entry.exists() {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-        }
-        std::fs::create_dir_all(entry.join("logs")).expect("a directory");
-        std::fs::write(entry.join("logs/HEAD"), "").expect("a file");
-        std::fs::write(entry.join("commondir"), "../..\n").expect("a file");
-        repo.agentwt(finish).ok();
-        assert!(!entry.exists(), "{finish:?}");
-        let record = repo.main().join(".git/agentwt/worktrees/task");
-        assert!(!record.exists(), "{finish:?}");
-        assert_eq!(repo.git(&["branch", "--list", "agentwt/*"]), "");
-    }
+fn an_expiry_killed_while_it_deletes_the_entry_of_git_is_finished() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    repo.agentwt(&["remove", "task", "--wait"]).ok();
+    let kept = repo.main().join(".agentwt/worktrees/.trash");
+    std::fs::remove_dir_all(kept).expect("the directory goes first");
+    // the entry is deleted in the order of the directory, so anything may be left of it
+    let entry = repo.main().join(".git/worktrees/task");
+    std::fs::remove_dir_all(&entry).expect("it is there while the worktree is in the trash");
+    std::fs::create_dir_all(entry.join("logs")).expect("a directory");
+    std::fs::write(entry.join("logs/HEAD"), "").expect("a file");
+    std::fs::write(entry.join("commondir"), "../..\n").expect("a file");
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    repo.agentwt(&["prune"]).ok();
+    assert!(!entry.exists());
+    let trash = repo.main().join(".git/agentwt/trash");
+    assert!(!trash.exists());
 }
 
 /// A worktree whose `add` was killed.

@@ -100,7 +100,11 @@ fn a_branch_that_went_on_or_is_checked_out() {
 #[test]
 fn only_commits() {
     let world = World::after("git commit -q --allow-empty -m x");
-    world.agentwt(&["remove", "task", "-D"]).ok();
+    world.agentwt(&["remove", "task", "-D", "--wait"]).ok();
+    world
+        .repo
+        .git(&["config", "agentwt.trashExpireClean", "now"]);
+    world.agentwt(&["prune"]).ok();
     let said = refused(&world, &["task"]);
     assert_snapshot!(said, @"
     --- stderr

@@ -78,8 +78,31 @@ pub struct States {
     pub disk: DiskState,
     /// Untracked and ignored files, and placed ones that are not as they were placed.
     pub untracked: BTreeMap<RepoPath, Seen>,
+    /// Ignored files that the base's own rules do not name: they are no build output.
+    pub hidden: BTreeSet<RepoPath>,
     /// What was placed and is not tracked by now.
     pub placed: Placed,
+}
+
+/// Holds where ignored files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoredPlace {
+    /// A directory, or a file.
+    pub path: RepoPath,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+    /// The number of ignored files.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for IgnoredPlace {
+    /// The path, of a directory with a slash.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.is_directory { "/" } else { "" };
+        write!(f, "{}{slash}", self.path)
+    }
 }
 
 /// Collects everything.
@@ -152,7 +175,11 @@ fn survey(
         Ok::<_, Error>((sources, index, disk))
     })?;
     let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let mut apart = find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
+    let self_ignored =
+        find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
+    let mut apart = self_ignored.directories;
+    let files = self_ignored.files;
+    let hidden = states::find_hidden(&ground, &sources, &disk.delta, &untracked, files)?;
     let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
     changes.extend(disk.placed.values().cloned());
     changes.sort();
@@ -193,6 +220,7 @@ fn survey(
             index,
             disk,
             untracked,
+            hidden,
             placed,
         },
     })
@@ -418,23 +446,45 @@ impl Survey {
         ignored.map(|(path, _)| path)
     }
 
-    /// Where the ignored files are, each place with the bytes in it, the largest first: a directory
-    /// that the base does not have (`target/`), or a file in one that it has.
-    pub fn ignored_by_place(&self) -> Vec<(String, u64)> {
+    /// The files that the base's own rules ignore, and that were not there when the worktree was
+    /// made.
+    pub fn build_output(&self) -> impl Iterator<Item = &RepoPath> {
+        let hidden = &self.states.hidden;
+        self.ignored_paths().filter(|path| !hidden.contains(*path))
+    }
+
+    /// Where the build output is, the largest place first.
+    pub fn build_places(&self) -> Vec<IgnoredPlace> {
+        self.places(self.build_output())
+    }
+
+    /// Where the ignored files are that the base's own rules do not name, the largest place first.
+    pub fn hidden_places(&self) -> Vec<IgnoredPlace> {
+        self.places(self.states.hidden.iter())
+    }
+
+    /// The places of these files, each with what is in it, the largest first: a directory that the
+    /// base does not have (`target/`), or a file in one that it has.
+    fn places<'a>(&self, paths: impl Iterator<Item = &'a RepoPath>) -> Vec<IgnoredPlace> {
         let states = &self.states;
-        let mut places: BTreeMap<String, u64> = BTreeMap::new();
-        for path in self.ignored_paths() {
+        let mut places: BTreeMap<RepoPath, IgnoredPlace> = BTreeMap::new();
+        for path in paths {
             let above = std::iter::successors(path.parent(), RepoPath::parent);
             let new = above.take_while(|directory| !states.manifest.has_directory(directory));
-            let place = match new.last() {
-                Some(directory) => format!("{directory}/"),
-                None => path.to_string(),
-            };
-            let size = states.disk.sizes.get(path).copied().unwrap_or(0);
-            *places.entry(place).or_default() += size;
+            let directory = new.last();
+            let is_directory = directory.is_some();
+            let place = directory.unwrap_or_else(|| path.clone());
+            let found = places.entry(place.clone()).or_insert(IgnoredPlace {
+                path: place,
+                is_directory,
+                files: 0,
+                bytes: 0,
+            });
+            found.files += 1;
+            found.bytes += states.disk.sizes.get(path).copied().unwrap_or(0);
         }
-        let mut places: Vec<(String, u64)> = places.into_iter().collect();
-        places.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut places: Vec<IgnoredPlace> = places.into_values().collect();
+        places.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
         places
     }
 

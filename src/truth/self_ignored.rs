@@ -4,7 +4,7 @@
 //! Files in one count as ignored, and the directory is one change. A file that is staged or
 //! committed makes the directory an ordinary one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
@@ -20,6 +20,15 @@ use crate::truth::states::IndexState;
 /// No program writes a longer `.gitignore` of one pattern.
 const LONGEST: u64 = 4096;
 
+/// Holds what ignores itself.
+#[derive(Debug, Default)]
+pub struct SelfIgnored {
+    /// The directories, each as one change.
+    pub directories: Vec<Change>,
+    /// The files in them, but for what the user's set-up created: that can be created again.
+    pub files: BTreeSet<RepoPath>,
+}
+
 /// Finds the directories, and marks the untracked files in them as ignored. One that the user's set-up
 /// created is no change.
 pub fn find_self_ignored(
@@ -28,7 +37,7 @@ pub fn find_self_ignored(
     index: &IndexState,
     placed: &Placed,
     untracked: &mut BTreeMap<RepoPath, Seen>,
-) -> Vec<Change> {
+) -> SelfIgnored {
     let rules = untracked.iter().filter(|(path, seen)| {
         **seen == Seen::Untracked && path.as_bstr().ends_with(b"/.gitignore")
     });
@@ -43,21 +52,25 @@ pub fn find_self_ignored(
     let outer = directories.clone();
     let is_below = |one: &RepoPath| outer.iter().any(|other| one.is_below(other.as_bstr()));
     directories.retain(|directory| !is_below(directory));
-    let mut found = Vec::new();
+    let mut found = SelfIgnored::default();
     for directory in directories {
+        let is_of_setup = placed.get(&directory).is_some_and(is_output_of_setup);
         let mut files = 0;
         let below = untracked.range_mut(directory.clone()..);
-        for (_, seen) in below.filter(|(path, _)| path.is_below(directory.as_bstr())) {
+        for (path, seen) in below.filter(|(path, _)| path.is_below(directory.as_bstr())) {
             if *seen == Seen::Untracked {
                 *seen = Seen::Ignored;
                 files += 1;
+                if !is_of_setup {
+                    found.files.insert(path.clone());
+                }
             }
         }
-        if placed.get(&directory).is_some_and(is_output_of_setup) {
+        if is_of_setup {
             continue;
         }
         let said = format!("the directory ignores itself; untracked files: {files}");
-        found.push(Change {
+        found.directories.push(Change {
             is_directory: true,
             seen: [Seen::Untracked].into(),
             ..Change::detailed(Place::Path(directory), Kind::Created, said)

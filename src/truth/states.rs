@@ -394,6 +394,52 @@ pub fn classify(
     Ok(seen)
 }
 
+/// Finds the ignored paths that the base's own rules do not name: a `.gitignore` that came into the
+/// worktree hides them. `self_ignored` are those in a directory that ignores itself.
+pub fn find_hidden(
+    ground: &Ground<'_>,
+    sources: &Sources,
+    disk: &Delta,
+    untracked: &BTreeMap<RepoPath, Seen>,
+    self_ignored: BTreeSet<RepoPath>,
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let nearest = sources.compared.reference_on_disk();
+    if !nearest.keys().any(is_rules_file) {
+        // those of the base are the rules that were asked
+        return Ok(self_ignored);
+    }
+    let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
+    let nothing = Delta::new();
+    let read = rules(
+        ground.known,
+        &ground.manifest,
+        &ground.objects,
+        &nothing,
+        &recorded,
+    );
+    let mut rules_of_base = ground.terms.effort.or(read.map(Some), || None)?;
+    let mut hidden = self_ignored;
+    for (path, seen) in untracked {
+        let entry = disk.get(path).copied().flatten();
+        let (Seen::Ignored, Some(entry)) = (seen, entry) else {
+            continue;
+        };
+        let by_base = rules_of_base
+            .as_mut()
+            .is_some_and(|rules| is_ignored(rules, path, entry.mode));
+        if !by_base {
+            hidden.insert(path.clone());
+        }
+    }
+    Ok(hidden)
+}
+
+/// Whether git reads ignore rules from a file of this path.
+fn is_rules_file(path: &RepoPath) -> bool {
+    // to look where the name begins takes longer than to see that it does not end so
+    path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
+}
+
 /// Whether the rules ignore what stands at a path on disk.
 pub fn is_ignored(rules: &mut IgnoreStack, path: &RepoPath, mode: Mode) -> bool {
     match mode {
@@ -413,12 +459,10 @@ pub fn rules(
     reference: &Delta,
     recorded: &[&str],
 ) -> Result<IgnoreStack, Error> {
-    // to look where the name begins takes longer than to see that it does not end so
-    let is_rules = |path: &RepoPath| {
-        path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
-    };
     let base = manifest.items().iter().map(|item| &item.path);
-    let paths = base.chain(reference.keys()).filter(|path| is_rules(path));
+    let paths = base
+        .chain(reference.keys())
+        .filter(|path| is_rules_file(path));
     let paths: BTreeSet<&RepoPath> = paths.collect();
     let mut texts = Vec::new();
     for path in paths {

@@ -13,7 +13,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::Seen;
 use crate::config::Strategy;
 use crate::disk::files::{self, Lock};
 use crate::disk::remains::sweep;
@@ -609,6 +608,7 @@ fn is_still_clean(repository: &Repository, one: &Trashed) -> Result<bool, Error>
     Ok(is_at_head
         && !is_used
         && survey.uncommitted(&moved).is_empty()
+        && survey.states.hidden.is_empty()
         && survey.nested().is_empty()
         && survey.states.disk.unreadable.is_empty())
 }
@@ -664,7 +664,7 @@ pub fn expire_unless_used(repository: &Repository, one: &Trashed) -> Result<bool
     }
 }
 
-/// Deletes the ignored files of what is in the trash; what was placed stays. An undo may come in
+/// Deletes the build output of what is in the trash; what was placed stays. An undo may come in
 /// between: it brings back what is there by then.
 fn trim(repository: &Repository) -> Result<(), Error> {
     for one in list(repository)? {
@@ -682,9 +682,8 @@ fn trim(repository: &Repository) -> Result<(), Error> {
         // the files of a nested repository are ignored here, and may be work there
         let nested = survey.nested();
         let is_nested = |path: &RepoPath| nested.iter().any(|root| path.is_below(root.as_bstr()));
-        let ignored = survey.states.untracked.iter();
-        let ignored = ignored.filter(|(path, seen)| **seen == Seen::Ignored && !is_nested(path));
-        let ignored: Vec<&RepoPath> = ignored.map(|(path, _)| path).collect();
+        let output = survey.build_output();
+        let ignored: Vec<&RepoPath> = output.filter(|path| !is_nested(path)).collect();
         for some in ignored.chunks(AT_ONCE) {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
             for file in some.iter().filter(|_| files::exists(&path)) {

@@ -8,6 +8,7 @@ use crate::support::{Said, TestRepo, chmod};
 
 mod deleted;
 mod faults;
+mod hidden;
 mod in_use;
 mod meanwhile;
 mod merged;

@@ -7,8 +7,9 @@ use bstr::ByteSlice;
 
 use super::patch::Patches;
 use super::{ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8};
+use crate::answer::count;
 use crate::answer::shapes::{BaseField, ChangeField};
-use crate::change::{Change, Place, Seen};
+use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, change_between, entry_in, same};
 use crate::disk::below::resolve;
 use crate::disk::{DiskError, files};
@@ -18,7 +19,7 @@ use crate::name::{CommitId, WorktreeName};
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
 use crate::truth::commits::touched;
-use crate::truth::{Effort, Survey, Terms, collect_with};
+use crate::truth::{Effort, IgnoredPlace, Survey, Terms, collect_with};
 use crate::worktree::{Repository, Worktree, WorktreeFault};
 
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
@@ -61,7 +62,7 @@ pub fn collect(
         terms.base = base(&repository, asked, &terms.effort)?;
         answer.name = Some(known.record.name.to_string());
         answer.path = Some(known.record.path.clone());
-        let mut shown = Vec::new();
+        let mut shown = Shown::default();
         if asked.base.is_none() || terms.base.is_some() {
             let found = read(&repository, &known, asked, &terms, &mut answer);
             shown = if asked.best_effort {
@@ -70,7 +71,9 @@ pub fn collect(
                 known.unless_gone(&repository, found)?
             };
         }
-        answer.changed = fields(&known, asked, &shown);
+        let mut listed = shown.changes.clone();
+        listed.append(&mut shown.hidden);
+        answer.changed = fields(&known, asked, &listed);
         if !asked.roots.is_empty() {
             let roots = terms.effort.or(resolve_roots(&known, asked), Vec::new)?;
             let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
@@ -78,9 +81,10 @@ pub fn collect(
             // what worktrees share is in no root, and no lease is given on it
             let beside =
                 |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
-            shown.retain(|change| !beside(&change.place));
-            let found = outside_of(&known, &roots, &shown);
-            let found = terms.effort.or(found, || shown)?;
+            let mut changes = shown.changes;
+            changes.retain(|change| !beside(&change.place));
+            let found = outside_of(&known, &roots, &changes);
+            let found = terms.effort.or(found, || changes)?;
             answer.outside = Some(fields(&known, asked, &found));
         }
     }
@@ -143,19 +147,27 @@ fn base(
     Ok(Some(commit))
 }
 
-/// Reads everything but the net changes into the answer, and returns these: ignored files only if
-/// they count, and then what is no path.
+/// Holds the changes that are listed.
+#[derive(Default)]
+struct Shown {
+    /// The net changes: ignored files only if they count, and then what is no path.
+    changes: Vec<Change>,
+    /// Where ignored files are that the base's own rules do not name. No lease is asked for these.
+    hidden: Vec<Change>,
+}
+
+/// Reads everything but the net changes into the answer, and returns these.
 fn read(
     repository: &Repository,
     known: &Worktree,
     asked: &Asked,
     terms: &Terms,
     answer: &mut ChangedAnswer,
-) -> Result<Vec<Change>, Error> {
+) -> Result<Shown, Error> {
     let effort = &terms.effort;
     let survey = collect_with(repository, known, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
-        return Ok(Vec::new());
+        return Ok(Shown::default());
     };
     if survey.states.index.damaged && !asked.best_effort {
         // what is only staged cannot be told
@@ -186,7 +198,31 @@ fn read(
         let made = add_patches(repository, known, asked, &survey, (&shown, &left), answer);
         effort.or(made, || ())?;
     }
-    Ok(shown)
+    let mut hidden = Vec::new();
+    if !asked.ignored {
+        hidden = find_hidden(&survey);
+    }
+    Ok(Shown {
+        changes: shown,
+        hidden,
+    })
+}
+
+/// Ignored files that the base's own rules do not name, by the places where they are.
+fn find_hidden(survey: &Survey) -> Vec<Change> {
+    let places = survey.hidden_places();
+    let change = |place: &IgnoredPlace| {
+        let files = count(place.files, "file", "files");
+        let said = format!("{files} that the base's own ignore rules do not name");
+        Change {
+            is_directory: place.is_directory,
+            seen: [Seen::Untracked].into(),
+            ..Change::detailed(Place::Path(place.path.clone()), Kind::Created, said)
+        }
+    };
+    let mut changes: Vec<Change> = places.iter().map(change).collect();
+    changes.sort();
+    changes
 }
 
 /// Makes every patch that was asked for.

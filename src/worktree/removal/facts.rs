@@ -281,6 +281,7 @@ fn read_files(
         }
     }
     facts.nested = nested.into_iter().collect();
+    facts.hidden = survey.hidden_places();
     Ok(())
 }
 

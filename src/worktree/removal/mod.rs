@@ -133,10 +133,9 @@ impl Leaving {
             let uncommitted = self.facts.uncommitted.iter();
             let uncommitted = uncommitted.map(|(path, _): &(RepoPath, _)| path.as_bstr());
             plan.saved = Some(paths(uncommitted));
-            plan.ignored = Some(survey.ignored());
-            let places = survey.ignored_by_place().into_iter();
-            let places = places.map(|(path, bytes)| IgnoredPlace { path, bytes });
-            plan.ignored_places = places.collect();
+            plan.ignored = Some(survey.build_output().count());
+            let places = survey.build_places();
+            plan.ignored_places = places.iter().map(IgnoredPlace::new).collect();
         }
         Ok(plan)
     }

@@ -17,6 +17,7 @@ use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::PlacedOrigin;
 use crate::process::Inside;
 use crate::size::Size;
+use crate::truth;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{Alive, MadeBy, Record, Term};
@@ -41,6 +42,8 @@ pub struct RemoveFacts {
     pub nested: Vec<RepoPath>,
     /// Those of them that are submodules.
     pub submodules: Vec<String>,
+    /// Where ignored files are that the base's own rules do not name.
+    pub hidden: Vec<truth::IgnoredPlace>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
     /// The git directory of commands in a fence, while something of theirs is not imported.
@@ -134,10 +137,13 @@ pub struct RemovePlan {
     /// What is kept, of a clean worktree for a short term; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trash: Option<Trashed>,
-    /// The number of ignored files, which are deleted; null if they were not counted.
+    /// The number of files that the base's own rules ignore, which are deleted; null if they were
+    /// not counted.
     pub ignored: Option<usize>,
-    /// The directories with ignored files, the largest first.
+    /// The directories with these files, the largest first.
     pub ignored_places: Vec<IgnoredPlace>,
+    /// Where ignored files are that the base's own rules do not name: they are kept in the trash.
+    pub hidden_places: Vec<IgnoredPlace>,
     /// Whether nothing is changed.
     #[serde(skip)]
     pub dry_run: bool,
@@ -162,6 +168,16 @@ pub struct IgnoredPlace {
     pub path: String,
     /// The bytes of the ignored files.
     pub bytes: u64,
+}
+
+impl IgnoredPlace {
+    /// The place that was found.
+    pub fn new(place: &truth::IgnoredPlace) -> Self {
+        Self {
+            path: place.to_string(),
+            bytes: place.bytes,
+        }
+    }
 }
 
 /// Says what becomes of the branch.
@@ -222,20 +238,25 @@ impl RemovePlan {
 
 /// The number of ignored files, and where most of them were.
 fn ignored_words(removal: &RemovePlan) -> String {
-    const SHOWN: usize = 3;
     let number = removal.ignored.unwrap_or(0);
     if number == 0 {
         return String::new();
     }
     let files = count(number, "ignored file", "ignored files");
-    let places = removal.ignored_places.iter();
-    let places = places.map(|place| format!("{} {}", place.path, Size(place.bytes)));
-    let mut places: Vec<String> = places.collect();
+    format!(", {files} ({})", largest(&removal.ignored_places))
+}
+
+/// The first places, each with its size.
+fn largest(places: &[IgnoredPlace]) -> String {
+    const SHOWN: usize = 3;
+    let shown = places.iter().take(SHOWN);
+    let mut words: Vec<String> = shown
+        .map(|place| format!("{} {}", place.path, Size(place.bytes)))
+        .collect();
     if places.len() > SHOWN {
-        places.truncate(SHOWN);
-        places.push("…".to_owned());
+        words.push("…".to_owned());
     }
-    format!(", {files} ({})", places.join(", "))
+    words.join(", ")
 }
 
 /// Decides.
@@ -287,7 +308,8 @@ pub fn plan(
     let is_alone = !is_merged || facts.merged.is_some() || record.request.is_some();
     keep.extend(tip.clone().filter(|_| is_alone));
     let is_left = facts.is_left || !facts.damaged.is_empty();
-    let term = if is_left && (options.force > 0 || facts.modules) {
+    let has_work = options.force > 0 || facts.modules || !facts.hidden.is_empty();
+    let term = if is_left && has_work {
         Some(Term::Long)
     } else {
         // without a directory there is nothing that something could come into
@@ -298,6 +320,7 @@ pub fn plan(
         tip,
         merged: facts.merged.clone(),
         term,
+        hidden_places: facts.hidden.iter().map(IgnoredPlace::new).collect(),
         keep,
         dry_run: options.dry_run,
         notes: notes(record, facts, options),
@@ -320,6 +343,15 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<String> 
             "a submodule's repository has something of its own, so the worktree is kept in the trash"
                 .to_owned(),
         );
+    }
+    if !facts.hidden.is_empty() {
+        let places: Vec<IgnoredPlace> = facts.hidden.iter().map(IgnoredPlace::new).collect();
+        let files = facts.hidden.iter().map(|place| place.files).sum();
+        notes.push(format!(
+            "the base's own ignore rules do not name {} ({}), so the worktree is kept in the trash",
+            count(files, "ignored file", "ignored files"),
+            largest(&places)
+        ));
     }
     if facts.running.is_none() {
         notes.push("this system does not tell whether a process works in it".to_owned());

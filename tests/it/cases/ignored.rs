@@ -152,10 +152,19 @@ fn a_directory_that_ignores_itself_is_one_notice() {
     .pytest_cache created read-only notice
     .venv created read-only notice
     ");
-    assert_snapshot!(case.changes(), @"");
+    assert_snapshot!(case.changes(), @"
+    created  untracked  .husky
+    created  untracked  .pytest_cache
+    created  untracked  .venv
+    created  untracked  src/.venv
+    ");
     let verified = case.repo.agentwt(&["verify", "task"]);
     assert!(verified.stdout.contains("untracked files: 4"), "{verified}");
-    case.repo.agentwt(&["remove", "task"]).ok();
+    let removed = case.repo.agentwt(&["remove", "task"]);
+    assert!(
+        removed.ok().starts_with(".agentwt/worktrees/.trash/"),
+        "{removed}"
+    );
 }
 
 #[test]

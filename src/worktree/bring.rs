@@ -10,10 +10,11 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::disk::files;
+use crate::disk::{DiskError, files};
 use crate::error::Error;
-use crate::git::{Git, GitMode};
+use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
+use crate::truth::heads::Heads;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::{Repository, Worktree};
 
@@ -152,7 +153,8 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     has.insert(known.record.base.commit.clone());
     let git = own.git.with_mode(GitMode::Hardened);
     // what git has put aside is in no ref
-    let aside = read_put_aside(own, known)?;
+    let mut aside = read_put_aside(own, known)?;
+    aside.extend(read_passing(own, known, &Heads::default())?);
     let known = has.iter().map(|id| format!("^{id}\n"));
     let aside = aside.iter().map(|id| format!("{id}\n"));
     let input: String = aside.chain(known).collect();
@@ -200,9 +202,73 @@ fn saved(
 /// The refs that each worktree has for itself (git-worktree(1), "REFS").
 const PRIVATE_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 /// The files in which git writes down what an operation in progress has put aside (`--autostash`,
-/// git-rebase(1) and git-merge(1)). `ORIG_HEAD` and the like are not among them: git overwrites them
-/// unasked, and lets what they name go as it does with reflogs.
+/// git-rebase(1) and git-merge(1)).
 const ASIDE: &str = "rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH";
+/// The files that name the commits which an operation in progress works with: each line begins with
+/// one (gitrevisions(7), git-rebase(1), git-am(1), git-bisect(1)).
+const IN_PROGRESS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD sequencer/head \
+     rebase-merge/onto rebase-merge/orig-head rebase-apply/onto rebase-apply/orig-head \
+     rebase-apply/original-commit BISECT_HEAD BISECT_EXPECTED_REV";
+/// The files that list what an operation has still to do: a command and a commit in each line.
+const TO_DO: &str = "sequencer/todo rebase-merge/git-rebase-todo";
+/// The files that git overwrites unasked: what they name stops nothing.
+const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
+
+/// The commits that the private git directory of a worktree names in passing, and that were not made
+/// there: what a fetch brought, or a reset left. None twice.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_passing(
+    repository: &Repository,
+    known: &Worktree,
+    heads: &Heads,
+) -> Result<Vec<CommitId>, Error> {
+    let admin = &known.record.admin_dir;
+    if !files::is_directory(admin) || known.is_without(repository) {
+        return Ok(Vec::new());
+    }
+    let git = known.hardened_git(repository);
+    let mut commits = Vec::new();
+    for name in PASSING.split(' ') {
+        for line in lines_of(admin, name)? {
+            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
+        }
+    }
+    // git lets go what was replaced here, as it does with reflogs
+    let made_here = heads.made_here();
+    commits.retain(|commit| !made_here.contains(commit));
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
+}
+
+/// The lines of a file of a private git directory; none where it is not there.
+fn lines_of(admin: &Utf8Path, name: &str) -> Result<Vec<String>, DiskError> {
+    let bytes = files::read(&admin.join(name))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().map(ToOwned::to_owned).collect())
+}
+
+/// The commit that a whole id leads to; none where it is no id, or no commit of this repository.
+fn commit_at(git: &Git, word: Option<&str>) -> Result<Option<CommitId>, GitError> {
+    match word.map(CommitId::parse) {
+        Some(Ok(id)) => git.rev_parse_commit(id.as_str()),
+        Some(Err(_)) | None => Ok(None),
+    }
+}
+
+/// The commit of a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
+fn commit_to_do(git: &Git, line: &str) -> Result<Option<CommitId>, GitError> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let word = words.find(|word| !word.starts_with('-'));
+    let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match word.filter(is_id) {
+        // an abbreviation may be of another object
+        Some(id) => git.rev_parse_commit(&format!("{id}^{{commit}}")),
+        None => Ok(None),
+    }
+}
 
 /// The commits that only the private git directory of a worktree names in these ways, none twice.
 ///
@@ -227,11 +293,14 @@ pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, E
         // what a tag leads to; a blob or a tree has no commit to lose
         commits.extend(git.rev_parse_commit(one.id.as_str())?);
     }
-    for name in ASIDE.split(' ') {
-        let bytes = files::read(&admin.join(name))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        if let Ok(id) = CommitId::parse(text.trim()) {
-            commits.extend(git.rev_parse_commit(id.as_str())?);
+    for name in ASIDE.split(' ').chain(IN_PROGRESS.split_ascii_whitespace()) {
+        for line in lines_of(admin, name)? {
+            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
+        }
+    }
+    for name in TO_DO.split(' ') {
+        for line in lines_of(admin, name)? {
+            commits.extend(commit_to_do(&git, &line)?);
         }
     }
     commits.sort_unstable();

@@ -12,6 +12,7 @@ mod hidden;
 mod in_use;
 mod meanwhile;
 mod merged;
+mod operations;
 mod private_refs;
 mod soak;
 

@@ -22,7 +22,7 @@ use crate::placed::PlacedKind;
 use crate::process;
 use crate::truth::Survey;
 use crate::truth::heads::Heads;
-use crate::worktree::bring::read_put_aside;
+use crate::worktree::bring::{read_passing, read_put_aside};
 use crate::worktree::leftover::worktree_of;
 use crate::worktree::private_git::{self, PrivateGit};
 use crate::worktree::trash::{begun, is_locked_by_us};
@@ -72,6 +72,21 @@ impl Around {
     pub fn nowhere(&self, repository: &Repository, tip: &CommitId) -> Result<Vec<CommitId>, Error> {
         let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
         nowhere_else(repository, &[tip], &others)
+    }
+
+    /// Those of these commits that no branch, remote-tracking branch or tag has. A branch that goes
+    /// with the worktree counts, as a ref keeps its tip where nothing else has it.
+    fn without_ref(
+        &self,
+        repository: &Repository,
+        commits: &[CommitId],
+    ) -> Result<Vec<CommitId>, Error> {
+        let tips: Vec<&CommitId> = commits.iter().collect();
+        let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
+        let alone = nowhere_else(repository, &tips, &others)?;
+        let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
+        let found = commits.iter().filter(|id| is_alone.contains(id));
+        Ok(found.cloned().collect())
     }
 
     /// Stashes whose message says that they were made on this branch (git-stash(1)).
@@ -168,6 +183,8 @@ pub fn read(
         left.sort_unstable();
         left.dedup();
         read_commits(&mut facts, repository, around, known, &left, going)?;
+        let passing = read_passing(repository, known, heads)?;
+        facts.passing = around.without_ref(repository, &passing)?;
     }
     if let Some(survey) = survey {
         read_files(&mut facts, repository, known, survey, is_there)?;

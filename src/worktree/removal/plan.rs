@@ -71,6 +71,8 @@ pub struct RemoveFacts {
     /// Commits that only HEAD, its reflog or the private git directory name, and no branch,
     /// remote-tracking branch or tag has.
     pub detached: Vec<CommitId>,
+    /// Commits that only what git overwrites unasked names (`FETCH_HEAD`): they stop nothing.
+    pub passing: Vec<CommitId>,
     /// The commits of these that were not merged by content either, with their subjects, the
     /// newest first.
     pub alone: Vec<(CommitId, String)>,
@@ -296,6 +298,8 @@ pub fn plan(
     }
     let is_merged = facts.unmerged.is_empty();
     let mut keep = facts.detached.clone();
+    let passing = facts.passing.iter();
+    keep.extend(passing.filter(|id| !facts.detached.contains(id)).cloned());
     let may_go = !stays && (is_merged || options.delete_branch);
     let tip = facts.branch_tip.clone();
     let (branch, tip) = match tip {

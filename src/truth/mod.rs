@@ -6,6 +6,7 @@
 
 pub mod commits;
 mod converted;
+mod git_dirs;
 pub(crate) mod ground;
 pub(crate) mod heads;
 pub(crate) mod integrity;
@@ -18,6 +19,7 @@ pub mod position;
 pub mod seal;
 pub mod sealed;
 mod self_ignored;
+mod shadows;
 pub mod shared;
 pub(crate) mod states;
 mod submodule;

@@ -1,7 +1,8 @@
 //! Reads what changes what git does beside a worktree: hooks and what they run, settings, states of
 //! other worktrees.
 //!
-//! The worktrees that a record names are left out: each verdict answers for its own.
+//! The git directories are walked, and [`role_of`] says what an entry is; what it does not know is
+//! sealed. The worktrees that a record names are left out: each verdict answers for its own.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +13,10 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::git::config::{included_by, read_settings};
 use crate::path::escape_for_terminal;
+use crate::truth::git_dirs::{Role, is_lock, role_of};
 use crate::truth::keys::may_show;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, Main, Sealed, Shared, names};
+use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared, recorded_git_dirs};
 
 /// Files of an operation: what the next commit has as a parent, and commands that remain.
 pub const OPERATION: [&str; 4] = [
@@ -37,6 +39,8 @@ pub const BORROWED: &str = "objects/info/alternates";
 /// How many files of hooks are sealed in one directory, with those below: `core.hooksPath` may name
 /// a directory of something else as well.
 const MOST: usize = 500;
+/// The size from which a file that git is not known to read is sealed by its size.
+const LARGE: u64 = 1 << 20;
 /// How many directories deep hooks, submodules and includes are followed.
 const DEEP: usize = 6;
 
@@ -52,36 +56,22 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
         own: own.filter(|_| !repository.is_clone()),
         hooks: Digests::new(),
         sealed: Sealed::default(),
+        links: Vec::new(),
     };
     seal.read_hooks()?;
-    seal.read_settings(&repository.common_dir.join("config"), 0);
-    seal.read_modules(&repository.common_dir.join("modules"), 0)?;
-    seal.read_info(&repository.common_dir)?;
-    for name in [SHALLOW, BORROWED] {
-        seal.read_file(&repository.common_dir.join(name));
+    seal.read_git_dir(&repository.common_dir, GitDirOwner::Repository, 0)?;
+    if let Some(own) = seal.own {
+        seal.read_modules(&own.join("modules"), 0)?;
     }
-    // how git resolves a conflict that it has seen (git-rerere(1))
-    let resolutions = repository.common_dir.join("rr-cache");
-    for id in files::names(&resolutions)? {
-        seal.read_file(&resolutions.join(id).join("postimage"));
-    }
-    // what else a clone has is its own, and the record has digests of that
-    if !repository.is_clone() {
-        if let Some(own) = own {
-            seal.read_modules(&own.join("modules"), 0)?;
-        }
-        seal.read_settings(&repository.common_dir.join("config.worktree"), 0);
-        seal.read_state(&repository.common_dir);
-        for git_dir in plain_worktrees(repository)? {
-            seal.read_settings(&git_dir.join("config.worktree"), 0);
-            seal.read_state(&git_dir);
-            seal.read_info(&git_dir)?;
-            seal.read_modules(&git_dir.join("modules"), 0)?;
-        }
-    }
+    seal.take_links();
+    // an included file is known by its settings
+    let Sealed {
+        files, settings, ..
+    } = &mut seal.sealed;
+    files.retain(|file, _| !settings.contains_key(file));
     Ok(Shared {
         hooks: seal.hooks,
-        settings: settings(repository)?,
+        settings: self::settings(repository)?,
         sealed: seal.sealed,
     })
 }
@@ -109,29 +99,19 @@ pub fn settings(repository: &Repository) -> Result<Digests, Error> {
     Ok(settings.map(|(key, all)| (key, digest(all))).collect())
 }
 
-/// Lists the private git directories of the linked worktrees that no record names.
-fn plain_worktrees(repository: &Repository) -> Result<Vec<Utf8PathBuf>, Error> {
-    let directory = repository.common_dir.join("worktrees");
-    let ours: BTreeSet<String> = names(repository)?.iter().map(ToString::to_string).collect();
-    let all = files::names(&directory)?;
-    let is_plain = |id: &&String| {
-        // git names a worktree after its directory, and counts where that name is taken
-        if ours.contains(*id) && !all.contains(&format!("{id}1")) {
-            return false;
-        }
-        let dot_git = files::read(&directory.join(id).join("gitdir")).ok();
-        let dot_git = dot_git.flatten().unwrap_or_default();
-        !dot_git.contains_str("/.agentwt/worktrees/")
-    };
-    let plain = all.iter().filter(is_plain);
-    Ok(plain.map(|id| directory.join(id)).collect())
-}
-
+/// Holds what was read so far.
 struct Seal<'a> {
     repository: &'a Repository,
     own: Option<&'a Utf8Path>,
     hooks: Digests,
     sealed: Sealed,
+    links: Vec<DotGit>,
+}
+
+/// Holds where the `.git` of a worktree or submodule leads.
+struct DotGit {
+    file: Utf8PathBuf,
+    leads_to: Utf8PathBuf,
 }
 
 impl Seal<'_> {
@@ -153,6 +133,12 @@ impl Seal<'_> {
             Some(format!("{name}/{inside}"))
         });
         inside.unwrap_or_else(|| path.to_string())
+    }
+
+    /// The place of a directory, without the slash at its end.
+    fn place_of_directory(&self, path: &Utf8Path) -> String {
+        let place = self.place(path);
+        place.trim_end_matches('/').to_owned()
     }
 
     fn insert(&mut self, path: &Utf8Path, digest: String) {
@@ -278,26 +264,150 @@ impl Seal<'_> {
         }
     }
 
-    /// Digests the settings and hooks of the repositories of submodules (gitrepository-layout(5)).
+    /// Walks the git directories of submodules (gitrepository-layout(5)).
     fn read_modules(&mut self, directory: &Utf8Path, depth: usize) -> Result<(), Error> {
         if depth > DEEP {
             return Ok(());
         }
         for name in files::names(directory)? {
             let inner = directory.join(name);
-            if !files::exists(&inner.join("HEAD")) {
+            if files::exists(&inner.join("HEAD")) {
+                self.read_git_dir(&inner, GitDirOwner::Submodule, depth + 1)?;
+            } else {
                 // a name of a submodule can have slashes
                 self.read_modules(&inner, depth + 1)?;
-                continue;
             }
-            self.read_settings(&inner.join("config"), 0);
-            for (file, digest) in self.scripts_of(&inner.join("hooks"))? {
-                self.insert(&file, digest);
-            }
-            self.read_scripts(&inner.join("hooks"), DEEP, &mut 0)?;
-            self.read_modules(&inner.join("modules"), depth + 1)?;
         }
         Ok(())
+    }
+
+    /// Walks the git directories of the linked worktrees of a repository that no record names.
+    fn read_worktrees(&mut self, directory: &Utf8Path, depth: usize) -> Result<(), Error> {
+        let is_of_submodule = directory.parent() != Some(&*self.repository.common_dir);
+        let recorded = recorded_git_dirs(self.repository)?;
+        for id in files::names(directory)? {
+            let inner = directory.join(&id);
+            let is_recorded = !is_of_submodule && recorded.contains(&id);
+            // a record is written last
+            let is_ours = is_recorded || self.own == Some(&*inner);
+            if !is_ours && files::is_directory(&inner) {
+                self.read_git_dir(&inner, GitDirOwner::Worktree, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one git directory: each entry is data, has a meaning, or is sealed as it is.
+    fn read_git_dir(
+        &mut self,
+        directory: &Utf8Path,
+        owner: GitDirOwner,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let place = self.place_of_directory(directory);
+        self.sealed.directories.insert(place, owner);
+        let is_submodule = owner == GitDirOwner::Submodule;
+        // what else a clone has is its own, and the record has digests of that
+        let is_clone = self.repository.is_clone() && owner == GitDirOwner::Repository;
+        for name in files::names(directory)? {
+            let entry = directory.join(&name);
+            match role_of(&name) {
+                Role::Settings if is_clone && name == "config.worktree" => {}
+                Role::Worktrees if is_clone => {}
+                // `read_hooks` reads the hooks of the repository, and a worktree has none
+                Role::Hooks if !is_submodule => {}
+                Role::Data | Role::Link => {}
+                Role::Settings => self.read_settings(&entry, 0),
+                Role::Hooks => self.read_hooks_of_submodule(&entry)?,
+                Role::Info => self.read_info(directory)?,
+                Role::Modules => self.read_modules(&entry, depth)?,
+                Role::Worktrees => self.read_worktrees(&entry, depth)?,
+                Role::Resolutions => self.read_resolutions(&entry)?,
+                // each fetch of a shallow submodule moves where its history ends
+                Role::Shallow if is_submodule => {}
+                Role::Shallow => self.read_file(&entry),
+                Role::Remotes => self.read_remotes(&entry)?,
+                Role::Unknown => self.read_unknown(&entry),
+            }
+        }
+        if owner != GitDirOwner::Worktree {
+            self.read_file(&directory.join(BORROWED));
+        }
+        if !is_submodule && !is_clone {
+            self.read_state(directory);
+        }
+        self.read_links(directory, owner);
+        Ok(())
+    }
+
+    fn read_hooks_of_submodule(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        for (file, digest) in self.scripts_of(directory)? {
+            self.insert(&file, digest);
+        }
+        self.read_scripts(directory, DEEP, &mut 0)
+    }
+
+    fn read_resolutions(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        for id in files::names(directory)? {
+            self.read_file(&directory.join(id).join("postimage"));
+        }
+        Ok(())
+    }
+
+    fn read_remotes(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        for name in files::names(directory)? {
+            self.read_file(&directory.join(name));
+        }
+        Ok(())
+    }
+
+    /// Seals what is not known: a file by its content, a directory by being there, as tools keep
+    /// their data in one, and git takes nothing in it for more than a ref.
+    fn read_unknown(&mut self, path: &Utf8Path) {
+        let digest = match files::stat(path) {
+            Some(stat) if stat.is_directory() => Some("directory".to_owned()),
+            // it may be a tool's as well, and reading it takes long
+            Some(stat) if stat.size > LARGE => Some(format!("{} bytes", stat.size)),
+            _other => self.script(path),
+        };
+        if let Some(digest) = digest {
+            self.insert(path, digest);
+        }
+    }
+
+    /// Takes down where a git directory leads git, and what leads git to it.
+    fn read_links(&mut self, directory: &Utf8Path, owner: GitDirOwner) {
+        let common_dir = directory.join("commondir");
+        if !files::exists(&common_dir) {
+            // git takes a directory with objects for a repository of its own
+            let is_own =
+                owner == GitDirOwner::Worktree && files::exists(&directory.join("objects"));
+            if is_own {
+                self.insert(&common_dir, "missing".to_owned());
+            }
+        } else if owner != GitDirOwner::Worktree || !leads_above(&common_dir) {
+            self.read_file(&common_dir);
+        }
+        let dot_git = match owner {
+            GitDirOwner::Repository => None,
+            GitDirOwner::Worktree => named_in(&directory.join("gitdir"), ""),
+            GitDirOwner::Submodule => dot_git_of_submodule(directory),
+        };
+        let link = dot_git.and_then(|file| {
+            let leads_to = target_of(&file)?;
+            Some(DotGit { file, leads_to })
+        });
+        self.links.extend(link);
+    }
+
+    /// Seals what leads git to a directory that is none of those that were walked.
+    fn take_links(&mut self) {
+        for link in std::mem::take(&mut self.links) {
+            let place = self.place_of_directory(&link.leads_to);
+            if !self.sealed.directories.contains_key(&place) {
+                self.insert(&link.file, link.leads_to.to_string());
+            }
+        }
     }
 
     /// Takes what a worktree is on, and what it is about to run.
@@ -327,11 +437,12 @@ impl Seal<'_> {
         }
     }
 
-    /// Digests what a git directory says about files. `info/refs` git writes for itself.
+    /// Digests what a git directory says about files.
     fn read_info(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
         let info = git_dir.join("info");
         for name in files::names(&info)? {
-            if name != "refs" {
+            // git writes `info/refs` for itself
+            if name != "refs" && !is_lock(&name) {
                 self.read_file(&info.join(name));
             }
         }
@@ -359,4 +470,44 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error
         &repository.root
     };
     Ok(path.map(|path| at.join(path)))
+}
+
+/// The path that a file of a git directory names, after a word; none where it cannot be read.
+fn named_in(file: &Utf8Path, word: &str) -> Option<Utf8PathBuf> {
+    let text = files::read(file).ok()??;
+    let text = text.trim_ascii().strip_prefix(word.as_bytes())?;
+    let path = text.trim_ascii().to_str().ok()?;
+    Some(file.parent()?.join(path))
+}
+
+/// Whether the `commondir` of a linked worktree leads to the repository that it is in.
+fn leads_above(common_dir: &Utf8Path) -> bool {
+    let above = common_dir.ancestors().nth(3);
+    let named = named_in(common_dir, "").and_then(|path| files::canonical(&path).ok());
+    named.is_some() && named == above.and_then(|path| files::canonical(path).ok())
+}
+
+/// The `.git` of a submodule's worktree, by the last setting that says where that is.
+fn dot_git_of_submodule(directory: &Utf8Path) -> Option<Utf8PathBuf> {
+    let mut worktree = None;
+    for file in ["config", "config.worktree"] {
+        for (key, value) in read_settings(&directory.join(file)) {
+            if key == "core.worktree" {
+                worktree = value;
+            }
+        }
+    }
+    let worktree = directory.join(worktree?.to_str().ok()?);
+    Some(files::canonical(&worktree).ok()?.join(".git"))
+}
+
+/// The git directory that a `.git` leads to, whether it is one, a file or a link; none where nothing
+/// is there.
+fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
+    let target = if files::is_directory(dot_git) {
+        dot_git.to_owned()
+    } else {
+        named_in(dot_git, "gitdir:")?
+    };
+    files::canonical(&target).ok()
 }

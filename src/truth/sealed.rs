@@ -13,10 +13,11 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
 use crate::path::RepoPath;
+use crate::truth::git_dirs::{self, Directories, Role, role_of};
 use crate::truth::keys::{cause_of, remote_of};
 use crate::truth::seal::{self, BORROWED, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
+use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared, Worktree};
 
 /// Finds the hooks, settings and states that are not as they were recorded.
 ///
@@ -120,8 +121,16 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
 fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
     let nothing = Digests::new();
     let (was, is) = (&before.sealed.settings, &now.sealed.settings);
+    let git_dirs = [&before.sealed, &now.sealed].map(git_dirs::directories);
     let mut found = Vec::new();
     for file in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+        let directory = git_dirs::split(file, &git_dirs[0]).map(|(directory, _)| directory);
+        if directory.is_some_and(|directory| !git_dirs[1].contains_key(directory)) {
+            // the worktree or submodule went
+            continue;
+        }
+        let directory = git_dirs::split(file, &git_dirs[1]).map(|(directory, _)| directory);
+        let came = directory.filter(|directory| !git_dirs[0].contains_key(*directory));
         let is_new = !was.contains_key(file)
             && ["@git/modules/", "@git/worktrees/", "@wt/modules/"]
                 .iter()
@@ -139,13 +148,20 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
                 }
                 cause => cause,
             };
-            // git copies the line that leads to our hooks into a worktree that is added from ours
+            // a worktree whose record is gone has our hooks
+            let own_hooks = came.and_then(|directory| hooks_of_ours(directory, key));
+            // `git worktree add` copies the settings of the worktree that it is called in
+            let mut others = before.sealed.settings.values();
+            let is_copied = came.is_some() && others.any(|other| other.get(key) == is.get(key));
+            // with the line that leads to our hooks
             let is_ours = key == "extensions.worktreeconfig"
+                || own_hooks.is_some_and(|own| new.is_some_and(|new| new.ends_with(&own)))
                 || is_new
                     && key == "include.path"
                     && new.is_some_and(|new| new == "agentwt/hooks/config");
-            if is_ours || is_tracked(key, (old, new), before) || is_new && cause != Cause::RunsCode
-            {
+            let is_harmless = is_new && cause != Cause::RunsCode;
+            let is_git_made = is_ours || is_copied || is_tracked(key, (old, new), before);
+            if is_git_made || is_harmless {
                 continue;
             }
             let what = match cause {
@@ -173,6 +189,12 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
     found
 }
 
+/// How the path of our hooks ends in the settings of a worktree of ours, by its git directory.
+fn hooks_of_ours(directory: &str, key: &str) -> Option<String> {
+    let id = directory.strip_prefix("@git/")?;
+    (key == "core.hookspath").then(|| format!("/{id}/agentwt/hooks"))
+}
+
 /// Whether git noted with a key that a branch was pushed under its own name (`git push -u`).
 fn is_tracked(key: &str, (old, new): (Option<&String>, Option<&String>), before: &Shared) -> bool {
     let branch = key.strip_prefix("branch.");
@@ -184,61 +206,139 @@ fn is_tracked(key: &str, (old, new): (Option<&String>, Option<&String>), before:
     old.is_none() && (last == "remote" && is_remote() || last == "merge" && is_own())
 }
 
-/// Finds the files that are not as they were: of hooks, and of the main and other worktrees.
+/// Finds the files that are not as they were: of hooks, and in git directories.
 fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Vec<SharedChange> {
     let mut found = Vec::new();
     let before = &recorded.sealed;
     // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
     let of_others = before.files.values().chain(recorded.hooks.values());
-    let of_others: BTreeSet<&String> = of_others.collect();
+    let directories_before = git_dirs::directories(before);
+    let directories_now = git_dirs::directories(now);
+    let mut all = directories_before.clone();
+    all.extend(directories_now.clone());
+    let judge = FileJudge {
+        repository,
+        before: directories_before,
+        now: directories_now,
+        all,
+        is_older: git_dirs::is_of_older_version(before),
+        of_others: of_others.collect(),
+    };
     for name in differing(&before.files, &now.files) {
-        let below = name.strip_prefix("@git/worktrees/");
-        let git_dir = below.and_then(|rest| rest.split_once('/'));
-        let head = git_dir.map(|(id, _)| format!("@git/worktrees/{id}/HEAD"));
-        let is_there = |sealed: &Sealed| {
-            head.as_ref()
-                .is_none_or(|head| sealed.files.contains_key(head))
-        };
-        if !(is_there(before) && is_there(now)) {
-            // the worktree came, or went
-            continue;
-        }
-        let (was, is) = (before.files.get(name), now.files.get(name));
-        let did = did(was.is_some(), is.is_some());
-        let state = state_of(name);
-        let (kind, cause, said) = if state == "HEAD" {
-            if is.is_some_and(|head| has_logged(repository, name, head)) {
-                continue;
-            }
-            let [was, is] = [was, is].map(|one| one.map_or("nothing", String::as_str));
-            let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
-            (Kind::Ref, Cause::Unknown, said)
-        } else if state == TODO {
-            let starts = is.is_some_and(|is| is.ends_with(STARTS));
-            if is.is_none() || !starts && was.is_none() {
-                continue;
-            }
-            let said = format!("the commands of this rebase were {did} since `add`");
-            (Kind::Config, runs_code(starts && was.is_some()), said)
-        } else if OPERATION.contains(&state) {
-            if is.is_none() {
-                continue;
-            }
-            let said = format!("the state of an operation was {did} since `add`");
-            (Kind::Ref, Cause::Unknown, said)
-        } else if is_watched(state) {
-            let (kind, cause) = watched(name, is.is_some());
-            (kind, cause, format!("it was {did} since `add`"))
-        } else {
-            let is_plain = |is: &String| is.ends_with(PLAIN) || of_others.contains(is);
-            let said = format!("this file of a hook was {did} since `add`");
-            let is_code = was.is_some() || !is.is_some_and(is_plain);
-            (Kind::Hook, runs_code(is_code), said)
-        };
+        let is = now.files.get(name);
+        let judged = judge.judge(name, before.files.get(name), is);
         let digest = Content::value("", is.cloned());
-        found.push(SharedChange::new(Place::of_shared(name), kind, said, cause).with([digest]));
+        found.extend(judged.map(|(kind, cause, said)| {
+            let place = Place::of_shared(name);
+            SharedChange::new(place, kind, said, cause).with([digest])
+        }));
     }
     found
+}
+
+/// What a change of a file means; none for everyday work.
+type Judged = Option<FileChange>;
+
+/// The kind of a change, what it does, and what is said of it.
+type FileChange = (Kind, Cause, String);
+
+/// Judges the files that are not as they were.
+struct FileJudge<'a> {
+    repository: &'a Repository,
+    before: Directories,
+    now: Directories,
+    /// Those that were or are there.
+    all: Directories,
+    /// Whether `before` has not all that is sealed now.
+    is_older: bool,
+    of_others: BTreeSet<&'a String>,
+}
+
+impl FileJudge<'_> {
+    fn judge(&self, name: &str, was: Option<&String>, is: Option<&String>) -> Judged {
+        if name.ends_with("/.git") {
+            return judge_link(is, "git takes it for the repository");
+        }
+        let Some((directory, state)) = git_dirs::split(name, &self.all) else {
+            return Some(self.judge_hook(was, is));
+        };
+        if state == "commondir" {
+            return judge_link(is, "git takes settings, hooks and objects from there");
+        }
+        let owner = self.all[directory];
+        let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
+        let is_submodule = owner == GitDirOwner::Submodule;
+        let first = state.split('/').next().unwrap_or(state);
+        let role = role_of(first);
+        if role == Role::Hooks && (is_in_both || is_submodule && is.is_some()) {
+            return Some(self.judge_hook(was, is));
+        }
+        let is_new_role = matches!(role, Role::Unknown | Role::Remotes);
+        if !is_in_both || self.is_older && (is_submodule || is_new_role) {
+            // it came, or went, or nothing is known of what it was
+            return None;
+        }
+        let did = did(was.is_some(), is.is_some());
+        match state {
+            "HEAD" => self.judge_head(name, was, is),
+            TODO => judge_todo(was, is),
+            _state if OPERATION.contains(&state) => {
+                is?;
+                let said = format!("the state of an operation was {did} since `add`");
+                Some((Kind::Ref, Cause::Unknown, said))
+            }
+            _state if is_watched(state) => {
+                let shared = format!("@git/{state}");
+                // git reads only that of the repository
+                let is_of_worktree = owner == GitDirOwner::Worktree;
+                let read = if is_of_worktree { name } else { &shared };
+                let (kind, cause) = watched(read, is.is_some());
+                Some((kind, cause, format!("it was {did} since `add`")))
+            }
+            // `core.hooksPath` names a directory in the git directory
+            _file if role == Role::Unknown && state != first => Some(self.judge_hook(was, is)),
+            _unknown => {
+                let said = format!("it was {did} since `add`, and what reads it is not known");
+                Some((Kind::Config, Cause::Unknown, said))
+            }
+        }
+    }
+
+    fn judge_hook(&self, was: Option<&String>, is: Option<&String>) -> FileChange {
+        let is_plain = |is: &String| is.ends_with(PLAIN) || self.of_others.contains(is);
+        let did = did(was.is_some(), is.is_some());
+        let said = format!("this file of a hook was {did} since `add`");
+        let is_code = was.is_some() || !is.is_some_and(is_plain);
+        (Kind::Hook, runs_code(is_code), said)
+    }
+
+    fn judge_head(&self, name: &str, was: Option<&String>, is: Option<&String>) -> Judged {
+        if is.is_some_and(|head| has_logged(self.repository, name, head)) {
+            return None;
+        }
+        let was = was.map_or("nothing", String::as_str);
+        let is = is.map_or("nothing", String::as_str);
+        let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
+        Some((Kind::Ref, Cause::Unknown, said))
+    }
+}
+
+/// What it means that git is led elsewhere; none where it is no longer.
+fn judge_link(is: Option<&String>, said: &str) -> Judged {
+    is?;
+    let said = format!("it leads to another git directory since `add`: {said}");
+    Some((Kind::Config, Cause::RunsCode, said))
+}
+
+fn judge_todo(was: Option<&String>, is: Option<&String>) -> Judged {
+    let is = is?;
+    let starts = is.ends_with(STARTS);
+    if !starts && was.is_none() {
+        return None;
+    }
+    let did = did(was.is_some(), true);
+    let said = format!("the commands of this rebase were {did} since `add`");
+    Some((Kind::Config, runs_code(starts && was.is_some()), said))
 }
 
 const fn runs_code(is_code: bool) -> Cause {
@@ -247,14 +347,6 @@ const fn runs_code(is_code: bool) -> Cause {
     } else {
         Cause::Unknown
     }
-}
-
-/// The path of a file in the git directory of the main or a plain worktree; empty for any other place.
-fn state_of(name: &str) -> &str {
-    let common = name.strip_prefix("@git/").unwrap_or_default();
-    let private = common.strip_prefix("worktrees/");
-    let private = private.and_then(|rest| rest.split_once('/'));
-    private.map_or(common, |(_id, rest)| rest)
 }
 
 /// Whether [`watched`] says what a change of a file means.

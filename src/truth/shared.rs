@@ -12,13 +12,13 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::answer::count;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::error::Error;
-use crate::git::hooks::journal::Target;
+use crate::git::hooks::journal::{RefMove, Target};
 use crate::git::objects::Objects;
 use crate::git::refs::Ref;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::moves::{OwnRef, RefMoves};
-use crate::truth::sealed;
+use crate::truth::{sealed, shadows};
 use crate::worktree::Shared;
 
 /// Finds what is not as it was recorded, and by whom, as far as that can be told.
@@ -49,6 +49,13 @@ pub fn changes(
         let said = format!("the worktree {path} was made from this worktree");
         SharedChange::new(place, Kind::Worktree, said, Cause::Unknown)
     }));
+    let shadows = shadows::find(moves, &recorded.sealed, &now.sealed)?;
+    // that git takes it for something else says more than that it came
+    all.retain(|one| {
+        let mut graver = shadows.iter().filter(|shadow| shadow.cause <= one.cause);
+        !graver.any(|shadow| shadow.change.place == one.change.place)
+    });
+    all.extend(shadows);
     Ok(all)
 }
 
@@ -57,6 +64,10 @@ struct SharedRefs<'a> {
     moves: &'a RefMoves<'a>,
     objects: &'a Objects,
 }
+
+/// Where work is kept that a command of ours took away; nothing of ours deletes what is rescued.
+const SAVED: [&str; 3] = [RESCUED, "refs/agentwt/kept/", "refs/agentwt/trash/"];
+const RESCUED: &str = "refs/agentwt/rescue/";
 
 type Judged = Option<(String, Cause)>;
 
@@ -76,13 +87,16 @@ impl SharedRefs<'_> {
         let replaced = replaced(&moves.before, &moves.now);
         let mut all: Vec<SharedChange> = replaced.into_iter().collect();
         for name in names.into_iter().filter(|name| **name != own) {
-            // saved work of `remove` and `restore`
-            let is_saved = name.starts_with(b"refs/agentwt/") && !moves.before.contains_key(name);
+            // what our own commands write, and take away again
+            let is_ours = name.starts_with(b"refs/agentwt/") && !moves.before.contains_key(name);
+            let is_saved = SAVED.iter().any(|start| name.starts_with_str(start));
             let mut others = ["refs/replace/", "refs/prefetch/", "refs/stash"].iter();
-            if is_saved || others.any(|start| name.starts_with_str(start)) {
+            if is_ours && !is_saved || others.any(|start| name.starts_with_str(start)) {
                 continue;
             }
-            let judged = if moves.journal.moves(name).is_empty() {
+            let judged = if is_saved {
+                self.judge_saved(name.as_bstr())
+            } else if moves.journal.moves(name).is_empty() {
                 self.judge_unjournaled(name.as_bstr())
             } else {
                 self.judge_journaled(name.as_bstr())?
@@ -92,6 +106,33 @@ impl SharedRefs<'_> {
             }));
         }
         Ok(all)
+    }
+
+    /// What it means that saved work is elsewhere. Our commands only make such refs, and delete those
+    /// that expired or came back; they leave no line in a journal then.
+    fn judge_saved(&self, name: &BStr) -> Judged {
+        let moves = self.moves;
+        let before = moves.before.get(name);
+        let now = moves.now.get(name).map(|now| &now.id);
+        let journaled = moves.journal.moves(name);
+        let is_end = |one: &RefMove| one.new == Target::Nothing || one.old != Target::Nothing;
+        // what was made and deleted from here looks in the journal as if it had been packed
+        let is_gone = now.is_none() && moves.journal.packed.iter().any(|(one, _)| one == name);
+        let was_there = before.is_some() || is_gone || journaled.iter().any(is_end);
+        let is_as_before = before.is_some() && before == now;
+        if is_as_before || !was_there {
+            return None;
+        }
+        let said = match now {
+            None => "saved work was deleted",
+            Some(_) => "saved work was replaced",
+        };
+        if is_gone || !journaled.is_empty() {
+            return Some((format!("{said} from this worktree"), Cause::MadeHere));
+        }
+        let is_told = now.is_some() || name.starts_with(RESCUED.as_bytes());
+        let said = format!("{said}, and no log shows by whom");
+        is_told.then_some((said, Cause::Unknown))
     }
 
     /// What it means that a ref was moved from the worktree; none where it is as it was at `add`, and

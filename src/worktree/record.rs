@@ -449,6 +449,9 @@ pub struct Shared {
 /// Represents what else decides what git does beside a worktree, by places as messages show them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
+    /// The git directories that were walked; an older version looked for names and wrote none.
+    #[serde(default)]
+    pub directories: BTreeMap<String, GitDirOwner>,
     /// Files that hooks can run, `info/*`, and the states of the main and other worktrees.
     pub files: Digests,
     /// The settings of each file that git reads here: the two of the repository, those that they
@@ -456,6 +459,18 @@ pub struct Sealed {
     pub settings: BTreeMap<String, Digests>,
     /// The values of these settings, by digest, as far as a message may show them.
     pub values: BTreeMap<String, String>,
+}
+
+/// Says whose git directory one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GitDirOwner {
+    /// That of the repository.
+    Repository,
+    /// That of a linked worktree.
+    Worktree,
+    /// That of a submodule.
+    Submodule,
 }
 
 /// The object ids of contents as blobs, by name.

@@ -100,7 +100,7 @@ impl Registration<'_> {
         if let Some(rules) = read_users_rules(&self.repository.home().git)? {
             files::write(&ignore.join("excludes-file"), &rules)?;
         }
-        write_shared(self.repository, dir)
+        write_shared(self.repository, dir, &self.record)
     }
 
     fn manifest(&self) -> Result<Manifest, Error> {
@@ -207,8 +207,8 @@ fn scope_text(record: &Record) -> String {
     lists.to_string()
 }
 
-fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
-    let text = to_text(&seal::read(repository, None)?);
+fn write_shared(repository: &Repository, dir: &Utf8Path, record: &Record) -> Result<(), Error> {
+    let text = to_text(&seal::read(repository, Some(&record.admin_dir))?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
 }
 

@@ -158,7 +158,8 @@ fn record_of(repository: &Repository, id: &str) -> Utf8PathBuf {
     records(repository).join(id)
 }
 
-fn records(repository: &Repository) -> Utf8PathBuf {
+/// The directory of the records in the trash.
+pub fn records(repository: &Repository) -> Utf8PathBuf {
     repository.home().common_dir.join("agentwt/trash")
 }
 

@@ -14,6 +14,7 @@ mod disk;
 mod excluded;
 mod filters;
 mod forms;
+mod git_directories;
 mod hidden;
 mod ignored;
 mod index;

@@ -1,0 +1,208 @@
+//! What git reads in the git directories beside a worktree, whatever the name of the file is: those
+//! of the repository, of plain worktrees and of submodules.
+
+use insta::assert_snapshot;
+
+use super::Case;
+use crate::support::TestRepo;
+
+/// A case after `before` in the main worktree and `add`.
+#[track_caller]
+fn prepared(before: &str) -> Case {
+    let repo = TestRepo::project();
+    repo.sh(repo.main(), before).ok();
+    Case::of(repo)
+}
+
+const SUBMODULE: &str = "git init -q ../lib; git -C ../lib commit -q --allow-empty -m lib
+    git -c protocol.file.allow=always submodule -q add ../lib lib 2>/dev/null; git commit -q -m lib; ";
+
+// ---- what runs a program ---------------------------------------------------------------------
+
+#[test]
+fn the_second_file_of_settings_of_a_submodule_is_sealed() {
+    let case = prepared(SUBMODULE);
+    case.does(
+        "m=$MAIN/.git/modules/lib; git config --file $m/config extensions.worktreeConfig true
+        git config --file $m/config.worktree core.fsmonitor /tmp/x",
+    );
+    assert_snapshot!(case.findings(), @"@git/modules/lib/config.worktree config shared violation");
+}
+
+#[test]
+fn a_git_directory_that_takes_its_settings_from_elsewhere_is_a_violation() {
+    let case = prepared(&format!("{SUBMODULE} git worktree add -q ../plain"));
+    case.does("echo /tmp/evil >$MAIN/.git/worktrees/plain/commondir; echo /tmp/evil >$MAIN/.git/modules/lib/commondir");
+    assert_snapshot!(case.findings(), @"
+    @git/modules/lib/commondir config shared violation
+    @git/worktrees/plain/commondir config shared violation
+    ");
+    // without the file, the directory is a repository of its own
+    case.does("cd $MAIN/.git; rm modules/lib/commondir worktrees/plain/commondir; cp -r objects refs config worktrees/plain/");
+    assert_snapshot!(case.findings(), @"
+    @git/worktrees/plain/commondir config shared violation
+    ");
+    // one that came since
+    let case = Case::new();
+    case.main_does("git worktree add -q ../plain; git worktree add -q ../other");
+    case.does("echo /tmp/evil >$MAIN/.git/worktrees/plain/commondir");
+    assert_snapshot!(case.findings(), @"@git/worktrees/plain/commondir config shared violation");
+}
+
+#[test]
+fn a_worktree_whose_dot_git_leads_to_another_repository_is_a_violation() {
+    let case = prepared(&format!("{SUBMODULE} git worktree add -q ../plain"));
+    case.does(
+        "git init -q ../../../../evil; evil=$(cd ../../../../evil/.git; pwd)
+        echo \"gitdir: $evil\" >$MAIN/../plain/.git; echo \"gitdir: $evil\" >$MAIN/lib/.git",
+    );
+    assert_snapshot!(case.findings(), @"
+    @main/lib/.git config shared violation
+    @outside$TMP/plain/.git config shared violation
+    ");
+}
+
+#[test]
+fn a_plain_worktree_is_sealed_whatever_path_it_says_it_has() {
+    let case = prepared("git config extensions.worktreeConfig true; git worktree add -q ../plain");
+    case.does(
+        "echo /x/.agentwt/worktrees/other/.git >$MAIN/.git/worktrees/plain/gitdir
+        git config --file $MAIN/.git/worktrees/plain/config.worktree core.fsmonitor /tmp/x",
+    );
+    assert_snapshot!(case.findings(), @"@git/worktrees/plain/config.worktree config shared violation");
+}
+
+// ---- what is taken for a ref -----------------------------------------------------------------
+
+#[test]
+fn a_file_that_git_takes_for_a_branch_or_a_tag_is_a_violation() {
+    let case = prepared(&format!(
+        "{SUBMODULE} git tag v1; git branch lfs/x; git branch DEV; git branch feature/y
+        git worktree add -q ../plain; mkdir .git/lfs"
+    ));
+    case.does(
+        "cd $MAIN/.git; mkdir feature heads
+        for name in main v1 lfs/x feature/y heads/main modules/lib/main worktrees/plain/DEV; do
+            git rev-parse HEAD >$name
+        done; echo 'ref: refs/heads/x' >DEV",
+    );
+    assert_snapshot!(case.findings(), @"
+    @git/DEV integrity shared violation
+    @git/feature/y integrity shared violation
+    @git/heads/main integrity shared violation
+    @git/lfs/x integrity shared violation
+    @git/main integrity shared violation
+    @git/modules/lib/main integrity shared violation
+    @git/v1 integrity shared violation
+    @git/worktrees/plain/DEV integrity shared violation
+    @git/feature config shared notice
+    @git/heads config shared notice
+    ");
+    case.repo.agentwt(&["accept", "task", "--shared"]).ok();
+    case.repo.agentwt(&["accept", "task", "--all"]).ok();
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_ref_that_git_takes_for_an_older_one_is_told() {
+    let case = prepared(
+        "git init -q --bare ../o.git; git remote add origin \"$PWD/../o.git\"; git push -q origin main
+        git branch one; git branch two; git branch three",
+    );
+    case.does(
+        "edit src/main.rs; commit; git tag one HEAD~; git tag two HEAD; cd $MAIN/.git
+        git rev-parse HEAD >refs/three; mkdir -p refs/heads/origin; git rev-parse HEAD >refs/heads/origin/main",
+    );
+    assert_snapshot!(case.findings(), @"
+    @git/refs/tags/two ref shared violation
+    @git/refs/three ref shared violation
+    @git/refs/heads/origin/main ref shared notice
+    @git/refs/tags/one ref shared notice
+    ");
+}
+
+// ---- saved work ------------------------------------------------------------------------------
+
+#[test]
+fn saved_work_that_was_deleted_is_told() {
+    let before = "git update-ref refs/agentwt/rescue/old/20260101T000000Z HEAD; ";
+    let case = prepared(before);
+    case.does("rm -r $MAIN/.git/refs/agentwt/rescue/old");
+    assert_snapshot!(case.findings(), @"@git/refs/agentwt/rescue/old/20260101T000000Z ref shared notice");
+    let case = prepared(before);
+    case.does("git update-ref refs/agentwt/rescue/old/20260101T000000Z $(git commit-tree -m x HEAD^{tree})");
+    assert_snapshot!(case.findings(), @"@git/refs/agentwt/rescue/old/20260101T000000Z ref shared violation");
+    // it was saved after this worktree was made
+    let case = Case::new();
+    case.main_does("git update-ref refs/agentwt/rescue/new/20260101T000000Z HEAD");
+    assert_snapshot!(case.findings(), @"");
+    case.does("git update-ref -d refs/agentwt/rescue/new/20260101T000000Z");
+    assert_snapshot!(case.findings(), @"@git/refs/agentwt/rescue/new/20260101T000000Z ref shared violation");
+}
+
+// ---- ordinary work ---------------------------------------------------------------------------
+
+#[test]
+fn what_git_writes_in_its_directories_is_nothing() {
+    let case = prepared(&format!("{SUBMODULE} git worktree add -q ../plain"));
+    case.main_does(
+        "git fetch -q . main; echo x >>README.md; git commit -q -a -m x; git reset -q --hard HEAD~; git reset -q --hard ORIG_HEAD
+        git branch side HEAD~; git checkout -q side; echo y >>README.md; git commit -q -a -m y
+        git merge main >/dev/null 2>&1 || true; git merge --abort
+        git rebase main >/dev/null 2>&1 || true; git rebase --abort
+        git cherry-pick main >/dev/null 2>&1 || true; git cherry-pick --abort
+        git bisect start >/dev/null; git bisect bad >/dev/null; git bisect good main~ >/dev/null; git bisect reset 2>/dev/null
+        git checkout -q main; git branch -q -D side; git stash -q || true; git notes add -m n; git notes remove 2>/dev/null; git update-ref -d refs/notes/commits
+        git -c gc.reflogExpire=never gc -q --prune=now; git maintenance run --task=commit-graph --task=loose-objects --task=incremental-repack 2>/dev/null
+        git update-server-info; git rerere; git worktree add -q ../later; git worktree lock ../later; git worktree unlock ../later
+        git worktree move ../later ../moved; git worktree remove ../moved; git worktree move ../plain ../plain3
+        git worktree repair; git submodule -q deinit -f lib; git -c protocol.file.allow=always submodule -q update --init
+        git -C lib commit -q --allow-empty -m more; git -C lib checkout -q -b topic; git -C lib -c gc.reflogExpire=never gc -q; git submodule -q update
+        git worktree prune; git describe --all >/dev/null",
+    );
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn what_other_tools_keep_in_the_git_directory_is_nothing() {
+    let case = prepared("git branch opencode; git rev-parse HEAD >.git/opencode");
+    case.main_does(
+        "cd .git; touch gitk.cache index.lock HEAD.lock .COMMIT_EDITMSG.swp config~ .DS_Store gc.pid next-index-17.lock
+        mkdir -p lfs/objects/aa svn/refs annex/objects branchless fsmonitor--daemon/cookies gitbutler gk lost-found
+        echo x >lfs/objects/aa/b; echo x >svn/.metadata; echo x >annex/index; echo x >branchless/db.sqlite3
+        echo x >gitbutler/db; echo x >gk/config; echo x >sourcetreeconfig.json; echo x >machete; echo x >COMMIT_EDITMSG",
+    );
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_file_that_nobody_knows_is_a_notice() {
+    let case = prepared("mkdir .git/tool; echo x >.git/tool/state; echo x >.git/known");
+    case.main_does("echo y >.git/unknown; echo y >>.git/tool/more; echo y >>.git/known; mkdir .git/remotes .git/tool2; echo URL: x >.git/remotes/origin");
+    assert_snapshot!(case.findings(), @"
+    @git/known config shared notice
+    @git/remotes/origin config shared notice
+    @git/tool2 config shared notice
+    @git/unknown config shared notice
+    ");
+}
+
+#[test]
+fn a_record_of_an_older_version_is_read() {
+    let case = prepared(&format!(
+        "{SUBMODULE} echo x >.git/known; git config --file .git/modules/lib/config.worktree core.sparseCheckout true
+        mkdir -p .git/modules/lib/info; echo '* -text' >.git/modules/lib/info/attributes"
+    ));
+    // that version wrote no list of git directories, and only what it had names for
+    case.main_does(
+        "cd .git/agentwt/worktrees/task; mv shared.toml new
+        sed '/^.sealed.directories.$/,/^$/d; /known\\|lib.info/d; /^.sealed.settings.*lib.config.worktree/,/^$/d' new >shared.toml
+        ! grep -q 'known\\|info.attributes\\|sparsecheckout\\|directories' shared.toml",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does("git config --file $MAIN/.git/modules/lib/config.worktree core.fsmonitor /tmp/x; echo /x >$MAIN/.git/modules/lib/commondir");
+    assert_snapshot!(case.findings(), @"
+    @git/modules/lib/commondir config shared violation
+    @git/modules/lib/config.worktree config shared violation
+    ");
+}

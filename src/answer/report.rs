@@ -153,6 +153,8 @@ impl VerdictField {
         let mut remedies = Vec::new();
         let mut add =
             |purpose: &str, command: String| remedies.push(format!("to {purpose}: {command}"));
+        // these commands would run what came since `add`: they refuse until it is decided about
+        let is_planted = self.violations.iter().any(FindingField::is_planted);
         let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
         let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
         // what is in a commit only is on another branch that was made here
@@ -161,12 +163,12 @@ impl VerdictField {
             seen.all(|seen| seen.starts_with("commit"))
         };
         let mut here = paths.iter().filter(|one| !is_elsewhere(one));
-        if here.any(|one| one.change.kind != "leak") {
+        if !is_planted && here.any(|one| one.change.kind != "leak") {
             add("restore these paths", format!("git agentwt restore {name}"));
         }
         let places = self.notices.iter().map(|one| one.change.bytes());
         let branches = places.filter_map(|place| place.strip_prefix(b"@git/refs/heads/"));
-        let has_branches = paths.iter().any(is_elsewhere);
+        let has_branches = !is_planted && paths.iter().any(is_elsewhere);
         for branch in branches.filter(|_| has_branches).take(NAMED) {
             let branch = shell_word(&escape_for_terminal(branch));
             let command = format!("git branch -D {branch}");
@@ -186,7 +188,7 @@ impl VerdictField {
         }
         let wider = paths.iter().copied().filter(|one| one.may_be_widened());
         let wider: Vec<&FindingField> = wider.collect();
-        if !wider.is_empty() {
+        if !is_planted && !wider.is_empty() {
             // one by one: a directory has other files
             let which = words_of(&groups(&wider, false), add_write, "--add-write '<pattern>'");
             let command = format!("git agentwt scope {name} {which}");
@@ -220,6 +222,11 @@ impl FindingField {
     /// Whether the path ends with this name.
     fn is_named(&self, name: &str) -> bool {
         self.change.bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
+    }
+
+    /// Whether it is a shared setting or hook: git can run a program by it.
+    fn is_planted(&self) -> bool {
+        self.reason == "shared" && matches!(self.change.kind, "config" | "hook")
     }
 
     /// Whether the scope would let the path be edited with another pattern in its list `write`.

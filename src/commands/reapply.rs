@@ -8,6 +8,7 @@ use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::{Answer, Text, count, when, would};
 use crate::error::Error;
+use crate::truth::planted;
 use crate::worktree::Worktree;
 
 /// The answer of `reapply`.
@@ -82,6 +83,9 @@ pub fn run(
     }
     let repository = known.repository(&repository);
     let record = &known.record;
+    if !options.dry_run {
+        planted::refuse(&repository, &known, "reapply the scope of")?;
+    }
     let reapplied = known.reapply(&repository, options.dry_run)?;
     let bits = &reapplied.bits;
     let mut outcome = Outcome::done(ReapplyAnswer {

@@ -15,6 +15,7 @@ pub mod leaks;
 pub mod live;
 pub(crate) mod moves;
 mod passed;
+pub mod planted;
 pub mod position;
 pub mod seal;
 pub mod sealed;

@@ -119,6 +119,21 @@ pub enum WorktreeFault {
         /// The command.
         command: String,
     },
+    /// Git would run, or convert files by, what came since `add` and what nobody accepted.
+    #[error(
+        "cannot {action} worktree `{name}`: git would use what was changed since `add`: {what}"
+    )]
+    #[diagnostic(code(agentwt::facts::planted), help("{help}"))]
+    Planted {
+        /// What was to be done.
+        action: String,
+        /// The worktree.
+        name: String,
+        /// What was changed.
+        what: String,
+        /// The commands to see it, to remove it and to accept it.
+        help: String,
+    },
     /// No decision of a kind is left to take back.
     #[error("there is nothing to take back: worktree `{name}` has no such decision")]
     #[diagnostic(code(agentwt::facts::undo))]
@@ -326,6 +341,7 @@ impl Fault for WorktreeFault {
             Self::Incomplete { .. }
             | Self::Inside { .. }
             | Self::NotForAgents { .. }
+            | Self::Planted { .. }
             | Self::NothingToUndo { .. } => ExitCode::Refused,
             Self::NoWriteList { .. } => ExitCode::Config,
         }

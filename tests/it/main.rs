@@ -56,6 +56,7 @@ mod path;
 mod pipes;
 mod placed;
 mod presets;
+mod planted;
 mod programs;
 mod provision;
 mod prune;

@@ -150,7 +150,7 @@ fn a_kill_between_record_and_files_is_finished_by_reapply() {
 fn what_restore_leaves_is_named_with_its_command() {
     let case = Case::new();
     case.does("edit README.md; git branch mine; git update-index --assume-unchanged src/main.rs");
-    case.main_does("git config core.editor x");
+    case.main_does("git replace HEAD $(git commit-tree -m x HEAD^{tree})");
     let said = case.repo.agentwt(&["restore", "task"]);
     said.fails(1);
     assert!(
@@ -158,7 +158,7 @@ fn what_restore_leaves_is_named_with_its_command() {
         "{said}"
     );
     assert!(
-        said.stderr.contains("git agentwt accept task --shared"),
+        said.stderr.contains("git agentwt accept task --refs"),
         "{said}"
     );
     case.repo.agentwt(&["restore", "task"]).fails(1);

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::{CommitId, WorktreeName};
 use crate::refusal::Refusal;
+use crate::truth::planted;
 use crate::worktree::removal::{self, plan::RemoveRefusal};
 use crate::worktree::trash::{self, Trashed, begun, chosen};
 use crate::worktree::{RecordState, Removal, Repository, TrashStamp, Worktree};
@@ -289,15 +290,16 @@ fn apply(
     known.record.claim = None;
     known.write_record(&known.record)?;
     known.remove_verification()?;
+    let git = planted::git_without_hooks(repository, &known);
     let back = make.iter().try_for_each(|(branch, at)| {
         let reason = "agentwt remove: undo";
-        Ok(repository.git.update_ref(branch, at, None, reason)?)
+        Ok(git.update_ref(branch, at, None, reason)?)
     });
     let back = back.and_then(|()| trash::leave(repository, &known, &returning.stamp));
     back.map_err(|error: Error| {
         let again = removal::finish(repository, &known, &returning.removal);
         for (branch, at) in make {
-            let _ = repository.git.delete_ref(branch, at);
+            let _ = git.delete_ref(branch, at);
         }
         error.leaving(again.err().iter().map(ToString::to_string).collect())
     })

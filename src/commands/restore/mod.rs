@@ -22,7 +22,7 @@ use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::PlacedOrigin;
-use crate::truth::collect;
+use crate::truth::{collect, planted};
 use crate::verify::VerifyOptions;
 use crate::worktree::saved::find_restores;
 use crate::worktree::{Repository, Worktree, arguments};
@@ -219,6 +219,7 @@ pub fn run(
     let repository = known.repository(&repository);
     let asked = arguments::parse_all(&repository, &known.record.path, &words)?;
     if !options.dry_run {
+        planted::refuse(&repository, &known, "restore")?;
         known.remove_verification()?;
     }
     if let Some(restore) = &options.undo {

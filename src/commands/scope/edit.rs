@@ -18,6 +18,7 @@ use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedOrigin};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope, ScopeRule, escape_for_rule};
+use crate::truth::planted;
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::placing::{CONTEXT, Destination, Placing};
 use crate::worktree::scope_edit::Listing;
@@ -82,6 +83,9 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let repository = known.repository(&home);
     let advice = new_advice(&repository, &known, &next)?;
     session.check()?;
+    if !options.dry_run {
+        planted::refuse(&repository, &known, "change the scope of")?;
+    }
     let reapplied = if options.dry_run {
         next.reapply(&repository, true)?
     } else {

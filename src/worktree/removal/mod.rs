@@ -23,6 +23,7 @@ use crate::git::GitError;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::truth::heads::Heads;
+use crate::truth::planted;
 use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::bring;
 use crate::worktree::leftover::{delete_entry, worktree_of};
@@ -451,7 +452,8 @@ fn delete_branch(
     let Some(tip) = &removal.branch_at else {
         return Ok(BranchFate::Stays);
     };
-    let delete = || repository.git.delete_ref(&name, tip);
+    let git = planted::git_without_hooks(repository, known);
+    let delete = || git.delete_ref(&name, tip);
     let since = known.dir.join(REMOVING);
     let mut deleted = delete();
     let met_a_lock = |error: &GitError| error.was_killed() || error.is_locked();

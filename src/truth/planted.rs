@@ -1,0 +1,161 @@
+//! Finds what git would run, or convert files by, that came since `add` and that nobody accepted: no
+//! command that changes a worktree may run it.
+
+use crate::accepted::Acceptances;
+use crate::change::{Cause, Content, Kind, Place};
+use crate::error::Error;
+use crate::git::config::read_settings;
+use crate::git::{Git, GitMode};
+use crate::path::shell_word;
+use crate::truth::integrity::changed_files;
+use crate::truth::keys::cause_of;
+use crate::truth::{seal, sealed};
+use crate::verify::Reason;
+use crate::worktree::{Repository, Worktree, WorktreeFault};
+
+/// How many of them a message names.
+const NAMED: usize = 3;
+/// The line in a worktree's own settings that leads to our hooks.
+const OUR_HOOKS: (&str, &str) = ("include.path", "agentwt/hooks/config");
+
+/// Holds one thing that was planted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planted {
+    place: Place,
+    /// The key of a setting; none for a file.
+    key: Option<String>,
+    /// Whether it is a setting of the repository that had no value before.
+    is_added: bool,
+}
+
+/// Refuses to do something to a worktree as long as git could run what was planted.
+///
+/// # Errors
+/// Fails when something was planted, and when it cannot be looked for.
+pub fn refuse(repository: &Repository, known: &Worktree, action: &str) -> Result<(), Error> {
+    let planted = find(repository, known)?;
+    if planted.is_empty() {
+        return Ok(());
+    }
+    let name = known.record.name.to_string();
+    let fault = WorktreeFault::Planted {
+        action: action.to_owned(),
+        what: names(&planted),
+        help: help(&name, &planted),
+        name,
+    };
+    Err(fault.into())
+}
+
+/// Lists the settings, hooks and attributes that came since `add` and that nobody accepted.
+///
+/// # Errors
+/// Fails when the record is damaged, or git or the disk fails.
+pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, Error> {
+    let before = known.shared()?;
+    let now = seal::read(repository, Some(&known.record.admin_dir))?;
+    let accepted = Acceptances::new(&known.record.decisions);
+    let mut found = Vec::new();
+    for one in sealed::changes(repository, (&before, &now))? {
+        let is_harmless = one.cause == Cause::Unknown || one.change.kind == Kind::Ref;
+        if is_harmless || accepted.cover(&one.change, Reason::Shared) {
+            continue;
+        }
+        found.push(Planted {
+            is_added: one.change.added_key().is_some(),
+            key: key_of(&one.change.now),
+            place: one.change.place,
+        });
+    }
+    for change in changed_files(repository, &known.record)? {
+        if !accepted.cover(&change, Reason::Integrity) {
+            found.extend(planted_in_own_settings(known, &change.place));
+        }
+    }
+    Ok(found)
+}
+
+/// Git for a change of refs that is made whatever was planted: without hooks if they may be among it.
+pub fn git_without_hooks(repository: &Repository, known: &Worktree) -> Git {
+    match find(repository, known) {
+        Ok(planted) if planted.is_empty() => repository.git.clone(),
+        Ok(_) | Err(_) => repository.git.with_mode(GitMode::Hardened),
+    }
+}
+
+/// The settings by which git runs a program in a file of the worktree's own settings.
+fn planted_in_own_settings(known: &Worktree, place: &Place) -> Vec<Planted> {
+    let Place::Admin(name) = place else {
+        return Vec::new();
+    };
+    let ours: &[&str] = match name.as_slice() {
+        b"config.worktree" => &["include.path", "core.hookspath"],
+        b"agentwt/hooks/config" => &["core.hookspath"],
+        _other => return Vec::new(),
+    };
+    let file = known.record.admin_dir.join(name.to_string());
+    let mut found = Vec::new();
+    for (key, value) in read_settings(&file) {
+        let text = value.map(|value| value.to_string());
+        let is_ours = ours.contains(&key.as_str()) && is_our_hooks(known, &key, text.as_deref());
+        if !is_ours && cause_of(&key, text.as_deref()) == Cause::RunsCode {
+            found.push(Planted {
+                place: place.clone(),
+                key: Some(key),
+                is_added: false,
+            });
+        }
+    }
+    found
+}
+
+/// Whether a setting leads to our hooks.
+fn is_our_hooks(known: &Worktree, key: &str, value: Option<&str>) -> bool {
+    let directory = known.record.admin_dir.join("agentwt/hooks");
+    let is_included = key == OUR_HOOKS.0 && value == Some(OUR_HOOKS.1);
+    is_included || key == "core.hookspath" && value == Some(directory.as_str())
+}
+
+fn key_of(contents: &[Content]) -> Option<String> {
+    match contents {
+        [Content::Value { key, .. }] if !key.is_empty() => Some(key.clone()),
+        _other => None,
+    }
+}
+
+/// What was planted, in a few words.
+fn names(planted: &[Planted]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for one in planted.iter().take(NAMED) {
+        named.push(match &one.key {
+            Some(key) => format!("{key} in {}", one.place),
+            None => one.place.to_string(),
+        });
+    }
+    if let more @ 1.. = planted.len().saturating_sub(NAMED) {
+        named.push(format!("{more} more"));
+    }
+    named.join(", ")
+}
+
+/// What a person can do about it: see all of it, take it away, accept it.
+fn help(name: &str, planted: &[Planted]) -> String {
+    let mut help = format!("to see what changed: git agentwt verify {name}");
+    let added = planted.iter().filter(|one| one.is_added);
+    for key in added.filter_map(|one| one.key.as_deref()).take(NAMED) {
+        let key = shell_word(key);
+        help.push_str(&format!("; to remove it: git config --unset-all {key}"));
+    }
+    let is_own = |one: &Planted| matches!(one.place, Place::Admin(_));
+    if planted.iter().any(|one| !is_own(one)) {
+        help.push_str(&format!(
+            "; if you made these changes: git agentwt accept {name} --shared"
+        ));
+    }
+    if planted.iter().any(is_own) {
+        help.push_str(&format!(
+            "; if the worktree may have its own: git agentwt accept {name} --all"
+        ));
+    }
+    help
+}

@@ -9,6 +9,7 @@ use super::shapes::{FindingField, RuleField};
 use super::verdict::kind_paint;
 use super::{Cell, Paint, Row, Text, VerdictField};
 use crate::config::INSTALLERS;
+use crate::name::CommitId;
 use crate::path::{escape_for_terminal, shell_word};
 
 /// The number of lines of findings on a terminal.
@@ -169,7 +170,17 @@ impl VerdictField {
         let places = self.notices.iter().map(|one| one.change.bytes());
         let branches = places.filter_map(|place| place.strip_prefix(b"@git/refs/heads/"));
         let has_branches = !is_planted && paths.iter().any(is_elsewhere);
-        for branch in branches.filter(|_| has_branches).take(NAMED) {
+        let branches: Vec<&[u8]> = branches.filter(|_| has_branches).take(NAMED).collect();
+        if has_branches && branches.is_empty() {
+            let elsewhere = paths.iter().filter(|one| is_elsewhere(one));
+            let commits: BTreeSet<&CommitId> =
+                elsewhere.flat_map(|one| &one.change.commits).collect();
+            for commit in commits.into_iter().take(NAMED) {
+                let command = format!("git branch --all --contains {}", commit.short());
+                add("see which branches have such a commit", command);
+            }
+        }
+        for branch in branches {
             let branch = shell_word(&escape_for_terminal(branch));
             let command = format!("git branch -D {branch}");
             add("delete a branch that was made here", command);

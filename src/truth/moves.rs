@@ -178,8 +178,8 @@ impl<'a> RefMoves<'a> {
         let new = self.now.values();
         let new = new.filter(|one| !self.before.contains_key(&one.name));
         let is_pushed = |name: &BString| {
-            let own = self.known.record.branch.as_str();
-            let is_other = name.starts_with(b"refs/remotes/") && !name.ends_with_str(own);
+            let is_remote = name.starts_with(b"refs/remotes/");
+            let is_other = is_remote && !self.is_own_upstream(name.as_bstr());
             // a log is only read of what the worktree moved
             let is_moved = is_other && !self.journal.moves(name).is_empty();
             let oldest = is_moved.then(|| self.log(name.as_bstr()).pop()).flatten();
@@ -198,6 +198,7 @@ impl<'a> RefMoves<'a> {
                 start: first,
             }));
         }
+        all.extend(self.own_upstreams());
         let stashed: BTreeSet<&CommitId> = self.journal.places(b"refs/stash").collect();
         if !stashed.is_empty() {
             let log = self.log("refs/stash".into()).into_iter();
@@ -211,6 +212,49 @@ impl<'a> RefMoves<'a> {
             );
         }
         all
+    }
+
+    /// Lists where the worktree's own branch is on remotes, as far as it was pushed from here, also
+    /// where others went on from there.
+    fn own_upstreams(&self) -> Vec<OwnRef> {
+        let mut all = Vec::new();
+        for name in self.journal.shared() {
+            let is_own = self.is_own_upstream(name.as_bstr());
+            let Some(now) = self.now.get(name).filter(|_| is_own) else {
+                continue;
+            };
+            let places: BTreeSet<&CommitId> = self.journal.places(name).collect();
+            let log = self.log(name.as_bstr());
+            let is_pushed =
+                |entry: &&ReflogEntry| places.contains(&entry.id) && entry.is_push_of(&entry.id);
+            let Some(pushed) = log.iter().find(is_pushed) else {
+                continue;
+            };
+            if self.git.is_ancestor(&pushed.id, &now.id).unwrap_or(true) {
+                all.push(OwnRef {
+                    name: name.clone(),
+                    tip: pushed.id.clone(),
+                    start: None,
+                });
+            }
+        }
+        all
+    }
+
+    /// Whether a ref is the remote-tracking branch of the worktree's own branch: of the same name, on
+    /// any remote. The name of a remote can have slashes.
+    pub fn is_own_upstream(&self, name: &BStr) -> bool {
+        let name = name.to_str_lossy();
+        let own = format!("/{}", self.known.record.branch);
+        let remote = name.strip_prefix("refs/remotes/");
+        let Some(remote) = remote.and_then(|name| name.strip_suffix(&own)) else {
+            return false;
+        };
+        let is_remote = || {
+            let url = self.git.config_get(&format!("remote.{remote}.url"));
+            url.ok().flatten().is_some()
+        };
+        !remote.contains('/') || is_remote()
     }
 
     /// Whether a ref was made in this worktree: it was not there at `add`, and its first place is the
@@ -276,8 +320,13 @@ impl<'a> RefMoves<'a> {
     /// Lists the commits that others brought: what refs named at `add`, and the remote-tracking refs
     /// that a fetch moved since.
     pub fn foreign(&self) -> Vec<CommitId> {
+        // what others put on top there brings back what was pushed from here
+        let pushed = self.own_upstreams().into_iter().map(|one| one.name);
+        let pushed: BTreeSet<BString> = pushed.collect();
         let new = self.now.iter().filter(|(name, one)| {
-            name.starts_with(b"refs/remotes/") && self.before.get(*name) != Some(&one.id)
+            name.starts_with(b"refs/remotes/")
+                && self.before.get(*name) != Some(&one.id)
+                && !pushed.contains(*name)
         });
         let fetched = new.filter(|(name, one)| {
             let log = self.log(name.as_bstr());

@@ -215,8 +215,8 @@ impl SharedRefs<'_> {
         let is_new = !moves.before.contains_key(name)
             && first.is_none_or(|(place, oldest)| oldest.is_push_of(place));
         let mut places = moves.journal.places(name);
+        let own = moves.is_own_upstream(name);
         let name = name.to_str_lossy();
-        let own = name.ends_with(&format!("/{}", moves.known.record.branch));
         let pushed = places.find(|place| !own && log.iter().any(|entry| entry.is_push_of(place)));
         let (said, is_everyday) = if let Some(place) = pushed {
             let place = place.short();

@@ -1,5 +1,7 @@
 //! What a worktree makes beside its branch is a notice, and its commits are judged as its own.
 
+use insta::assert_snapshot;
+
 use super::{Case, after};
 use crate::support::TestRepo;
 
@@ -146,4 +148,92 @@ fn head_on_a_branch_of_others_stays_a_violation() {
         after("git symbolic-ref HEAD refs/remotes/origin/main")
             .contains("@head ref integrity violation")
     );
+}
+
+#[test]
+fn what_was_pushed_is_judged_alike_whatever_its_name_is_on_the_remote() {
+    let bad = "edit README.md; commit; git reset -q --hard HEAD~";
+    for name in [
+        "agentwt/task",
+        "x",
+        "xagentwt/task",
+        "evil/agentwt/task",
+        "agentwt/task/x",
+    ] {
+        for push in ["origin HEAD", "-f origin +HEAD"] {
+            let case = with_branches(&[]);
+            let script = bad.replace(
+                "commit;",
+                &format!("commit; git push -q {push}:refs/heads/{name};"),
+            );
+            case.does(&script);
+            let findings = case.findings();
+            let expected = "README.md modified read-only violation\n";
+            assert!(findings.starts_with(expected), "{push} {name}: {findings}");
+        }
+    }
+    // to the repository itself, past the remote
+    let case = with_branches(&[]);
+    case.does("edit README.md; commit; git push -q . HEAD:refs/heads/y; git reset -q --hard HEAD~");
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only violation
+    @git/refs/heads/y ref shared notice
+    ");
+}
+
+#[test]
+fn what_was_pushed_under_the_own_name_counts_until_it_is_replaced_there() {
+    let case = with_branches(&[]);
+    case.does("edit README.md; commit bad; git push -q origin HEAD; git reset -q --hard HEAD~; edit src/main.rs; commit good");
+    let pushed = case
+        .repo
+        .git(&["rev-parse", "--short=10", "origin/agentwt/task"]);
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert_eq!(said.status, 1, "{said}");
+    let line = format!(
+        "to see which branches have such a commit: git branch --all --contains {}",
+        pushed.trim()
+    );
+    assert!(said.stderr.contains(&line), "{said}");
+    // others go on from there
+    case.main_does(
+        "git clone -q -b agentwt/task ../origin.git ../elsewhere; cd ../elsewhere
+        git commit -q --allow-empty -m on-top; git push -q",
+    );
+    case.does("git fetch -q origin");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
+    case.does("git push -q -f origin HEAD");
+    assert_snapshot!(case.findings(), @"README.md modified history notice");
+}
+
+#[test]
+fn what_is_pushed_in_scope_is_nothing() {
+    let case = with_branches(&[]);
+    case.does(
+        "edit src/mod/util.rs; commit one; git push -q -u origin HEAD; git commit -q --amend -m two
+        upstream; git fetch -q origin; (cd $MAIN; git push -q origin main); git fetch -q origin; git rebase -q origin/main",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does("git push -q -f origin HEAD; edit src/mod/util.rs; commit three");
+    assert_snapshot!(case.findings(), @"");
+    // the branch was on the remote before
+    let case = with_branches(&[]);
+    case.does("edit src/mod/util.rs; commit one; git push -q origin HEAD");
+    case.repo.agentwt(&["remove", "task", "--force"]).ok();
+    case.main_does("git fetch -q origin");
+    let fixed = [
+        "add",
+        "task",
+        "--write",
+        "src/**",
+        "--branch",
+        "agentwt/task",
+    ];
+    case.repo.agentwt(&fixed).ok();
+    case.does(
+        "edit src/mod/util.rs; commit two; git push -q origin HEAD; git reset -q --hard HEAD~",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does("edit README.md; commit bad; git push -q -f origin HEAD; git reset -q --hard HEAD~");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
 }

@@ -283,7 +283,17 @@ fn published_commits_are_not_made_anew() {
     help: to undo them by a new commit: git agentwt restore task
     --- status 4
     ");
-    world.restore(&[]).ok();
+    // what was pushed counts until a push replaces it
+    let said = world.restore(&[]);
+    assert_eq!(said.status, 1, "{said}");
+    assert!(
+        said.stderr
+            .contains("to see which branches have such a commit"),
+        "{said}"
+    );
+    world.sh("git push -q origin HEAD");
+    let findings = world.findings();
+    assert!(!findings.contains("violation"), "{findings}");
 }
 
 #[test]

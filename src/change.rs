@@ -129,6 +129,8 @@ pub enum Cause {
     RunsCode,
     /// It changes what git reports.
     Hides,
+    /// It would take something of a fence away, if it counted.
+    Loosens,
     /// Nothing attributes it to the worktree.
     Unknown,
 }

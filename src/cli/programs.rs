@@ -39,8 +39,8 @@ pub struct Env {
 
 /// Start the agent program or the editor in a worktree
 ///
-/// Starts the command of `git config agentwt.opener`, else the client of the worktree, else that of the config, else your
-/// editor, if one is set, in the worktree and with the variables of `git agentwt env`. The program is not fenced: it
+/// Starts the command of `git config --global agentwt.opener`, else the client of the worktree, else that of the
+/// config, else your editor, if one is set, in the worktree and with the variables of `git agentwt env`. The program is not fenced: it
 /// can read and write whatever you can. The exit status is that of the program.
 #[derive(Args, Debug)]
 pub struct Open {

@@ -295,6 +295,9 @@ fn plan_record(
 ) -> Result<Record, Error> {
     let name = free_name(repository, path)?;
     let loaded = load_config(repository, &[], &session.environment)?;
+    for note in loaded.notes() {
+        session.log.tell(&note);
+    }
     let settings = &loaded.settings;
     let profile = settings.profile(&loaded.config)?;
     let scope = rules_of(name.as_str(), profile, &ScopeLists::default(), loaded.found)?;

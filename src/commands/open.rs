@@ -12,7 +12,7 @@ use crate::exit::ExitCode;
 use crate::process::{self, run_program};
 use crate::refusal::Refusal;
 use crate::worktree::variables::variables;
-use crate::worktree::{Repository, Worktree, WorktreeFault, load_config};
+use crate::worktree::{GitSettings, Repository, Worktree, WorktreeFault, load_config};
 
 /// Starts the program, and ends with its status.
 ///
@@ -54,22 +54,31 @@ fn find_program(
     known: &Worktree,
     options: &Open,
 ) -> Result<Vec<OsString>, Error> {
-    let settings = load_config(repository, &[], &session.environment)?.settings;
-    let set = settings.client.map(|client| client.value);
+    let loaded = load_config(repository, &[], &session.environment)?;
+    let own = &loaded.git_settings;
+    for note in own.notes(&["agentwt.opener"]) {
+        session.log.tell(&note);
+    }
+    if known.record.client.is_none() {
+        for note in own.notes(&["agentwt.client"]) {
+            session.log.tell(&note);
+        }
+    }
+    let set = loaded.settings.client.map(|client| client.value);
     let client = known.record.client.or(set);
     let client = client.and_then(|client| client::named(client.as_str()));
     // an empty value unsets that of another file (git-config(1))
-    let opener = repository.git.config_get("agentwt.opener")?;
+    let opener = own.last("agentwt.opener");
     let opener = opener.filter(|line| !line.trim().is_empty());
     let mut program = match (opener, client) {
-        (Some(line), _) => shell(&line),
+        (Some(line), _) => shell(line),
         (None, Some(client)) => vec![client.command.into()],
         (None, None) => {
             let refuse = |why| no_opener(known, why);
             if options.prompt.is_some() {
                 return Err(refuse("it has no client, and an editor takes no prompt"));
             }
-            let editor = find_editor(repository)?;
+            let editor = find_editor(session, repository)?;
             let none = || refuse("it has no client, and neither git nor EDITOR an editor");
             let editor = editor.ok_or_else(none)?;
             session
@@ -104,7 +113,7 @@ fn no_opener(known: &Worktree, why: &'static str) -> Error {
 }
 
 /// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes where there is none.
-fn find_editor(repository: &Repository) -> Result<Option<String>, Error> {
+fn find_editor(session: &Session, repository: &Repository) -> Result<Option<String>, Error> {
     let variable = |name: &str| {
         let value = process::variable(name)?.into_string().ok()?;
         Some(value).filter(|value| !value.trim().is_empty())
@@ -112,9 +121,13 @@ fn find_editor(repository: &Repository) -> Result<Option<String>, Error> {
     if let Some(editor) = variable("GIT_EDITOR") {
         return Ok(Some(editor));
     }
-    let set = repository.git.config_get("core.editor")?;
+    let core = GitSettings::read(repository, "core")?;
+    for note in core.notes(&["core.editor"]) {
+        session.log.tell(&note);
+    }
+    let set = core.last("core.editor");
     if let Some(editor) = set.filter(|line| !line.trim().is_empty()) {
-        return Ok(Some(editor));
+        return Ok(Some(editor.to_owned()));
     }
     // a terminal that moves no cursor has no use for one that needs the whole screen
     let term = variable("TERM").filter(|term| term != "dumb");

@@ -31,7 +31,7 @@ use crate::path::escape_for_terminal;
 
 pub use installers::INSTALLERS;
 pub use settings::{
-    DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings,
+    DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings, is_users_only,
 };
 pub(crate) use value::toml_string;
 pub use value::{Choice, Client, Fence, Net, OnViolation, Strategy};

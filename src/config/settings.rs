@@ -63,6 +63,26 @@ impl fmt::Display for SetBy {
     }
 }
 
+/// Settings of git by which a fence becomes weaker or a program runs, as git lists them.
+const USERS_ONLY: [&str; 10] = [
+    "agentwt.client",
+    "agentwt.fence",
+    "agentwt.image",
+    "agentwt.net",
+    "agentwt.onviolation",
+    "agentwt.opener",
+    "agentwt.rw",
+    "agentwt.scope",
+    "agentwt.socket",
+    "core.editor",
+];
+
+/// Whether a setting of git counts only where no agent can write it: in the user's own files, in the
+/// environment and on the command line.
+pub fn is_users_only(key: &str) -> bool {
+    USERS_ONLY.contains(&key)
+}
+
 /// The prefix of branches by default.
 pub const DEFAULT_BRANCH_PREFIX: &str = "agentwt/";
 /// The scope profile that `add` takes when none is named.

@@ -11,6 +11,9 @@ use super::error::{GitError, reading, unreadable};
 use super::process::{Git, odd_output, words};
 use super::repo::{GitSetting, read_file};
 
+/// A setting: the scope as `git config --show-scope` names it, the key, and the value.
+pub type ScopedSetting = (&'static str, String, String);
+
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
 /// git writes these in different orders and at different times.
 const AS_WE_SET_IT: &[(&[u8], &[u8])] = &[
@@ -217,11 +220,11 @@ impl Git {
         Ok(repo.settings().iter().map(whole).collect())
     }
 
-    /// Returns every key of a section and its value, in git's order.
+    /// Returns every key of a section as (scope, key, value), in git's order (`git config --show-scope`).
     ///
     /// # Errors
     /// Fails when the settings cannot be read.
-    pub fn config_get_section(&self, section: &str) -> Result<Vec<(String, String)>, GitError> {
+    pub fn config_get_section(&self, section: &str) -> Result<Vec<ScopedSetting>, GitError> {
         let repo = self.repo()?;
         let is_in = |one: &&GitSetting| {
             let rest = one.key.strip_prefix(section);
@@ -229,8 +232,9 @@ impl Git {
         };
         // a key alone is a switch that is on
         let value = |one: &GitSetting| one.value.clone().unwrap_or_else(|| "true".into());
-        let pair = |one: &GitSetting| Ok((one.key.clone(), text(&one.key, value(one))?));
-        repo.settings().iter().filter(is_in).map(pair).collect()
+        let scoped =
+            |one: &GitSetting| Ok((one.scope, one.key.clone(), text(&one.key, value(one))?));
+        repo.settings().iter().filter(is_in).map(scoped).collect()
     }
 
     /// Returns every value of a key in one configuration file, none when the file has none.

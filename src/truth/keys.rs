@@ -2,6 +2,7 @@
 //! pure.
 
 use crate::change::Cause;
+use crate::config::is_users_only;
 
 /// Settings by which git starts a program, or reads more settings (git-config(1)): in each line
 /// sections, and the last parts of their keys.
@@ -19,7 +20,7 @@ imap: tunnel
 lfs: path clean smudge
 init sendemail: templatedir sendmailcmd tocmd cccmd headercmd smtpserver
 web help instaweb: browser httpd
-agentwt: opener";
+agentwt: client opener";
 
 /// Settings on which depends what git reports of a worktree.
 const HIDES: &str = "\
@@ -49,6 +50,8 @@ pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
         Cause::RunsCode
     } else if is_in(HIDES) {
         Cause::Hides
+    } else if is_users_only(key) {
+        Cause::Loosens
     } else {
         Cause::Unknown
     }
@@ -113,6 +116,9 @@ mod tests {
             ("imap.tunnel", "x", Cause::RunsCode),
             ("annex.a-new-command", "x", Cause::RunsCode),
             ("lfs.customtransfer.a.path", "x", Cause::RunsCode),
+            ("agentwt.client", "codex", Cause::RunsCode),
+            ("agentwt.fence", "none", Cause::Loosens),
+            ("agentwt.base", "x", Cause::Unknown),
             ("core.filemode", "false", Cause::Hides),
             ("core.checkstat", "minimal", Cause::Hides),
             ("diff.ignoresubmodules", "all", Cause::Hides),

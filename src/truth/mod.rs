@@ -178,8 +178,7 @@ fn survey(
         Ok::<_, Error>((sources, index, disk))
     })?;
     let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let self_ignored =
-        find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
+    let self_ignored = find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
     let mut apart = self_ignored.directories;
     let files = self_ignored.files;
     let hidden = states::find_hidden(&ground, &sources, &disk.delta, &untracked, files)?;

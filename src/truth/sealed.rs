@@ -159,7 +159,8 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
                 || is_new
                     && key == "include.path"
                     && new.is_some_and(|new| new == "agentwt/hooks/config");
-            let is_harmless = is_new && cause != Cause::RunsCode;
+            let is_grave = matches!(cause, Cause::RunsCode | Cause::Loosens);
+            let is_harmless = is_new && !is_grave;
             let is_git_made = is_ours || is_copied || is_tracked(key, (old, new), before);
             if is_git_made || is_harmless {
                 continue;
@@ -167,6 +168,7 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
             let what = match cause {
                 Cause::RunsCode => " (git can run a program by it)",
                 Cause::Hides => " (it changes what git reports)",
+                Cause::Loosens => " (a fence would be weaker by it)",
                 Cause::MadeHere | Cause::Unknown => "",
             };
             let said = match (was.contains_key(key), is.contains_key(key), old, new) {

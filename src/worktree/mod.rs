@@ -29,6 +29,6 @@ pub use error::{SetupFault, WorktreeFault};
 pub use loaded::*;
 pub use record::*;
 pub use repository::{Main, Repository};
-pub use settings::{Environment, Loaded, load_config, load_config_of, rules_of};
+pub use settings::{Environment, GitSettings, Loaded, load_config, load_config_of, rules_of};
 pub mod placing;
 pub mod selection;

@@ -2,9 +2,12 @@
 
 use super::repository::{CONFIG, Main, Repository};
 use crate::cli::ScopeLists;
-use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile, SettingFlags, Settings};
+use crate::config::{
+    CONFIG_PATH, Config, Located, ScopeProfile, SetBy, SettingFlags, Settings, is_users_only,
+};
 use crate::disk::files;
 use crate::error::Error;
+use crate::path::{escape_for_terminal, shell_word};
 use crate::scope::{Origin, RuleList, ScopeRule};
 use crate::worktree::WorktreeFault;
 
@@ -20,6 +23,104 @@ pub struct Loaded {
     pub found: bool,
     /// The settings.
     pub settings: Settings,
+    /// The settings of git that are ours.
+    pub git_settings: GitSettings,
+}
+
+impl Loaded {
+    /// Says which settings of the repository's configuration do not count for a worktree.
+    pub fn notes(&self) -> Vec<String> {
+        let settings = &self.settings;
+        let client = settings.client.as_ref().map(|client| client.set_by);
+        let layers = [
+            ("agentwt.scope", Some(settings.scope.set_by)),
+            ("agentwt.client", client),
+            ("agentwt.onViolation", Some(settings.on_violation.set_by)),
+        ];
+        // a flag and the environment beat these settings, wherever they stand
+        let is_beaten = |set_by| matches!(set_by, Some(SetBy::Flag(_) | SetBy::Environment(_)));
+        let open = layers.into_iter().filter(|(_, set_by)| !is_beaten(*set_by));
+        let keys: Vec<&str> = open.map(|(key, _)| key).collect();
+        self.git_settings.notes(&keys)
+    }
+}
+
+/// Holds settings of git, in its order. An agent can write the repository's configuration: what only the
+/// user may set does not count there.
+#[derive(Clone, Debug, Default)]
+pub struct GitSettings {
+    /// The settings that count: key, as git lists it, and value.
+    counting: Vec<(String, String)>,
+    /// Those of the repository that do not.
+    uncounted: Vec<(String, String)>,
+}
+
+impl GitSettings {
+    /// Reads the settings of a section.
+    ///
+    /// # Errors
+    /// Fails when git's settings cannot be read.
+    pub fn read(repository: &Repository, section: &str) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        for (scope, key, value) in repository.git.config_get_section(section)? {
+            let is_users = !matches!(scope, "local" | "worktree");
+            if is_users || !is_users_only(&key) {
+                settings.counting.push((key, value));
+            } else {
+                settings.uncounted.push((key, value));
+            }
+        }
+        Ok(settings)
+    }
+
+    /// All values of a key that count.
+    pub fn all(&self, key: &str) -> Vec<&str> {
+        values(&self.counting, key).collect()
+    }
+
+    /// The value of a key that counts.
+    pub fn last(&self, key: &str) -> Option<&str> {
+        values(&self.counting, key).last()
+    }
+
+    /// The value of a key that stands in the repository's configuration, and does not count.
+    pub fn uncounted(&self, key: &str) -> Option<&str> {
+        values(&self.uncounted, key).last()
+    }
+
+    /// Says of these keys which values do not count, and how the user sets each.
+    pub fn notes(&self, keys: &[&str]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for key in keys {
+            let counting = self.all(key);
+            for value in values(&self.uncounted, key) {
+                let note = note_uncounted(key, value);
+                if !counting.contains(&value) && !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        notes
+    }
+}
+
+/// The values of a key (git-config(1): the names of a section and a variable are not case sensitive).
+fn values<'s>(settings: &'s [(String, String)], key: &str) -> impl Iterator<Item = &'s str> {
+    let of_key = settings
+        .iter()
+        .filter(move |(name, _)| name.eq_ignore_ascii_case(key));
+    of_key.map(|(_, value)| value.as_str())
+}
+
+fn note_uncounted(key: &str, value: &str) -> String {
+    let option = match key {
+        "agentwt.rw" | "agentwt.socket" => "--add ",
+        _single => "",
+    };
+    let value = shell_word(&escape_for_terminal(value.as_bytes()));
+    format!(
+        "{key} in the repository's configuration does not count, as an agent can write it; if it is yours: git config --global {option}{key} {value}"
+    )
 }
 
 /// Loads the config of the main worktree. A bare repository has no main worktree: there the config
@@ -54,14 +155,15 @@ pub fn load_config_of(
 ) -> Result<Loaded, Error> {
     let config = bytes.map(|bytes| Config::parse_bytes(name, bytes));
     let config = config.transpose()?;
-    let git_config = repository.git.config_get_section("agentwt")?;
+    let git_settings = GitSettings::read(repository, "agentwt")?;
     let found = config.is_some();
     let config = config.unwrap_or_default();
-    let settings = Settings::resolve(flags, environment, &git_config, &config)?;
+    let settings = Settings::resolve(flags, environment, &git_settings.counting, &config)?;
     Ok(Loaded {
         config,
         found,
         settings,
+        git_settings,
     })
 }
 

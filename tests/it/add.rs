@@ -548,7 +548,7 @@ mod scope {
     #[test]
     fn the_environment_beats_git_config_and_a_flag_beats_both() {
         let repo = configured();
-        repo.git(&["config", "agentwt.scope", "docs"]);
+        repo.git(&["config", "--global", "agentwt.scope", "docs"]);
         assert!(planned(&repo, &[]).contains("*.md"), "git config");
         let mut command = repo.command(binary(), repo.main());
         command

@@ -198,7 +198,7 @@ fn a_prompt_needs_a_client_from_anywhere() {
     help: name one, here or in the config (see them: git agentwt clients): git agentwt add task --client claude-code
     --- status 2
     ");
-    repo.git(&["config", "agentwt.client", "gemini"]);
+    repo.git(&["config", "--global", "agentwt.client", "gemini"]);
     assert_eq!(
         planned(&repo, &["--prompt", "Do it."]),
         "GEMINI.md  .gemini/settings.json (for gemini)"
@@ -224,7 +224,7 @@ fn a_prompt_needs_a_client_from_anywhere() {
     help: name one, here or in the config (see them: git agentwt clients): git agentwt add task --client claude-code
     --- status 2
     ");
-    repo.git(&["config", "--unset", "agentwt.client"]);
+    repo.git(&["config", "--global", "--unset", "agentwt.client"]);
     let config = "schema_version = \"1.0\"\n[worktree]\nclient = \"codex\"\n";
     repo.write(".agentwt/config.toml", config);
     assert_eq!(
@@ -244,7 +244,7 @@ fn an_unknown_client_is_told_the_names_and_the_nearest() {
         said.stderr.contains("gemini") && said.stderr.contains("none"),
         "{said}"
     );
-    repo.git(&["config", "agentwt.client", "codx"]);
+    repo.git(&["config", "--global", "agentwt.client", "codx"]);
     let said = plan(&repo, &[]);
     assert!(
         said.fails(3).stderr.contains("did you mean `codex`?"),

@@ -245,7 +245,7 @@ fn every_command_takes_it_as_it_takes_a_linked_worktree() {
 fn hooks_speak_after_a_commit_and_refuse_one_where_they_are_to() {
     for strategy in STRATEGIES {
         let repo = TestRepo::project();
-        repo.git(&["config", "agentwt.onViolation", "block"]);
+        repo.git(&["config", "--global", "agentwt.onViolation", "block"]);
         let dir = add(&repo, strategy);
         repo.sh(&dir, "echo new > docs/new.md && git add -A").ok();
         let said = repo.try_git(&dir, &["commit", "-q", "-m", "out"]);

@@ -1774,7 +1774,12 @@ fn the_committed_config_only_narrows() {
         said.status != 0 && said.stderr.contains("`rw` of the config does not count"),
         "{said}"
     );
-    repo.git(&["config", "agentwt.rw", outside.to_str().expect("UTF-8")]);
+    repo.git(&[
+        "config",
+        "--global",
+        "agentwt.rw",
+        outside.to_str().expect("UTF-8"),
+    ]);
     fenced(&repo, &[], &write).ok();
     let connect = "python3 -c 'import socket; socket.socket(socket.AF_INET)'";
     fenced(&repo, &[], connect).ok();

@@ -85,8 +85,8 @@ fn a_program_is_started_in_the_worktree_with_its_status() {
         "$TMP/repo/.agentwt/worktrees/task\ntask do it -v a b\n"
     );
     assert!(said.stderr.contains("is not fenced"), "{said}");
-    // an empty one of the repository takes it back
-    repo.git(&["config", "agentwt.opener", ""]);
+    // an empty one takes it back
+    repo.git(&["config", "--global", "agentwt.opener", ""]);
     let said = repo.sh(repo.main(), "GIT_EDITOR='echo by' git agentwt -q open task");
     assert_eq!(said.stdout, "by\n");
     let said = repo.agentwt(&["open", "other"]);

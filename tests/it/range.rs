@@ -132,7 +132,7 @@ fn without_a_profile_the_default_one_and_the_settings_count() {
       !  modified  docs/guide.md  commit 7acbf5e1e8  read-only: read ** (default)
     --- status 1
     ");
-    repo.git(&["config", "agentwt.scope", "docs"]);
+    repo.git(&["config", "--global", "agentwt.scope", "docs"]);
     assert_snapshot!(repo.agentwt(&range), @"
     ok main..: in scope (docs), 1 path changed
     --- status 0

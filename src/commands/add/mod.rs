@@ -107,6 +107,7 @@ fn attempt(
         (None, _) => home.clone(),
     };
     let loaded = plan::load_settings(session, &ground, options)?;
+    notes.extend(loaded.notes());
     let wanted = plan::wanted(&ground, &loaded, options, name)?;
     let client = plan::client(name, &loaded, prompt.is_some())?;
     let setup = setup::plan(session, &home, &loaded.config, options)?;

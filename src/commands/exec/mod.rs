@@ -128,17 +128,15 @@ pub fn run_in(
     check(repository, known, options)?;
     let loaded = load_config(repository, &[], &session.environment)?;
     let set = loaded.settings.client.as_ref().map(|client| client.value);
+    let is_set_client = command.is_empty() && known.record.client.is_none();
     let command = facts::command(command, known.record.client.or(set))?;
     let root: &Utf8Path = &known.record.path;
     let others = facts::others(repository, root)?;
     let own = [root, &*repository.root].map(Utf8Path::to_owned);
     let worktrees = [&own[..], &others].concat();
-    let config = &loaded.config.fence;
     let is_inside = |start: &&Utf8Path| start.starts_with(root);
     let start = Some(&*session.start).filter(is_inside).unwrap_or(root);
-    let asked = settings::read(
-        session, repository, config, options, &command, start, &worktrees,
-    )?;
+    let asked = settings::read(session, &loaded, options, &command, start, &worktrees)?;
     let private = PrivateGit::new(known);
     let states = asked.stand_ins.into_iter();
     let states: Vec<_> = states.map(|one| ClientState::new(known, one)).collect();
@@ -154,6 +152,10 @@ pub fn run_in(
     )?;
     let mut outcome = Outcome::done(ExecAnswer::default());
     outcome.notes = asked.notes;
+    if is_set_client {
+        let unused = loaded.git_settings.notes(&["agentwt.client"]);
+        outcome.notes.extend(unused);
+    }
     let mut run = FencedRun {
         session,
         repository,

@@ -1,8 +1,9 @@
-//! Reads what the user wants of a fence: options, then the user's own settings of git, then the config.
+//! Reads what the user wants of a fence: options, then the user's own settings of git, then the
+//! repository's configuration and the config.
 //!
-//! The config is committed, and an agent's commit could change it. So what it says only counts where
-//! it narrows: a stronger fence, less network, limits of a container. What would widen (`rw`) or start
-//! an image counts from the command line or from `git config` only.
+//! An agent can write the last two. So what they say only counts where it narrows: a stronger fence, less
+//! network, limits of a container. What would widen (`rw`) or start an image counts from the command line
+//! or from `git config --global` only.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,10 +18,10 @@ use crate::error::Error;
 use crate::fence::policy::{ContainerWishes, Wishes};
 use crate::fence::presets::{Preset, StandIn, Surroundings};
 use crate::fence::probe::container_program;
-use crate::path::escape_for_terminal;
+use crate::path::{escape_for_terminal, shell_word};
 use crate::process;
 use crate::refusal::Refusal;
-use crate::worktree::Repository;
+use crate::worktree::{GitSettings, Loaded};
 
 /// Holds what is asked for.
 pub(super) struct Asked {
@@ -42,30 +43,23 @@ pub(super) struct Asked {
 /// Fails when a value is none that is known.
 pub(super) fn read(
     session: &Session,
-    repository: &Repository,
-    config: &FenceConfig,
+    loaded: &Loaded,
     options: &FenceOptions,
     command: &[OsString],
     start: &Utf8Path,
     worktrees: &[Utf8PathBuf],
 ) -> Result<Asked, Error> {
-    let own = repository.git.config_get_section("agentwt")?;
-    let all = |key: &str| -> Vec<String> {
-        let key = format!("agentwt.{key}");
-        let values = own.iter();
-        let values = values.filter(|(name, _)| name.eq_ignore_ascii_case(&key));
-        values.map(|(_, value)| value.clone()).collect()
-    };
-    let last = |key: &str| all(key).pop();
-    let mut notes = Vec::new();
+    let (own, config) = (&loaded.git_settings, &loaded.config.fence);
+    let mut notes = own.notes(&["agentwt.rw", "agentwt.socket"]);
     let uncounted = |what: &str, setting: &str, value: &str| {
+        let value = shell_word(value);
         format!(
-            "{what} of the config does not count, as an agent can change it; to allow it: git config {setting} {value}"
+            "{what} of the config does not count, as an agent can change it; to allow it: git config --global {setting} {value}"
         )
     };
-    let (fence, weak) = fence(options, last("fence"), config)?;
+    let (fence, weak) = fence(options, own, config, &mut notes)?;
     notes.extend(weak.map(|weak| uncounted("the fence", "agentwt.fence", weak)));
-    let net = net(options, last("net"), config)?;
+    let net = net(options, own, config, &mut notes)?;
     let paths = |given: &[Utf8PathBuf], key: &str, option| -> Result<Vec<Utf8PathBuf>, Error> {
         let mut paths = Vec::new();
         for path in given {
@@ -74,18 +68,26 @@ pub(super) fn read(
             files::canonical(&typed).map_err(|_| unknown(option, path.as_str(), known))?;
             paths.push(typed);
         }
-        paths.extend(all(key).into_iter().map(|path| from_home(session, &path)));
+        paths.extend(
+            own.all(key)
+                .into_iter()
+                .map(|path| from_home(session, path)),
+        );
         Ok(paths)
     };
-    let mut rw = paths(&options.rw, "rw", "--rw")?;
-    let sockets = paths(&options.socket, "socket", "--socket")?;
+    let mut rw = paths(&options.rw, "agentwt.rw", "--rw")?;
+    let sockets = paths(&options.socket, "agentwt.socket", "--socket")?;
     for path in &config.rw {
         let wanted = from_home(session, &path.value);
         if !rw.contains(&wanted) {
             notes.push(uncounted("`rw`", "--add agentwt.rw", &path.value));
         }
     }
-    let image = options.image.clone().or_else(|| last("image"));
+    let image = options.image.clone();
+    if image.is_none() {
+        notes.extend(own.notes(&["agentwt.image"]));
+    }
+    let image = image.or_else(|| own.last("agentwt.image").map(ToOwned::to_owned));
     if let (None, Some(image)) = (&image, &config.container.image) {
         notes.push(uncounted("the image", "agentwt.image", &image.value));
     }
@@ -198,21 +200,33 @@ fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<Preset>, 
     Ok(all)
 }
 
-/// The fence: the option, the user's setting, or the config where it names one that enforces something; with it the
-/// word in the config that does not count.
+/// The fence: the option, the user's setting, or what the repository's configuration or the config names, where that
+/// enforces something; with it the word in the config that does not count.
 fn fence(
     options: &FenceOptions,
-    own: Option<String>,
+    own: &GitSettings,
     config: &FenceConfig,
+    notes: &mut Vec<String>,
 ) -> Result<(Fence, Option<&'static str>), Error> {
+    const KEY: &str = "agentwt.fence";
+    let given = options.fence.clone();
     // the host's own files are no image
     let container = || Fence::Container.as_str().to_owned();
-    let by_image = options.image.as_ref().map(|_| container());
-    if let Some(word) = options.fence.clone().or(by_image).or(own) {
+    let given = given.or_else(|| options.image.as_ref().map(|_| container()));
+    let users = given.or_else(|| own.last(KEY).map(ToOwned::to_owned));
+    if let Some(word) = users {
+        if options.fence.is_none() && options.image.is_none() {
+            notes.extend(own.notes(&[KEY]));
+        }
         let known = Fence::words().join(", ");
-        let fence = Fence::parse(&word).ok_or_else(|| unknown("agentwt.fence", &word, &known))?;
+        let fence = Fence::parse(&word).ok_or_else(|| unknown(KEY, &word, &known))?;
         return Ok((fence, None));
     }
+    let wanted = own.uncounted(KEY).and_then(Fence::parse);
+    if let Some(strict @ (Fence::Mount | Fence::Container)) = wanted {
+        return Ok((strict, None));
+    }
+    notes.extend(own.notes(&[KEY]));
     Ok(match config.kind.as_ref().map(|kind| kind.value) {
         Some(weak @ (Fence::None | Fence::Perms)) => (Fence::Auto, Some(weak.as_str())),
         Some(kind @ (Fence::Mount | Fence::Container)) => (kind, None),
@@ -221,15 +235,28 @@ fn fence(
     })
 }
 
-/// The network: the option or the user's setting; the config may only take some of it away.
-fn net(options: &FenceOptions, own: Option<String>, config: &FenceConfig) -> Result<Net, Error> {
-    let given = options.net.clone().map(|text| ("--net", text));
-    let given = given.or_else(|| own.map(|text| ("agentwt.net", text)));
-    let parse = |(by, text): (&'static str, String)| {
-        let net = Net::parse(&text);
-        net.ok_or_else(|| unknown(by, &text, "host, none, or ports:443,22"))
+/// The network: the option or the user's setting; the repository's configuration and the config may only take some
+/// of it away.
+fn net(
+    options: &FenceOptions,
+    own: &GitSettings,
+    config: &FenceConfig,
+    notes: &mut Vec<String>,
+) -> Result<Net, Error> {
+    const KEY: &str = "agentwt.net";
+    let given = options.net.as_deref().map(|text| ("--net", text));
+    let given = given.or_else(|| own.last(KEY).map(|text| (KEY, text)));
+    let parse = |(by, text): (&'static str, &str)| {
+        let net = Net::parse(text);
+        net.ok_or_else(|| unknown(by, text, "host, none, or ports:443,22"))
     };
-    let net = given.map(parse).transpose()?.unwrap_or(Net::Host);
+    let mut net = given.map(parse).transpose()?.unwrap_or(Net::Host);
+    if let (None, Some(text)) = (&options.net, own.uncounted(KEY)) {
+        match Net::parse(text).filter(|wanted| wanted.is_within(&net)) {
+            Some(wanted) => net = wanted,
+            None => notes.extend(own.notes(&[KEY])),
+        }
+    }
     let wanted = config.net.as_ref().and_then(|net| Net::parse(&net.value));
     let wanted = wanted.filter(|wanted| wanted.is_within(&net));
     Ok(wanted.unwrap_or(net))

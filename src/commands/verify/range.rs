@@ -57,6 +57,11 @@ fn scope(
     let name = format!("{}:{CONFIG_PATH}", range.shown_base());
     let environment = &session.environment;
     let loaded = load_config_of(repository, &flags, environment, &name, bytes.as_deref())?;
+    if lists.profile.is_none() {
+        for note in loaded.git_settings.notes(&["agentwt.scope"]) {
+            session.log.tell(&note);
+        }
+    }
     if !loaded.found && lists.write.is_none() && lists.add_write.is_none() {
         return Err(range.without_scope("does not exist").into());
     }

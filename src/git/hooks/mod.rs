@@ -324,9 +324,9 @@ impl WorktreeHooks {
         }
         let settings = self.git.config_get_section("hook")?;
         let is_off = |key: String| {
-            let found = settings.iter().rfind(|(found, _)| *found == key);
+            let found = settings.iter().rfind(|(_, found, _)| *found == key);
             let off = ["false", "no", "off", "0", ""];
-            found.is_some_and(|(_, value)| off.contains(&value.to_ascii_lowercase().as_str()))
+            found.is_some_and(|(_, _, value)| off.contains(&value.to_ascii_lowercase().as_str()))
         };
         let off = files::scripts(OnViolation::Block).filter(|event| {
             is_off(format!("hook.agentwt-{event}.enabled"))

@@ -9,6 +9,7 @@ mod report;
 pub mod shapes;
 mod table;
 mod verdict;
+mod waiting;
 pub mod worktree;
 
 use std::fmt::Display;
@@ -21,6 +22,7 @@ use crate::path::escape_for_terminal;
 pub use report::{FindingGroup, groups};
 pub use table::{Cell, Form, Row, records};
 pub use verdict::{VerdictField, kind_paint};
+pub use waiting::{WaitingField, WaitingState};
 
 /// Represents what a command answers.
 pub trait Answer: Serialize {

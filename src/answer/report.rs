@@ -141,6 +141,13 @@ impl VerdictField {
                 "  - {number} notices of what worktrees share: git agentwt verify -v {name}"
             ));
         }
+        if let Some(waiting) = &self.waiting {
+            text.line(format!(
+                "  waits: {}{}",
+                waiting.what(),
+                waiting.next_text()
+            ));
+        }
         for remedy in self.remedies() {
             text.hints += &format!("{remedy}\n");
         }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use super::{Cell, FindingGroup, Paint, Row, and_count, count, groups};
+use super::{Cell, FindingGroup, Paint, Row, WaitingField, and_count, count, groups};
 use crate::name::CommitId;
 use crate::verify::Report;
 
@@ -39,6 +39,9 @@ pub struct VerdictField {
     pub accepted: Vec<FindingField>,
     /// What changed, in scope or not.
     pub changed: Vec<ChangeField>,
+    /// What of commands in a fence waits, of which the verdict says nothing; absent if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingField>,
 }
 
 impl VerdictField {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shapes::{BaseField, ScopeField};
-use super::{age, count, seconds_since};
+use super::{WaitingField, age, count, seconds_since};
 use crate::config::{Choice as _, OnViolation, Strategy};
 use crate::disk::files;
 use crate::git::hooks::{HooksState, Method};
@@ -42,6 +42,9 @@ pub struct RecordedField {
     /// Why the worktree is locked, if a reason was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_reason: Option<String>,
+    /// What of commands in a fence waits; absent if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingField>,
     /// The number of files of the main worktree that are not committed; null if it is unknown.
     pub main_changed: Option<usize>,
     /// With `--size`, the bytes on disk; null if something cannot be read.
@@ -57,7 +60,7 @@ pub struct RecordedField {
 }
 
 impl RecordedField {
-    /// Creates the field, without the number of files of the main worktree and the size.
+    /// Creates the field, without what waits, the number of files of the main worktree and the size.
     pub fn new(known: &Worktree, position: Position, scope: ScopeField) -> Self {
         let record = &known.record;
         let is_clone = record.strategy == Strategy::Clone;
@@ -78,6 +81,7 @@ impl RecordedField {
             claim: record.claim.clone(),
             locked: (!is_clone).then_some(lock.is_some()),
             lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
+            waiting: None,
             main_changed: None,
             size: None,
             verified_at: last.as_ref().map(|last| last.at.clone()),
@@ -120,7 +124,16 @@ impl RecordedField {
             let why = escape_for_terminal(why.as_bytes());
             remarks.push(("locked", why, String::new()));
         }
+        if let Some(waiting) = &self.waiting {
+            let more = waiting.next_text();
+            remarks.push(("waits", waiting.what(), more));
+        }
         remarks
+    }
+
+    /// The word of porcelain for what waits.
+    pub fn waiting_word(&self) -> Option<&'static str> {
+        self.waiting.as_ref().map(WaitingField::word)
     }
 
     /// What porcelain has of a worktree, by key.

@@ -10,7 +10,9 @@ use super::{Outcome, Session};
 use crate::accepted::Decision;
 use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
 use crate::answer::worktree::{HooksField, RecordedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, age, and_count, count, kind_paint, when};
+use crate::answer::{
+    Answer, Cell, Paint, Row, Text, WaitingField, age, and_count, count, kind_paint, when,
+};
 use crate::change::{Change, by_kind, by_seen};
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
@@ -342,6 +344,10 @@ impl WorktreeStatus {
                 "upstream-behind",
                 number(upstream.and_then(|one| one.behind)),
             ),
+            (
+                "waiting",
+                self.recorded.waiting_word().map(ToOwned::to_owned),
+            ),
         ]);
         facts
     }
@@ -396,6 +402,7 @@ fn of(
     let mut recorded = RecordedField::new(known, position, scope);
     recorded.set_verification(Some(live.last));
     recorded.live = true;
+    recorded.waiting = WaitingField::find(home, known)?;
     let is_there = files::is_directory(&record.path);
     let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
     recorded.size = options.size.then(|| size().flatten());

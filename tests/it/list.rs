@@ -92,7 +92,7 @@ fn porcelain_has_every_state() {
     f-incomplete incomplete agentwt/f
     ");
     assert!(
-        said.lines().all(|line| line.matches('\t').count() == 21),
+        said.lines().all(|line| line.matches('\t').count() == 22),
         "{said}"
     );
 }
@@ -104,7 +104,7 @@ fn with_nul_records_end_with_nul() {
     let said = repo.agentwt(&["list", "-z"]).ok();
     assert!(
         said.starts_with("task\tready\tagentwt/task\t")
-            && said.ends_with("\tworktree\t\t\t\t\t\t0\t2026-01-02T03:04:05Z\0"),
+            && said.ends_with("\tworktree\t\t\t\t\t\t0\t2026-01-02T03:04:05Z\t\0"),
         "{said:?}"
     );
 }

@@ -84,4 +84,5 @@ mod trash;
 mod users_settings;
 mod vanishing;
 mod verify;
+mod waiting;
 mod walk;

@@ -322,10 +322,14 @@ impl ListedWorktree {
             };
             cells.push(Cell::porcelain(value.unwrap_or_default()));
         }
+        let waiting = details.and_then(|one| one.recorded.waiting_word());
+        let waiting = waiting.map(ToOwned::to_owned);
         let uncommitted = details.and_then(|one| one.uncommitted);
         let committed = details.and_then(|one| one.recorded.position.committed.clone());
         let uncommitted = uncommitted.map(|number| number.to_string());
-        cells.extend([uncommitted, committed].map(|one| Cell::porcelain(one.unwrap_or_default())));
+        cells.extend(
+            [uncommitted, committed, waiting].map(|one| Cell::porcelain(one.unwrap_or_default())),
+        );
         let mut row = Row::new(cells);
         let remarks = self.remarks();
         row.below = (!remarks.is_empty()).then(|| remarks.join("; "));
@@ -380,7 +384,10 @@ impl ListedWorktree {
             let gone = "to remove the record: git agentwt prune";
             remarks.extend((self.state == "missing").then(|| gone.to_owned()));
             let held = recorded.remarks().into_iter();
-            remarks.extend(held.map(|(key, fact, _)| format!("{key} {fact}")));
+            remarks.extend(held.map(|(key, fact, more)| match key {
+                "waits" => format!("{key}: {fact}{more}"),
+                _ => format!("{key} {fact}"),
+            }));
             let upstream = recorded.position.upstream.as_ref();
             remarks.extend(upstream.and_then(Upstream::difference));
             remarks.extend(placed.flatten().as_ref().and_then(placed_text));

@@ -11,6 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use self::answer::ListAnswer;
 use self::answer::{ListedDetails, ListedTrash, ListedWorktree};
 use super::{Outcome, Session};
+use crate::answer::WaitingField;
 use crate::answer::shapes::ScopeField;
 use crate::answer::worktree::{RecordedField, hooks_silent};
 use crate::config::DEFAULT_BRANCH_PREFIX;
@@ -195,7 +196,8 @@ fn whole(repository: &Repository, known: &Worktree, position: Position) -> Liste
     let record = &known.record;
     let there = files::is_directory(&record.path);
     let profile = ScopeField::profile(record.profile.as_deref());
-    let recorded = RecordedField::new(known, position, profile);
+    let mut recorded = RecordedField::new(known, position, profile);
+    recorded.waiting = WaitingField::find(repository, known).ok().flatten();
     let last = recorded.verification.as_ref().map(|one| &one.last.head);
     ListedWorktree {
         name: record.name.to_string(),

@@ -5,7 +5,7 @@ pub mod range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::{Answer, Row, Text, VerdictField};
+use crate::answer::{Answer, Row, Text, VerdictField, WaitingField};
 use crate::commands::{Outcome, Session};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -79,7 +79,8 @@ pub fn run(
             }
             let live = known.unless_gone(&repository, live)?;
             let (name, path) = (known.record.name.as_str(), known.record.path.clone());
-            let verdict = VerdictField::worktree(name, path, &live.report);
+            let mut verdict = VerdictField::worktree(name, path, &live.report);
+            verdict.waiting = WaitingField::find(&repository, known)?;
             Ok::<_, Error>(Some((verdict, live.not_stored)))
         },
     );

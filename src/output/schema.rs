@@ -1,6 +1,7 @@
 //! Describes the JSON documents: their JSON Schema, and the section JSON of a man page.
 
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
@@ -33,13 +34,20 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::sync::SyncAnswer>(),
         of::<commands::trust::TrustAnswer>(),
         of::<commands::verify::VerifyAnswer>(),
-        ("error", schema_for!(ErrorDocument).to_value()),
+        ("error", schema_of::<ErrorDocument>()),
     ]
+}
+
+/// The schema of a type as it is written: a key that may be left out is not required.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.into_generator();
+    generator.into_root_schema_for::<T>().to_value()
 }
 
 /// The schema of an answer in its envelope.
 fn of<A: Answer + JsonSchema>() -> (&'static str, Value) {
-    let mut schema = schema_for!(A).to_value();
+    let mut schema = schema_of::<A>();
     let name = format!("agentwt.{}/1", A::DOCUMENT);
     if let Some(properties) = schema["properties"].as_object_mut() {
         let version = "The name and the version of the document.";
@@ -51,6 +59,10 @@ fn of<A: Answer + JsonSchema>() -> (&'static str, Value) {
         let strings =
             json!({ "description": notes, "type": "array", "items": { "type": "string" } });
         properties.insert("notes".into(), strings);
+    }
+    match schema["required"].as_array_mut() {
+        Some(required) => required.push("schema".into()),
+        None => schema["required"] = json!(["schema"]),
     }
     schema["title"] = name.into();
     (A::DOCUMENT, schema)

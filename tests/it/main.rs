@@ -71,6 +71,7 @@ mod retries;
 mod rollback;
 mod runner;
 mod sarif;
+mod schemas;
 mod scope;
 mod scope_change;
 mod setup;

@@ -8,6 +8,7 @@ mod needs;
 mod placed;
 mod repo;
 mod said;
+mod schema;
 mod shim;
 mod template;
 
@@ -17,6 +18,7 @@ pub use needs::{installed, needs_root, skipped};
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;
+pub use schema::faults_of;
 pub use shim::{Shim, calls};
 
 use std::path::{Path, PathBuf};

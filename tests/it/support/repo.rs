@@ -283,6 +283,7 @@ impl TestRepo {
     }
 
     /// Turns the output of a process into what it said.
+    #[track_caller]
     pub fn said(&self, output: &Output) -> Said {
         Said::of(output, &self.root.to_string_lossy())
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::Output;
 
+use super::schema::check_document;
+
 /// Holds what a command said, with the test's own directory written as `$TMP` and ids of
 /// commits as they are (dates are fixed, so ids are too).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +19,8 @@ pub struct Said {
 }
 
 impl Said {
-    /// Takes the output of a process.
+    /// Takes the output of a process. A JSON document in it must be as its schema says.
+    #[track_caller]
     pub fn of(output: &Output, root: &str) -> Self {
         use std::os::unix::process::ExitStatusExt;
         // the age of the commits of the tests (`hermetic`)
@@ -27,6 +30,7 @@ impl Said {
             let text = String::from_utf8_lossy(bytes).replace(root, "$TMP");
             text.replace(&format!("{days} d ago"), "300 d ago")
         };
+        check_document(&text(&output.stdout));
         let signal = output.status.signal().map_or(-1, |signal| 128 + signal);
         Self {
             stdout: text(&output.stdout),

@@ -433,6 +433,10 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             };
             print(cli, form, &hooks::run(session, &o.command)?)
         }
+        Command::Exec(o) if o.fence.print_policy.is_some() => {
+            let human = (Format::Human, false);
+            print(cli, human, &commands::exec::run(session, o)?)
+        }
         Command::Exec(o) => print(cli, o.output.form(), &commands::exec::run(session, o)?),
         Command::Run(o) => fenced::run(session, cli, o)?,
         Command::Open(o) => commands::open::run(session, o)?,

@@ -118,7 +118,7 @@ pub struct Exec {
     /// The command and its arguments
     #[arg(value_name = "command", last = true)]
     pub command: Vec<OsString>,
-    /// How to print the answer of --all.
+    /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
 }

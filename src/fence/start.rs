@@ -64,6 +64,15 @@ impl Ended {
     }
 }
 
+/// Says where the standard output of a command goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandOutput {
+    /// To ours.
+    Stdout,
+    /// To our standard error, as ours is for a document.
+    Stderr,
+}
+
 /// Holds a command, its fence, and how it is looked after.
 pub struct Launch<'a> {
     /// The fence.
@@ -76,6 +85,8 @@ pub struct Launch<'a> {
     pub dir: &'a Utf8Path,
     /// The whole environment.
     pub variables: Vec<(OsString, OsString)>,
+    /// Where its standard output goes.
+    pub output: CommandOutput,
     /// After so long it is asked to end.
     pub timeout: Option<Duration>,
     /// The signal that we got, which is the command's.
@@ -116,6 +127,9 @@ impl Launch<'_> {
         let mut command = Command::new(program);
         command.args(words).current_dir(self.dir).env_clear();
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if self.output == CommandOutput::Stderr {
+            command.stdout(std::io::stderr());
+        }
         #[cfg(target_os = "linux")]
         if self.fence > Fence::Perms {
             super::restrict::restrict_before_start(&mut command, self.fence, self.policy)

@@ -71,7 +71,11 @@ fn of<A: Answer + JsonSchema>() -> (&'static str, Value) {
 /// The section JSON of the man page of a command, in roff; empty if there is no document.
 pub fn man_section(command: &str) -> String {
     let schemas = schemas();
-    let Some((name, schema)) = schemas.iter().find(|(name, _)| *name == command) else {
+    let document = match command {
+        "run" => "exec",
+        other => other,
+    };
+    let Some((name, schema)) = schemas.iter().find(|(name, _)| *name == document) else {
         return String::new();
     };
     let mut text = format!(

@@ -11,7 +11,7 @@ use crate::worktree::Worktree;
 
 const HUMAN: (Format, bool) = (Format::Human, false);
 
-/// Runs it; standard output is the command's alone.
+/// Runs it; standard output is the command's alone, or that of the document.
 pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCode, Error> {
     if options.fence.print_policy.is_some() {
         let asked = Exec {
@@ -32,7 +32,9 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
     let mut removal = Remove::default();
     removal.names.push(known.record.name.to_string());
     let (fence, command) = (&options.fence, &options.command);
-    let mut ran = match exec::run_in(session, &repository, &known, fence, command) {
+    let form = options.add.output.form();
+    let output = exec::output_of(form.0);
+    let mut ran = match exec::run_in(session, &repository, &known, fence, command, output) {
         Ok(ran) => ran,
         Err(error) => {
             let is_unused = matches!(error.exit_code(), ExitCode::NoFence | ExitCode::NotStarted);
@@ -43,11 +45,18 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
             return Err(error);
         }
     };
+    let mut is_removed = false;
     if options.rm && ran.exit == ExitCode::Success {
         match remove::run(session, &removal) {
-            Ok(removed) => ran.notes.extend(removed.notes),
+            Ok(removed) => {
+                is_removed = true;
+                ran.notes.extend(removed.notes);
+            }
             Err(error) => ran.notes.push(format!("the worktree stays: {error}")),
         }
     }
-    Ok(print(cli, HUMAN, &ran))
+    if let Some(run) = &mut ran.answer.run {
+        run.removed = options.rm.then_some(is_removed);
+    }
+    Ok(print(cli, form, &ran))
 }

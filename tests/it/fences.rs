@@ -10,7 +10,7 @@ use camino::Utf8PathBuf;
 use git_agentwt::fence::Fence;
 use git_agentwt::fence::policy::{Grant, GrantKind, Places, Policy, Wishes};
 use git_agentwt::fence::restrict::Start;
-use git_agentwt::fence::start::Launch;
+use git_agentwt::fence::start::{CommandOutput, Launch};
 use git_agentwt::path::RepoPath;
 
 use crate::support::{binary, is_root};
@@ -181,6 +181,7 @@ impl World {
             policy: &start.policy,
             command: &words,
             dir: &start.policy.places.root,
+            output: CommandOutput::Stdout,
             variables: Vec::new(),
             timeout: None,
             signal: &std::sync::Arc::default(),

@@ -29,6 +29,7 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod escapes;
 mod exec;
+mod exec_json;
 mod fence_policy;
 mod fences;
 mod fleet;

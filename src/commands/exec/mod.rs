@@ -4,6 +4,7 @@
 //! private git directory, the command in its fence, and, when all its processes have ended, the import of
 //! what it committed. Nothing but the import changes anything that the user's git believes.
 
+mod answer;
 mod facts;
 mod fleet;
 mod import;
@@ -12,14 +13,10 @@ mod state;
 
 use std::ffi::OsString;
 
-use camino::Utf8Path;
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::{Outcome, Session};
-use crate::answer::{Answer, Text, VerdictField};
+use crate::answer::{VerdictField, WaitingField};
 use crate::change::INDEX_LOCK;
-use crate::cli::{Exec, FenceOptions, PolicyForm};
+use crate::cli::{Exec, FenceOptions, Format, PolicyForm};
 use crate::config::{Choice as _, Fence};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
@@ -27,10 +24,9 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::fence::policy::Class;
 use crate::fence::shim::PRIVATE_GIT;
-use crate::fence::start::Launch;
+use crate::fence::start::{CommandOutput, Launch};
 use crate::fence::{Ended, FenceError, seatbelt};
 use crate::git::GitError;
-use crate::name::CommitId;
 use crate::path::shell_word;
 use crate::process;
 use crate::refusal::Refusal;
@@ -40,61 +36,11 @@ use crate::verify::{Report, VerifyOptions};
 use crate::worktree::bring::kept_ref;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::{Repository, Worktree, load_config};
+pub use answer::{CommandField, ExecAnswer, ExecRun, KeptField, MovedField};
+use camino::Utf8Path;
 pub use fleet::FleetRun;
 use import::Imported;
 use state::{Begun, ClientState};
-
-/// The answer of `exec`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct ExecAnswer {
-    /// The runs of `--all`; absent for one worktree.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktrees: Option<Vec<FleetRun>>,
-    /// The policy, rendered as `--print-policy` asks.
-    #[serde(skip)]
-    pub policy: Option<Vec<u8>>,
-    /// The verdict, if there are violations.
-    #[serde(skip)]
-    pub verdict: Option<VerdictField>,
-    /// The ref of the commits to which the branch did not move, if there are any.
-    #[serde(skip)]
-    pub incoming: Option<String>,
-    /// The branch, where it was and where it is now, if it moved.
-    #[serde(skip)]
-    pub moved: Option<(String, CommitId, CommitId)>,
-}
-
-impl Answer for ExecAnswer {
-    const DOCUMENT: &'static str = "exec";
-
-    fn print(&self, text: &mut Text) {
-        if let Some(policy) = &self.policy {
-            text.put(policy);
-        }
-        if let Some(worktrees) = &self.worktrees {
-            fleet::print(worktrees, text);
-        }
-        if let Some((branch, before, now)) = &self.moved {
-            let (before, now) = (before.short(), now.short());
-            let said = format!("agentwt: verified, {branch} moved from {before} to {now}");
-            text.tell(said);
-        }
-        let Some(verdict) = &self.verdict else {
-            return;
-        };
-        let name = verdict.verified();
-        text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
-        let Some(incoming) = &self.incoming else {
-            text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
-            return;
-        };
-        // what is in these commits only, no other command tells
-        for message in verdict.messages() {
-            text.tell(format!("agentwt: {message}"));
-        }
-        text.tell(format!("agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"));
-    }
-}
 
 /// Runs the command, and ends with its status if everything is in scope.
 ///
@@ -111,7 +57,16 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
         session.require_own(&repository, &known.record.name)?;
     }
     let (fence, command) = (&options.fence, &options.command);
-    run_in(session, &repository, &known, fence, command)
+    let output = output_of(options.output.form().0);
+    run_in(session, &repository, &known, fence, command, output)
+}
+
+/// Where the output of the command goes: where the answer is a document, standard output is that alone.
+pub fn output_of(format: Format) -> CommandOutput {
+    match format {
+        Format::Json => CommandOutput::Stderr,
+        _people => CommandOutput::Stdout,
+    }
 }
 
 /// As [`run`], in a worktree that is known.
@@ -124,6 +79,7 @@ pub fn run_in(
     known: &Worktree,
     options: &FenceOptions,
     command: &[OsString],
+    output: CommandOutput,
 ) -> Result<Outcome<ExecAnswer>, Error> {
     check(repository, known, options)?;
     let loaded = load_config(repository, &[], &session.environment)?;
@@ -168,6 +124,7 @@ pub fn run_in(
             command: &command,
             dir: start,
             variables: Vec::new(),
+            output,
             // 0 is no limit (timeout(1))
             timeout: options.timeout.filter(|time| !time.is_zero()),
             signal: &session.signal,
@@ -188,7 +145,7 @@ pub fn run_in(
         return Err(not_fenced(known, why, help));
     }
     run.say_classes(&mut outcome.notes);
-    let Some(_alone) = Lock::if_free(&repository.run_lock(&known.record.name))? else {
+    let Some(alone) = Lock::if_free(&repository.run_lock(&known.record.name))? else {
         let help = "wait for its end, or take another worktree: git agentwt run <name> -- …";
         return Err(not_fenced(known, "a command runs in it already", help));
     };
@@ -198,9 +155,25 @@ pub fn run_in(
     }
     run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
     run.name_states();
-    let (ended, (report, imported)) = run.apply(&mut outcome.notes)?;
-    finish(&mut outcome, known, ended, &report, imported);
+    let before = KeptField::read(repository, known)?;
+    let done = run.apply(&mut outcome.notes)?;
+    drop(alone);
+    finish(&mut outcome, known, done);
+    if let Some(run) = &mut outcome.answer.run {
+        let now = KeptField::read(repository, known)?;
+        run.kept = now.difference(&before).cloned().collect();
+        run.waiting = WaitingField::find(repository, known)?;
+    }
     Ok(outcome)
+}
+
+/// Holds what became of a command and of its commits.
+struct Done {
+    ended: Ended,
+    report: Report,
+    imported: Imported,
+    /// Where the branch was and where it is since the import of what an earlier command left.
+    moved_before: Option<MovedField>,
 }
 
 /// Holds a run of a command in its worktree.
@@ -245,13 +218,14 @@ impl FencedRun<'_> {
     }
 
     /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
-    fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, (Report, Imported)), Error> {
+    fn apply(&self, notes: &mut Vec<String>) -> Result<Done, Error> {
         let (repository, name) = (self.repository, &self.known.record.name);
         let is_private = self.launch.fence > Fence::Perms;
         let goes_on = self.private.is_there();
         let mut states = Vec::new();
+        let mut moved_before = None;
         if is_private {
-            self.prepare(notes)?;
+            moved_before = self.prepare(notes)?;
             states = self.prepare_states()?;
         }
         let ended = self.launch.run();
@@ -272,18 +246,26 @@ impl FencedRun<'_> {
             files::remove_if_empty(&self.known.record.path.join(made.to_string()));
         }
         let (_lock, known) = Worktree::lock(repository, name)?;
-        if is_private {
-            return Ok((ended, import::import(repository, &known, self.private)?));
-        }
-        let report = verify_now(repository, &known, VerifyOptions::default())?.report;
-        Ok((ended, (report, Imported::default())))
+        let (report, imported) = if is_private {
+            import::import(repository, &known, self.private)?
+        } else {
+            let live = verify_now(repository, &known, VerifyOptions::default())?;
+            (live.report, Imported::default())
+        };
+        Ok(Done {
+            ended,
+            report,
+            imported,
+            moved_before,
+        })
     }
 
-    /// Writes the private git directory, after the import of what an earlier run left.
-    fn prepare(&self, notes: &mut Vec<String>) -> Result<(), Error> {
+    /// Writes the private git directory, after the import of what an earlier run left; returns how that moved the
+    /// branch.
+    fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<MovedField>, Error> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
-        let mut imported = None;
+        let (mut imported, mut moved) = (None, None);
         if private.is_there() {
             // where that `exec` was killed
             let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
@@ -321,8 +303,9 @@ impl FencedRun<'_> {
                         notes.push(format!("{branch} is without the commits of an earlier command, as {why} meanwhile: git log {kept}"));
                         notes.extend(left.notes);
                     }
-                    if let Some((_, now)) = left.moved {
-                        let (branch, now) = (&known.record.branch, now.short());
+                    moved = left.moved.map(MovedField::new);
+                    if let Some(MovedField { to, .. }) = &moved {
+                        let (branch, now) = (&known.record.branch, to.short());
                         notes.push(format!("verified, {branch} moved to {now}"));
                     }
                 }
@@ -342,7 +325,8 @@ impl FencedRun<'_> {
             return Err(not_fenced(&known, why, &help));
         }
         let binary = &self.session.binary;
-        private.write(repository, &known, binary, withholds, imported)
+        private.write(repository, &known, binary, withholds, imported)?;
+        Ok(moved)
     }
 }
 
@@ -376,15 +360,9 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
 }
 
 /// Fills the answer: a violation beats the status of the command.
-fn finish(
-    outcome: &mut Outcome<ExecAnswer>,
-    known: &Worktree,
-    ended: Ended,
-    report: &Report,
-    imported: Imported,
-) {
-    let record = &known.record;
-    outcome.exit = match ended {
+fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, done: Done) {
+    let (record, imported, report) = (&known.record, done.imported, done.report);
+    outcome.exit = match done.ended {
         Ended::Status(0) => ExitCode::Success,
         Ended::Status(status) => ExitCode::Program(status),
         Ended::Signal(signal) => ExitCode::Signal(signal),
@@ -393,18 +371,28 @@ fn finish(
     if !report.valid() {
         let broken = imported.breaks_seal.then_some(ExitCode::SealBroken);
         outcome.exit = broken.unwrap_or(ExitCode::RunRefused);
-        let (name, path) = (record.name.as_str(), record.path.clone());
-        outcome.answer.verdict = Some(VerdictField::worktree(name, path, report));
     }
-    let late = imported.late_note(known, &incoming_ref(known));
+    let incoming = incoming_ref(known);
+    let late = imported.late_note(known, &incoming);
     if late.is_some() {
         outcome.exit = ExitCode::RunRefused;
     }
     outcome.notes.extend(late.into_iter().chain(imported.notes));
-    let stays = imported.stays_away.is_some();
-    outcome.answer.incoming = stays.then(|| incoming_ref(known));
-    let branch = record.branch.to_string();
-    outcome.answer.moved = imported.moved.map(|(before, now)| (branch, before, now));
+    let (name, path) = (record.name.to_string(), record.path.clone());
+    outcome.answer.run = Some(ExecRun {
+        verdict: VerdictField::worktree(&name, path.clone(), &report),
+        name,
+        path,
+        branch: record.branch.to_string(),
+        command: done.ended.into(),
+        status: outcome.exit.code(),
+        moved: imported.moved.map(MovedField::new),
+        moved_before: done.moved_before,
+        incoming: imported.stays_away.map(|_| incoming),
+        kept: Vec::new(),
+        waiting: None,
+        removed: None,
+    });
 }
 
 fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {

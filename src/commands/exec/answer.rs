@@ -1,0 +1,178 @@
+//! The answer of `exec` and `run`.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fleet::{self, FleetRun};
+use crate::answer::{Answer, Text, VerdictField, WaitingField};
+use crate::error::Error;
+use crate::fence::Ended;
+use crate::git::GitMode;
+use crate::name::CommitId;
+use crate::worktree::bring::kept_refs;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::{Repository, Worktree};
+
+/// The answer of `exec` and `run`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct ExecAnswer {
+    /// The run in one worktree; absent with `--all`.
+    #[serde(flatten)]
+    pub run: Option<ExecRun>,
+    /// The runs of `--all`; absent for one worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktrees: Option<Vec<FleetRun>>,
+    /// The policy, rendered as `--print-policy` asks.
+    #[serde(skip)]
+    pub policy: Option<Vec<u8>>,
+}
+
+/// What became of a command in a worktree, and of the worktree.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ExecRun {
+    /// The worktree.
+    pub name: String,
+    /// The directory of the worktree.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// The branch of the worktree.
+    pub branch: String,
+    /// How the command ended.
+    pub command: CommandField,
+    /// The exit status of this program: that of the command, unless its changes are refused.
+    pub status: u8,
+    /// The verdict over the worktree with the commits of the command.
+    pub verdict: VerdictField,
+    /// Where the branch was and where it is now; absent if it did not move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<MovedField>,
+    /// The same of the import of what an earlier command had left; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_before: Option<MovedField>,
+    /// The ref of the commits to which the branch did not move; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incoming: Option<String>,
+    /// What was kept beside the branch: commits, stashes and branches of the command, and what it staged.
+    pub kept: Vec<KeptField>,
+    /// What waits for the next command; absent if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingField>,
+    /// With `run --rm`: whether the worktree was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed: Option<bool>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandField {
+    /// `exit` (by itself), `signal` (a signal ended it) or `timeout` (its time was over).
+    pub ended: &'static str,
+    /// The exit status, or the number of the signal; absent after `timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u8>,
+}
+
+/// A branch that moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MovedField {
+    /// Where it was.
+    pub from: CommitId,
+    /// Where it is now.
+    pub to: CommitId,
+}
+
+/// What is kept of a command.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct KeptField {
+    /// The ref, or the directory of a git directory that cannot be read.
+    pub place: String,
+    /// The commit that the ref names; absent for a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+}
+
+impl From<Ended> for CommandField {
+    fn from(ended: Ended) -> Self {
+        let (ended, number) = match ended {
+            Ended::Status(status) => ("exit", Some(status)),
+            Ended::Signal(signal) => ("signal", Some(signal)),
+            Ended::TimedOut => ("timeout", None),
+        };
+        Self { ended, number }
+    }
+}
+
+impl MovedField {
+    /// Creates the field.
+    pub fn new((from, to): (CommitId, CommitId)) -> Self {
+        Self { from, to }
+    }
+}
+
+impl KeptField {
+    /// Reads what is kept of the commands of a worktree.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn read(repository: &Repository, known: &Worktree) -> Result<BTreeSet<Self>, Error> {
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let mut kept = BTreeSet::new();
+        for one in git.for_each_ref(&[&kept_refs(known)])? {
+            kept.insert(Self {
+                place: one.name.to_string(),
+                commit: Some(one.id),
+            });
+        }
+        for directory in PrivateGit::find_damaged(known)? {
+            kept.insert(Self {
+                place: directory.into_string(),
+                commit: None,
+            });
+        }
+        Ok(kept)
+    }
+}
+
+impl Answer for ExecAnswer {
+    const DOCUMENT: &'static str = "exec";
+
+    fn print(&self, text: &mut Text) {
+        if let Some(policy) = &self.policy {
+            text.put(policy);
+        }
+        if let Some(worktrees) = &self.worktrees {
+            fleet::print(worktrees, text);
+        }
+        if let Some(run) = &self.run {
+            run.print(text);
+        }
+    }
+}
+
+impl ExecRun {
+    fn print(&self, text: &mut Text) {
+        if let Some(MovedField { from, to }) = &self.moved {
+            let (branch, from, to) = (&self.branch, from.short(), to.short());
+            let said = format!("agentwt: verified, {branch} moved from {from} to {to}");
+            text.tell(said);
+        }
+        let verdict = &self.verdict;
+        if verdict.valid {
+            return;
+        }
+        let name = verdict.verified();
+        text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
+        let Some(incoming) = &self.incoming else {
+            text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
+            return;
+        };
+        // what is in these commits only, no other command tells
+        for message in verdict.messages() {
+            text.tell(format!("agentwt: {message}"));
+        }
+        text.tell(format!("agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"));
+    }
+}

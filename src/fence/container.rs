@@ -137,8 +137,9 @@ impl Arguments {
         option.push(csv_field("destination=", path.as_str().into()));
         option.push(",tmpfs-mode=0755");
         if program == ContainerProgram::Podman {
-            // without the second, podman copies what is to be hidden into it
-            option.push(",ro,notmpcopyup");
+            // without the second, podman copies what is to be hidden into it; without the third, it belongs to root,
+            // and git takes nothing in the directory of another (git-config(1), `safe.directory`)
+            option.push(",ro,notmpcopyup,U=true");
         }
         self.word(option);
     }

@@ -354,8 +354,8 @@ fn podman_has_the_root_of_the_host() {
     --mount=type=bind,source=/usr,destination=/usr,readonly
     --mount=type=bind,source=/etc,destination=/etc,readonly
     --mount=type=bind,source=/home,destination=/home,readonly
-    --mount=type=tmpfs,destination=/r/main,tmpfs-mode=0755,ro,notmpcopyup
-    --mount=type=tmpfs,destination=/r/wt/other,tmpfs-mode=0755,ro,notmpcopyup
+    --mount=type=tmpfs,destination=/r/main,tmpfs-mode=0755,ro,notmpcopyup,U=true
+    --mount=type=tmpfs,destination=/r/wt/other,tmpfs-mode=0755,ro,notmpcopyup,U=true
     --mount=type=bind,source=/r/main/target/git-agentwt,destination=/r/main/target/git-agentwt,readonly
     --mount=type=bind,source=/r/main/.git,destination=/r/main/.git,readonly
     --mount=type=bind,source=/r/main/.git/agentwt/worktrees/task/private,destination=/r/main/.git/agentwt/worktrees/task/private,readonly

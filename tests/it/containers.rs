@@ -46,6 +46,27 @@ fn work_in_a_container_comes_back() {
 }
 
 #[test]
+fn our_program_and_its_guard_work_in_a_container() {
+    let Some(repo) = project() else { return };
+    // where the main worktree is hidden, it still belongs to the user
+    let verdict = fenced(&repo, &[], "git agentwt verify").ok();
+    assert_eq!(
+        verdict,
+        "ok task: in scope, 0 paths changed\n  waits: a command that runs, whose commits are not here yet"
+    );
+    let call = |path: &str| {
+        let call = format!(
+            r#"{{"tool_name":"Write","tool_input":{{"file_path":"'$PWD'/{path}"}},"cwd":"'$PWD'"}}"#
+        );
+        fenced(&repo, &[], &format!("echo '{call}' | git agentwt guard"))
+    };
+    call("src/main.rs").ok();
+    let denied = call("README.md");
+    assert!(denied.stdout.contains("deny"), "{denied}");
+    assert!(denied.stdout.contains("README.md"), "{denied}");
+}
+
+#[test]
 fn a_container_ends_as_its_command_does() {
     let Some(repo) = project() else { return };
     assert_eq!(fenced(&repo, &[], "exit 7").status, 7);

@@ -98,6 +98,7 @@ fn no_program_of_the_repositorys_config_is_opened() {
     note: agentwt.opener in the repository's configuration does not count, as an agent can write it; if it is yours: git config --global agentwt.opener 'touch $PWD/ran; false'
     note: agentwt.client in the repository's configuration does not count, as an agent can write it; if it is yours: git config --global agentwt.client 'touch $PWD/ran; false'
     note: core.editor in the repository's configuration does not count, as an agent can write it; if it is yours: git config --global core.editor 'touch $PWD/ran; false'
+    note: no client is set, so your editor is started
     note: echo by is not fenced: it can read and write whatever you can
     --- status 0
     ");

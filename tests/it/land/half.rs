@@ -56,10 +56,11 @@ fn tree(repo: &TestRepo) -> String {
     repo.sh(repo.main(), script).ok()
 }
 
-/// Whatever is left of a landing.
+/// Whatever is left of a landing, but for the worktree in the trash.
 #[track_caller]
 fn left(repo: &TestRepo) -> String {
-    let script = "find .git -name '*.lock' -o -name '*landing*'; ls .git/agentwt 2>/dev/null";
+    let script = "find .git -name '*.lock' -o -name '*landing*'; ls .git/agentwt 2>/dev/null
+        | grep -vx trash || true";
     repo.sh(repo.main(), script).stdout
 }
 

@@ -225,6 +225,48 @@ impl Git {
         })
     }
 
+    /// Returns the commits at which history ends here, as `shallow` says; of those only what is here.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read.
+    pub fn shallow_commits(&self) -> Result<Vec<CommitId>, GitError> {
+        let listed = self.repo()?.local().shallow_commits();
+        let listed = listed.map_err(reading(HISTORY))?;
+        let history = self.history()?;
+        let mut found = Vec::new();
+        for id in listed.iter().flat_map(|all| all.iter()) {
+            found.extend(history.peel(&commit_id_of(id))?);
+        }
+        Ok(found)
+    }
+
+    /// Whether a parent of a commit is not in the repository.
+    ///
+    /// # Errors
+    /// Fails when the commit cannot be read.
+    pub fn has_lost_parent(&self, commit: &CommitId) -> Result<bool, GitError> {
+        let history = self.history()?;
+        for parent in history.objects.commit(commit)?.parents {
+            if history.peel(&parent)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the history of a commit goes on where this shallow repository has no more of it.
+    ///
+    /// # Errors
+    /// Fails when a commit is missing or damaged.
+    pub fn is_cut(&self, commit: &CommitId) -> Result<bool, GitError> {
+        for end in self.shallow_commits()? {
+            if self.has_lost_parent(&end)? && self.is_ancestor(&end, commit)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns the best common ancestors of a commit and a hypothetical merge of the tips
     /// (`git merge-base --all`); none when the histories are unrelated.
     ///

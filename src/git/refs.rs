@@ -30,8 +30,8 @@ pub struct Ref {
     pub name: BString,
     /// The object: for an annotated tag the tag, not the commit.
     pub id: CommitId,
-    /// Whether it names another ref.
-    pub is_symbolic: bool,
+    /// The ref that it names; none where it names the object by itself.
+    pub target: Option<BString>,
 }
 
 impl Ref {
@@ -40,8 +40,13 @@ impl Ref {
         Self {
             name: name.into(),
             id,
-            is_symbolic: false,
+            target: None,
         }
+    }
+
+    /// Whether it names another ref.
+    pub fn is_symbolic(&self) -> bool {
+        self.target.is_some()
     }
 }
 
@@ -244,7 +249,10 @@ impl Repo {
                 } else {
                     Some(found.inner.target.clone())
                 };
-                let is_symbolic = matches!(target, Some(Target::Symbolic(_)));
+                let names = match &target {
+                    Some(Target::Symbolic(next)) => Some(next.as_bstr().to_owned()),
+                    Some(Target::Object(_)) | None => None,
+                };
                 let id = target.and_then(|target| match target {
                     Target::Object(id) => Some(commit_id_of(&id)),
                     Target::Symbolic(next) => self.resolve(&local, next.as_bstr()).ok()?.1,
@@ -252,7 +260,7 @@ impl Repo {
                 all.extend(id.map(|id| Ref {
                     name: name.to_owned(),
                     id,
-                    is_symbolic,
+                    target: names,
                 }));
             }
         }
@@ -326,6 +334,24 @@ impl Git {
         }
         let (name, _) = repo.resolve(&local, "HEAD".into())?;
         Ok((name != "HEAD").then(|| name.to_str_lossy().into_owned()))
+    }
+
+    /// Returns the name of the ref to which a ref leads through symbolic refs: its own for an ordinary one.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read.
+    pub fn last_name(&self, name: &str) -> Result<String, GitError> {
+        let mut last = name.to_owned();
+        for _ in 0..DEPTH {
+            let found = self.for_each_ref(&[&last])?;
+            let found = found.into_iter().find(|found| found.name == last.as_str());
+            match found.and_then(|found| found.target) {
+                Some(target) => last = target.to_str_lossy().into_owned(),
+                None => return Ok(last),
+            }
+        }
+        let what = format!("the ref {name}");
+        Err(unreadable(&what, "too many symbolic refs"))
     }
 
     /// Returns the refs below these prefixes (`refs/` for all), sorted by name.

@@ -50,7 +50,10 @@ impl Git {
             Ok(Ref {
                 name,
                 id,
-                is_symbolic: fields.next().is_some_and(|target| !target.is_empty()),
+                target: fields
+                    .next()
+                    .filter(|target| !target.is_empty())
+                    .map(Into::into),
             })
         };
         let args = [&[format], prefixes].concat();

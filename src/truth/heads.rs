@@ -384,7 +384,11 @@ impl Tips {
         // a remote can come to hold another project; a user can rewrite all of the own branch
         let is_related = || {
             let is_remote = name.starts_with("refs/remotes/");
-            Ok::<_, Error>(!is_remote || !git.merge_base_all(now, base)?.is_empty())
+            if !is_remote || !git.merge_base_all(now, base)?.is_empty() {
+                return Ok::<_, Error>(true);
+            }
+            // what they have in common may be what a shallow clone does not have
+            Ok(git.is_cut(now)?)
         };
         if journaled.iter().any(|one| one.new == Target::Ref) || !is_related()? {
             return Ok(false);
@@ -444,9 +448,11 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
         let Some(found) = found.into_iter().find(|found| found.name == name) else {
             return Ok(None);
         };
+        // of a symbolic ref (`origin/HEAD`) git logs no move: what it names is followed
+        let name = git.last_name(name)?;
         Ok(Some(Tip {
-            logged: git.log(name)?.is_some_and(|log| !log.is_empty()),
-            name: name.to_owned(),
+            logged: git.log(&name)?.is_some_and(|log| !log.is_empty()),
+            name,
             commit: found.id,
         }))
     };

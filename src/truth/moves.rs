@@ -30,6 +30,8 @@ pub struct RefMoves<'a> {
     pub journal: &'a Journal,
     /// Every ref at `add`, with what it named.
     pub before: BTreeMap<BString, CommitId>,
+    /// The refs that named another ref at `add`, with that ref.
+    pub symbolic_before: BTreeMap<BString, BString>,
     /// Every ref of now.
     pub now: BTreeMap<BString, Ref>,
     /// The worktrees that were made from this one: the directory in `worktrees`, and the path.
@@ -79,6 +81,7 @@ impl<'a> RefMoves<'a> {
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
         let before = known.recorded_ref_names()?;
+        let symbolic_before = known.recorded_symbolic_refs()?;
         let now = git.for_each_ref(&["refs/"])?.into_iter();
         let now: BTreeMap<_, _> = now.map(|one| (one.name.clone(), one)).collect();
         let made_worktrees = read_made_worktrees(repository, known, journal)?;
@@ -99,6 +102,7 @@ impl<'a> RefMoves<'a> {
             known,
             journal,
             before,
+            symbolic_before,
             now,
             made_worktrees,
             repository,
@@ -186,7 +190,7 @@ impl<'a> RefMoves<'a> {
             oldest.is_some_and(|oldest| oldest.is_push_of(&oldest.id))
         };
         let new = new.filter(|one| is_kind(&one.name) || is_pushed(&one.name));
-        let new = new.filter(|one| !one.is_symbolic);
+        let new = new.filter(|one| !one.is_symbolic());
         let own = new.filter(|one| self.is_own(one.name.as_bstr()));
         let mut all: Vec<OwnRef> = Vec::new();
         for one in own {
@@ -324,7 +328,9 @@ impl<'a> RefMoves<'a> {
         let pushed = self.own_upstreams().into_iter().map(|one| one.name);
         let pushed: BTreeSet<BString> = pushed.collect();
         let new = self.now.iter().filter(|(name, one)| {
+            // what a symbolic ref names is judged by itself
             name.starts_with(b"refs/remotes/")
+                && !one.is_symbolic()
                 && self.before.get(*name) != Some(&one.id)
                 && !pushed.contains(*name)
         });
@@ -342,6 +348,34 @@ impl<'a> RefMoves<'a> {
         });
         let all = self.before.values().chain(fetched.map(|(_, one)| &one.id));
         all.cloned().collect()
+    }
+
+    /// Whether all that the file `shallow` names is where a fetch lets history end: commits of others,
+    /// whose parents are not here or that upstream has.
+    ///
+    /// # Errors
+    /// Fails when a commit is damaged.
+    pub fn ends_where_others_fetched(&self) -> Result<bool, Error> {
+        let mut with_parents = Vec::new();
+        for end in self.git.shallow_commits()? {
+            if self.is_made_here(&end) {
+                return Ok(false);
+            }
+            if !self.git.has_lost_parent(&end)? {
+                with_parents.push(end);
+            }
+        }
+        let foreign = self.foreign();
+        let tips: Vec<&CommitId> = with_parents.iter().collect();
+        let known: Vec<&CommitId> = foreign.iter().collect();
+        Ok(self.git.rev_list(&tips, &known)?.is_empty())
+    }
+
+    /// Whether a push from this worktree moved a remote-tracking ref.
+    pub fn was_pushed_to(&self, name: &BStr) -> bool {
+        let log = self.log(name);
+        let mut places = self.journal.places(name);
+        places.any(|place| log.iter().any(|entry| entry.is_push_of(place)))
     }
 
     fn others(&self) -> impl Iterator<Item = &OtherHead> {

@@ -57,7 +57,10 @@ pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, E
     let accepted = Acceptances::new(&known.record.decisions);
     let mut found = Vec::new();
     for one in sealed::changes(repository, (&before, &now))? {
-        let is_harmless = one.cause == Cause::Unknown || one.change.kind == Kind::Ref;
+        // neither a ref nor the end of history starts a program
+        let is_shallow = one.change.place == Place::Git(seal::SHALLOW.into());
+        let is_inert = one.change.kind == Kind::Ref || is_shallow;
+        let is_harmless = one.cause == Cause::Unknown || is_inert;
         if is_harmless || accepted.cover(&one.change, Reason::Shared) {
             continue;
         }

@@ -18,6 +18,7 @@ use crate::git::refs::Ref;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::moves::{OwnRef, RefMoves};
+use crate::truth::seal::SHALLOW;
 use crate::truth::{sealed, shadows};
 use crate::worktree::Shared;
 
@@ -32,6 +33,16 @@ pub fn changes(
     own: &[OwnRef],
 ) -> Result<Vec<SharedChange>, Error> {
     let mut all = sealed::changes(moves.repository, (recorded, now))?;
+    let shallow = format!("@git/{SHALLOW}");
+    // in a shallow clone each fetch may move the ends of history
+    if recorded.sealed.files.contains_key(&shallow)
+        && let Some(moved) = all
+            .iter_mut()
+            .find(|one| one.change.place == Place::Git(SHALLOW.into()) && one.cause == Cause::Hides)
+        && moves.ends_where_others_fetched()?
+    {
+        moved.cause = Cause::Unknown;
+    }
     let refs = SharedRefs { moves, objects };
     all.extend(refs.changes()?);
     // `git branch -m` and `-c` make a branch past every hook
@@ -80,7 +91,8 @@ impl SharedRefs<'_> {
         let own = moves.known.record.branch.full_ref();
         let is_moved = |(name, id): &(&BString, &CommitId)| {
             let now = moves.now.get(*name);
-            now.is_none_or(|now| now.id != **id || now.is_symbolic)
+            let is_other = now.is_none_or(|now| now.id != **id || now.is_symbolic());
+            is_other || moves.symbolic_before.contains_key(*name)
         };
         let differing = moves.before.iter().filter(is_moved).map(|(name, _)| name);
         let names: BTreeSet<&BString> = differing.chain(moves.journal.shared()).collect();
@@ -96,6 +108,8 @@ impl SharedRefs<'_> {
             }
             let judged = if is_saved {
                 self.judge_saved(name.as_bstr())
+            } else if let Some(target) = moves.symbolic_before.get(name) {
+                self.judge_symbolic(name.as_bstr(), target.as_bstr())
             } else if moves.journal.moves(name).is_empty() {
                 self.judge_unjournaled(name.as_bstr())
             } else {
@@ -135,13 +149,39 @@ impl SharedRefs<'_> {
         is_told.then_some((said, Cause::Unknown))
     }
 
+    /// What it means that a ref names another ref than the one that it named at `add`; none where it
+    /// names the same one, which is judged by itself.
+    fn judge_symbolic(&self, name: &BStr, before: &BStr) -> Judged {
+        let moves = self.moves;
+        let Some(now) = moves.now.get(name) else {
+            let said = format!("it named {before}, and was removed");
+            let is_remote = name.starts_with(b"refs/remotes/");
+            let is_by_us = !is_remote && !moves.journal.moves(name).is_empty();
+            return Some((said, made_if(is_by_us)));
+        };
+        let Some(target) = &now.target else {
+            let said = format!("it named {before}, and names a commit by itself");
+            return Some((said, Cause::MadeHere));
+        };
+        if target == before {
+            return None;
+        }
+        let said = format!("it named {before}, and names {target}");
+        let is_branch = !name.starts_with(b"refs/remotes/");
+        let is_by_us = is_branch && !moves.journal.moves(name).is_empty()
+            || moves.is_made_here(&now.id)
+            || !target.starts_with(b"refs/remotes/") && moves.is_own(target.as_bstr())
+            || moves.was_pushed_to(target.as_bstr());
+        Some((said, made_if(is_by_us)))
+    }
+
     /// What it means that a ref was moved from the worktree; none where it is as it was at `add`, and
     /// for everyday work.
     fn judge_journaled(&self, name: &BStr) -> Result<Judged, Error> {
         let moves = self.moves;
         let (before, now) = (moves.before.get(name), moves.now.get(name));
         let current = now.map(|now| &now.id);
-        let is_symbolic = now.is_some_and(|now| now.is_symbolic);
+        let is_symbolic = now.is_some_and(Ref::is_symbolic);
         let left = moves.journal.moves(name).last().map(|last| &last.new);
         let made = |said: &str| Ok(Some((said.to_owned(), Cause::MadeHere)));
         if !name.starts_with(b"refs/") {
@@ -254,7 +294,7 @@ impl SharedRefs<'_> {
             return unexplained.filter(|_| !log.is_empty());
         };
         let (is_branch, is_here) = (name.starts_with(b"refs/heads/"), moves.is_here(&now.id));
-        let is_linked = now.is_symbolic && is_branch && !log.is_empty();
+        let is_linked = now.is_symbolic() && is_branch && !log.is_empty();
         if now.id == *before && !is_linked || is_here && moves.is_logged_elsewhere(&now.id) {
             return None;
         }
@@ -322,6 +362,14 @@ impl SharedRefs<'_> {
             );
         }
         found
+    }
+}
+
+const fn made_if(is_by_us: bool) -> Cause {
+    if is_by_us {
+        Cause::MadeHere
+    } else {
+        Cause::Unknown
     }
 }
 

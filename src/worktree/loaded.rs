@@ -380,9 +380,30 @@ impl Worktree {
         let one = |line: &[u8]| {
             let (id, name) = line.split_once_str(" ")?;
             let id = CommitId::parse(id.to_str().ok()?).ok()?;
+            let name = name
+                .split_once_str(" ")
+                .map_or(name, |(name, _target)| name);
             Some((name.into(), id))
         };
         Ok(bytes.lines().filter_map(one).collect())
+    }
+
+    /// Loads the symbolic refs that there were when the worktree was made, with the refs they named.
+    ///
+    /// # Errors
+    /// Fails when the list cannot be read.
+    pub fn recorded_symbolic_refs(&self) -> Result<BTreeMap<BString, BString>, Error> {
+        let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
+        let mut all = BTreeMap::new();
+        for line in bytes.lines() {
+            let mut words = line.splitn_str(3, " ").skip(1);
+            if let Some(name) = words.next()
+                && let Some(target) = words.next()
+            {
+                all.insert(name.into(), target.into());
+            }
+        }
+        Ok(all)
     }
 
     /// Loads the commits that these refs named.

@@ -86,7 +86,11 @@ impl Registration<'_> {
     fn write_rest(&self, dir: &Utf8Path, all: &[Ref]) -> Result<(), Error> {
         let mut refs = Vec::new();
         for found in all {
-            refs.extend([found.id.as_str().as_bytes(), b" ", &found.name, b"\n"].concat());
+            refs.extend([found.id.as_str().as_bytes(), b" ", &found.name].concat());
+            if let Some(target) = &found.target {
+                refs.extend([b" ", target.as_slice()].concat());
+            }
+            refs.push(b'\n');
         }
         let stashes = self.repository.git.log("refs/stash")?.unwrap_or_default();
         for (number, entry) in stashes.iter().enumerate() {

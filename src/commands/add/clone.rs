@@ -172,7 +172,7 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
             .perform(&format!("fetch from {from}"), command, &args)?;
     } else {
         wanted = home.git.for_each_ref(&SHARED)?;
-        wanted.retain(|one| !one.is_symbolic);
+        wanted.retain(|one| !one.is_symbolic());
     }
     wanted.extend(new_branch(record));
     own.git.replace_refs(&there, &wanted, &reason)?;

@@ -12,6 +12,7 @@ mod commits;
 mod committed;
 mod disk;
 mod excluded;
+mod fetched;
 mod filters;
 mod forms;
 mod git_directories;

@@ -43,9 +43,12 @@ case $agentwt_hook:$agentwt_user:$agentwt_ours in
 reference-transaction:[!:]*) # both read the same input
     agentwt_said=$agentwt_state/said.$$
     cat >"$agentwt_said"
+    # what is committed is written down before the user's hook, which may take its time; git ignores its "no"
+    [ "$1" != committed ] || "$agentwt_ours" "$@" <"$agentwt_said"
     "$agentwt_user" "$@" <"$agentwt_said" || agentwt_status=$?
-    case $1:$agentwt_status in # git ignores a "no" to what is committed
-    committed:* | *:0) "$agentwt_ours" "$@" <"$agentwt_said" || agentwt_status=$? ;;
+    case $1:$agentwt_status in
+    committed:*) ;;
+    *:0) "$agentwt_ours" "$@" <"$agentwt_said" || agentwt_status=$? ;;
     esac
     rm -f "$agentwt_said"
     exit "$agentwt_status" ;;

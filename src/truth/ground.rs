@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
@@ -21,6 +21,7 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::process::count_in;
 use crate::scope::{Access, EntryKind};
 use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
@@ -28,8 +29,8 @@ use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks}
 use crate::truth::moves::{OwnRef, RefMoves};
 use crate::truth::passed::Passed;
 use crate::truth::{seal, sealed, shared};
-use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Record, Worktree};
 
 /// Says what a worktree is compared with, and what a failure to read means.
 #[derive(Debug, Default)]
@@ -182,10 +183,9 @@ impl Ground<'_> {
         }));
         around.wrong.extend(integrity::links(record));
         let mut silent = past_the_hooks(record, journal.as_ref(), heads);
-        let log = files::stat(&record.admin_dir.join("logs/HEAD"));
-        let is_new = log.is_some_and(|log| age_of(log.mtime) < FRESH);
-        if silent.is_some() && journal.is_some() && is_new {
-            // of a commit that is being made, git writes its log first
+        let began = Instant::now();
+        // of a commit that is being made, git writes its log first, and hooks of the user may be before ours
+        while silent.is_some() && journal.is_some() && may_be_in_a_hook(record, began.elapsed()) {
             std::thread::sleep(HOOK);
             journal = effort.or(known.journal(), || None)?;
             silent = past_the_hooks(record, journal.as_ref(), heads);
@@ -239,6 +239,22 @@ impl Ground<'_> {
 const HOOK: Duration = Duration::from_millis(100);
 /// The age of HEAD's log, at most, at which a hook may still have to write.
 const FRESH: Duration = Duration::from_secs(2);
+/// The same while a git works in the worktree, and how long that git is waited for.
+const AT_WORK: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether the journal may still lack the newest commit because its hooks run, after some waiting.
+fn may_be_in_a_hook(record: &Record, waited: Duration) -> bool {
+    let Some(log) = files::stat(&record.admin_dir.join("logs/HEAD")) else {
+        return false;
+    };
+    let age = age_of(log.mtime);
+    if waited < HOOK && age < FRESH {
+        return true;
+    }
+    let is_git_there = || count_in("git", &record.path).is_some_and(|number| number > 0);
+    waited < PATIENCE && age < AT_WORK + PATIENCE && is_git_there()
+}
 
 /// How long ago a time was, in nanoseconds since the epoch; nothing for one in the future.
 fn age_of(time: i64) -> Duration {

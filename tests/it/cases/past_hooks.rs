@@ -150,3 +150,31 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
         );
     }
 }
+
+#[test]
+fn a_commit_whose_hook_of_the_user_takes_its_time_is_not_one_without_hooks() {
+    for hook in ["reference-transaction", "post-commit", "pre-commit"] {
+        let repo = crate::support::TestRepo::project();
+        let file = format!(".git/hooks/{hook}");
+        let script = "#!/bin/sh\n[ ! -e \"$WAITS\" ] || [ \"$1\" = prepared ] || {\n\
+            [ -e \"$WAITS.began\" ] || git rev-parse -q --verify HEAD >\"$WAITS.began\"; sleep 4; }\n";
+        repo.write(&file, script);
+        repo.chmod(&file, 0o755);
+        let case = Case::of(repo);
+        let waits = case.repo.root().join("waits");
+        std::fs::write(&waits, "").expect("a file");
+        case.does(&format!(
+            "edit src/main.rs; export WAITS='{}'; (git commit -qam slow >/dev/null 2>&1; : >$WAITS.done) &
+            until [ -e $WAITS.began ]; do sleep 0.1; done",
+            waits.display()
+        ));
+        let said = case.repo.agentwt_in(&case.worktree, &["verify"]);
+        assert!(!said.stdout.contains("without our hooks"), "{hook}: {said}");
+        assert_eq!(said.status, 0, "{hook}: {said}");
+        case.does(&format!(
+            "until [ -e '{}.done' ]; do sleep 0.1; done",
+            waits.display()
+        ));
+        assert_eq!(case.findings(), "", "{hook}");
+    }
+}

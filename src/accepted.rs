@@ -70,9 +70,17 @@ pub struct AcceptedFinding {
     /// What is accepted there: `absent`, the mode and the object id of a file, the commit of a ref,
     /// the digest of a setting or hook, or, for history, the commits.
     pub contents: BTreeSet<String>,
+    /// The size in bytes of the file on disk; absent for everything else, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 impl AcceptedFinding {
+    /// Whether a file of this size in bytes may have the content that was accepted.
+    pub fn may_have_size(&self, size: u64) -> bool {
+        self.size.is_none_or(|accepted| accepted == size)
+    }
+
     /// Whether it concerns what all worktrees of a repository share, apart from refs.
     pub fn is_shared(&self) -> bool {
         self.reason == Reason::Shared.as_str() && self.kind != Kind::Ref.as_str()
@@ -175,6 +183,7 @@ impl Finding {
             level: self.level.as_str().to_owned(),
             key,
             contents,
+            size: None,
         };
         let contents = contents_of(&self.change, self.reason)?;
         Some(contents.into_iter().map(one).collect())

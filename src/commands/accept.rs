@@ -6,12 +6,14 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::accepted::{AcceptedFinding, Decision};
 use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, count, would};
+use crate::change::Place;
 use crate::cli::Accept;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::path::RepoPath;
 use crate::refusal::Refusal;
-use crate::truth::live::verify_now;
+use crate::truth::LargeFiles;
+use crate::truth::live::{verify_now, verify_reading};
 use crate::verify::{Finding, Reason, Report, VerifyOptions};
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::{Repository, Worktree, arguments};
@@ -82,7 +84,8 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     let (decision, others) = if options.undo {
         find_last(&repository, &known)?
     } else {
-        plan(&repository, &known, options)?
+        // reading what is accepted may take long, and has changed nothing: a signal ends it
+        session.waiting(|| plan(&repository, &known, options))?
     };
     let named = others.iter().map(|(other, _)| &other.record.name);
     let mut outcome = Outcome::done(AcceptAnswer {
@@ -135,9 +138,15 @@ fn find_last(repository: &Repository, known: &Worktree) -> Result<Decisions, Err
 
 /// Decides about the selected findings, and about the same findings of the shared side in other worktrees.
 fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
-    let report = verify_now(repository, known, VerifyOptions::default())?.report;
     let name = &known.record.name;
     let paths = arguments::parse_all(repository, &known.record.path, &asked.paths)?;
+    let large_files = if asked.all {
+        LargeFiles::ReadAll
+    } else {
+        LargeFiles::ReadBelow(paths.clone())
+    };
+    let live = verify_reading(repository, known, VerifyOptions::default(), large_files)?;
+    let report = live.report;
     let all = report.findings.iter().chain(&report.accepted);
     let known_contents: Vec<&Finding> = all.filter(|one| one.accepted().is_some()).collect();
     let is_missing = |path: &&RepoPath| !known_contents.iter().any(|one| is_at(path, one));
@@ -155,8 +164,15 @@ fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Dec
             || asked.shared && one.is_shared()
             || paths.iter().any(|path| is_at(path, one))
     };
+    let mut accepted = acceptable(&report, is_selected);
+    for (path, size) in &live.states.disk.sizes {
+        let place = Place::Path(path.clone()).to_tsv();
+        for one in accepted.iter_mut().filter(|one| one.place == place) {
+            one.size = Some(*size);
+        }
+    }
     let decision = Decision {
-        accepted: acceptable(&report, is_selected),
+        accepted,
         ..new_decision(name)
     };
     let others = if decision.accepted.iter().any(AcceptedFinding::is_shared) {

@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use camino::Utf8Path;
+
 use crate::change::{Change, Content, Kind, Seen};
 use crate::compare::{Delta, entry_in};
 use crate::disk::files::Temporary;
@@ -20,7 +22,7 @@ use crate::manifest::Item;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Sources};
-use crate::truth::states::{IndexState, runs_filters};
+use crate::truth::states::{IndexState, read_content, runs_filters};
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {
@@ -35,6 +37,8 @@ pub(super) struct Converted<'a> {
     pub delta: &'a mut Delta,
     /// Those that were converted at `add`, and have other bytes now.
     pub stored: BTreeSet<RepoPath>,
+    /// Those that were not read, with their sizes.
+    pub unread: BTreeMap<RepoPath, u64>,
     /// Those of which the blob is known.
     pub settled: BTreeSet<RepoPath>,
 }
@@ -145,6 +149,10 @@ impl Converted<'_> {
             self.ground.repository.format,
             self.wanted(),
             self.delta,
+            &UnreadFiles {
+                root: &self.ground.known.record.path,
+                sizes: &self.unread,
+            },
             &|path, id, content| is_genuine(self.ground, self.references, path, id, content),
         )?;
         self.settled.extend(settled);
@@ -252,6 +260,14 @@ impl Ground<'_> {
 /// Blobs that files on disk may have been written from, with the modes of the files.
 pub(super) type Blobs = BTreeMap<(RepoPath, ObjectId), Mode>;
 
+/// Holds the large files on disk whose content was not read.
+pub(super) struct UnreadFiles<'a> {
+    /// The directory that they are below.
+    pub root: &'a Utf8Path,
+    /// Their sizes in bytes, by path.
+    pub sizes: &'a BTreeMap<RepoPath, u64>,
+}
+
 /// Lets git write these blobs as a checkout does, and gives each file that has the bytes of one the
 /// id of that. Returns their paths.
 pub(super) fn undo_checkout(
@@ -259,6 +275,7 @@ pub(super) fn undo_checkout(
     format: ObjectFormat,
     blobs: Blobs,
     delta: &mut Delta,
+    unread: &UnreadFiles<'_>,
     is_genuine: &dyn Fn(&RepoPath, &ObjectId, &[u8]) -> bool,
 ) -> Result<Vec<RepoPath>, Error> {
     let mut settled = Vec::new();
@@ -271,7 +288,12 @@ pub(super) fn undo_checkout(
     for (((path, id), mode), content) in blobs.into_iter().zip(answers) {
         let Some(content) = content else { continue };
         let raw = format.blob_id(&content);
-        let now = delta.get(&path).copied().flatten();
+        let mut now = delta.get(&path).copied().flatten();
+        if let Some(now) = &mut now
+            && unread.sizes.get(&path) == Some(&(content.len() as u64))
+        {
+            now.id = read_content(unread.root, format, &path)?;
+        }
         let is_it = now.is_some_and(|now| now.id == raw && raw != ObjectId::none());
         if is_it && is_genuine(&path, &id, &content) {
             delta.insert(path.clone(), Some(Entry { mode, id }));

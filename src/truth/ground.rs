@@ -39,14 +39,39 @@ pub struct Terms {
     pub base: Option<CommitId>,
     /// Whether reading goes on without what cannot be read.
     pub effort: Effort,
-    /// Files of more bytes are only read where their size does not tell that they are new; none where
-    /// all are read, for callers that need the content.
-    pub unread_above: Option<u64>,
+    /// Which large files are read although their size tells that they are changed.
+    pub large_files: LargeFiles,
     /// Another index than the worktree's own: the one that a hook was given (`GIT_INDEX_FILE`,
     /// githooks(5)), with what is to be committed.
     pub index: Option<Utf8PathBuf>,
     /// Another commit than the worktree's branch and HEAD name: the one that they are to be moved to.
     pub head: Option<CommitId>,
+}
+
+/// Says which large files are read although their size tells that they are changed: a person accepts
+/// a file by its content.
+#[derive(Clone, Debug, Default)]
+pub enum LargeFiles {
+    /// None of them.
+    #[default]
+    Unread,
+    /// Those at these paths, and below them.
+    ReadBelow(Vec<RepoPath>),
+    /// All of them.
+    ReadAll,
+}
+
+impl LargeFiles {
+    /// Whether the file at a path is read.
+    pub fn reads(&self, path: &RepoPath) -> bool {
+        match self {
+            Self::Unread => false,
+            Self::ReadBelow(paths) => paths
+                .iter()
+                .any(|asked| path == asked || path.is_below(asked.as_bstr())),
+            Self::ReadAll => true,
+        }
+    }
 }
 
 /// Holds what everything is read from.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::ground::Terms;
+use super::ground::{LargeFiles, Terms};
 use super::heads::Heads;
 use super::sealed::main_changed;
 use super::{States, Survey, collect_with, integrity};
@@ -15,9 +15,6 @@ use crate::verify::{Report, VerifyOptions};
 use crate::versioned::timestamp;
 use crate::worktree::repository::{Repository, joined};
 use crate::worktree::{LastVerification, Worktree};
-
-/// Above this many bytes a file is only read where it may be a blob of the same size.
-const LARGE: u64 = 64 << 20;
 
 /// How often a worktree is read in which git works meanwhile.
 const LOOKS: u64 = 4;
@@ -49,7 +46,24 @@ pub fn verify_now(
     known: &Worktree,
     options: VerifyOptions,
 ) -> Result<LiveVerdict, Error> {
-    let survey = settled(repository, known)?;
+    verify_reading(repository, known, options, LargeFiles::Unread)
+}
+
+/// Verifies a worktree as [`verify_now`] does, and reads these large files too.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn verify_reading(
+    repository: &Repository,
+    known: &Worktree,
+    options: VerifyOptions,
+    large_files: LargeFiles,
+) -> Result<LiveVerdict, Error> {
+    let terms = Terms {
+        large_files,
+        ..Terms::default()
+    };
+    let survey = settled(repository, known, &terms)?;
     let (uncommitted, ignored) = (survey.uncommitted(known).len(), survey.ignored());
     let mut changes = survey.changes;
     changes.integrity.extend(integrity::lock(&known.record));
@@ -101,27 +115,14 @@ pub fn verify_beside_main<T: Send>(
     })
 }
 
-impl Terms {
-    /// Large files are not read where that changes no verdict.
-    pub fn quick(known: &Worktree) -> Self {
-        // what git converts may have any size on disk, and what is accepted is told by its content
-        let may_skip = !known.record.conversions && known.record.decisions.is_empty();
-        Self {
-            unread_above: may_skip.then_some(LARGE),
-            ..Self::default()
-        }
-    }
-}
-
 /// Reads a worktree. A git that works there meanwhile changes one part after another part was read:
 /// then the worktree is read again, a few times.
-fn settled(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
+fn settled(repository: &Repository, known: &Worktree, terms: &Terms) -> Result<Survey, Error> {
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
-    let terms = Terms::quick(known);
     loop {
-        let survey = collect_with(repository, known, &terms)?;
+        let survey = collect_with(repository, known, terms)?;
         known.write_walked(survey.walked.as_ref());
         let after = known.activity(repository);
         if after == before && !after.locked || looks == LOOKS {

@@ -53,7 +53,11 @@ use crate::walked::Walked;
 use crate::worktree::Worktree;
 use crate::worktree::repository::{Repository, joined};
 
-pub use ground::{Effort, Terms};
+pub use ground::{Effort, LargeFiles, Terms};
+
+/// Above this many bytes, the content of a file on disk is only read where its size does not tell
+/// that the file is changed.
+const LARGE: u64 = 64 << 20;
 
 /// Holds what is true of a worktree now.
 pub struct Survey {
@@ -263,7 +267,7 @@ impl Ground<'_> {
             submodules: None,
             believe: self.repository.walking.believe(),
             names: Names::known(walked, &self.known.record.path),
-            unread_above: self.terms.unread_above,
+            unread_above: Some(LARGE),
             hash,
         }
     }

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use camino::Utf8Path;
+
 use crate::accepted::Acceptances;
 use crate::change::{Cause, Change, Content, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
@@ -17,7 +19,7 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::ignore::IgnoreStack;
 use crate::git::index::{IndexEntry, OpenIndex, Stage};
-use crate::git::objects::Objects;
+use crate::git::objects::{ObjectFormat, Objects};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind};
@@ -104,6 +106,7 @@ impl DiskState {
             }
         }
         let mut stored = BTreeSet::new();
+        let mut unread = BTreeMap::new();
         for mut found in found {
             let item = manifest.get(&found.path);
             if let Some(file) = proof.placed.get(&found.path) {
@@ -111,11 +114,17 @@ impl DiskState {
                 state.add_found_placed(known, recorded, proof, file, found);
                 continue;
             }
-            if item.is_none_or(|item| item.disk.is_none()) && found.entry.mode.is_regular() {
+            if found.entry.mode.is_regular() {
                 state.sizes.insert(found.path.clone(), found.stat.size);
             }
-            if found.is_unread() && ground.may_be_a_blob(&found, &with_head)? {
-                found.entry.id = ground.content_of(&found.path)?;
+            if found.is_unread() {
+                let size = found.stat.size;
+                if ground.needs_content(&found) || ground.may_be_a_blob(&found, &with_head)? {
+                    found.entry.id =
+                        read_content(&known.record.path, ground.repository.format, &found.path)?;
+                } else {
+                    unread.insert(found.path.clone(), size);
+                }
             }
             if item.is_some_and(|item| may_be_as_stored(item, &found)) {
                 stored.insert(found.path.clone());
@@ -133,6 +142,7 @@ impl DiskState {
             runs_filters: runs_filters(known, &sources.around.shared),
             delta: &mut state.delta,
             stored,
+            unread,
             settled: BTreeSet::new(),
         };
         ground.terms.effort.or(converted.settle(), || ())?;
@@ -312,18 +322,30 @@ impl Ground<'_> {
         Ok(false)
     }
 
-    /// Reads the id of a large file's content.
-    fn content_of(&self, path: &RepoPath) -> Result<ObjectId, Error> {
-        let failed = |error| DiskError::new(format!("read {path}"), error);
-        match open_below(&self.known.record.path, path).map_err(failed)? {
-            Opened::File {
-                size, mut content, ..
-            } => {
-                let id = self.repository.format.hash_blob(size, &mut content);
-                Ok(id.map_err(failed)?)
-            }
-            Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
+    /// Whether the content of a large file is asked for, or may be one that a person accepted.
+    fn needs_content(&self, found: &Found) -> bool {
+        if self.terms.large_files.reads(&found.path) {
+            return true;
         }
+        let place = Place::Path(found.path.clone()).to_tsv();
+        let decisions = self.known.record.decisions.iter();
+        let mut accepted = decisions.flat_map(|decision| &decision.accepted);
+        accepted.any(|one| one.place == place && one.may_have_size(found.stat.size))
+    }
+}
+
+/// Reads the id of the content of a file in the worktree.
+pub(super) fn read_content(
+    root: &Utf8Path,
+    format: ObjectFormat,
+    path: &RepoPath,
+) -> Result<ObjectId, Error> {
+    let failed = |error| DiskError::new(format!("read {path}"), error);
+    match open_below(root, path).map_err(failed)? {
+        Opened::File {
+            size, mut content, ..
+        } => Ok(format.hash_blob(size, &mut content).map_err(failed)?),
+        Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! index, no ignore rule and no setting from there hides what is on disk. What is only staged is
 //! a change as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
@@ -22,8 +22,9 @@ use crate::git::{Git, GitError};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::truth::converted::{Blobs, undo_checkout};
-use crate::truth::states::{self, IndexState, gitlinks};
+use crate::truth::LARGE;
+use crate::truth::converted::{Blobs, UnreadFiles, undo_checkout};
+use crate::truth::states::{self, IndexState, gitlinks, read_content};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -40,6 +41,8 @@ pub struct Submodule {
     pub changes: Vec<Change>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// The sizes in bytes of files whose content was not read, by path in the submodule.
+    unread: BTreeMap<RepoPath, u64>,
 }
 
 struct OpenSubmodule<'a> {
@@ -148,7 +151,7 @@ impl<'a> OpenSubmodule<'a> {
         }
         references.push(Delta::new());
         let mut delta = self.disk(&manifest, &references, &mut seen)?;
-        self.undo_filters(&manifest, &references, &mut delta)?;
+        self.undo_filters(&manifest, &references, &mut delta, &seen.unread)?;
         self.leave_out_ignored(&manifest, &references, &mut delta)?;
         let against = |references: &[Delta]| {
             let seen = |_: &RepoPath| Seen::Disk;
@@ -193,7 +196,7 @@ impl<'a> OpenSubmodule<'a> {
             submodules: Some(&inner.keys().cloned().collect()),
             believe: Believe::Nothing,
             names: None,
-            unread_above: None,
+            unread_above: Some(LARGE),
             hash: &|size, content| format.hash_blob(size, content),
         })?;
         for Unreadable { path, detail } in scanned.unreadable {
@@ -205,6 +208,14 @@ impl<'a> OpenSubmodule<'a> {
         let mut delta: Delta = missing.map(|path| (path, None)).collect();
         for found in scanned.found {
             let mut entry = found.entry;
+            if found.is_unread() {
+                let size = found.stat.size;
+                if self.may_be_a_blob(manifest, references, &found.path, size)? {
+                    entry.id = read_content(&self.directory, format, &found.path)?;
+                } else {
+                    seen.unread.insert(found.path.clone(), size);
+                }
+            }
             let base = manifest.base(&found.path);
             let base = base.filter(|base| base.mode.is_regular() && entry.mode.is_regular());
             if let Some(base) = base.filter(|_| !self.known.record.file_mode) {
@@ -227,6 +238,25 @@ impl<'a> OpenSubmodule<'a> {
         Ok(delta)
     }
 
+    /// Whether a reference has a blob of this size at a path.
+    fn may_be_a_blob(
+        &self,
+        manifest: &Manifest,
+        references: &[Delta],
+        path: &RepoPath,
+        size: u64,
+    ) -> Result<bool, Error> {
+        for reference in references {
+            let Some(blob) = entry_in(manifest, reference, path) else {
+                continue;
+            };
+            if blob.mode.is_regular() && self.objects.size(&blob.id)? == size {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// A path in the submodule as one of the repository around it.
     fn outer(&self, path: &[u8]) -> RepoPath {
         RepoPath::child(Some(self.path), path)
@@ -239,6 +269,7 @@ impl<'a> OpenSubmodule<'a> {
         manifest: &Manifest,
         references: &[Delta],
         delta: &mut Delta,
+        unread: &BTreeMap<RepoPath, u64>,
     ) -> Result<(), Error> {
         if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
             return Ok(());
@@ -253,7 +284,12 @@ impl<'a> OpenSubmodule<'a> {
                 blobs.insert((path.clone(), then.id), now.mode);
             }
         }
-        undo_checkout(&self.git, self.layout.format, blobs, delta, &|_, _, _| true)?;
+        let unread = UnreadFiles {
+            root: &self.directory,
+            sizes: unread,
+        };
+        let format = self.layout.format;
+        undo_checkout(&self.git, format, blobs, delta, &unread, &|_, _, _| true)?;
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(())
     }

@@ -550,6 +550,7 @@ mod tests {
                     level: "violation".into(),
                     key: String::new(),
                     contents: ["absent".to_owned()].into(),
+                    size: None,
                 }],
                 rules: Vec::new(),
             }],

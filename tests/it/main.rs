@@ -41,6 +41,7 @@ mod hints;
 mod hooks;
 mod hooks_install;
 mod hooks_large;
+mod huge_files;
 mod in_memory;
 mod init;
 mod inside;

@@ -159,13 +159,7 @@ fn a_large_copy_of_an_excluded_file_is_a_leak() {
 
 #[test]
 fn a_removal_does_not_wait_for_a_pipe_in_a_submodules_repository() {
-    // settings that cannot be read may be anything, and git would use them
-    let files = [
-        ("index", 0, "the submodule vendor/lib"),
-        ("HEAD", 0, "the submodule vendor/lib"),
-        ("config", 4, "unreadable in @wt/modules/vendor/lib/config"),
-    ];
-    for (file, reapplied, why) in files {
+    for file in ["index", "HEAD", "config"] {
         let (repo, worktree) = with_submodule();
         let script = format!(
             "file=$(git -C vendor/lib rev-parse --absolute-git-dir)/{file}; rm $file; mkfifo $file"

@@ -25,6 +25,10 @@ use crate::worktree::Worktree;
 use crate::worktree::apart::Apart;
 use crate::worktree::repository::Repository;
 
+/// Above this many bytes no patch has a file: git takes it for binary and reads it whole into memory
+/// (the default of `core.bigFileThreshold`, git-config(1)).
+const NO_PATCH_ABOVE: u64 = 512 << 20;
+
 /// Makes patches of one worktree.
 pub struct Patches<'a> {
     known: &'a Worktree,
@@ -171,6 +175,14 @@ impl<'a> Patches<'a> {
         let is_file = entry.mode.is_regular() || entry.mode == Mode::Link;
         if !is_file || known.any(|known| known.id == entry.id) {
             return Ok(in_tree(Some(entry)));
+        }
+        if states
+            .disk
+            .sizes
+            .get(path)
+            .is_some_and(|size| *size > NO_PATCH_ABOVE)
+        {
+            return Ok(None);
         }
         let id = self.store(path, entry.mode)?;
         if id.is_none() {

@@ -163,7 +163,7 @@ pub(super) fn import(
     let terms = Terms {
         index: index.as_ref().map(|_| file),
         head: tip.clone(),
-        ..Terms::quick(known)
+        ..Terms::default()
     };
     let survey = collect_with(repository, known, &terms)?;
     let index = index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok());

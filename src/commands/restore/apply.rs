@@ -69,7 +69,9 @@ pub(super) fn restore(
         tip = commit;
     }
     let moved = Some(&tip).filter(|tip| *tip != head);
-    let saved = saved_paths(repository, known, &saving, &answer.restored)?;
+    // a large file takes long, and nothing was changed: a signal ends it, and the next call removes
+    // what was stored
+    let saved = session.waiting(|| saved_paths(repository, known, &saving, &answer.restored))?;
     if !saved.is_empty() || moved.is_some() {
         let time = Session::now().replace([':', '-'], "");
         let rescue = saving.save_restore((head, moved), &saved, known, &time)?;

@@ -224,7 +224,7 @@ pub fn run(
     }
     if let Some(restore) = &options.undo {
         let named = restore.as_deref();
-        return undo(&repository, &known, named, &asked, options.dry_run);
+        return undo(session, &repository, &known, named, &asked, options.dry_run);
     }
     let (name, path) = (&known.record.name, &known.record.path);
     if !files::is_directory(path) {
@@ -234,7 +234,8 @@ pub fn run(
         )
         .into());
     }
-    let survey = collect(&repository, &known)?;
+    // nothing was changed: a signal ends it
+    let survey = session.waiting(|| collect(&repository, &known))?;
     if survey.states.index.damaged {
         let index = known.record.admin_dir.join("index");
         return Err(RestoreRefusal::blocked(
@@ -322,6 +323,7 @@ fn verify_again(
 
 /// Undoes the restore that is named, or the newest one.
 fn undo(
+    session: &Session,
     repository: &Repository,
     known: &Worktree,
     named: Option<&str>,
@@ -352,9 +354,10 @@ fn undo(
         };
         return Err(refusal.into());
     };
-    let survey = collect(repository, known)?;
+    let survey = session.waiting(|| collect(repository, known))?;
     let facts = plan::read(repository, known, &survey, Some(&saved));
-    let now = plan::read_paths_now(repository, known, &survey, &saved)?;
+    // nothing was changed: a signal ends it
+    let now = session.waiting(|| plan::read_paths_now(repository, known, &survey, &saved))?;
     let branch = known.record.branch.full_ref();
     let tip = repository.git.rev_parse_commit(&branch)?;
     let plan = plan::plan_undo(&facts, &saved, now, tip.as_ref())?;

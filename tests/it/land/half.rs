@@ -59,8 +59,8 @@ fn tree(repo: &TestRepo) -> String {
 /// Whatever is left of a landing, but for the worktree in the trash.
 #[track_caller]
 fn left(repo: &TestRepo) -> String {
-    let script = "find .git -name '*.lock' -o -name '*landing*'; ls .git/agentwt 2>/dev/null
-        | grep -vx trash || true";
+    let script = "find .git -name '*.lock' -o -name '*landing*'
+        ls .git/agentwt 2>/dev/null | grep -vx trash || true";
     repo.sh(repo.main(), script).stdout
 }
 

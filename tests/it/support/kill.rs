@@ -87,7 +87,7 @@ impl TestRepo {
     /// Makes the repository what it was when it was kept.
     pub fn bring_back(&self, name: &str) {
         // a process in the background may create directories in between
-        let line = format!("until rm -rf repo; do :; done && cp -aT {name} repo");
+        let line = format!("until rm -rf repo && cp -aT {name} repo; do :; done");
         self.sh(self.root(), &line).ok();
     }
 }

@@ -17,6 +17,7 @@ use crate::name::CommitId;
 use crate::scope::{Access, EntryKind};
 use crate::truth::commits::touched;
 use crate::truth::heads::{Heads, reflog_file};
+use crate::worktree::private_git::{incoming_ref, run_refs};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Main, Worktree};
 
@@ -80,7 +81,9 @@ impl<'a> RefMoves<'a> {
         heads: &Heads,
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
-        let before = known.recorded_ref_names()?;
+        let mut before = known.recorded_ref_names()?;
+        // a command of an earlier worktree of this name left them, and the next one takes them over
+        before.retain(|name, _| !is_ref_of_runs(known, name));
         let symbolic_before = known.recorded_symbolic_refs()?;
         let now = git.for_each_ref(&["refs/"])?.into_iter();
         let now: BTreeMap<_, _> = now.map(|one| (one.name.clone(), one)).collect();
@@ -440,6 +443,11 @@ impl OtherHead {
     fn has(&self, branch: &str) -> bool {
         self.branch.as_deref() == Some(branch)
     }
+}
+
+/// Whether a ref names what commands in a fence made in a worktree, until it is imported.
+fn is_ref_of_runs(known: &Worktree, name: &BString) -> bool {
+    *name == incoming_ref(known) || name.starts_with(run_refs(known).as_bytes())
 }
 
 /// Finds the worktrees that were created from this one (gitrepository-layout(5), `worktrees/<id>`).

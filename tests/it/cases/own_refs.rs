@@ -237,3 +237,19 @@ fn what_is_pushed_in_scope_is_nothing() {
     case.does("edit README.md; commit bad; git push -q -f origin HEAD; git reset -q --hard HEAD~");
     assert_snapshot!(case.findings(), @"README.md modified read-only violation");
 }
+
+#[test]
+fn what_a_command_of_an_earlier_worktree_left_is_not_a_ref_of_the_users() {
+    let case = Case::new();
+    case.main_does(
+        "git update-ref refs/agentwt/incoming/again HEAD; git update-ref refs/agentwt/run/again/1 HEAD",
+    );
+    let worktree = case.repo.add("again");
+    let work = "echo x >>src/main.rs; git commit -q -a -m x";
+    case.runs(&worktree, work).ok();
+    // as an import does that is killed before the branch moves
+    case.main_does(
+        "git update-ref refs/agentwt/incoming/again agentwt/again; git update-ref -d refs/agentwt/run/again/1",
+    );
+    assert_eq!(case.repo.findings(&worktree), "");
+}

@@ -31,6 +31,8 @@ pub enum Place {
 
 /// The lock of a worktree's index, in its private git directory: git itself holds it for moments.
 pub const INDEX_LOCK: &str = "index.lock";
+/// The lock of its sparse patterns.
+pub const SPARSE_LOCK: &str = "info/sparse-checkout.lock";
 
 /// The words between the key and the value of a setting that had no value before.
 pub const ADDED: &str = " was added: ";

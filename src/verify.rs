@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
+use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::client;
 use crate::scope::{Access, EntryKind, Scope, ScopeRule};
 
@@ -145,7 +145,7 @@ fn is_client_state(change: &Change) -> bool {
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose
 /// scope nothing is known.
 pub fn without_scope(changes: ChangeSet) -> Report {
-    let lock = Place::Admin(INDEX_LOCK.into());
+    let locks = [INDEX_LOCK, SPARSE_LOCK].map(|lock| Place::Admin(lock.into()));
     let mut findings = Vec::new();
     let mut add = |change: &Change, reason, is_notice| {
         findings.push(Finding {
@@ -162,7 +162,9 @@ pub fn without_scope(changes: ChangeSet) -> Report {
     links.for_each(|change| add(change, Reason::Outside, true));
     // a lock may be held by a git that runs now
     let integrity = changes.integrity.iter();
-    integrity.for_each(|change| add(change, Reason::Integrity, change.place == lock));
+    integrity.for_each(|change| {
+        add(change, Reason::Integrity, locks.contains(&change.place));
+    });
     let noted = changes.noted.iter();
     noted.for_each(|change| add(change, Reason::Integrity, true));
     let shared = changes.shared.iter();

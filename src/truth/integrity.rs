@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
+use crate::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::error::Error;
@@ -212,11 +212,19 @@ fn branch_places<'j>(record: &Record, journal: &'j Journal, heads: &Heads) -> Ve
     if has_both { Vec::new() } else { places }
 }
 
-/// Finds the lock of the worktree's index, if it is there. A git that runs now may hold it.
-pub fn lock(record: &Record) -> Option<Change> {
-    let file = record.admin_dir.join(INDEX_LOCK);
-    let said = "it keeps git from changing the index; if no git runs there, remove it";
-    files::exists(&file).then(|| integrity(Place::Admin(INDEX_LOCK.into()), said))
+/// Finds the locks of the worktree's index and sparse patterns that are there. A git that runs now may
+/// hold them.
+pub fn locks(record: &Record) -> Vec<Change> {
+    let mut found = Vec::new();
+    for (lock, guarded) in [(INDEX_LOCK, "index"), (SPARSE_LOCK, "sparse patterns")] {
+        if files::exists(&record.admin_dir.join(lock)) {
+            let said = format!(
+                "it keeps git from changing the {guarded}; if no git runs there, remove it"
+            );
+            found.push(integrity(Place::Admin(lock.into()), said));
+        }
+    }
+    found
 }
 
 /// Finds the marks with which an index hides paths from git.

@@ -66,7 +66,7 @@ pub fn verify_reading(
     let survey = settled(repository, known, &terms)?;
     let (uncommitted, ignored) = (survey.uncommitted(known).len(), survey.ignored());
     let mut changes = survey.changes;
-    changes.integrity.extend(integrity::lock(&known.record));
+    changes.integrity.extend(integrity::locks(&known.record));
     if !files::exists(&known.record.path) {
         let said = "its directory is gone; to remove its record: git agentwt prune";
         let gone = integrity::integrity(Place::Worktree, said);

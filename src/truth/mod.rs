@@ -130,6 +130,7 @@ pub fn collect_with(
     known: &Worktree,
     terms: &Terms,
 ) -> Result<Survey, Error> {
+    known.require_applied_scope()?;
     let repository = &known.readable_repository(repository);
     std::thread::scope(|threads| {
         let own = known.record.admin_dir.join("index");

@@ -75,6 +75,14 @@ pub enum WorktreeFault {
         /// The worktree.
         name: String,
     },
+    /// The scope is being applied, or the command that applied it was killed.
+    #[error("the scope of worktree `{name}` is not applied: a command is at it, or was killed")]
+    #[diagnostic(code(agentwt::facts::scope_not_applied))]
+    #[diagnostic(help("to finish it: git agentwt reapply {name}"))]
+    ScopeNotApplied {
+        /// The worktree.
+        name: String,
+    },
     /// The record names another repository: this one was copied or moved.
     #[error("worktree `{name}` belongs to the repository {there}, and this is {here}")]
     #[diagnostic(code(agentwt::facts::elsewhere))]
@@ -339,6 +347,7 @@ impl Fault for WorktreeFault {
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
             Self::Incomplete { .. }
+            | Self::ScopeNotApplied { .. }
             | Self::Inside { .. }
             | Self::NotForAgents { .. }
             | Self::Planted { .. }

@@ -2,19 +2,27 @@
 
 use camino::Utf8Path;
 
-use super::{Repository, WatchedFile, Worktree};
+use super::{Repository, WatchedFile, Worktree, WorktreeFault};
 use crate::answer::shapes::{AccessCounts, ExclusionField, RuleField};
+use crate::change::{INDEX_LOCK, SPARSE_LOCK};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
+use crate::disk::remains::remove_dead_locks;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
+use crate::git::GitError;
 use crate::git::index::{IndexEntry, read_index};
 use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, Coverage, EntryKind, Scope, ScopeRule};
+
+/// The file of a record that says that the scope is being applied: a kill in between leaves it there.
+const APPLYING: &str = "applying-scope";
+/// The locks that a git that is killed while it applies a scope leaves in the private git directory.
+const LOCKS: [&str; 3] = [SPARSE_LOCK, "config.worktree.lock", INDEX_LOCK];
 
 /// Represents what a commit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,6 +217,41 @@ impl Worktree {
     /// # Errors
     /// Fails when git or the disk does; to do the same again finishes it.
     pub fn reapply(&self, repository: &Repository, dry_run: bool) -> Result<Reapplied, Error> {
+        if dry_run {
+            return self.apply_scope(repository, dry_run);
+        }
+        self.begin_applying()?;
+        let reapplied = self.apply_scope(repository, dry_run)?;
+        self.end_applying()?;
+        Ok(reapplied)
+    }
+
+    /// Notes that the scope is being applied. An earlier note stays: what a killed git left is newer.
+    fn begin_applying(&self) -> Result<(), DiskError> {
+        let note = self.dir.join(APPLYING);
+        if files::exists(&note) {
+            return Ok(());
+        }
+        files::write(&note, b"")
+    }
+
+    fn end_applying(&self) -> Result<(), DiskError> {
+        files::remove_file(&self.dir.join(APPLYING))
+    }
+
+    /// Checks that the scope is applied. While it is not, the disk says nothing of what the agent did.
+    ///
+    /// # Errors
+    /// Fails while a command applies the scope, and after one that was killed.
+    pub fn require_applied_scope(&self) -> Result<(), WorktreeFault> {
+        if !files::exists(&self.dir.join(APPLYING)) {
+            return Ok(());
+        }
+        let name = self.record.name.to_string();
+        Err(WorktreeFault::ScopeNotApplied { name })
+    }
+
+    fn apply_scope(&self, repository: &Repository, dry_run: bool) -> Result<Reapplied, Error> {
         let record = &self.record;
         let index_file = record.admin_dir.join("index");
         let index = read_index(&index_file, repository.format)?;
@@ -254,11 +297,13 @@ impl Worktree {
                 print.digest = Some(repository.format.blob_id(&patterns).to_string());
             }
         }
+        self.begin_applying()?;
         self.write_record(&self.record)?;
-        let reapplied = self.reapply(repository, false)?;
+        let reapplied = self.apply_scope(repository, false)?;
         self.renew_digests(repository, |file| {
             is_recorded && file == WatchedFile::ConfigWorktree
         })?;
+        self.end_applying()?;
         Ok(reapplied)
     }
 
@@ -314,7 +359,15 @@ impl Worktree {
         self.replace_links()?;
         // hooks and file watchers could have been planted in the shared configuration
         let git = self.hardened_git(repository);
-        git.sparse_checkout_set(patterns)?;
+        let set = git.sparse_checkout_set(patterns);
+        if set.as_ref().is_err_and(GitError::is_locked) {
+            // by a git that was killed together with the command that this one finishes
+            let locks = LOCKS.map(|lock| self.record.admin_dir.join(lock));
+            remove_dead_locks(&locks, &self.dir.join(APPLYING));
+            git.sparse_checkout_set(patterns)?;
+        } else {
+            set?;
+        }
         // `git sparse-checkout disable` leaves it behind
         let unset = ["--unset-all", "index.sparse"];
         let config = self.record.admin_dir.join("config.worktree");

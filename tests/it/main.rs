@@ -76,6 +76,7 @@ mod sarif;
 mod schemas;
 mod scope;
 mod scope_change;
+mod scope_interrupted;
 mod setup;
 mod shared_cases;
 mod signals;

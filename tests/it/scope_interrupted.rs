@@ -1,0 +1,111 @@
+//! A command that applies a scope is killed: the agent is not blamed, and the cause is named.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use crate::cases::Case;
+use crate::support::{Shim, calls};
+
+/// What `verify` says while a scope is not applied.
+const CAUSE: &str =
+    "the scope of worktree `task` is not applied: a command is at it, or was killed";
+
+/// Kills the program that started this git.
+const KILL: &str = "kill -9 $PPID; exit 1";
+
+/// The lock of the sparse patterns of the worktree.
+fn sparse_lock(case: &Case) -> PathBuf {
+    let admin = case.repo.main().join(".git/worktrees/task");
+    admin.join("info/sparse-checkout.lock")
+}
+
+/// A worktree with a change of the scope that can be taken back.
+fn widened() -> Case {
+    let case = Case::new();
+    let arguments = [
+        "scope",
+        "task",
+        "--add-write",
+        "docs",
+        "--add-exclude",
+        "tools",
+    ];
+    case.repo.agentwt(&arguments).ok();
+    case
+}
+
+#[test]
+fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blamed() {
+    for arguments in [
+        &["scope", "task", "--undo"][..],
+        &["scope", "task", "--add-exclude", "docs"],
+        &["reapply", "task"],
+    ] {
+        for at in calls(1) {
+            let case = widened();
+            let shim = Shim::new(case.repo.root(), KILL);
+            let (said, call) = shim.run(&case.repo, arguments, at);
+            let Some(call) = call else { break };
+            let what = format!("{arguments:?} killed at `{call}`: {said}");
+            let verified = case.repo.agentwt(&["verify", "task"]);
+            let is_named = verified.status == 4 && verified.stderr.contains(CAUSE);
+            assert!(verified.status == 0 || is_named, "{what}\n{verified}");
+            case.repo.agentwt(&["reapply", "task"]).ok();
+            assert_eq!(case.findings(), "", "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_cause_is_named_with_the_command_that_finishes() {
+    let case = widened();
+    let shim = Shim::new(case.repo.root(), KILL);
+    let arguments = ["scope", "task", "--undo"];
+    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
+    assert_eq!(said.status, 137, "{said}");
+    assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
+    --- stderr
+    error: the scope of worktree `task` is not applied: a command is at it, or was killed
+    help: to finish it: git agentwt reapply task
+    --- status 4
+    ");
+    assert_snapshot!(case.repo.agentwt(&["reapply", "task"]), @"
+    bits      docs/api.md
+    bits      docs/guide.md
+    bits      tools/run.sh
+    --- stderr
+    task: restored the sparse patterns, the write bits of 3 files, 0 excluded files
+    --- status 0
+    ");
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn the_lock_of_a_git_that_was_killed_with_the_change_is_removed() {
+    let case = widened();
+    let lock = sparse_lock(&case);
+    // as a git leaves it that is killed while it writes the patterns
+    let act = format!("touch '{}'; {KILL}", lock.display());
+    let shim = Shim::new(case.repo.root(), &act);
+    let arguments = ["scope", "task", "--undo"];
+    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
+    assert_eq!(said.status, 137, "{said}");
+    assert!(lock.exists(), "the git left its lock");
+    case.repo.agentwt(&["reapply", "task"]).ok();
+    assert!(!lock.exists());
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn a_lock_of_the_sparse_patterns_is_named() {
+    let case = Case::new();
+    let lock = sparse_lock(&case);
+    std::fs::write(&lock, "").expect("a lock");
+    assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
+    ok task: in scope, 0 paths changed, 1 notice
+      -  integrity  @wt/info/sparse-checkout.lock  disk  it keeps git from changing the sparse patterns;
+                                                         if no git runs there, remove it
+    --- status 0
+    ");
+}

@@ -91,7 +91,8 @@ fn a_mode_a_link_and_an_excluded_file_are_accepted_by_what_they_are() {
           "kind": "mode",
           "level": "violation",
           "place": "README.md",
-          "reason": "read-only"
+          "reason": "read-only",
+          "size": 8
         },
         {
           "contents": [
@@ -109,7 +110,8 @@ fn a_mode_a_link_and_an_excluded_file_are_accepted_by_what_they_are() {
           "kind": "created",
           "level": "violation",
           "place": "secrets/new",
-          "reason": "excluded"
+          "reason": "excluded",
+          "size": 2
         }
       ],
       "dry_run": false,

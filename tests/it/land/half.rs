@@ -390,7 +390,7 @@ fn as_root_a_full_disk_leaves_main_as_it_was() {
     repo.sh(repo.main(), "rm fill").ok();
     let again = repo.agentwt(&["land", "task"]);
     let landed = repo.git(&["status", "--porcelain"]);
-    repo.sh(repo.root(), "umount repo").ok();
+    repo.sh(repo.root(), "umount -l repo").ok();
     assert_ne!(said.status, 0, "{said}");
     assert!(
         said.stderr

@@ -152,10 +152,18 @@ pub struct Ancestor {
     pub places: Vec<Utf8PathBuf>,
 }
 
-/// Lists our own process and those that started it, with the places of each.
+/// Lists our own process and those that started it, with the places of each. The list ends below what
+/// serves a terminal (tmux, an editor, a desktop): that stays where it was started, whatever the user
+/// does in the terminal.
 pub fn ancestor_places() -> Vec<Ancestor> {
-    let mut found = Vec::new();
+    let mut found: Vec<Ancestor> = Vec::new();
     for pid in ancestors() {
+        if found
+            .last()
+            .is_some_and(|child| serves_terminal(pid, child.pid))
+        {
+            break;
+        }
         let places = ["cwd", "exe"].map(|name| Utf8PathBuf::from_path_buf(link(pid, name)));
         found.push(Ancestor {
             pid,
@@ -164,6 +172,19 @@ pub fn ancestor_places() -> Vec<Ancestor> {
         });
     }
     found
+}
+
+/// Whether a process without a terminal has started another one in a terminal of its own: that one leads
+/// its session (`session` and `tty_nr` of proc(5), setsid(2)).
+fn serves_terminal(server: u32, shell: u32) -> bool {
+    const SESSION: usize = 3;
+    const TERMINAL: usize = 4;
+    let (Some(server), Some(fields)) = (stat(server), stat(shell)) else {
+        return false;
+    };
+    let has_terminal = |fields: &[String]| fields.get(TERMINAL).is_some_and(|number| number != "0");
+    let leads = fields.get(SESSION) == Some(&shell.to_string());
+    leads && has_terminal(&fields) && !has_terminal(&server)
 }
 
 /// Our own process and those that started it, as far up as the system tells.

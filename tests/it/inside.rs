@@ -217,3 +217,21 @@ fn the_printed_command_works_for_the_user() {
         ".agentwt/worktrees/new/AGENTS.md"
     );
 }
+
+#[test]
+fn a_terminal_that_a_program_in_the_worktree_serves_is_the_users() {
+    let agents = Agents::new();
+    // as tmux does: it has no terminal, stays in the worktree, and gives each shell one
+    let line = "cd \"$MAIN\" && git agentwt add new --write src";
+    let script = format!("export MAIN; setsid -w script -qec '{line}' /dev/null </dev/null");
+    let said = agents.inside(&script);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(agents.repo.worktree("new").exists(), "{said}");
+    // an agent gives its command no terminal of its own
+    let script = format!("export MAIN; setsid -w sh -c '{line}2'; true");
+    let said = agents.inside(&script);
+    assert!(
+        said.stderr.contains("an agent does not run this command"),
+        "{said}"
+    );
+}

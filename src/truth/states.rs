@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::accepted::Acceptances;
@@ -29,6 +30,7 @@ use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
 use crate::verify::Reason;
 use crate::worktree::Worktree;
+use crate::worktree::ignore_rules::EXCLUDE_RULE;
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]
@@ -426,18 +428,17 @@ pub fn find_hidden(
     self_ignored: BTreeSet<RepoPath>,
 ) -> Result<BTreeSet<RepoPath>, Error> {
     let nearest = sources.compared.reference_on_disk();
-    if !nearest.keys().any(is_rules_file) {
+    if !nearest.keys().any(is_rules_file) && !has_own_rules(ground.known)? {
         // those of the base are the rules that were asked
         return Ok(self_ignored);
     }
-    let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
     let nothing = Delta::new();
     let read = rules(
         ground.known,
         &ground.manifest,
         &ground.objects,
         &nothing,
-        &recorded,
+        &[],
     );
     let mut rules_of_base = ground.terms.effort.or(read.map(Some), || None)?;
     let mut hidden = self_ignored;
@@ -454,6 +455,20 @@ pub fn find_hidden(
         }
     }
     Ok(hidden)
+}
+
+/// Whether the user had rules of their own at `add`, which no commit has: what they hide may be work.
+fn has_own_rules(known: &Worktree) -> Result<bool, DiskError> {
+    for name in [EXCLUDES_FILE, INFO_EXCLUDE] {
+        let text = files::read(&known.dir.join(name))?.unwrap_or_default();
+        let mut lines = text.lines().map(<[u8]>::trim_ascii);
+        if lines.any(|line| {
+            !line.is_empty() && !line.starts_with(b"#") && line != EXCLUDE_RULE.as_bytes()
+        }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether git reads ignore rules from a file of this path.

@@ -99,6 +99,25 @@ fn what_the_merged_gitignore_of_the_agent_hides_is_kept_and_listed() {
 }
 
 #[test]
+fn what_rules_of_the_users_own_hide_is_kept_and_listed() {
+    for own in [
+        "git config --global core.excludesFile '~/ignore'; echo 'plan*' >~/ignore",
+        "echo 'src/plan*' >>.git/info/exclude",
+    ] {
+        let repo = TestRepo::project();
+        sh(&repo, repo.main(), own);
+        let worktree = repo.add("task");
+        sh(&repo, &worktree, "echo work >src/plan.md");
+        let changed = repo.agentwt(&["changed", "task", "--porcelain"]).ok();
+        assert_eq!(changed, "created\tuntracked\tsrc/plan.md", "{own}");
+        let said = repo.agentwt(&["remove", "task", "--wait"]);
+        let kept = kept(&repo, &said);
+        after_an_hour(&repo);
+        assert_eq!(text(&kept.join("src/plan.md")), "work\n", "{own}: {said}");
+    }
+}
+
+#[test]
 fn a_landing_and_a_prune_keep_it_too() {
     for command in [&["land", "task"][..], &["prune", "--merged"]] {
         let work = format!("{NOTES}; echo 1 >src/one; git add src/one; git commit -qm one");

@@ -271,7 +271,8 @@ pub fn free_time(repository: &Repository, name: &WorktreeName, now: &str) -> Res
     Ok(time)
 }
 
-/// Writes the ref that keeps these commits; none where there are none.
+/// Writes the ref that keeps these commits, in place of the commit that it has before; none where
+/// there are none.
 ///
 /// # Errors
 /// Fails when git does.
@@ -280,6 +281,7 @@ pub fn keep_commits(
     name: &WorktreeName,
     time: &str,
     commits: &[CommitId],
+    before: Option<&CommitId>,
 ) -> Result<Option<(String, CommitId)>, Error> {
     let git = &repository.git;
     let commit = match commits {
@@ -292,7 +294,7 @@ pub fn keep_commits(
         }
     };
     let reference = format!("{REFS}{name}/{time}");
-    git.update_ref(&reference, &commit, None, "agentwt: kept by a removal")?;
+    git.update_ref(&reference, &commit, before, "agentwt: kept by a removal")?;
     Ok(Some((reference, commit)))
 }
 

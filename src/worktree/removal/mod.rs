@@ -197,7 +197,7 @@ impl Leaving {
         now: &str,
     ) -> Result<Begun, Error> {
         let time = trash::free_time(repository, &self.known.record.name, now)?;
-        let mut begun = self.begin(plan, repository, &time, now)?;
+        let mut begun = self.begin(plan, repository, &time, now, None)?;
         let Some(stamp) = begun.removal.trash.clone() else {
             return Ok(begun);
         };
@@ -226,8 +226,7 @@ impl Leaving {
                 if is_as_before {
                     return Ok(begun);
                 }
-                begun.forget_commits(repository)?;
-                again.begin(plan, repository, &time, now)
+                again.begin_anew(plan, repository, &begun, &time, now)
             }
             Err(error) => self.put_back(plan, repository, begun, &stamp, error),
         }
@@ -315,16 +314,40 @@ impl Leaving {
         }
     }
 
-    /// Keeps commits that nothing else holds, and writes down that the removal begins.
+    /// Begins the removal again, as the second look decided otherwise. Whatever ends this call in
+    /// between, the branch stays until the ref has the commits that are to be kept.
+    fn begin_anew(
+        &self,
+        plan: &RemovePlan,
+        repository: &Repository,
+        begun: &Begun,
+        time: &str,
+        now: &str,
+    ) -> Result<Begun, Error> {
+        let mut between = begun.removal.clone();
+        between.branch_at = None;
+        between.trash = self.stamp(plan, time);
+        write_removal(&self.known, &between)?;
+        let before = begun.commits.as_ref().map(|(_, commit)| commit);
+        let again = self.begin(plan, repository, time, now, before)?;
+        if again.commits.is_none() {
+            begun.forget_commits(repository)?;
+        }
+        Ok(again)
+    }
+
+    /// Keeps commits that nothing else holds, and writes down that the removal begins. `before` is
+    /// the commit that the ref has from a first look.
     fn begin(
         &self,
         plan: &RemovePlan,
         repository: &Repository,
         time: &str,
         now: &str,
+        before: Option<&CommitId>,
     ) -> Result<Begun, Error> {
         let record = &self.known.record;
-        let commits = trash::keep_commits(repository, &record.name, time, &plan.keep)?;
+        let commits = trash::keep_commits(repository, &record.name, time, &plan.keep, before)?;
         let removal = Removal {
             began: now.to_owned(),
             created: record.created.clone(),

@@ -133,6 +133,28 @@ fn where_something_new_stands_in_its_place_it_is_kept_as_work_is() {
     assert!(worktree.exists(), "{said}");
 }
 
+#[test]
+fn a_second_look_that_cannot_be_written_down_leaves_what_the_first_one_kept() {
+    for end in ["exit 1", "kill -9 $PPID; exit 1"] {
+        let (repo, _) = squashed();
+        let tip = repo.git(&["rev-parse", "agentwt/task"]);
+        let fetched = repo.git(&["commit-tree", "-m", "fetched", "HEAD^{tree}"]);
+        // the first write of the ref is done, and no other but its deletion
+        let act = format!(
+            "if [ -e '{0}' ]; then case \"$*\" in *' -d '*) ;; *update-ref*) {end} ;; esac; \
+             else echo '{fetched}' >'{0}'; fi",
+            repo.main().join(".git/worktrees/task/FETCH_HEAD").display()
+        );
+        let shim = Shim::new(repo.root(), &act);
+        let failed = shim.run_at_words(&repo, &["remove", "task"], "refs/agentwt/trash/");
+        assert_ne!(failed.status, 0, "{failed}");
+        let said = repo.agentwt(&["remove", "task"]);
+        assert_eq!(said.status, 0, "{failed}, then {said}");
+        let kept = repo.git(&["for-each-ref", "--contains", &tip, "refs/agentwt/trash"]);
+        assert_ne!(kept, "", "{end}: {failed}, then {said}");
+    }
+}
+
 /// The directories in the trash.
 fn in_trash(repo: &TestRepo) -> Vec<PathBuf> {
     let trash = repo.main().join(".agentwt/worktrees/.trash");

@@ -561,7 +561,8 @@ pub fn keep_incomplete(
 
 /// Deletes an expired one whose name is locked: the directory in the background, git's entry, the
 /// record, and the ref unless that is kept longer. What was kept as clean is looked at once more:
-/// returns false if there is work in it by now, which is then kept as work is.
+/// returns false if there is work in it by now, which is then kept as work is, or if a process
+/// works in it, which is not yet a reason.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -573,47 +574,72 @@ pub fn expire(repository: &Repository, one: &Trashed) -> Result<bool, Error> {
         }
         return Ok(true);
     }
-    if is_still_clean(repository, one)? {
-        discard(repository, one)?;
-        return Ok(true);
-    }
-    if let Some(mut removal) = one.removal.clone() {
-        if let Some(stamp) = &mut removal.trash {
-            stamp.term = Term::Long;
+    match look_once_more(repository, one)? {
+        Found::Clean => {
+            discard(repository, one)?;
+            Ok(true)
         }
-        let file = record_of(repository, &one.id()).join(REMOVING);
-        files::write(&file, to_text(&removal).as_bytes())?;
+        Found::InUse => Ok(false),
+        Found::Work => {
+            keep_as_work(repository, one)?;
+            Ok(false)
+        }
     }
-    Ok(false)
 }
 
-/// True if nothing came into a clean worktree since it is in the trash. What cannot be told is not
-/// clean.
-fn is_still_clean(repository: &Repository, one: &Trashed) -> Result<bool, Error> {
+/// Keeps a clean one as long as work.
+fn keep_as_work(repository: &Repository, one: &Trashed) -> Result<(), DiskError> {
+    let Some(mut removal) = one.removal.clone() else {
+        return Ok(());
+    };
+    if let Some(stamp) = &mut removal.trash {
+        stamp.term = Term::Long;
+    }
+    let file = record_of(repository, &one.id()).join(REMOVING);
+    files::write(&file, to_text(&removal).as_bytes())
+}
+
+/// What is found in a clean worktree when its term is over.
+enum Found {
+    /// Nothing came into it.
+    Clean,
+    /// Nothing came into it, and a process still works in it.
+    InUse,
+    /// Something came, or that cannot be told.
+    Work,
+}
+
+/// Looks at a clean worktree in the trash.
+fn look_once_more(repository: &Repository, one: &Trashed) -> Result<Found, Error> {
     let Some(path) = one.path(repository) else {
-        return Ok(true);
+        return Ok(Found::Clean);
     };
     let Ok(Some(known)) = load(repository, one) else {
-        return Ok(false);
+        return Ok(Found::Work);
     };
     let moved = in_trash(repository, &known, &one.time);
+    // before the look, so that what a process writes and leaves in between is found
+    let is_used = process::inside(&path).is_some_and(|inside| !inside.is_empty());
     let Ok(survey) = collect(repository, &moved) else {
-        return Ok(false);
+        return Ok(Found::Work);
     };
     let stamp = one.removal.as_ref().and_then(|one| one.trash.as_ref());
     let head = stamp.and_then(|stamp| stamp.head.as_ref());
     let head = head.unwrap_or(&known.record.checked_out);
     let is_at_head = survey.heads.head.as_ref() == Some(head);
-    let is_used = process::inside(&path).is_some_and(|inside| !inside.is_empty());
     if moved.record.strategy == Strategy::Clone {
         bring(repository, &moved)?;
     }
-    Ok(is_at_head
-        && !is_used
+    let is_clean = is_at_head
         && survey.uncommitted(&moved).is_empty()
         && survey.states.hidden.is_empty()
         && survey.nested().is_empty()
-        && survey.states.disk.unreadable.is_empty())
+        && survey.states.disk.unreadable.is_empty();
+    Ok(match is_clean {
+        false => Found::Work,
+        true if is_used => Found::InUse,
+        true => Found::Clean,
+    })
 }
 
 /// Deletes what is in the trash of a removed worktree, but for its ref.

@@ -635,11 +635,11 @@ fn look_once_more(repository: &Repository, one: &Trashed) -> Result<Found, Error
         && survey.states.hidden.is_empty()
         && survey.nested().is_empty()
         && survey.states.disk.unreadable.is_empty();
-    Ok(match is_clean {
-        false => Found::Work,
-        true if is_used => Found::InUse,
-        true => Found::Clean,
-    })
+    if !is_clean {
+        return Ok(Found::Work);
+    }
+    let found = if is_used { Found::InUse } else { Found::Clean };
+    Ok(found)
 }
 
 /// Deletes what is in the trash of a removed worktree, but for its ref.
@@ -668,12 +668,19 @@ fn is_half_deleted(admin: &Utf8Path) -> bool {
     !files::exists(&admin.join("gitdir"))
 }
 
-/// Deletes the clean ones whose term is over, unless they are in use.
-fn expire_clean(repository: &Repository) -> Result<(), Error> {
+/// Deletes the clean ones whose term is over, unless they are in use. Adds a line to `failed` for
+/// each that cannot be deleted, and goes on.
+///
+/// # Errors
+/// Fails when a setting is not a time, or the trash cannot be listed.
+fn expire_clean(repository: &Repository, failed: &mut Vec<String>) -> Result<(), Error> {
     let expiry = Expiry::read(repository)?;
     for one in list(repository)? {
-        if one.term() == Term::Short && expiry.is_over(&one) {
-            expire_unless_used(repository, &one)?;
+        if one.term() != Term::Short || !expiry.is_over(&one) {
+            continue;
+        }
+        if let Err(error) = expire_unless_used(repository, &one) {
+            failed.push(format!("cannot delete {}: {error}", one.shown()));
         }
     }
     Ok(())
@@ -693,36 +700,51 @@ pub fn expire_unless_used(repository: &Repository, one: &Trashed) -> Result<bool
     }
 }
 
+/// Deletes the build output of all that is in the trash. Adds a line to `failed` for each of which
+/// that fails, and goes on.
+///
+/// # Errors
+/// Fails when the trash cannot be listed.
+fn trim_all(repository: &Repository, failed: &mut Vec<String>) -> Result<(), Error> {
+    for one in list(repository)? {
+        if let Err(error) = trim(repository, &one) {
+            let shown = one.shown();
+            failed.push(format!(
+                "cannot delete the ignored files of {shown}: {error}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Deletes the build output of what is in the trash; what was placed stays. An undo may come in
 /// between: it brings back what is there by then.
-fn trim(repository: &Repository) -> Result<(), Error> {
-    for one in list(repository)? {
-        let done = record_of(repository, &one.id()).join(TRIMMED);
-        let (Some(path), false) = (one.path(repository), files::exists(&done)) else {
-            continue;
-        };
-        let Ok(Some(known)) = load(repository, &one) else {
-            continue;
-        };
-        let moved = in_trash(repository, &known, &one.time);
-        let Ok(survey) = collect(repository, &moved) else {
-            continue;
-        };
-        // the files of a nested repository are ignored here, and may be work there
-        let nested = survey.nested();
-        let is_nested = |path: &RepoPath| nested.iter().any(|root| path.is_below(root.as_bstr()));
-        let output = survey.build_output();
-        let ignored: Vec<&RepoPath> = output.filter(|path| !is_nested(path)).collect();
-        for some in ignored.chunks(AT_ONCE) {
-            let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
-            for file in some.iter().filter(|_| files::exists(&path)) {
-                let _ = entries::remove_entry(&path, file);
-            }
-        }
+fn trim(repository: &Repository, one: &Trashed) -> Result<(), Error> {
+    let done = record_of(repository, &one.id()).join(TRIMMED);
+    let (Some(path), false) = (one.path(repository), files::exists(&done)) else {
+        return Ok(());
+    };
+    let Ok(Some(known)) = load(repository, one) else {
+        return Ok(());
+    };
+    let moved = in_trash(repository, &known, &one.time);
+    let Ok(survey) = collect(repository, &moved) else {
+        return Ok(());
+    };
+    // the files of a nested repository are ignored here, and may be work there
+    let nested = survey.nested();
+    let is_nested = |path: &RepoPath| nested.iter().any(|root| path.is_below(root.as_bstr()));
+    let output = survey.build_output();
+    let ignored: Vec<&RepoPath> = output.filter(|path| !is_nested(path)).collect();
+    for some in ignored.chunks(AT_ONCE) {
         let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
-        if files::exists(&path) {
-            files::write_beside(&done, b"")?;
+        for file in some.iter().filter(|_| files::exists(&path)) {
+            let _ = entries::remove_entry(&path, file);
         }
+    }
+    let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
+    if files::exists(&path) {
+        files::write_beside(&done, b"")?;
     }
     Ok(())
 }
@@ -748,15 +770,21 @@ pub fn empty_soon(
     empty_now(repository)
 }
 
-/// Deletes all of it, however long that takes; what cannot be deleted.
+/// Deletes all of it, however long that takes; what cannot be deleted. No step stops the others.
 ///
 /// # Errors
 /// As [`empty_soon`].
 pub fn empty_now(repository: &Repository) -> Result<Vec<String>, Error> {
-    expire_clean(repository)?;
-    let left = empty(repository, None)?;
-    trim(repository)?;
-    Ok(left.unwrap_or_default())
+    let mut failed = Vec::new();
+    if let Err(error) = expire_clean(repository, &mut failed) {
+        failed.push(error.to_string());
+    }
+    let left = empty(repository, None);
+    if let Err(error) = trim_all(repository, &mut failed) {
+        failed.push(error.to_string());
+    }
+    failed.extend(left?.unwrap_or_default());
+    Ok(failed)
 }
 
 fn empty(

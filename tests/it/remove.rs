@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use crate::support::{Said, TestRepo, chmod};
 
 mod deleted;
+mod expiry;
 mod faults;
 mod hidden;
 mod in_use;

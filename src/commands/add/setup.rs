@@ -16,6 +16,7 @@ use crate::refusal::Refusal;
 use crate::worktree::register::install_hooks;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
+use crate::worktree::removal::plan::RemoveRefusal;
 use crate::worktree::setup::UntrackedBefore;
 use crate::worktree::trust::{Trust, UserCommands};
 use crate::worktree::{Repository, SetupState, Worktree, trash};
@@ -169,8 +170,13 @@ fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Resul
         force: 1,
         ..Remove::default()
     };
-    let removed = take_away(session, home, known.clone(), &Remove::default());
-    removed.or_else(|_| take_away(session, home, known, &forced))?;
+    if let Err(error) = take_away(session, home, known.clone(), &Remove::default()) {
+        // any other error is not about what would be lost
+        if error.find::<RemoveRefusal>().is_none() {
+            return Err(error);
+        }
+        take_away(session, home, known, &forced)?;
+    }
     trash::empty_soon(home, &session.binary, true)?;
     Ok(())
 }

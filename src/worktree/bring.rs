@@ -211,6 +211,8 @@ const IN_PROGRESS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD sequencer/hea
      rebase-apply/original-commit BISECT_HEAD BISECT_EXPECTED_REV";
 /// The files that list what an operation has still to do: a command and a commit in each line.
 const TO_DO: &str = "sequencer/todo rebase-merge/git-rebase-todo";
+/// How many abbreviated ids are given to one git.
+const IDS_AT_ONCE: usize = 1000;
 /// The files that git overwrites unasked: what they name stops nothing.
 const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
 
@@ -258,16 +260,35 @@ fn commit_at(git: &Git, word: Option<&str>) -> Result<Option<CommitId>, GitError
     }
 }
 
-/// The commit of a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
-fn commit_to_do(git: &Git, line: &str) -> Result<Option<CommitId>, GitError> {
+/// The id in a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
+fn id_to_do(line: &str) -> Option<&str> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let word = words.find(|word| !word.starts_with('-'));
     let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match word.filter(is_id) {
-        // an abbreviation may be of another object
-        Some(id) => git.rev_parse_commit(&format!("{id}^{{commit}}")),
-        None => Ok(None),
+    word.filter(is_id)
+}
+
+/// The commits of these lines. Git writes whole ids, for which no process is needed; what the
+/// abbreviations among them may be of is asked for together.
+fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError> {
+    let mut commits = Vec::new();
+    let mut short = Vec::new();
+    for id in lines.iter().filter_map(|line| id_to_do(line)) {
+        if CommitId::parse(id).is_ok() {
+            commits.extend(commit_at(git, Some(id))?);
+        } else {
+            short.push(format!("--disambiguate={id}"));
+        }
     }
+    for some in short.chunks(IDS_AT_ONCE) {
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        let found = git.perform("find the commits that are still to do", "rev-parse", &some)?;
+        for id in found.lines() {
+            // an abbreviation may be of another object
+            commits.extend(commit_at(git, Some(&id.to_str_lossy()))?);
+        }
+    }
+    Ok(commits)
 }
 
 /// The commits that only the private git directory of a worktree names in these ways, none twice.
@@ -299,9 +320,7 @@ pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, E
         }
     }
     for name in TO_DO.split(' ') {
-        for line in lines_of(admin, name)? {
-            commits.extend(commit_to_do(&git, &line)?);
-        }
+        commits.extend(commits_to_do(&git, &lines_of(admin, name)?)?);
     }
     commits.sort_unstable();
     commits.dedup();

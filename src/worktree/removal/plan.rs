@@ -71,7 +71,8 @@ pub struct RemoveFacts {
     /// Commits that only HEAD, its reflog or the private git directory name, and no branch,
     /// remote-tracking branch or tag has.
     pub detached: Vec<CommitId>,
-    /// Commits that only what git overwrites unasked names (`FETCH_HEAD`): they stop nothing.
+    /// Commits that only what git overwrites unasked names (`FETCH_HEAD`, `ORIG_HEAD`): they stop
+    /// nothing.
     pub passing: Vec<CommitId>,
     /// The commits of these that were not merged by content either, with their subjects, the
     /// newest first.

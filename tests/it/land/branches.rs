@@ -309,3 +309,26 @@ fn an_object_that_stands_for_another_is_not_merged() {
     let readme = std::fs::read_to_string(repo.main().join("README.md"));
     assert_eq!(readme.expect("a file"), "read me\n");
 }
+
+/// Git leaves out of a sparse worktree what its patterns leave out, and so does a landing.
+#[test]
+fn a_main_worktree_that_is_sparse_gets_what_its_patterns_show() {
+    for way in ["--cone --no-sparse-index", "--cone --sparse-index"] {
+        let repo = TestRepo::project();
+        let line = "mkdir src/in src/out; echo 1 >src/in/old; echo 1 >src/out/old
+            git add -A; git commit -qm more";
+        repo.sh(repo.main(), line).ok();
+        let line = format!("git sparse-checkout set {way} src/in");
+        repo.sh(repo.main(), &line).ok();
+        let dir = repo.add("task");
+        let line = "for d in in out; do echo 2 >src/$d/old; echo 2 >src/$d/new; done
+            git add -A; git commit -qm both";
+        repo.sh(&dir, line).ok();
+        let said = repo.agentwt(&["land", "task"]);
+        assert_eq!(said.status, 0, "{way}: {said}");
+        let files = repo.sh(repo.main(), "cd src; ls -d in/* out; cat in/*");
+        assert_eq!(files.stdout, "in/new\nin/old\n2\n2\n", "{way}: {files}");
+        assert_eq!(repo.git(&["show", "main:src/out/new"]), "2", "{way}");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "", "{way}");
+    }
+}

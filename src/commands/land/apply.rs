@@ -1,7 +1,5 @@
 //! Lands work: creates the commits, and brings the base branch forward.
 
-use std::fmt::Display;
-
 use camino::Utf8Path;
 
 use super::Landing;
@@ -14,6 +12,13 @@ use crate::git::landing::Authorship;
 use crate::git::{Git, GitError};
 use crate::name::CommitId;
 use crate::size::Size;
+
+/// The words by which the system and git say that a disk is full; git does not say why a write failed.
+const DISK_IS_FULL: [&str; 3] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "unable to write",
+];
 
 impl Landing<'_> {
     /// Brings the base branch to the commit that lands the work, and returns that. The remote has it
@@ -90,13 +95,13 @@ impl Landing<'_> {
         let forward = Forward::new(self.repository, begun);
         let missing = forward.missing_room();
         self.session.check()?;
-        let missing = missing.map_err(|error| self.no_room(checkout, &error))?;
+        let missing = missing.map_err(|error| self.not_written(checkout, &error))?;
         if missing > 0 {
             let needs = format!("{} more are needed", Size(missing));
             return Err(self.no_room(checkout, &needs));
         }
         let begun = forward.begin();
-        begun.map_err(|error| self.no_room(checkout, &error))?;
+        begun.map_err(|error| self.not_written(checkout, &error))?;
         Ok(Some(forward))
     }
 
@@ -123,10 +128,24 @@ impl Landing<'_> {
         tried.map_err(|error| self.not_forward(&landed.into, error))
     }
 
-    fn no_room(&self, checkout: &Utf8Path, why: &dyn Display) -> Error {
-        let reason = format!("its files have no room in {checkout}, or cannot be written: {why}");
+    fn no_room(&self, checkout: &Utf8Path, why: &str) -> Error {
+        let reason = format!("its files have no room in {checkout}: {why}");
         let advice = format!("nothing was changed; to see the room: df -h {checkout}; then");
         self.again("no_room", reason, &advice)
+    }
+
+    /// Says why the files could not be written once, or what they replace could not be kept.
+    fn not_written(&self, checkout: &Utf8Path, error: &Error) -> Error {
+        let why = error.to_string().replace("error: ", "");
+        if DISK_IS_FULL.iter().any(|words| why.contains(words)) {
+            return self.no_room(checkout, &why);
+        }
+        let reason = format!("its files cannot be written in {checkout}: {why}");
+        self.again(
+            "not_written",
+            reason,
+            "nothing was changed; mend that, then",
+        )
     }
 
     /// Puts the worktree of the base branch back where git did not bring it forward.

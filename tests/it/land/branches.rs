@@ -332,3 +332,17 @@ fn a_main_worktree_that_is_sparse_gets_what_its_patterns_show() {
         assert_eq!(repo.git(&["status", "--porcelain"]), "", "{way}");
     }
 }
+
+#[test]
+fn a_filter_that_fails_is_told_in_the_words_of_git() {
+    let repo = TestRepo::project();
+    let line = "git config filter.bad.smudge false; git config filter.bad.clean cat
+        git config filter.bad.required true; echo '*.bad filter=bad' >.git/info/attributes";
+    repo.sh(repo.main(), line).ok();
+    let dir = repo.add("task");
+    let line = "echo new >src/new.bad; git add -A; git commit -qm new";
+    repo.sh(&dir, line).ok();
+    let said = refused(&repo, &["task"], "external filter 'false' failed");
+    assert!(!said.contains("room"), "{said}");
+    assert!(!said.contains("df -h"), "{said}");
+}

@@ -27,7 +27,12 @@ impl Landing<'_> {
     /// # Errors
     /// Fails when a branch moved meanwhile, a hook of the user's or the remote refuses, or git fails:
     /// then the base branch is where it was.
-    pub(super) fn apply(&self, plan: &LandPlan, lock: &Lock) -> Result<CommitId, Error> {
+    pub(super) fn apply(
+        &self,
+        plan: &LandPlan,
+        lock: &Lock,
+        notes: &mut Vec<String>,
+    ) -> Result<CommitId, Error> {
         let (record, git, landed) = (&self.known.record, &self.repository.git, &plan.landed);
         let commit = match &landed.commit {
             Some(commit) => commit.clone(),
@@ -48,9 +53,8 @@ impl Landing<'_> {
         plan.scratch.migrate()?;
         let forward = self.forward(plan, &commit)?;
         if let Err(rejected) = self.push(plan, &commit) {
-            if let Some(forward) = &forward {
-                forward.end()?;
-            }
+            // what is kept then goes with the next landing
+            let _ = forward.as_ref().map(Forward::end);
             return Err(rejected);
         }
         let full = landed.into.full_ref();
@@ -59,18 +63,21 @@ impl Landing<'_> {
             None => {
                 let reason = format!("merge {}: landed by git-agentwt", record.branch);
                 begin_move(self.repository, &landed.into)?;
-                let moved = git.update_ref(&full, &commit, Some(&landed.before), &reason);
-                end_move(self.repository, &landed.into)?;
-                moved
+                git.update_ref(&full, &commit, Some(&landed.before), &reason)
             }
         };
         let now = git.rev_parse_commit(&full)?;
-        if let Some(forward) = &forward {
-            self.put_back(forward)?;
+        let ended = match &forward {
+            Some(forward) => self.put_back(forward),
+            None => end_move(self.repository, &landed.into),
+        };
+        if now.as_ref() == Some(&commit) {
+            // a hook that ran afterwards has no say, nor has what is left of a landing that is done
+            notes.extend(ended.err().map(|error| error.to_string()));
+            return Ok(commit);
         }
+        ended?;
         match advanced {
-            // a hook that ran afterwards has no say
-            _ if now.as_ref() == Some(&commit) => Ok(commit),
             Err(error @ GitError::Failed { .. }) if now.as_ref() == Some(&landed.before) => {
                 Err(self.not_forward(&landed.into, error))
             }

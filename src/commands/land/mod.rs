@@ -195,7 +195,7 @@ impl Landing<'_> {
         if let Some(plan) = plan.filter(|_| !self.options.dry_run)
             && let Some(lock) = &one_at_a_time
         {
-            let commit = Some(self.apply(&plan, lock)?);
+            let commit = Some(self.apply(&plan, lock, &mut outcome.notes)?);
             outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
         }

@@ -400,3 +400,17 @@ fn as_root_a_full_disk_leaves_main_as_it_was() {
     assert_eq!(after, before, "{said}");
     assert_eq!((again.status, landed.as_str()), (0, ""), "{again}");
 }
+
+#[test]
+fn what_cannot_be_forgotten_after_the_merge_is_a_note() {
+    let repo = world();
+    let act = "PATH=${PATH#*:} git \"$@\"; s=$?; cd .git/agentwt/landing/*/
+        rm begun.toml; mkdir begun.toml; exit $s";
+    let shim = Shim::new(repo.root(), act);
+    let said = shim.run_at_words(&repo, &["land", "task"], "merge --quiet --ff-only");
+    assert_eq!(said.status, 0, "{said}");
+    assert!(said.stdout.contains("landed task in main"), "{said}");
+    assert!(said.stderr.contains("begun.toml"), "{said}");
+    assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one");
+    assert!(!repo.worktree("task").exists(), "{said}");
+}

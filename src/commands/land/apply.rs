@@ -184,10 +184,10 @@ impl Landing<'_> {
             return Ok(None);
         };
         let lock = Lock::wait(&self.repository.branch_lock(&base))?;
-        if !Forward::has_begun(self.repository, &base) {
-            return Ok(Some(lock));
-        }
         if self.options.dry_run {
+            if !Forward::has_begun(self.repository, &base) {
+                return Ok(Some(lock));
+            }
             let reason = format!("a landing was stopped while git wrote the files of {base}");
             return Err(self.again("stopped", reason, "to put them back and land"));
         }

@@ -81,9 +81,9 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Whether one has begun in a branch.
+    /// Whether git may have begun to write the files of a branch.
     pub fn has_begun(repository: &Repository, into: &BranchName) -> bool {
-        files::exists(&place(repository, into))
+        files::exists(&place(repository, into).join(BEGUN))
     }
 
     /// Reads the one that has begun in a branch. The caller holds the lock of the branch.
@@ -92,6 +92,9 @@ impl<'a> Forward<'a> {
     /// Fails when the disk refuses.
     pub fn read(repository: &'a Repository, into: &BranchName) -> Result<Option<Self>, Error> {
         let place = place(repository, into);
+        if !files::exists(&place) {
+            return Ok(None);
+        }
         let bytes = files::read(&place.join(BEGUN))?.unwrap_or_default();
         let Ok(begun) = from_text(&String::from_utf8_lossy(&bytes)) else {
             // it is written whole before git starts: only the branch was to move, or nothing yet

@@ -414,3 +414,18 @@ fn what_cannot_be_forgotten_after_the_merge_is_a_note() {
     assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one");
     assert!(!repo.worktree("task").exists(), "{said}");
 }
+
+/// Nothing of the worktree was written by then.
+#[test]
+fn a_dry_run_after_a_kill_before_git_wrote_files_says_what_would_land() {
+    let repo = world();
+    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
+    let said = shim.run_at_words(&repo, &["land", "task"], "checkout-index --quiet");
+    assert_eq!(said.status, 137, "{said}");
+    assert!(left(&repo).contains("landing"), "{said}");
+    let said = repo.agentwt(&["land", "-n", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(said.stdout.contains("would land task in main"), "{said}");
+    repo.agentwt(&["land", "task"]).ok();
+    assert_eq!(left(&repo), "");
+}

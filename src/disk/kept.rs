@@ -8,7 +8,7 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -177,6 +177,31 @@ impl Kept {
         let is_reached = above.all(|dir| dir.as_os_str().is_empty() || is_directory(dir));
         let there = is_reached.then(|| fs::symlink_metadata(root.join(path)));
         there?.ok()
+    }
+}
+
+/// The first that is no directory of the directories above a path, from the top, and the path itself.
+pub fn obstacle(root: &Utf8Path, path: &Path) -> Option<PathBuf> {
+    let mut down: Vec<&Path> = path.ancestors().collect();
+    down.reverse();
+    for step in down {
+        let there = fs::symlink_metadata(root.as_std_path().join(step)).ok()?;
+        if !there.is_dir() {
+            return Some(step.to_owned());
+        }
+    }
+    None
+}
+
+/// Whether two names of one file differ by case alone, on a disk that takes them as one.
+pub fn is_other_case(root: &Utf8Path, one: &str, other: &str) -> bool {
+    if one.to_lowercase() != other.to_lowercase() {
+        return false;
+    }
+    let there = |path: &str| fs::symlink_metadata(root.join(path)).ok();
+    match (there(one), there(other)) {
+        (Some(one), Some(other)) => is_same(&one, &other),
+        _ => false,
     }
 }
 

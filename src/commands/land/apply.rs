@@ -1,5 +1,8 @@
 //! Lands work: creates the commits, and brings the base branch forward.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use camino::Utf8Path;
 
 use super::Landing;
@@ -7,6 +10,7 @@ use super::forward::{Begun, Forward, PutBack, begin_move, end_move};
 use super::plan::{LandPlan, base_branch, listed};
 use crate::disk::files;
 use crate::disk::files::Lock;
+use crate::disk::kept::{is_other_case, obstacle};
 use crate::error::Error;
 use crate::git::landing::Authorship;
 use crate::git::{Git, GitError};
@@ -121,11 +125,11 @@ impl Landing<'_> {
     ) -> Result<(), Error> {
         let (git, landed) = (self.repository.git.at(checkout), &plan.landed);
         // git itself does not look at ignored files, which are the user's as well
-        let mut added = git.added_paths(&landed.before, commit)?;
-        let is_there = |path: &Utf8Path| files::exists(path) && !files::is_directory(path);
-        added.retain(|path| is_there(&checkout.join(path)));
-        if !added.is_empty() {
-            let items = listed(added);
+        let added = git.added_paths(&landed.before, commit)?;
+        let removed = git.added_paths(commit, &landed.before)?;
+        let in_the_way = in_the_way(checkout, &added, &removed);
+        if !in_the_way.is_empty() {
+            let items = listed(in_the_way);
             let reason = format!("untracked files would be overwritten in {checkout}:{items}");
             return Err(self.again("base_in_use", reason, "make room for it, then"));
         }
@@ -276,4 +280,21 @@ impl Landing<'_> {
         let help = format!("{advice}: {}", self.command());
         self.refused(code, reason, help)
     }
+}
+
+/// The files and links of the user's that stand where a commit adds paths, or a directory above them;
+/// what it removes is not the user's.
+fn in_the_way(checkout: &Utf8Path, added: &[String], removed: &[String]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for path in added {
+        let Some(obstacle) = obstacle(checkout, Path::new(path)) else {
+            continue;
+        };
+        let there = obstacle.to_string_lossy().into_owned();
+        let is_removed = |old: &String| *old == there || is_other_case(checkout, old, &there);
+        if !removed.iter().any(is_removed) {
+            found.insert(there);
+        }
+    }
+    found.into_iter().collect()
 }

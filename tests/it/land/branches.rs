@@ -346,3 +346,36 @@ fn a_filter_that_fails_is_told_in_the_words_of_git() {
     assert!(!said.contains("room"), "{said}");
     assert!(!said.contains("df -h"), "{said}");
 }
+
+#[test]
+fn a_link_that_becomes_a_directory_does_not_stand_in_the_way() {
+    let repo = TestRepo::project();
+    let line = "mkdir src/d; echo theirs >src/d/x; ln -s d src/a; git add -A; git commit -qm link";
+    repo.sh(repo.main(), line).ok();
+    let dir = repo.add("task");
+    let line = "rm src/a; mkdir src/a; echo new >src/a/x; git add -A; git commit -qm directory";
+    repo.sh(&dir, line).ok();
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    let files = repo.sh(repo.main(), "cat src/a/x src/d/x").ok();
+    assert_eq!(files, "new\ntheirs", "{said}");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn an_ignored_file_or_link_where_a_directory_is_to_be_stands_in_the_way() {
+    for mine in ["echo mine >src/one", "ln -s ../docs src/one"] {
+        let repo = TestRepo::project();
+        let dir = repo.add("task");
+        let line = "mkdir src/one; echo new >src/one/x; git add -A; git commit -qm new";
+        repo.sh(&dir, line).ok();
+        let line = format!("echo /src/one >>.git/info/exclude; {mine}");
+        repo.sh(repo.main(), &line).ok();
+        let words = "untracked files would be overwritten in $TMP/repo:\n  src/one\n";
+        let said = repo.agentwt(&["land", "task"]);
+        assert_eq!(said.status, 4, "{said}");
+        assert!(said.stderr.contains(words), "{said}");
+        let kept = repo.sh(repo.main(), "test -L src/one || cat src/one");
+        assert_eq!(kept.status, 0, "{kept}");
+    }
+}

@@ -210,3 +210,19 @@ fn a_setting_that_had_no_value_is_removed_by_the_printed_command() {
     let left = case.repo.agentwt(&["verify", "other"]);
     assert!(left.stdout.contains("1 violation,"), "{left}");
 }
+
+#[test]
+fn a_lock_of_the_sparse_patterns_that_a_killed_git_left_is_named_and_goes() {
+    let case = Case::new();
+    let lock = ".git/worktrees/task/info/sparse-checkout.lock";
+    case.repo
+        .sh(case.repo.main(), &format!("touch -d '3 hours ago' {lock}"))
+        .ok();
+    let said = case.repo.agentwt(&["doctor"]);
+    assert!(said.to_string().contains(lock), "{said}");
+    let said = case.repo.agentwt(&["prune"]);
+    assert!(said.to_string().contains(lock), "{said}");
+    assert!(!case.repo.main().join(lock).exists());
+    scope(&case, &["--add-exclude", "/docs"]).ok();
+    assert_eq!(case.findings(), "");
+}

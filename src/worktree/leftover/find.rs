@@ -336,14 +336,18 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
 fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
     let mut found = lock_files(common, false);
+    found.extend(lock_files(&common.join("info"), false));
     found.extend(lock_files(&common.join("refs"), true));
     found.extend(lock_files(&common.join("reftable"), false));
     for id in files::names(&common.join("worktrees"))? {
-        found.extend(lock_files(&common.join("worktrees").join(id), false));
+        let admin_dir = common.join("worktrees").join(id);
+        found.extend(lock_files(&admin_dir, false));
+        found.extend(lock_files(&admin_dir.join("info"), false));
     }
     for known in known.iter().filter(|known| known.has_own_repository()) {
         let own = known.record.path.join(".git");
         found.extend(lock_files(&own, false));
+        found.extend(lock_files(&own.join("info"), false));
         found.extend(lock_files(&own.join("refs"), true));
     }
     if found.is_empty() {

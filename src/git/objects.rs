@@ -20,6 +20,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::{GitError, reading, unreadable};
 use super::process::Git;
+use super::repo::read_file;
 use super::scratch::Quarantine;
 use super::trees::TreeLevel;
 use crate::entry::ObjectId;
@@ -332,6 +333,22 @@ impl Objects {
     /// Whether the commit or tag of an id is here.
     pub fn has(&self, id: &CommitId) -> bool {
         matches!(self.store.try_header(&oid_of(id)), Ok(Some(_)))
+    }
+
+    /// Takes out of the parents of a commit those that are not here, if this history is shallow
+    /// (gitrepository-layout(5), `shallow`).
+    ///
+    /// # Errors
+    /// Fails when the file `shallow` cannot be read.
+    pub fn without_cut_off(&self, mut parents: Vec<CommitId>) -> Result<Vec<CommitId>, GitError> {
+        if parents.iter().all(|parent| self.has(parent)) {
+            return Ok(parents);
+        }
+        let ends = read_file(self.store.store_ref().path().with_file_name("shallow"))?;
+        if ends.is_some_and(|ends| !ends.is_empty()) {
+            parents.retain(|parent| self.has(parent));
+        }
+        Ok(parents)
     }
 
     /// Reads an object whose content has its id: git and gix compute no id of what they read, so a

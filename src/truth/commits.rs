@@ -158,10 +158,12 @@ impl History {
     }
 }
 
-/// What a commit has otherwise than its parent, and a merge otherwise than every parent.
+/// What a commit has otherwise than its parent, and a merge otherwise than every parent. Where a shallow
+/// history ends, a commit has all of its files otherwise.
 pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Error> {
     let commit = objects.commit(id)?;
-    let mut parents = commit.parents.iter();
+    let parents = objects.without_cut_off(commit.parents)?;
+    let mut parents = parents.iter();
     let Some(first) = parents.next() else {
         return Ok(objects.difference(None, Some(&commit.tree))?);
     };

@@ -354,7 +354,7 @@ impl<'a> RefMoves<'a> {
     }
 
     /// Whether all that the file `shallow` names is where a fetch lets history end: commits of others,
-    /// whose parents are not here or that upstream has.
+    /// whose parents are not here, or that upstream has, or that no ref leads to.
     ///
     /// # Errors
     /// Fails when a commit is damaged.
@@ -368,10 +368,14 @@ impl<'a> RefMoves<'a> {
                 with_parents.push(end);
             }
         }
+        if with_parents.is_empty() {
+            return Ok(true);
+        }
         let foreign = self.foreign();
-        let tips: Vec<&CommitId> = with_parents.iter().collect();
         let known: Vec<&CommitId> = foreign.iter().collect();
-        Ok(self.git.rev_list(&tips, &known)?.is_empty())
+        let refs: Vec<&CommitId> = self.now.values().map(|one| &one.id).collect();
+        let not_upstream = self.git.rev_list(&refs, &known)?;
+        Ok(!with_parents.iter().any(|end| not_upstream.contains(end)))
     }
 
     /// Whether a push from this worktree moved a remote-tracking ref.

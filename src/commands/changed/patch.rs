@@ -118,7 +118,8 @@ impl<'a> Patches<'a> {
     /// Fails when git does.
     pub fn of_commit(&self, id: &CommitId) -> Result<Vec<u8>, Error> {
         let objects = &self.apart.objects;
-        match objects.commit(id)?.parents.as_slice() {
+        let parents = objects.commit(id)?.parents;
+        match objects.without_cut_off(parents)?.as_slice() {
             [] => {
                 let nothing = objects.write_tree(None, [("", None::<Entry>); 0])?;
                 let nothing = nothing.to_string();

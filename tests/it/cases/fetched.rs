@@ -131,6 +131,36 @@ fn in_a_shallow_clone_a_fetch_moves_where_history_ends() {
 }
 
 #[test]
+fn a_branch_that_was_fetched_without_its_history_is_judged_as_any_other() {
+    let notice = "@git/shallow integrity shared notice\n";
+    let file = "docs/new.md modified read-only violation\n";
+    let head = "@head ref integrity violation\n";
+    let other = "(cd $MAIN/../mate; git checkout -q -b other; for i in 1 2; do echo o >>docs/new.md
+        git add -A; git commit -qm o; done; git push -q origin other);
+        git fetch -q --depth 1 origin other;";
+    for script in [
+        "git reset -q --hard FETCH_HEAD",
+        "git checkout -q --detach FETCH_HEAD",
+        "git checkout -q --detach FETCH_HEAD; edit src/main.rs; commit",
+    ] {
+        let case = cloned("--depth 1");
+        case.does(&format!("{other} {script}"));
+        let findings = case.findings();
+        assert_eq!(findings, format!("{file}{head}{notice}"), "{script}");
+    }
+}
+
+#[test]
+fn an_end_of_history_that_no_ref_leads_to_is_a_notice() {
+    let case = cloned("--depth 1");
+    case.does(
+        "(cd $MAIN/../mate; echo a >>docs/api.md; git commit -qam a; git push -q origin main)
+        git fetch -q --depth 1 --refmap= origin main",
+    );
+    assert_snapshot!(case.findings(), @"@git/shallow integrity shared notice");
+}
+
+#[test]
 fn an_end_of_history_at_own_work_is_a_violation_and_hides_nothing() {
     for script in [
         "edit README.md; commit; git rev-parse HEAD >>$MAIN/.git/shallow",

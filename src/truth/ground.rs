@@ -16,7 +16,7 @@ use crate::disk::files;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
 use crate::git::Git;
-use crate::git::hooks::journal;
+use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
@@ -207,14 +207,7 @@ impl Ground<'_> {
             integrity::integrity(Place::Admin((*name).into()), said)
         }));
         around.wrong.extend(integrity::links(record));
-        let mut silent = past_the_hooks(record, journal.as_ref(), heads);
-        let began = Instant::now();
-        // of a commit that is being made, git writes its log first, and hooks of the user may be before ours
-        while silent.is_some() && journal.is_some() && may_be_in_a_hook(record, began.elapsed()) {
-            std::thread::sleep(HOOK);
-            journal = effort.or(known.journal(), || None)?;
-            silent = past_the_hooks(record, journal.as_ref(), heads);
-        }
+        let silent = self.silent_commits(heads, &mut journal)?;
         around.wrong.extend(silent);
         let journal = journal.unwrap_or_default();
         let own = record.branch.full_ref();
@@ -258,27 +251,63 @@ impl Ground<'_> {
         name_refs(&moves, &mut around.shared);
         Ok(around)
     }
+
+    /// Finds commits that no hook of ours reported; where they may still be about to, after some waiting.
+    /// Git writes HEAD's log first, and hooks of the user may run before ours.
+    fn silent_commits(
+        &self,
+        heads: &Heads,
+        journal: &mut Option<Journal>,
+    ) -> Result<Option<Change>, Error> {
+        let record = &self.known.record;
+        let began = Instant::now();
+        loop {
+            let mut silent = past_the_hooks(record, journal.as_ref(), heads);
+            let log_age = log_age(record).filter(|_| silent.is_some() && journal.is_some());
+            let Some(log_age) = log_age else {
+                return Ok(silent);
+            };
+            let waited = began.elapsed();
+            let is_fresh = waited < HOOK && log_age < FRESH;
+            if !is_fresh {
+                let is_at_work = may_run_hooks(record, log_age.saturating_sub(waited));
+                if is_at_work && waited >= PATIENCE {
+                    let detail = silent.as_mut().and_then(|change| change.detail.as_mut());
+                    detail
+                        .into_iter()
+                        .for_each(|said| said.push_str(STILL_AT_WORK));
+                }
+                if !is_at_work || waited >= PATIENCE {
+                    return Ok(silent);
+                }
+            }
+            std::thread::sleep(HOOK);
+            *journal = self.terms.effort.or(self.known.journal(), || None)?;
+        }
+    }
 }
 
+/// What is said where a git was waited for in vain.
+const STILL_AT_WORK: &str =
+    ", or a hook still runs: git is working here, verify again when it is done";
 /// The time that a hook has to write to the journal.
 const HOOK: Duration = Duration::from_millis(100);
 /// The age of HEAD's log, at most, at which a hook may still have to write.
 const FRESH: Duration = Duration::from_secs(2);
-/// The same while a git works in the worktree, and how long that git is waited for.
+/// The same where a git works in the worktree.
 const AT_WORK: Duration = Duration::from_secs(60);
+/// How long that git is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether the journal may still lack the newest commit because its hooks run, after some waiting.
-fn may_be_in_a_hook(record: &Record, waited: Duration) -> bool {
-    let Some(log) = files::stat(&record.admin_dir.join("logs/HEAD")) else {
-        return false;
-    };
-    let age = age_of(log.mtime);
-    if waited < HOOK && age < FRESH {
-        return true;
-    }
-    let is_git_there = || count_in("git", &record.path).is_some_and(|number| number > 0);
-    waited < PATIENCE && age < AT_WORK + PATIENCE && is_git_there()
+/// Whether a git works in the worktree that may have made the newest commit and still runs its hooks.
+fn may_run_hooks(record: &Record, log_age: Duration) -> bool {
+    log_age < AT_WORK && count_in("git", &record.path).is_some_and(|number| number > 0)
+}
+
+/// How old the log of the worktree's HEAD is; none where there is no log.
+fn log_age(record: &Record) -> Option<Duration> {
+    let log = files::stat(&record.admin_dir.join("logs/HEAD"))?;
+    Some(age_of(log.mtime))
 }
 
 /// How long ago a time was, in nanoseconds since the epoch; nothing for one in the future.

@@ -164,7 +164,7 @@ fn a_commit_whose_hook_of_the_user_takes_its_time_is_not_one_without_hooks() {
         let waits = case.repo.root().join("waits");
         std::fs::write(&waits, "").expect("a file");
         case.does(&format!(
-            "edit src/main.rs; export WAITS='{}'; (git commit -qam slow >/dev/null 2>&1; : >$WAITS.done) &
+            "edit src/main.rs; export WAITS='{}'; (git commit -qam slow; : >$WAITS.done) >/dev/null 2>&1 &
             until [ -e $WAITS.began ]; do sleep 0.1; done",
             waits.display()
         ));
@@ -177,4 +177,30 @@ fn a_commit_whose_hook_of_the_user_takes_its_time_is_not_one_without_hooks() {
         ));
         assert_eq!(case.findings(), "", "{hook}");
     }
+}
+
+/// A commit past the hooks, while a git stands in the worktree for as long as the hooks of it might.
+const BESIDE_A_GIT: &str = "(sleep 14 | git cat-file --batch) >/dev/null 2>&1 &
+    edit src/main.rs; old=$(git rev-parse HEAD); git -c core.hooksPath=/dev/null commit -qam silent\n";
+
+#[test]
+fn a_commit_that_is_reported_late_is_waited_for_while_a_git_works_there() {
+    let case = with_branches(&[]);
+    case.does(&format!(
+        "{BESIDE_A_GIT} (sleep 3; echo $old $(git rev-parse HEAD) HEAD >>$(git rev-parse --git-dir)/agentwt/journal
+        ) >/dev/null 2>&1 &"
+    ));
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn a_git_that_is_left_asleep_is_no_excuse_for_a_commit_without_hooks() {
+    let case = with_branches(&[]);
+    case.does(BESIDE_A_GIT);
+    let said = case.repo.agentwt_in(&case.worktree, &["verify"]);
+    assert_eq!(said.status, 1, "{said}");
+    let words: Vec<&str> = said.stdout.split_whitespace().collect();
+    let expected =
+        "was made without our hooks, or a hook still runs: git is working here, verify again";
+    assert!(words.join(" ").contains(expected), "{said}");
 }

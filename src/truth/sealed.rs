@@ -12,6 +12,7 @@ use crate::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
+use crate::git::hooks::WorktreeHooks;
 use crate::path::RepoPath;
 use crate::truth::git_dirs::{self, Directories, Role, role_of};
 use crate::truth::keys::{cause_of, remote_of};
@@ -43,7 +44,7 @@ pub fn changes(
             one.cause = Cause::Unknown;
         }
     }
-    all.extend(changed_settings(before, now));
+    all.extend(changed_settings(repository, before, now));
     Ok(all)
 }
 
@@ -71,7 +72,7 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     for known in all {
         let before = known.shared()?;
         let accepted = known.settings_as_accepted(&before.settings);
-        let changed = changed_settings(&before, &now);
+        let changed = changed_settings(repository, &before, &now);
         let runs_code = changed.iter().any(|one| one.cause == Cause::RunsCode);
         if runs_code && differing(&accepted, &now.settings).next().is_some() {
             return Ok(None);
@@ -118,7 +119,7 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
 
 /// Finds the settings that have other values. A file that came with a submodule or with another
 /// worktree says much that git itself writes: of that counts only what runs a program.
-fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
+fn changed_settings(repository: &Repository, before: &Shared, now: &Shared) -> Vec<SharedChange> {
     let nothing = Digests::new();
     let (was, is) = (&before.sealed.settings, &now.sealed.settings);
     let git_dirs = [&before.sealed, &now.sealed].map(git_dirs::directories);
@@ -149,13 +150,16 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
                 cause => cause,
             };
             // a worktree whose record is gone has our hooks
-            let own_hooks = came.and_then(|directory| hooks_of_ours(directory, key));
+            let leads_to_ours = key == "core.hookspath"
+                && came
+                    .zip(new)
+                    .is_some_and(|(directory, path)| is_hooks_of_ours(repository, directory, path));
             // `git worktree add` copies the settings of the worktree that it is called in
             let mut others = before.sealed.settings.values();
             let is_copied = came.is_some() && others.any(|other| other.get(key) == is.get(key));
             // with the line that leads to our hooks
             let is_ours = key == "extensions.worktreeconfig"
-                || own_hooks.is_some_and(|own| new.is_some_and(|new| new.ends_with(&own)))
+                || leads_to_ours
                 || is_new
                     && key == "include.path"
                     && new.is_some_and(|new| new == "agentwt/hooks/config");
@@ -191,10 +195,13 @@ fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
     found
 }
 
-/// How the path of our hooks ends in the settings of a worktree of ours, by its git directory.
-fn hooks_of_ours(directory: &str, key: &str) -> Option<String> {
-    let id = directory.strip_prefix("@git/")?;
-    (key == "core.hookspath").then(|| format!("/{id}/agentwt/hooks"))
+/// Whether a path is that of our hooks in a git directory of a worktree, with nothing else in it.
+fn is_hooks_of_ours(repository: &Repository, directory: &str, path: &str) -> bool {
+    let Some(below) = directory.strip_prefix("@git/") else {
+        return false;
+    };
+    let ours = repository.common_dir.join(below).join("agentwt/hooks");
+    ours == path && WorktreeHooks::has_only_ours(&ours)
 }
 
 /// Whether git noted with a key that a branch was pushed under its own name (`git push -u`).

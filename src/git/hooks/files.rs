@@ -40,6 +40,13 @@ const OURS_SCRIPT: &str = include_str!("../../../hooks/post-commit.sh");
 const JOURNAL: &str = include_str!("../../../hooks/reference-transaction.sh");
 const COMMITTING: &str = include_str!("../../../hooks/prepare-commit-msg.sh");
 
+/// Whether a text is one of our scripts.
+pub(super) fn is_script(text: &[u8]) -> bool {
+    [CHAIN, OURS_SCRIPT, JOURNAL, COMMITTING]
+        .iter()
+        .any(|script| script.as_bytes() == text)
+}
+
 /// Computes every file: its path in our directory of hooks and its text. All but `config` are executable.
 pub(super) fn files(
     method: Method,

@@ -356,6 +356,27 @@ impl WorktreeHooks {
         directory.join(files::OURS).is_dir()
     }
 
+    /// Whether each script in a directory of hooks is one that this program writes.
+    pub fn has_only_ours(directory: &Utf8Path) -> bool {
+        let is_ours = |file: &Utf8Path| {
+            fs::read(file).is_ok_and(|text| files::is_script(&text)) && !file.is_symlink()
+        };
+        for place in [directory.to_owned(), directory.join(files::OURS)] {
+            let Ok(entries) = place.read_dir_utf8() else {
+                return false;
+            };
+            for entry in entries {
+                let Ok(entry) = entry else { return false };
+                // git reads the settings in `config`, which are judged as such
+                let is_known = matches!(entry.file_name(), "config" | files::OURS);
+                if !is_known && !is_ours(entry.path()) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
     /// The `core.hooksPath` that would count if ours were not there, as it was set.
     fn users_setting(&self) -> Result<Option<Utf8PathBuf>, GitError> {
         let values = self.git.config_get_all_paths("core.hooksPath")?.into_iter();

@@ -206,3 +206,22 @@ fn a_record_of_an_older_version_is_read() {
     @git/modules/lib/config.worktree config shared violation
     ");
 }
+
+#[test]
+fn hooks_that_only_look_like_ours_are_a_violation_in_a_new_plain_worktree() {
+    for place in [
+        "/tmp/evil/worktrees/plain/agentwt/hooks",
+        "$MAIN/.git/worktrees/plain/agentwt/hooks",
+    ] {
+        let case = prepared("git config extensions.worktreeConfig true");
+        case.main_does("git worktree add -q ../plain");
+        case.does(&format!(
+            "hooks=\"$MAIN/.git/worktrees/plain/agentwt/hooks\"; mkdir -p \"$hooks/agentwt.d\"
+            echo 'touch /tmp/ran' >\"$hooks/post-checkout\"; chmod +x \"$hooks/post-checkout\"
+            git config --file \"$MAIN/.git/worktrees/plain/config.worktree\" core.hooksPath \"{place}\""
+        ));
+        let found = case.findings();
+        let wanted = "@git/worktrees/plain/config.worktree config shared violation";
+        assert!(found.contains(wanted), "{place}: {found}");
+    }
+}

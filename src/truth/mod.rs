@@ -130,8 +130,13 @@ pub fn collect_with(
     known: &Worktree,
     terms: &Terms,
 ) -> Result<Survey, Error> {
-    known.require_applied_scope()?;
     let repository = &known.readable_repository(repository);
+    if let Err(fault) = known.require_applied_scope()
+        // `reapply` is refused then, so the verdict says what was planted
+        && planted::find(repository, known)?.is_empty()
+    {
+        return Err(fault.into());
+    }
     std::thread::scope(|threads| {
         let own = known.record.admin_dir.join("index");
         let file = terms.index.clone().unwrap_or(own);

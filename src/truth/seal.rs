@@ -440,9 +440,12 @@ impl Seal<'_> {
     /// Digests what a git directory says about files.
     fn read_info(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
         let info = git_dir.join("info");
+        // the record has a digest of the sparse patterns of a clone
+        let is_clone = self.repository.is_clone() && git_dir == self.repository.common_dir;
         for name in files::names(&info)? {
+            let is_own = is_clone && name == "sparse-checkout";
             // git writes `info/refs` for itself
-            if name != "refs" && !is_lock(&name) {
+            if name != "refs" && !is_lock(&name) && !is_own {
                 self.read_file(&info.join(name));
             }
         }

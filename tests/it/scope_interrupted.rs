@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 
 use crate::cases::Case;
-use crate::support::{Shim, calls};
+use crate::support::{Shim, TestRepo, calls};
 
 /// What `verify` says while a scope is not applied.
 const CAUSE: &str =
@@ -106,6 +106,42 @@ fn a_lock_of_the_sparse_patterns_is_named() {
     ok task: in scope, 0 paths changed, 1 notice
       -  integrity  @wt/info/sparse-checkout.lock  disk  it keeps git from changing the sparse patterns;
                                                          if no git runs there, remove it
+    --- status 0
+    ");
+}
+
+#[test]
+fn what_was_planted_beside_an_unfinished_change_is_reported() {
+    let case = widened();
+    let shim = Shim::new(case.repo.root(), KILL);
+    let arguments = ["scope", "task", "--undo"];
+    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
+    assert_eq!(said.status, 137, "{said}");
+    case.main_does("git config core.fsmonitor /tmp/x");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert_eq!(said.status, 1, "{said}");
+    assert!(said.stdout.contains("core.fsmonitor"), "{said}");
+    case.main_does("git config --unset core.fsmonitor");
+    case.repo.agentwt(&["reapply", "task"]).ok();
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn a_change_of_the_scope_of_a_clone_is_no_finding() {
+    let repo = TestRepo::project();
+    let add = ["add", "task", "--write", "src/**", "--strategy", "clone"];
+    repo.agentwt(&add).ok();
+    let change = [
+        "scope",
+        "task",
+        "--add-write",
+        "docs",
+        "--add-exclude",
+        "tools",
+    ];
+    repo.agentwt(&change).ok();
+    assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
+    ok task: in scope, 0 paths changed
     --- status 0
     ");
 }

@@ -241,11 +241,18 @@ impl Session {
         [start, &[name.as_str()], arguments].concat().join(" ")
     }
 
-    /// The command line with another word in the place of one of its words.
-    pub fn command_line_with(&self, word: &str, replacement: &str) -> String {
-        let word = format!(" {}", shell_word(word));
-        let replacement = format!(" {}", shell_word(replacement));
-        self.command_line.replace(&word, &replacement)
+    /// The command line with another value of an option.
+    pub fn command_line_with(&self, option: &str, value: &str, replacement: &str) -> String {
+        let replacement = shell_word(replacement);
+        let mut line = self.command_line.clone();
+        for between in [" ", "="] {
+            let before = format!(" {option}{between}{} ", shell_word(value));
+            let after = format!(" {option}{between}{replacement} ");
+            // a blank at the end, so that whole words are compared
+            line = format!("{line} ").replace(&before, &after);
+            line.pop();
+        }
+        line
     }
 
     /// Takes notice of a signal between two steps.

@@ -76,7 +76,7 @@ fn command_for_user(session: &Session, options: &Add) -> String {
     match &options.context.prompt_file {
         Some(file) if file != "-" => {
             let path = session.resolve(Utf8Path::new(file));
-            session.command_line_with(file, path.as_str())
+            session.command_line_with("--prompt-file", file, path.as_str())
         }
         Some(_) | None => session.command_line.clone(),
     }

@@ -11,6 +11,7 @@ mod import;
 mod settings;
 mod state;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use super::{Outcome, Session};
@@ -159,12 +160,27 @@ pub fn run_in(
     let done = run.apply(&mut outcome.notes)?;
     drop(alone);
     finish(&mut outcome, known, done);
-    if let Some(run) = &mut outcome.answer.run {
-        let now = KeptField::read(repository, known)?;
-        run.kept = now.difference(&before).cloned().collect();
-        run.waiting = WaitingField::find(repository, known)?;
+    if let Some(run) = &mut outcome.answer.run
+        && let Err(error) = describe_rest(repository, known, &before, run)
+    {
+        // the command has ended, and its answer counts
+        let note = format!("what is left of the command cannot be listed: {error}");
+        outcome.notes.push(note);
     }
     Ok(outcome)
+}
+
+/// Adds to an answer what the command left: refs that keep its work, and what waits.
+fn describe_rest(
+    repository: &Repository,
+    known: &Worktree,
+    before: &BTreeSet<KeptField>,
+    run: &mut ExecRun,
+) -> Result<(), Error> {
+    let now = KeptField::read(repository, known)?;
+    run.kept = now.difference(before).cloned().collect();
+    run.waiting = WaitingField::find(repository, known)?;
+    Ok(())
 }
 
 /// Holds what became of a command and of its commits.

@@ -56,11 +56,11 @@ fn tree(repo: &TestRepo) -> String {
     repo.sh(repo.main(), script).ok()
 }
 
-/// Whatever is left of a landing, but for the worktree in the trash.
+/// Whatever is left of a landing, but for the worktree in the trash and what empties that.
 #[track_caller]
 fn left(repo: &TestRepo) -> String {
     let script = "find .git -name '*.lock' -o -name '*landing*'
-        ls .git/agentwt 2>/dev/null | grep -vx trash || true";
+        ls .git/agentwt 2>/dev/null | grep -vx -e trash -e locks || true";
     repo.sh(repo.main(), script).stdout
 }
 

@@ -27,6 +27,8 @@ use crate::worktree::Repository;
 const SLACK: u64 = 64 * 1024;
 /// How many bytes a block has on most file systems.
 const BLOCK: u64 = 4096;
+/// How many files git is asked for at once, as each is held whole.
+const READ_AT_ONCE: usize = 64;
 /// The file that says that everything is kept.
 const BEGUN: &str = "begun.toml";
 /// The file that says that only the branch is to move.
@@ -307,26 +309,37 @@ impl<'a> Forward<'a> {
                 others.push(one);
             }
         }
-        for one in others {
-            if !self.is_cut(one)? {
-                changed.push(one.path.to_string());
-            }
+        for some in others.chunks(READ_AT_ONCE) {
+            changed.extend(self.not_cut(some)?);
         }
         changed.sort();
         Ok(changed)
     }
 
-    /// Whether what stands there is the beginning of what git writes there.
-    fn is_cut(&self, one: &Touched) -> Result<bool, Error> {
-        let Some(new) = one.new.filter(|new| is_file(*new)) else {
-            return Ok(false);
-        };
+    /// Lists those where more stands than the beginning of what git writes there.
+    fn not_cut(&self, some: &[&Touched]) -> Result<Vec<String>, Error> {
+        let mut asked = Vec::new();
+        let mut written_by_git = Vec::new();
+        let mut changed = Vec::new();
+        for one in some {
+            match one.new.filter(|new| is_file(*new)) {
+                Some(new) => {
+                    asked.push((new.id.to_string(), one.path.as_bstr().to_vec()));
+                    written_by_git.push(one);
+                }
+                None => changed.push(one.path.to_string()),
+            }
+        }
         let git = self.repository.git.at(&self.begun.checkout);
-        let asked = (new.id.to_string(), one.path.as_bstr().to_vec());
-        let written = git.cat_file_filters(&[asked])?;
-        let written = written.into_iter().next().flatten();
-        let there = self.kept().read(&one.file)?;
-        Ok(written.is_some_and(|written| written.starts_with(&there)))
+        let contents = git.cat_file_filters(&asked)?;
+        let kept = self.kept();
+        for (one, content) in written_by_git.into_iter().zip(contents) {
+            let there = kept.read(&one.file)?;
+            if !content.is_some_and(|content| content.starts_with(&there)) {
+                changed.push(one.path.to_string());
+            }
+        }
+        Ok(changed)
     }
 
     /// The lock files of a git that wrote the worktree and moved the branch, as far as no living git

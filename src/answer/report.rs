@@ -221,7 +221,11 @@ impl VerdictField {
         let shared = || self.violations.iter().filter(|one| one.reason == "shared");
         let added = shared().filter_map(|one| one.change.added_key.as_deref());
         for key in added.take(NAMED) {
-            let command = format!("git config --unset-all {}", shell_word(key));
+            // in a clone the repository around it has other settings
+            let within = self.path.as_ref().map_or_else(String::new, |path| {
+                format!(" -C {}", shell_word(path.as_str()))
+            });
+            let command = format!("git{within} config --unset-all {}", shell_word(key));
             add("remove a setting that was added", command);
         }
         if shared().any(|one| one.change.kind == "ref") {

@@ -41,7 +41,7 @@ pub fn refuse(repository: &Repository, known: &Worktree, action: &str) -> Result
     let fault = WorktreeFault::Planted {
         action: action.to_owned(),
         what: names(&planted),
-        help: help(&name, &planted),
+        help: help(known, &planted),
         name,
     };
     Err(fault.into())
@@ -142,12 +142,16 @@ fn names(planted: &[Planted]) -> String {
 }
 
 /// What a person can do about it: see all of it, take it away, accept it.
-fn help(name: &str, planted: &[Planted]) -> String {
+fn help(known: &Worktree, planted: &[Planted]) -> String {
+    let name = &known.record.name;
+    let path = shell_word(known.record.path.as_str());
     let mut help = format!("to see what changed: git agentwt verify {name}");
     let added = planted.iter().filter(|one| one.is_added);
     for key in added.filter_map(|one| one.key.as_deref()).take(NAMED) {
         let key = shell_word(key);
-        help.push_str(&format!("; to remove it: git config --unset-all {key}"));
+        help.push_str(&format!(
+            "; to remove it: git -C {path} config --unset-all {key}"
+        ));
     }
     let is_own = |one: &Planted| matches!(one.place, Place::Admin(_));
     if planted.iter().any(|one| !is_own(one)) {

@@ -114,7 +114,7 @@ fn what_would_run_it_is_refused_with_what_can_be_done() {
     assert_snapshot!(case.repo.agentwt(&["restore", "task"]), @r"
     --- stderr
     error: cannot restore worktree `task`: git would use what was changed since `add`: @git/hooks/post-checkout, @git/hooks/post-commit, @git/hooks/post-index-change, 12 more
-    help: to see what changed: git agentwt verify task; to remove it: git config --unset-all core.editor; to remove it: git config --unset-all core.fsmonitor; to remove it: git config --unset-all core.pager; if you made these changes: git agentwt accept task --shared
+    help: to see what changed: git agentwt verify task; to remove it: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all core.editor; to remove it: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all core.fsmonitor; to remove it: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all core.pager; if you made these changes: git agentwt accept task --shared
     --- status 4
     ");
     // a look changes nothing, and runs nothing

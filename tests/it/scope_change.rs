@@ -198,7 +198,7 @@ fn a_setting_that_had_no_value_is_removed_by_the_printed_command() {
       !  config  @git/config  disk  alias.z was added: !y, !x (git can run a program by it)
       !  config  @git/config  disk  core.editor was `vi` and is `x` (git can run a program by it)
     --- stderr
-    to remove a setting that was added: git config --unset-all alias.z
+    to remove a setting that was added: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all alias.z
     to accept the shared settings and hooks for all worktrees: git agentwt accept other --shared
     --- status 1
     ");

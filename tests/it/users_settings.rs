@@ -175,7 +175,7 @@ fn a_setting_of_a_fence_or_a_program_that_an_agent_changes_is_a_violation() {
     NO task: 1 violation, 0 paths changed
       !  config  @git/config  disk  agentwt.fence was added: none (a fence would be weaker by it)
     --- stderr
-    to remove a setting that was added: git config --unset-all agentwt.fence
+    to remove a setting that was added: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all agentwt.fence
     to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
     --- status 1
     ");

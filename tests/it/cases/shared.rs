@@ -192,7 +192,7 @@ fn settings_that_run_something_or_hide_something_are_violations() {
       !  config  @git/config  disk  alias.x was added: !y (git can run a program by it)
       -  config  @git/config  disk  user.name was added: other
     --- stderr
-    to remove a setting that was added: git config --unset-all alias.x
+    to remove a setting that was added: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all alias.x
     to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
     --- status 1
     ");

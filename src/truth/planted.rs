@@ -153,6 +153,16 @@ fn help(known: &Worktree, planted: &[Planted]) -> String {
             "; to remove it: git -C {path} config --unset-all {key}"
         ));
     }
+    for one in planted.iter().take(NAMED) {
+        if let (Place::Admin(name), Some(key)) = (&one.place, &one.key) {
+            let file = known.record.admin_dir.join(name.to_string());
+            let file = shell_word(file.as_str());
+            let key = shell_word(key);
+            help.push_str(&format!(
+                "; to remove it: git config --file {file} --unset-all {key}"
+            ));
+        }
+    }
     let is_own = |one: &Planted| matches!(one.place, Place::Admin(_));
     if planted.iter().any(|one| !is_own(one)) {
         help.push_str(&format!(

@@ -1,7 +1,7 @@
 //! Reads what changes what git does beside a worktree: hooks and what they run, settings, states of
 //! other worktrees.
 //!
-//! The git directories are walked, and [`role_of`] says what an entry is; what it does not know is
+//! The git directories are walked, and `role_of` says what an entry is; what it does not know is
 //! sealed. The worktrees that a record names are left out: each verdict answers for its own.
 
 use std::collections::BTreeSet;

@@ -9,13 +9,17 @@ use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cases::Case;
-use crate::support::{Said, TestRepo, binary};
+use crate::support::{Said, TestRepo, binary, chmod};
 
 /// Bytes in a terabyte.
 const TERABYTE: u64 = 1 << 40;
 
 /// Makes a file a terabyte long; all of what is added is a hole.
 fn lengthen(file: &Path) {
+    if file.exists() {
+        // what is out of scope is read-only
+        chmod(file, 0o644);
+    }
     let file = std::fs::File::options()
         .append(true)
         .create(true)

@@ -153,11 +153,14 @@ fn a_program_in_the_worktrees_own_settings_is_not_run() {
     assert_snapshot!(case.repo.agentwt(&["restore", "task"]), @r"
     --- stderr
     error: cannot restore worktree `task`: git would use what was changed since `add`: filter.x.clean in @wt/config.worktree
-    help: to see what changed: git agentwt verify task; if the worktree may have its own: git agentwt accept task --all
+    help: to see what changed: git agentwt verify task; to remove it: git config --file $TMP/repo/.git/worktrees/task/config.worktree --unset-all filter.x.clean; if the worktree may have its own: git agentwt accept task --all
     --- status 4
     ");
+    case.main_does(
+        "git config --file .git/worktrees/task/config.worktree --unset-all filter.x.clean",
+    );
     // settings by which nothing runs are put back
-    case.does("git config --worktree --remove-section filter.x; git sparse-checkout disable");
+    case.does("git sparse-checkout disable");
     let said = case.repo.agentwt(&["restore", "task"]);
     assert!(said.stderr.contains("put back"), "{said}");
     assert_eq!(traces(&case), Vec::<String>::new());

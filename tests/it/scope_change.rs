@@ -198,7 +198,7 @@ fn a_setting_that_had_no_value_is_removed_by_the_printed_command() {
       !  config  @git/config  disk  alias.z was added: !y, !x (git can run a program by it)
       !  config  @git/config  disk  core.editor was `vi` and is `x` (git can run a program by it)
     --- stderr
-    to remove a setting that was added: git -C $TMP/repo/.agentwt/worktrees/task config --unset-all alias.z
+    to remove a setting that was added: git -C $TMP/repo/.agentwt/worktrees/other config --unset-all alias.z
     to accept the shared settings and hooks for all worktrees: git agentwt accept other --shared
     --- status 1
     ");
@@ -206,7 +206,8 @@ fn a_setting_that_had_no_value_is_removed_by_the_printed_command() {
         .stderr
         .split_once("to remove a setting that was added: ");
     let command = line.and_then(|(_, rest)| rest.lines().next());
-    case.main_does(command.expect("it is printed"));
+    let root = case.repo.root().display().to_string();
+    case.main_does(&command.expect("it is printed").replace("$TMP", &root));
     let left = case.repo.agentwt(&["verify", "other"]);
     assert!(left.stdout.contains("1 violation,"), "{left}");
 }

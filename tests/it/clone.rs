@@ -391,7 +391,7 @@ fn whichever_call_of_git_fails_nothing_is_left() {
             assert!(is_asked_again, "call {at}, git {call}");
             repo.sh(
                 repo.root(),
-                "until rm -rf repo; do :; done && cp -a pristine repo",
+                "until rm -rf repo && cp -aT pristine repo; do :; done",
             )
             .ok();
             continue;

@@ -26,7 +26,7 @@ fn keep_pristine(repo: &TestRepo) {
 fn restore_pristine(repo: &TestRepo) {
     repo.sh(
         repo.root(),
-        "until rm -rf repo; do :; done && cp -a pristine repo",
+        "until rm -rf repo && cp -aT pristine repo; do :; done",
     )
     .ok();
 }

@@ -21,11 +21,13 @@ fn prepared() -> TestRepo {
 }
 
 fn begin_again(repo: &TestRepo) {
-    repo.sh(
-        repo.root(),
-        "until rm -rf repo; do :; done && cp -a pristine repo",
-    )
-    .ok();
+    // what empties the trash in the background calls git too, and would take a call of the next run
+    let cleaner = format!("empty-[t]rash -- {}", repo.main().display());
+    let line = format!(
+        "while pgrep -f '{cleaner}' >/dev/null; do sleep 0.02; done
+        until rm -rf repo && cp -aT pristine repo; do :; done"
+    );
+    repo.sh(repo.root(), &line).ok();
 }
 
 /// That main is as it was or has all of the work, with the main worktree as clean as before.

@@ -111,7 +111,7 @@ fn killed_at_any_call(remove: &[&str], script: &str, kept: &[&str]) {
     for at in calls(1) {
         repo.sh(
             repo.root(),
-            "until rm -rf repo; do :; done && cp -a pristine repo",
+            "until rm -rf repo && cp -aT pristine repo; do :; done",
         )
         .ok();
         let (said, call) = shim.run(&repo, remove, at);
@@ -210,7 +210,7 @@ fn a_branch_that_moved_meanwhile_stays() {
     let moved = (1..100).find_map(|at| {
         repo.sh(
             repo.root(),
-            "until rm -rf repo; do :; done && cp -a pristine repo",
+            "until rm -rf repo && cp -aT pristine repo; do :; done",
         )
         .ok();
         let (said, call) = shim.run(&repo, &["remove", "task"], at);

@@ -5,6 +5,7 @@ use crate::accepted::Acceptances;
 use crate::change::{Cause, Content, Kind, Place};
 use crate::error::Error;
 use crate::git::config::read_settings;
+use crate::git::hooks::{INCLUDED, WorktreeHooks};
 use crate::git::{Git, GitMode};
 use crate::path::shell_word;
 use crate::truth::integrity::changed_files;
@@ -15,8 +16,6 @@ use crate::worktree::{Repository, Worktree, WorktreeFault};
 
 /// How many of them a message names.
 const NAMED: usize = 3;
-/// The line in a worktree's own settings that leads to our hooks.
-const OUR_HOOKS: (&str, &str) = ("include.path", "agentwt/hooks/config");
 
 /// Holds one thing that was planted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,8 +113,8 @@ fn planted_in_own_settings(known: &Worktree, place: &Place) -> Vec<Planted> {
 
 /// Whether a setting leads to our hooks.
 fn is_our_hooks(known: &Worktree, key: &str, value: Option<&str>) -> bool {
-    let directory = known.record.admin_dir.join("agentwt/hooks");
-    let is_included = key == OUR_HOOKS.0 && value == Some(OUR_HOOKS.1);
+    let directory = WorktreeHooks::directory_in(&known.record.admin_dir);
+    let is_included = key == "include.path" && value == Some(INCLUDED);
     is_included || key == "core.hookspath" && value == Some(directory.as_str())
 }
 

@@ -12,6 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::config::{included_by, read_settings};
+use crate::git::hooks::WorktreeHooks;
 use crate::path::escape_for_terminal;
 use crate::truth::git_dirs::{Role, is_lock, role_of};
 use crate::truth::keys::may_show;
@@ -463,7 +464,7 @@ impl Seal<'_> {
 /// the record has a digest of.
 fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error> {
     let is_clone = repository.is_clone();
-    let ours = repository.common_dir.join("agentwt/hooks");
+    let ours = WorktreeHooks::directory_in(&repository.common_dir);
     let all = repository.git.config_get_all_paths("core.hooksPath")?;
     let mut all = all.into_iter().map(|(_, path)| path);
     let path = all.rfind(|path| !(path.as_str().is_empty() || is_clone && *path == ours));

@@ -12,7 +12,7 @@ use crate::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
-use crate::git::hooks::WorktreeHooks;
+use crate::git::hooks::{INCLUDED, WorktreeHooks};
 use crate::path::RepoPath;
 use crate::truth::git_dirs::{self, Directories, Role, role_of};
 use crate::truth::keys::{cause_of, remote_of};
@@ -160,9 +160,7 @@ fn changed_settings(repository: &Repository, before: &Shared, now: &Shared) -> V
             // with the line that leads to our hooks
             let is_ours = key == "extensions.worktreeconfig"
                 || leads_to_ours
-                || is_new
-                    && key == "include.path"
-                    && new.is_some_and(|new| new == "agentwt/hooks/config");
+                || is_new && key == "include.path" && new.is_some_and(|new| new == INCLUDED);
             let is_grave = matches!(cause, Cause::RunsCode | Cause::Loosens);
             let is_harmless = is_new && !is_grave;
             let is_git_made = is_ours || is_copied || is_tracked(key, (old, new), before);
@@ -200,7 +198,7 @@ fn is_hooks_of_ours(repository: &Repository, directory: &str, path: &str) -> boo
     let Some(below) = directory.strip_prefix("@git/") else {
         return false;
     };
-    let ours = repository.common_dir.join(below).join("agentwt/hooks");
+    let ours = WorktreeHooks::directory_in(&repository.common_dir.join(below));
     ours == path && WorktreeHooks::has_only_ours(&ours)
 }
 

@@ -133,7 +133,7 @@ pub fn quoted(value: &str) -> String {
 }
 
 /// The included file, relative to `config.worktree` (git-config(1), "Includes").
-pub(super) const INCLUDED: &str = "agentwt/hooks/config";
+pub const INCLUDED: &str = "agentwt/hooks/config";
 /// The setting without which git does not read `config.worktree`.
 pub(super) const EXTENSION: &str = "extensions.worktreeConfig";
 const BLOCK: &[u8] = b"[include]\n\tpath = agentwt/hooks/config\n";

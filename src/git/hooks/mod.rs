@@ -44,6 +44,7 @@ use std::time::SystemTime;
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
+pub use self::files::INCLUDED;
 use super::GitError;
 use super::discover::common_dir;
 use super::objects::unwritable;
@@ -354,6 +355,11 @@ impl WorktreeHooks {
     /// Whether a directory of hooks is one of ours, of whichever worktree.
     pub fn is_ours(directory: &Utf8Path) -> bool {
         directory.join(files::OURS).is_dir()
+    }
+
+    /// Our directory of hooks in the git directory of a worktree.
+    pub fn directory_in(git_dir: &Utf8Path) -> Utf8PathBuf {
+        git_dir.join("agentwt/hooks")
     }
 
     /// Whether each script in a directory of hooks is one that this program writes.

@@ -14,7 +14,7 @@ use crate::disk::kept::{is_other_case, obstacle};
 use crate::error::Error;
 use crate::git::landing::Authorship;
 use crate::git::{Git, GitError};
-use crate::name::CommitId;
+use crate::name::{BranchName, CommitId};
 use crate::size::Size;
 
 /// The words by which the system and git say that a disk is full; git does not say why a write failed.
@@ -42,7 +42,7 @@ impl Landing<'_> {
             Some(commit) => commit.clone(),
             None => self.create_commits(plan)?,
         };
-        self.is_genuine(plan, &commit)?;
+        self.require_genuine(plan, &commit)?;
         self.session.check()?;
         if commit == landed.before {
             self.push(plan, &commit)?;
@@ -96,7 +96,7 @@ impl Landing<'_> {
             return Ok(None);
         };
         let landed = &plan.landed;
-        self.is_free(plan, checkout, commit)?;
+        self.require_free(plan, checkout, commit)?;
         let begun = Begun {
             into: landed.into.clone(),
             checkout: checkout.clone(),
@@ -117,7 +117,7 @@ impl Landing<'_> {
     }
 
     /// Refuses where files in the worktree of the base branch are in the way of a commit.
-    fn is_free(
+    fn require_free(
         &self,
         plan: &LandPlan,
         checkout: &Utf8Path,
@@ -274,6 +274,22 @@ impl Landing<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Says that the base branch moved while its work was landed.
+    pub(super) fn moved(&self, branch: &BranchName) -> Error {
+        let advice = "nothing was merged; verify and land it again";
+        self.again("moved", format!("{branch} moved meanwhile"), advice)
+    }
+
+    /// Says that git cannot bring the base branch forward.
+    pub(super) fn not_forward(&self, into: &BranchName, error: GitError) -> Error {
+        let GitError::Failed { words, .. } = error else {
+            return error.into();
+        };
+        let words = words.replace("error: ", "");
+        let reason = format!("git cannot bring {into} forward: {words}");
+        self.again("base_in_use", reason, "make room for it, then")
     }
 
     pub(super) fn again(&self, code: &str, reason: String, advice: &str) -> Error {

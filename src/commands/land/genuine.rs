@@ -15,7 +15,7 @@ impl Landing<'_> {
     ///
     /// # Errors
     /// As above; fails when git does.
-    pub(super) fn is_genuine(&self, plan: &LandPlan, commit: &CommitId) -> Result<(), Error> {
+    pub(super) fn require_genuine(&self, plan: &LandPlan, commit: &CommitId) -> Result<(), Error> {
         let git = self
             .repository
             .git

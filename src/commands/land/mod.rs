@@ -192,9 +192,9 @@ impl Landing<'_> {
         if !one.is_valid() {
             outcome.exit = ExitCode::Violations;
         }
-        if let Some(plan) = plan.filter(|_| !self.options.dry_run)
-            && let Some(lock) = &one_at_a_time
-        {
+        if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
+            let branch_lock = one_at_a_time.as_ref();
+            let lock = branch_lock.expect("because a plan has a base branch, and that is locked");
             let commit = Some(self.apply(&plan, lock, &mut outcome.notes)?);
             outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });

@@ -5,7 +5,7 @@ use super::plan::LandPlan;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::GitError;
-use crate::name::{BranchName, CommitId};
+use crate::name::CommitId;
 
 impl Landing<'_> {
     /// Pushes a commit that the base branch is to become, if that was asked for.
@@ -90,21 +90,5 @@ impl Landing<'_> {
                 self.repository.root
             ),
         }
-    }
-
-    /// Says that the base branch moved while its work was landed.
-    pub(super) fn moved(&self, branch: &BranchName) -> Error {
-        let advice = "nothing was merged; verify and land it again";
-        self.again("moved", format!("{branch} moved meanwhile"), advice)
-    }
-
-    /// Says that git cannot bring the base branch forward.
-    pub(super) fn not_forward(&self, into: &BranchName, error: GitError) -> Error {
-        let GitError::Failed { words, .. } = error else {
-            return error.into();
-        };
-        let words = words.replace("error: ", "");
-        let reason = format!("git cannot bring {into} forward: {words}");
-        self.again("base_in_use", reason, "make room for it, then")
     }
 }

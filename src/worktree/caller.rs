@@ -6,6 +6,7 @@
 use camino::Utf8Path;
 
 use super::{Main, Repository, Worktree, WorktreeFault, whole_records};
+use crate::disk::trash_bin::KEPT;
 use crate::error::Error;
 use crate::name::WorktreeName;
 use crate::path::shell_word;
@@ -53,7 +54,11 @@ pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, 
 fn worktree_of(repository: &Repository, records: &[Worktree], path: &Utf8Path) -> Option<String> {
     let worktrees = repository.home().root.join(WORKTREES);
     if let Ok(below) = path.strip_prefix(&worktrees) {
-        return below.iter().next().map(ToOwned::to_owned);
+        let mut parts = below.iter();
+        let first = parts.next()?;
+        // a shell can stand in a worktree that was removed
+        let name = if first == KEPT { parts.next()? } else { first };
+        return Some(name.to_owned());
     }
     let known = records
         .iter()

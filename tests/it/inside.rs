@@ -235,3 +235,12 @@ fn a_terminal_that_a_program_in_the_worktree_serves_is_the_users() {
         "{said}"
     );
 }
+
+#[test]
+fn a_removed_worktree_in_which_a_shell_stands_is_named() {
+    let agents = Agents::new();
+    let line = "cd .agentwt/worktrees/.trash/gone-*; git agentwt add new --write src";
+    let said = agents.repo.sh(agents.repo.main(), line);
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("inside worktree `gone-"), "{said}");
+}

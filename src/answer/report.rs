@@ -11,6 +11,7 @@ use super::{Cell, Paint, Row, Text, VerdictField};
 use crate::config::INSTALLERS;
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, shell_word};
+use crate::truth::planted::unset_command;
 
 /// The number of lines of findings on a terminal.
 const LINES: usize = 20;
@@ -221,11 +222,10 @@ impl VerdictField {
         let shared = || self.violations.iter().filter(|one| one.reason == "shared");
         let added = shared().filter_map(|one| one.change.added_key.as_deref());
         for key in added.take(NAMED) {
-            // in a clone the repository around it has other settings
-            let within = self.path.as_ref().map_or_else(String::new, |path| {
-                format!(" -C {}", shell_word(path.as_str()))
-            });
-            let command = format!("git{within} config --unset-all {}", shell_word(key));
+            let command = match &self.path {
+                Some(worktree) => unset_command(worktree, key),
+                None => format!("git config --unset-all {}", shell_word(key)),
+            };
             add("remove a setting that was added", command);
         }
         if shared().any(|one| one.change.kind == "ref") {

@@ -1,6 +1,8 @@
 //! Finds what git would run, or convert files by, that came since `add` and that nobody accepted: no
 //! command that changes a worktree may run it.
 
+use camino::Utf8Path;
+
 use crate::accepted::Acceptances;
 use crate::change::{Cause, Content, Kind, Place};
 use crate::error::Error;
@@ -140,17 +142,21 @@ fn names(planted: &[Planted]) -> String {
     named.join(", ")
 }
 
+/// The command that removes a setting from the repository of a worktree: of a clone its own, and not
+/// the one around it.
+pub fn unset_command(worktree: &Utf8Path, key: &str) -> String {
+    let worktree = shell_word(worktree.as_str());
+    format!("git -C {worktree} config --unset-all {}", shell_word(key))
+}
+
 /// What a person can do about it: see all of it, take it away, accept it.
 fn help(known: &Worktree, planted: &[Planted]) -> String {
     let name = &known.record.name;
-    let path = shell_word(known.record.path.as_str());
     let mut help = format!("to see what changed: git agentwt verify {name}");
     let added = planted.iter().filter(|one| one.is_added);
     for key in added.filter_map(|one| one.key.as_deref()).take(NAMED) {
-        let key = shell_word(key);
-        help.push_str(&format!(
-            "; to remove it: git -C {path} config --unset-all {key}"
-        ));
+        let command = unset_command(&known.record.path, key);
+        help.push_str(&format!("; to remove it: {command}"));
     }
     for one in planted.iter().take(NAMED) {
         if let (Place::Admin(name), Some(key)) = (&one.place, &one.key) {

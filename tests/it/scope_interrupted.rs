@@ -35,6 +35,15 @@ fn widened() -> Case {
     case
 }
 
+/// Takes the change of the scope back, with this act in the place of the git that sets the patterns.
+#[track_caller]
+fn kill_while_patterns_are_set(case: &Case, act: &str) {
+    let shim = Shim::new(case.repo.root(), act);
+    let arguments = ["scope", "task", "--undo"];
+    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
+    assert_eq!(said.status, 137, "{said}");
+}
+
 #[test]
 fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blamed() {
     for arguments in [
@@ -60,10 +69,7 @@ fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blame
 #[test]
 fn the_cause_is_named_with_the_command_that_finishes() {
     let case = widened();
-    let shim = Shim::new(case.repo.root(), KILL);
-    let arguments = ["scope", "task", "--undo"];
-    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
-    assert_eq!(said.status, 137, "{said}");
+    kill_while_patterns_are_set(&case, KILL);
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     --- stderr
     error: the scope of worktree `task` is not applied: a command is at it, or was killed
@@ -87,10 +93,7 @@ fn the_lock_of_a_git_that_was_killed_with_the_change_is_removed() {
     let lock = sparse_lock(&case);
     // as a git leaves it that is killed while it writes the patterns
     let act = format!("touch '{}'; {KILL}", lock.display());
-    let shim = Shim::new(case.repo.root(), &act);
-    let arguments = ["scope", "task", "--undo"];
-    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
-    assert_eq!(said.status, 137, "{said}");
+    kill_while_patterns_are_set(&case, &act);
     assert!(lock.exists(), "the git left its lock");
     case.repo.agentwt(&["reapply", "task"]).ok();
     assert!(!lock.exists());
@@ -113,10 +116,7 @@ fn a_lock_of_the_sparse_patterns_is_named() {
 #[test]
 fn what_was_planted_beside_an_unfinished_change_is_reported() {
     let case = widened();
-    let shim = Shim::new(case.repo.root(), KILL);
-    let arguments = ["scope", "task", "--undo"];
-    let said = shim.run_at_words(&case.repo, &arguments, "sparse-checkout set");
-    assert_eq!(said.status, 137, "{said}");
+    kill_while_patterns_are_set(&case, KILL);
     case.main_does("git config core.fsmonitor /tmp/x");
     let said = case.repo.agentwt(&["verify", "task"]);
     assert_eq!(said.status, 1, "{said}");

@@ -86,13 +86,15 @@ impl WaitingField {
     /// What waits, for people.
     pub fn what(&self) -> String {
         match self.state {
-            WaitingState::Running => "a command that runs, whose commits are not here yet".into(),
+            WaitingState::Running => {
+                "a command that is running; its commits are not here yet".into()
+            }
             WaitingState::Commits => "commits of a command, which are not verified here".into(),
             WaitingState::Operation => {
                 let operation = self.operation.unwrap_or_default();
-                format!("a {operation} in which a command ended")
+                format!("a {operation} that a command left unfinished")
             }
-            WaitingState::Left => "what a command left".into(),
+            WaitingState::Left => "work of a command that was killed, or a stash of it".into(),
         }
     }
 

@@ -76,10 +76,12 @@ fn find_program(
         (None, None) => {
             let refuse = |why| no_opener(known, why);
             if options.prompt.is_some() {
-                return Err(refuse("it has no client, and an editor takes no prompt"));
+                return Err(refuse("no client is set, and an editor takes no prompt"));
             }
             let editor = find_editor(session, repository)?;
-            let none = || refuse("it has no client, and neither git nor EDITOR an editor");
+            let none = || {
+                refuse("no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)")
+            };
             let editor = editor.ok_or_else(none)?;
             session
                 .log

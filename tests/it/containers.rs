@@ -52,7 +52,7 @@ fn our_program_and_its_guard_work_in_a_container() {
     let verdict = fenced(&repo, &[], "git agentwt verify").ok();
     assert_eq!(
         verdict,
-        "ok task: in scope, 0 paths changed\n  waits: a command that runs, whose commits are not here yet"
+        "ok task: in scope, 0 paths changed\n  waits: a command that is running; its commits are not here yet"
     );
     let call = |path: &str| {
         let call = format!(

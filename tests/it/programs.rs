@@ -153,7 +153,7 @@ fn no_editor_is_started_that_nobody_named() {
     let repo = with_programs(&["vi", "editor", "nano"]);
     repo.add("task");
     let help = "help: name a program: git config --global agentwt.opener 'code -n --wait'; or start one there: cd $TMP/repo/.agentwt/worktrees/task\n";
-    let none = "error: no program is named that opens `task`: it has no client, and neither git nor EDITOR an editor\n";
+    let none = "error: no program is named that opens `task`: no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)\n";
     let open = |line: &str| repo.sh(repo.main(), &format!("{NO_EDITOR}{line}"));
     let said = open("git agentwt open task");
     assert_eq!((said.status, &*said.stdout), (2, ""), "{said}");
@@ -172,7 +172,7 @@ fn no_editor_is_started_that_nobody_named() {
     // it would take the task for a file
     let said = open("EDITOR=nano git agentwt open task --prompt 'do it'");
     assert_eq!((said.status, &*said.stdout), (2, ""), "{said}");
-    let why = "error: no program is named that opens `task`: it has no client, and an editor takes no prompt\n";
+    let why = "error: no program is named that opens `task`: no client is set, and an editor takes no prompt\n";
     assert_eq!(said.stderr, format!("{why}{help}"));
 }
 

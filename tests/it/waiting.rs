@@ -79,10 +79,10 @@ fn a_command_that_runs_is_told_by_each_verdict() {
         run.join().expect("it ends").ok();
         assert_snapshot!(verified, @"
         ok task: in scope, 1 path changed
-          waits: a command that runs, whose commits are not here yet
+          waits: a command that is running; its commits are not here yet
         --- status 0
         ");
-        assert!(list.contains("waits: a command that runs"), "{list}");
+        assert!(list.contains("waits: a command that is running"), "{list}");
         let waiting = &json(&status)["worktrees"][0]["waiting"];
         assert_eq!(waiting["state"], "running", "{status}");
     });
@@ -98,14 +98,14 @@ fn an_operation_in_which_a_command_ended_is_told_and_so_is_what_is_left() {
     repo.fenced(&[], begin).ok();
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
-      waits: a rebase in which a command ended; to go on: git agentwt exec task
+      waits: a rebase that a command left unfinished; to go on: git agentwt exec task
     --- status 0
     ");
     let stash = "git rebase --abort; echo 1 >>src/main.rs; git stash -q";
     repo.fenced(&[], stash).ok();
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
-      waits: what a command left; to go on: git agentwt exec task -- true
+      waits: work of a command that was killed, or a stash of it; to go on: git agentwt exec task -- true
     --- status 0
     ");
 }

@@ -17,7 +17,7 @@ use crate::path::escape_for_terminal;
 use crate::truth::git_dirs::{Role, is_lock, role_of};
 use crate::truth::keys::may_show;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared, recorded_git_dirs};
+use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared};
 
 /// Files of an operation: what the next commit has as a parent, and commands that remain.
 pub const OPERATION: [&str; 4] = [
@@ -285,10 +285,15 @@ impl Seal<'_> {
     /// Walks the git directories of the linked worktrees of a repository that no record names.
     fn read_worktrees(&mut self, directory: &Utf8Path, depth: usize) -> Result<(), Error> {
         let is_of_submodule = directory.parent() != Some(&*self.repository.common_dir);
-        let recorded = recorded_git_dirs(self.repository)?;
+        let recorded = if is_of_submodule {
+            BTreeSet::new()
+        } else {
+            let repository = self.repository;
+            repository.recorded_git_dirs.names(repository)?
+        };
         for id in files::names(directory)? {
             let inner = directory.join(&id);
-            let is_recorded = !is_of_submodule && recorded.contains(&id);
+            let is_recorded = recorded.contains(&id);
             // a record is written last
             let is_ours = is_recorded || self.own == Some(&*inner);
             if !is_ours && files::is_directory(&inner) {

@@ -8,7 +8,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::error::WorktreeFault;
 use super::record::{Intent, LastVerification, Record, Shared, from_text};
 use super::repository::{Repository, WORKTREES};
-use super::trash;
 use super::unfinished::{read_gitdir, without_dots};
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
@@ -566,47 +565,6 @@ pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, Error> {
     let found = files::names(&repository.records_dir())?;
     let names = found.iter().map(|name| WorktreeName::parse(name));
     Ok(names.filter_map(Result::ok).collect())
-}
-
-/// Lists the names of the private git directories that a record names, of the trash too, and of
-/// worktrees that are being made.
-///
-/// # Errors
-/// Fails when the records cannot be listed.
-pub fn recorded_git_dirs(repository: &Repository) -> Result<BTreeSet<String>, Error> {
-    let mut all = BTreeSet::new();
-    let mut unfinished = BTreeSet::new();
-    for records in [repository.records_dir(), trash::records(repository)] {
-        for name in files::names(&records)? {
-            let file = records.join(&name).join("record.toml");
-            let text = files::read(&file).ok().flatten();
-            if text.is_none() && files::exists(&records.join(&name).join("intent.toml")) {
-                unfinished.insert(repository.root.join(WORKTREES).join(&name).join(".git"));
-            }
-            all.extend(text.as_deref().and_then(named_git_dir));
-        }
-    }
-    if unfinished.is_empty() {
-        return Ok(all);
-    }
-    let linked = repository.common_dir.join("worktrees");
-    for id in files::names(&linked)? {
-        let dot_git = read_gitdir(&linked.join(&id)).ok().flatten();
-        if dot_git.is_some_and(|dot_git| unfinished.contains(&dot_git)) {
-            all.insert(id);
-        }
-    }
-    Ok(all)
-}
-
-/// The name of the private git directory in the text of a record. Reading all of it takes long where
-/// there are hundreds.
-fn named_git_dir(record: &[u8]) -> Option<String> {
-    let mut lines = record.lines();
-    let value = lines.find_map(|line| line.strip_prefix(b"admin_dir = "))?;
-    let quotes: &[char] = &['"', '\''];
-    let path = value.to_str().ok()?.trim_matches(quotes);
-    Some(Utf8Path::new(path).file_name()?.to_owned())
 }
 
 fn known_names(repository: &Repository) -> Vec<String> {

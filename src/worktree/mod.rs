@@ -13,6 +13,7 @@ pub mod leftover;
 pub mod loaded;
 pub mod private_git;
 pub mod record;
+pub mod recorded_git_dirs;
 pub mod register;
 pub mod removal;
 pub mod repository;

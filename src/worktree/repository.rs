@@ -2,6 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::recorded_git_dirs::RecordedGitDirs;
 use crate::disk::files;
 use crate::disk::lock::{LockFile, Waiting};
 use crate::disk::scan::Walking;
@@ -59,6 +60,8 @@ pub struct Repository {
     /// The repository that made the worktree and has its records, locks and main worktree, where
     /// this one is a clone of it; none where it is that repository itself.
     pub home: Option<Box<Self>>,
+    /// Which private git directories a record names.
+    pub recorded_git_dirs: RecordedGitDirs,
 }
 
 impl Repository {
@@ -111,6 +114,7 @@ impl Repository {
             waiting: Waiting::default(),
             walking: Walking::default(),
             home: None,
+            recorded_git_dirs: RecordedGitDirs::default(),
         })
     }
 

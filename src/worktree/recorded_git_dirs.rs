@@ -1,0 +1,106 @@
+//! Knows which private git directories a record names: [`RecordedGitDirs`].
+//!
+//! Each verdict asks. To read each record for each verdict would be quadratic in their number, so one
+//! reading counts for a command, until a record comes or goes.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::repository::{Repository, WORKTREES};
+use super::trash;
+use super::unfinished::read_gitdir;
+use crate::disk::files;
+use crate::error::Error;
+use crate::manifest::Stat;
+
+/// Younger stat data of a directory do not show each change of it: clocks of file systems are coarse.
+const RACY: Duration = Duration::from_secs(2);
+
+/// Holds what was read of all records, for all copies of one [`Repository`].
+#[derive(Clone, Debug, Default)]
+pub struct RecordedGitDirs(Arc<Mutex<Option<Reading>>>);
+
+/// Holds one reading of all records.
+#[derive(Clone, Debug)]
+struct Reading {
+    /// The directories of the records, and those of the trash, as they were before.
+    directories: [Option<Stat>; 2],
+    /// The names of the private git directories.
+    names: BTreeSet<String>,
+}
+
+impl RecordedGitDirs {
+    /// Lists the names of the private git directories that a record names, of the trash too, and of
+    /// worktrees that are being made.
+    ///
+    /// # Errors
+    /// Fails when the records cannot be listed.
+    pub fn names(&self, repository: &Repository) -> Result<BTreeSet<String>, Error> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let directories = places(repository).map(|place| files::stat(&place));
+        if let Some(reading) = &*last
+            && reading.directories == directories
+        {
+            return Ok(reading.names.clone());
+        }
+        let is_settled = directories.iter().flatten().all(is_old);
+        let (names, are_all_finished) = read(repository)?;
+        *last = (is_settled && are_all_finished).then(|| Reading {
+            directories,
+            names: names.clone(),
+        });
+        Ok(names)
+    }
+}
+
+/// The directories of the records, and of those in the trash.
+fn places(repository: &Repository) -> [Utf8PathBuf; 2] {
+    [repository.records_dir(), trash::records(repository)]
+}
+
+fn is_old(stat: &Stat) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let racy = now.unwrap_or_default().saturating_sub(RACY);
+    u128::try_from(stat.mtime).is_ok_and(|changed| changed < racy.as_nanos())
+}
+
+/// Reads all records: the names, and whether no worktree is being made.
+fn read(repository: &Repository) -> Result<(BTreeSet<String>, bool), Error> {
+    let mut all = BTreeSet::new();
+    let mut unfinished = BTreeSet::new();
+    for records in places(repository) {
+        for name in files::names(&records)? {
+            let file = records.join(&name).join("record.toml");
+            let text = files::read(&file).ok().flatten();
+            if text.is_none() && files::exists(&records.join(&name).join("intent.toml")) {
+                unfinished.insert(repository.root.join(WORKTREES).join(&name).join(".git"));
+            }
+            all.extend(text.as_deref().and_then(named_git_dir));
+        }
+    }
+    if unfinished.is_empty() {
+        return Ok((all, true));
+    }
+    let linked = repository.common_dir.join("worktrees");
+    for id in files::names(&linked)? {
+        let dot_git = read_gitdir(&linked.join(&id)).ok().flatten();
+        if dot_git.is_some_and(|dot_git| unfinished.contains(&dot_git)) {
+            all.insert(id);
+        }
+    }
+    Ok((all, false))
+}
+
+/// The name of the private git directory in the text of a record. Reading all of it takes long where
+/// there are hundreds.
+fn named_git_dir(record: &[u8]) -> Option<String> {
+    let mut lines = record.lines();
+    let value = lines.find_map(|line| line.strip_prefix(b"admin_dir = "))?;
+    let quotes: &[char] = &['"', '\''];
+    let path = value.to_str().ok()?.trim_matches(quotes);
+    Some(Utf8Path::new(path).file_name()?.to_owned())
+}

@@ -13,8 +13,14 @@
 
 use std::time::Instant;
 
-use git_agentwt::path::RepoPath;
-use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use git_agentwt::scope::Access;
+use git_agentwt::scope::Case;
+use git_agentwt::scope::EntryKind;
+use git_agentwt::scope::Origin;
+use git_agentwt::scope::RuleList;
+use git_agentwt::scope::Scope;
+use git_agentwt::scope::ScopeRule;
+use git_agentwt::words::path::RepoPath;
 
 const PATHS: usize = 100_000;
 const ROUNDS: usize = 11;

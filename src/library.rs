@@ -7,8 +7,8 @@
 //! use std::time::Duration;
 //!
 //! use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provision, teardown};
-//! use git_agentwt::log::Log;
-//! use git_agentwt::process::{Ownership, Question, SharedProber};
+//! use git_agentwt::words::log::Log;
+//! use git_agentwt::system::{Ownership, Question, SharedProber};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let tmp = tempfile::tempdir()?;
@@ -16,8 +16,8 @@
 //! # let git = |words: &str| {
 //! #     let args: Vec<std::ffi::OsString> = words.split(' ').map(Into::into).collect();
 //! #     let environment: Vec<_> = std::env::vars_os().filter(|(n, _)| !n.to_string_lossy().starts_with("GIT_")).collect();
-//! #     let call = git_agentwt::git::Call { args: &args, dir: &root, environment: &environment, input: None, timeout: None };
-//! #     let done = git_agentwt::git::Runner::run(&git_agentwt::git::Duct, &call).expect("git starts");
+//! #     let call = git_agentwt::git::runner::Call { args: &args, dir: &root, environment: &environment, input: None, timeout: None };
+//! #     let done = git_agentwt::git::runner::Runner::run(&git_agentwt::git::runner::Duct, &call).expect("git starts");
 //! #     assert_eq!(done.status, Some(0), "git {words}");
 //! # };
 //! # git("init -q");
@@ -93,8 +93,8 @@
 //! # git("add -A");
 //! # git("-c user.name=Ada -c user.email=ada@example.invalid commit -q -m one");
 //! # let add = ["git-agentwt", "-q", "-C", root.as_str(), "add", "task-5", "--write", "src/**", "--no-hooks"];
-//! # let status = git_agentwt::run(&add.map(Into::into));
-//! # assert_eq!(status, git_agentwt::exit::ExitCode::Success);
+//! # let status = git_agentwt::run::run(&add.map(Into::into));
+//! # assert_eq!(status, git_agentwt::words::exit::ExitCode::Success);
 //! // an agent works in the worktree `task-5`, and edits what it may only read
 //! let worktree = root.join(".agentwt/worktrees/task-5");
 //! std::fs::remove_file(worktree.join("docs/guide.md"))?;
@@ -122,25 +122,33 @@ use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use crate::claim::Lease;
-use crate::cli::{Add, ClaimOptions, ContextOptions, ProgramOptions, Remove};
-use crate::cli::{DEFAULT_RETRY_DELAY, ScopeLists, SyncOptions};
-use crate::commands::add::{AddAnswer, Done};
-pub use crate::commands::changed::{Asked, ChangedAnswer};
+use crate::arguments::scope::ScopeLists;
+use crate::commands;
+use crate::commands::Session;
+use crate::commands::add::answer::{AddAnswer, Done};
+use crate::commands::add::arguments::{
+    Add, ClaimOptions, ContextOptions, DEFAULT_RETRY_DELAY, ProgramOptions, SyncOptions,
+};
+pub use crate::commands::changed::answer::ChangedAnswer;
+pub use crate::commands::changed::collect::Asked;
 use crate::commands::remove::RemovedWorktree;
-use crate::commands::{self, Session};
-use crate::config::{Choice as _, Client, Strategy};
+use crate::commands::remove::arguments::Remove;
+use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
-pub use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::git::{SharedRunner, Trace};
-use crate::log::Log;
-use crate::name::{BranchName, CommitId};
-use crate::process::{SharedProber, on_path};
+use crate::git::runner::{SharedRunner, Trace};
+use crate::judge::finding::{Report, VerifyOptions};
+use crate::record::claim::Lease;
+use crate::record::worktree::{HeldClaim, Owner};
+use crate::system::probe::{SharedProber, on_path};
 use crate::truth::collect;
-use crate::verify::{Report, VerifyOptions};
+pub use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::log::Log;
+use crate::words::name::{BranchName, CommitId};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 use crate::worktree::settings::Environment;
-use crate::worktree::{HeldClaim, Owner, Repository, Worktree, WorktreeFault};
 
 /// Says where a call works, and with what.
 #[derive(Clone, Debug)]
@@ -235,7 +243,7 @@ fn own_program() -> Option<Utf8PathBuf> {
 /// Fails when something cannot be read, with git's words; with [`Asked::best_effort`], only when
 /// there is no such worktree or no such base.
 pub fn changed(options: &Options, asked: &Asked) -> Result<ChangedAnswer, Error> {
-    crate::commands::changed::collect(options.repository(), asked)
+    crate::commands::changed::collect::collect(options.repository(), asked)
 }
 
 /// Verifies a worktree against its scope as `git agentwt verify` does, all layers; none as the
@@ -247,7 +255,7 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
     let known = Worktree::of(&repository, name)?;
     let changes = collect(&repository, &known)?.changes;
-    Ok(crate::verify::verify(
+    Ok(crate::judge::finding::verify(
         &known.scope,
         changes,
         VerifyOptions::default(),
@@ -518,7 +526,7 @@ impl Provision {
             programs: ProgramOptions {
                 retries: self
                     .attempts
-                    .or(by_default.then_some(crate::cli::DEFAULT_ATTEMPTS)),
+                    .or(by_default.then_some(crate::commands::add::arguments::DEFAULT_ATTEMPTS)),
                 retry_delay: Some(options.retry_delay),
                 owner: self.owner.clone(),
                 owner_pid: self.owner_pid,

@@ -4,18 +4,17 @@
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use crate::commands::verify::range::RangeRefusal;
-use crate::config::ConfigError;
+use crate::config::{CONFIG_PATH, ConfigError};
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
-use crate::error::Fault;
-use crate::exit::ExitCode;
-use crate::fence::FenceError;
-use crate::git::GitError;
-use crate::path::{RepoPath, shell_word};
+use crate::fence::error::FenceError;
+use crate::git::error::GitError;
+use crate::record::worktree::{Alive, Owner};
 use crate::scope::ScopeErrors;
-use crate::sync::PatternError;
-use crate::worktree::{Alive, Owner};
+use crate::sync::pattern::PatternError;
+use crate::words::error::Fault;
+use crate::words::exit::ExitCode;
+use crate::words::path::{RepoPath, shell_word};
 
 /// Says why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
@@ -438,6 +437,52 @@ impl Fault for CopyError {
     fn exit_code(&self) -> ExitCode {
         ExitCode::Refused
     }
+}
+
+/// Says why a range gets no verdict.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
+#[expect(
+    missing_docs,
+    reason = "the fields are the names that the messages show"
+)]
+pub enum RangeRefusal {
+    /// The text is not a range.
+    #[error("`{text}` is not a range of commits")]
+    #[diagnostic(code(agentwt::range::syntax))]
+    #[diagnostic(help(
+        "name the base and what is verified: git agentwt verify --range origin/main..HEAD"
+    ))]
+    Syntax { text: String },
+    /// One of the ends does not name a commit.
+    #[error("there is no commit `{revision}`, in the range {range}")]
+    #[diagnostic(code(agentwt::range::unknown))]
+    #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
+    Unknown { range: String, revision: String },
+    /// The ends have no commit in common.
+    #[error("cannot verify {range}: the two histories have no commit in common")]
+    #[diagnostic(code(agentwt::range::unrelated))]
+    #[diagnostic(help(
+        "name a base that it started from; to see both: git log --oneline --graph {ends}"
+    ))]
+    Unrelated { range: String, ends: String },
+    /// The clone ends before what is common to both ends.
+    #[error("cannot verify {range}: this clone is shallow, and its history ends inside the range")]
+    #[diagnostic(code(agentwt::range::shallow))]
+    #[diagnostic(help(
+        "fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)"
+    ))]
+    Shallow { range: String },
+    /// The base side does not say what may be edited, and no lists were given.
+    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` {why}")]
+    #[diagnostic(code(agentwt::range::no_scope))]
+    #[diagnostic(help(
+        "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+    ))]
+    NoScope {
+        range: String,
+        base: String,
+        why: &'static str,
+    },
 }
 
 impl Fault for RangeRefusal {

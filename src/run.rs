@@ -3,33 +3,38 @@
 
 mod claude;
 mod fenced;
+mod print;
 
+use crate::answer::paint::Paint;
+use crate::arguments::output::Format;
+use crate::cli::{Cli, Command, man};
+use crate::commands::hooks::arguments::HooksCommand;
+use crate::commands::list::arguments::List;
+use crate::commands::{Caller, Outcome, Session};
+use crate::disk::DiskError;
+use crate::disk::scan::Walking;
+use crate::git::error::GitError;
+use crate::git::process::Git;
+use crate::git::runner::{SharedRunner, Stoppable, Trace, TraceEvent};
+use crate::library::{read_environment, state_home};
+use crate::output::screen::Screen;
+use crate::output::{render, render_error};
+use crate::refusal::Refusal;
+use crate::run::print::{draws, paint, print, tell, width_of, write_answer, write_text};
+use crate::system::{family, send_to};
+use crate::words::error::{Error, ErrorDocument, Stopped};
+use crate::words::exit::ExitCode;
+use crate::words::log::Log;
+use crate::words::path::{escape_for_terminal, shell_word};
+use crate::{commands, fence, output};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
 use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-use crate::answer::{Answer, Paint};
-use crate::cli::{Cli, Command, Format, HooksCommand, List, man};
-use crate::commands::{self, Caller, Outcome, Session};
-use crate::disk::DiskError;
-use crate::disk::scan::Walking;
-use crate::error::{Error, ErrorDocument, Stopped};
-use crate::exit::ExitCode;
-use crate::fence;
-use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
-use crate::library::{read_environment, state_home};
-use crate::log::Log;
-use crate::output::screen::Screen;
-use crate::output::{self, render, render_error};
-use crate::path::{escape_for_terminal, shell_word};
-use crate::process::{family, send_to};
-use crate::refusal::Refusal;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
@@ -123,25 +128,6 @@ fn stopped(session: &Session, command: &Command, error: Error) -> Error {
     }
 }
 
-/// Whether a long copy is drawn as it goes on.
-fn draws(cli: &Cli) -> bool {
-    let copies = matches!(cli.command, Command::Add(_) | Command::Sync(_));
-    copies && !cli.common.quiet && std::io::stderr().is_terminal()
-}
-
-/// Writes to stderr. `eprint!` would panic when its reader is gone.
-fn tell(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// The number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
-fn width_of(stream: impl AsFd) -> Option<usize> {
-    let wanted = std::env::var("COLUMNS").ok();
-    let wanted = wanted.and_then(|text| text.parse().ok());
-    let width = || Some(tcgetwinsize(stream).ok()?.ws_col.into());
-    wanted.or_else(width).filter(|width| *width > 0)
-}
-
 /// Lists the worktrees, and draws the list again while it becomes complete, where people look at a
 /// terminal.
 fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Error> {
@@ -160,62 +146,6 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
     })?;
     screen.draw(&[]);
     Ok(print(cli, form, &outcome))
-}
-
-/// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
-fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
-    let (format, nul) = form;
-    let stdout = std::io::stdout();
-    let to_terminal = stdout.is_terminal();
-    let look = (paint(to_terminal), width_of(stdout));
-    let text = render(&outcome.answer, format, nul, look, &outcome.notes);
-    if !cli.common.quiet || A::IGNORES_QUIET {
-        let stderr = paint(std::io::stderr().is_terminal());
-        for note in &outcome.notes {
-            tell(&format!("{} {note}\n", stderr.warning("note:")));
-        }
-        tell(&text.stderr);
-    }
-    let is_long = matches!(&cli.command, Command::Changed(o) if o.patch || o.commits);
-    let written = if is_long && to_terminal && format == Format::Human && page(&text.stdout) {
-        Ok(())
-    } else {
-        write_answer(&text.stdout)
-    };
-    let exit = written.map_or_else(|error| error, |()| outcome.exit);
-    if !cli.common.quiet {
-        tell(&text.hints);
-    }
-    exit
-}
-
-/// Shows an answer in the pager, which alone decides what Ctrl-C does; whether that worked.
-fn page(bytes: &[u8]) -> bool {
-    signal_hook::flag::register(SIGINT, Arc::default()).is_ok() && Git::page(bytes)
-}
-
-/// Writes to stdout.
-fn write_answer(bytes: &[u8]) -> Result<(), ExitCode> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let error = Error::from(DiskError::new("write to standard output", error));
-            tell(&render_error(&error, Paint::Plain, 100));
-            Err(error.exit_code())
-        }
-        _written => Ok(()),
-    }
-}
-
-/// `NO_COLOR` (no-color.org) and git's `color.ui` (git-config(1)) are obeyed.
-fn paint(to_terminal: bool) -> Paint {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    if to_terminal && !forbidden && !dumb && Git::wants_colour() {
-        Paint::Colour
-    } else {
-        Paint::Plain
-    }
 }
 
 fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
@@ -375,11 +305,6 @@ fn trace(verbose: u8) -> Trace {
             }
         }),
     }
-}
-
-/// Writes a text that is not an answer in several forms.
-fn write_text(text: &str) -> ExitCode {
-    write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
 }
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {

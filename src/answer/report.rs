@@ -1,119 +1,21 @@
 //! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
 //! apply to them. Programs read each finding by itself ([`VerdictField::rows`]).
 
-use std::collections::{BTreeSet, HashMap};
-
-use bstr::ByteSlice;
-
-use super::shapes::{FindingField, RuleField};
-use super::verdict::kind_paint;
-use super::{Cell, Paint, Row, Text, VerdictField};
-use crate::config::INSTALLERS;
-use crate::name::CommitId;
-use crate::path::{escape_for_terminal, shell_word};
+use crate::answer::groups::{FindingGroup, groups};
+use crate::answer::shapes::{FindingField, RuleField};
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::config::installers::INSTALLERS;
 use crate::truth::planted::unset_command;
+use crate::words::name::CommitId;
+use crate::words::path::{escape_for_terminal, shell_word};
+use std::collections::BTreeSet;
 
 /// The number of lines of findings on a terminal.
 const LINES: usize = 20;
 /// The number of paths that a command names.
 const NAMED: usize = 3;
-
-/// Findings that are one line: one finding, or all findings below a directory, which are alike.
-pub struct FindingGroup<'a> {
-    first: &'a FindingField,
-    shown: String,
-    number: usize,
-}
-
-/// What findings of one group have in common.
-type Likeness = (&'static str, &'static str, &'static str, String);
-
-fn likeness(finding: &FindingField) -> Likeness {
-    let kind = finding.change.kind;
-    (kind, finding.reason, finding.level, finding.why())
-}
-
-/// Computes the groups, in the order of the findings: for each path the highest directory below
-/// which all findings are alike, or each finding by itself.
-pub fn groups<'a>(findings: &[&'a FindingField], joins: bool) -> Vec<FindingGroup<'a>> {
-    let mut below: HashMap<&[u8], (Likeness, bool, usize)> = HashMap::new();
-    let paths = findings
-        .iter()
-        .filter(|one| joins && one.change.path.is_some());
-    for finding in paths {
-        let alike = likeness(finding);
-        for directory in directories(finding.change.bytes()) {
-            let new = || (alike.clone(), true, 0);
-            let (first, is_alike, number) = below.entry(directory).or_insert_with(new);
-            *is_alike &= *first == alike;
-            *number += 1;
-        }
-    }
-    let mut groups: Vec<FindingGroup<'a>> = Vec::new();
-    let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
-    for finding in findings {
-        let has_path = joins && finding.change.path.is_some();
-        let path = has_path.then(|| finding.change.bytes());
-        let mut above = path.into_iter().flat_map(directories);
-        let group = above.find(|directory| below[directory].1 && below[directory].2 > 1);
-        let shown = match group {
-            Some(directory) if !seen.insert(directory) => continue,
-            Some(directory) => format!("{}/", escape_for_terminal(directory)),
-            None => finding.change.shown(),
-        };
-        let number = group.map_or(1, |directory| below[directory].2);
-        groups.push(FindingGroup {
-            first: finding,
-            shown,
-            number,
-        });
-    }
-    groups
-}
-
-/// The directories above a path, the highest first.
-fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.find_iter("/").map(|end| &path[..end])
-}
-
-impl FindingGroup<'_> {
-    /// The place, with the number of findings where they are several: `docs/new/ (12)`.
-    fn place(&self) -> String {
-        match self.number {
-            1 => self.shown.clone(),
-            number => format!("{} ({number})", self.shown),
-        }
-    }
-
-    /// The group in some words: `modified docs/guide.md`, `created docs/new/ (12)`.
-    pub fn words(&self) -> String {
-        format!("{} {}", self.first.change.kind, self.place())
-    }
-
-    /// The group in one line: where, what and why.
-    pub fn message(&self, verified: &str) -> String {
-        self.first.message_at(&self.place(), verified)
-    }
-
-    fn row(&self) -> Row {
-        let change = &self.first.change;
-        let (sign, paint): (&str, fn(Paint, &str) -> String) = match self.first.level {
-            "violation" => ("!", Paint::bad),
-            _notice => ("-", Paint::warning),
-        };
-        let seen = match self.number {
-            1 => change.seen_in.join(", "),
-            _several => String::new(),
-        };
-        Row::new(vec![
-            Cell::people(sign).paint(paint),
-            Cell::people(change.kind).paint(kind_paint(change.kind)),
-            Cell::people(self.place()),
-            Cell::people(seen).paint(Paint::faint).rank(1),
-            Cell::people(self.first.why()).paint(Paint::faint),
-        ])
-    }
-}
 
 impl VerdictField {
     /// Prints the result, the findings, and the commands that apply to them. Notices of what
@@ -279,12 +181,15 @@ fn words_of(groups: &[FindingGroup], word: fn(&str) -> String, placeholder: &str
 
 #[cfg(test)]
 mod tests {
+    use bstr::ByteSlice;
+
     use super::*;
-    use crate::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
-    use crate::name::CommitId;
-    use crate::path::RepoPath;
+    use crate::answer::paint::Paint;
+    use crate::judge::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
+    use crate::judge::finding::{VerifyOptions, verify};
     use crate::scope::{Case, Scope};
-    use crate::verify::{VerifyOptions, verify};
+    use crate::words::name::CommitId;
+    use crate::words::path::RepoPath;
 
     fn printed(paths: &[(&str, Kind)], shared: usize, shows_all: bool) -> Text {
         let change = |(path, kind): &(&str, Kind)| {

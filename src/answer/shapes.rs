@@ -8,16 +8,15 @@ use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Paint, count, would};
-use crate::change::{Change, Seen};
-use crate::name::CommitId;
-use crate::path::{escape_for_terminal, escape_for_tsv};
-use crate::placed::{Drift, PlacedFile};
-use crate::scope::{RuleList, ScopeRule, escape_for_rule};
-use crate::size::Size;
-use crate::sync::SyncPlan;
-use crate::verify::Finding;
-use crate::worktree::saved::Rescue;
+use crate::answer::paint::Paint;
+use crate::inventory::placed::{Drift, PlacedFile};
+use crate::judge::change::{Change, Seen};
+use crate::judge::finding::Finding;
+use crate::scope::{RuleList, ScopeRule};
+use crate::words::name::CommitId;
+use crate::words::path::{escape_for_rule, escape_for_terminal, escape_for_tsv};
+use crate::words::size::Size;
+use crate::words::text::{count, would};
 
 /// A path; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -333,15 +332,6 @@ pub struct SavedField {
     pub commit: Option<CommitId>,
 }
 
-impl From<&Rescue> for SavedField {
-    fn from(rescue: &Rescue) -> Self {
-        Self {
-            reference: rescue.name.clone(),
-            commit: Some(rescue.commit.clone()),
-        }
-    }
-}
-
 /// A file that was placed in a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedField {
@@ -412,27 +402,6 @@ pub struct ExcludedFile {
     pub path: PathField,
     /// The rule that excludes the file.
     pub rule: String,
-}
-
-impl From<&SyncPlan> for CopiesField {
-    fn from(plan: &SyncPlan) -> Self {
-        let copied = plan.files().map(|one| CopiedFile {
-            path: PathField::from(&one.path),
-            bytes: one.stat.size,
-        });
-        let excluded = plan.excluded.iter().map(|(path, rule)| ExcludedFile {
-            path: PathField::from(path),
-            rule: rule.clone(),
-        });
-        Self {
-            files: plan.files().count(),
-            bytes: plan.bytes(),
-            copied: copied.collect(),
-            kept: plan.kept,
-            excluded: excluded.collect(),
-            tracked: paths(&plan.tracked),
-        }
-    }
 }
 
 impl CopiesField {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
-use super::Paint;
-use crate::path::{escape_for_terminal, escape_for_tsv};
+use crate::answer::paint::Paint;
+use crate::words::path::{escape_for_terminal, escape_for_tsv};
 
 /// Names a rendering of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

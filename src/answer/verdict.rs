@@ -1,13 +1,16 @@
 //! The verdict of a verification: [`VerdictField`], for `verify` and the hooks.
 
+use crate::answer::groups::{FindingGroup, groups};
+use crate::answer::paint::Paint;
+use crate::answer::shapes::{BaseField, ChangeField, FindingField, ScopeField};
+use crate::answer::table::{Cell, Row};
+use crate::answer::waiting::WaitingField;
+use crate::judge::finding::Report;
+use crate::words::name::CommitId;
+use crate::words::text::{and_count, count};
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use super::{Cell, FindingGroup, Paint, Row, WaitingField, and_count, count, groups};
-use crate::name::CommitId;
-use crate::verify::Report;
 
 /// The verdict over a worktree or a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -150,51 +153,5 @@ impl VerdictField {
         cells.push(Cell::tsv(change.tsv()));
         cells.extend([change.kind, finding.reason, finding.level].map(Cell::tsv));
         Row::new(cells)
-    }
-}
-
-/// The colour of a kind of change.
-pub fn kind_paint(kind: &str) -> fn(Paint, &str) -> String {
-    match kind {
-        "created" => Paint::good,
-        "deleted" | "integrity" | "present" | "leak" | "hook" => Paint::bad,
-        _other => Paint::warning,
-    }
-}
-
-impl FindingField {
-    /// What the scope or the record says.
-    pub fn why(&self) -> String {
-        let detail = self.change.detail.as_deref();
-        let said = match (self.reason, self.change.kind) {
-            ("integrity" | "shared", _) => {
-                return detail.unwrap_or("not as `add` left it").to_owned();
-            }
-            ("excluded", "leak") | ("outside", _) if detail.is_some() => {
-                return detail.unwrap_or_default().to_owned();
-            }
-            ("history", _) => detail.unwrap_or("changed and reset"),
-            ("excluded", _) if self.rule.is_none() => "not in scope",
-            (reason, _) => reason,
-        };
-        let said = match detail {
-            Some(detail) if self.reason != "history" => format!("{detail}; {said}"),
-            Some(_) | None => said.to_owned(),
-        };
-        match &self.rule {
-            Some(rule) => format!("{said}: {}", rule.text()),
-            None => format!("{said}: no read or write pattern matches"),
-        }
-    }
-
-    /// The finding in one line: where, what and why.
-    pub fn message(&self, verified: &str) -> String {
-        self.message_at(&self.change.shown(), verified)
-    }
-
-    /// As [`Self::message`], of all findings at a place that are like this one.
-    pub fn message_at(&self, place: &str, verified: &str) -> String {
-        let kind = self.change.kind;
-        format!("{place} {kind} ({verified}): {}", self.why())
     }
 }

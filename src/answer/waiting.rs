@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::truth::heads::find_operation;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
-use crate::worktree::{Repository, Worktree};
+use crate::worktree::repository::Repository;
 
 /// Says what waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -4,17 +4,18 @@ use bstr::ByteSlice as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::shapes::{BaseField, ScopeField};
-use super::{WaitingField, age, count, seconds_since};
-use crate::config::{Choice as _, OnViolation, Strategy};
+use crate::answer::position::Position;
+use crate::answer::shapes::{BaseField, ScopeField};
+use crate::answer::waiting::WaitingField;
+use crate::config::value::{Choice as _, OnViolation, Strategy};
 use crate::disk::files;
 use crate::git::hooks::{HooksState, Method};
-use crate::name::CommitId;
-use crate::path::escape_for_terminal;
-use crate::size::Size;
-use crate::truth::position::Position;
-use crate::worktree::trash::is_locked_by_us;
-use crate::worktree::{Alive, HeldClaim, LastVerification, Owner, Worktree};
+use crate::record::worktree::{Alive, HeldClaim, LastVerification, Owner};
+use crate::words::name::CommitId;
+use crate::words::path::escape_for_terminal;
+use crate::words::size::Size;
+use crate::words::text::{age, count, seconds_since};
+use crate::worktree::loaded::{Worktree, is_locked_by_us};
 
 /// What is recorded of a worktree, and where its branch stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use clap::Command;
 use clap_mangen::Man;
 
-use super::{Cli, find_verb};
+use crate::cli::{Cli, find_verb};
 
 /// Holds one page: the name of its file, as `man` expects it, and its roff.
 #[derive(Clone, Debug, PartialEq, Eq)]

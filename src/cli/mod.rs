@@ -11,33 +11,43 @@
 //! assert!(matches!(cli.command, Command::Path(path) if path.name.as_deref() == Some("task-5")));
 //! ```
 
-mod add;
 pub mod completions;
-mod decide;
-mod fence;
-mod lifecycle;
-mod look;
 pub mod man;
-mod programs;
+pub mod run;
+pub mod shell;
 
+use crate::cli::run::Run;
+use crate::cli::shell::{Completions, ShellInit};
+use crate::commands::accept::Accept;
+use crate::commands::add::arguments::Add;
+use crate::commands::changed::arguments::Changed;
+use crate::commands::clients::Clients;
+use crate::commands::doctor::arguments::Doctor;
+use crate::commands::env::Env;
+use crate::commands::exec::arguments::Exec;
+use crate::commands::guard::Guard;
+use crate::commands::hook::Hook;
+use crate::commands::hooks::arguments::Hooks;
+use crate::commands::init::arguments::Init;
+use crate::commands::land::arguments::Land;
+use crate::commands::list::arguments::List;
+use crate::commands::open::Open;
+use crate::commands::path::Path;
+use crate::commands::prune::arguments::Prune;
+use crate::commands::reapply::Reapply;
+use crate::commands::remove::arguments::{EmptyTrash, Remove};
+use crate::commands::renew::Renew;
+use crate::commands::restore::arguments::Restore;
+use crate::commands::scope::arguments::ScopeArguments;
+use crate::commands::status::Status;
+use crate::commands::statusline::Statusline;
+use crate::commands::sync::arguments::Sync;
+use crate::commands::trust::Trust;
+use crate::commands::verify::arguments::Verify;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-
-pub use self::add::{
-    Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
-    Renew, ScopeLists, SyncOptions,
-};
-pub use self::decide::{Accept, Trust};
-pub use self::fence::{Exec, FenceOptions, PolicyForm, Run};
-pub use self::lifecycle::{
-    ClaudeAction, Completions, Doctor, EmptyTrash, Hook, Hooks, HooksClaude, HooksCommand,
-    HooksInstall, HooksStatus, Init, Land, Prune, Reapply, Remove, Restore, Sync,
-};
-pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
-pub use self::programs::{Env, Guard, Open, ShellInit, ShellName, Statusline};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the
 /// left margin is a section; what is indented below it is shown as it stands.
@@ -234,119 +244,10 @@ pub enum Command {
     EmptyTrash(EmptyTrash),
 }
 
-/// Names a form of the answer on stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Aligned, coloured on a terminal; it may change between versions.
-    #[default]
-    Human,
-    /// One JSON document in a versioned envelope.
-    Json,
-    /// One record a line in a fixed order of fields, which later versions only add to.
-    Porcelain,
-    /// Tab-separated findings, with other bytes than printable ASCII written as `\ooo`.
-    Tsv,
-    /// A log of static analysis results in the Static Analysis Results Interchange Format 2.1.0.
-    Sarif,
-    /// Workflow commands of GitHub Actions, which it shows as annotations.
-    Github,
-}
-
-/// The form of the answer of a command: for people or in JSON.
-#[derive(Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub struct AnswerOutput {
-    /// Print the answer in this form [default: human]
-    ///
-    /// `human` is for people and may change between versions; `json` is one document with a
-    /// versioned schema.
-    #[arg(long, value_name = "form", value_parser = forms(&["human", "json"]))]
-    format: Option<Format>,
-    /// Short for --format=json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-}
-
-/// The form of the records of a command: for people, for scripts or in JSON.
-#[derive(Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub struct ListOutput {
-    /// Print the answer in this form [default: human]
-    ///
-    /// `human` is for people and may change between versions; `json` is one document with a
-    /// versioned schema; `porcelain` is one record a line for scripts.
-    #[arg(long, value_name = "form", value_parser = forms(&["human", "json", "porcelain"]))]
-    format: Option<Format>,
-    /// Short for --format=json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Short for --format=porcelain
-    #[arg(long, conflicts_with_all = ["format", "json"])]
-    porcelain: bool,
-    /// End records with NUL and escape nothing; implies --porcelain
-    ///
-    /// Names and paths are then printed byte for byte. With `--format=tsv` the records stay those
-    /// of TSV; JSON does not change.
-    #[arg(short = 'z')]
-    nul: bool,
-}
-
-/// Holds the option that says whether to wait.
-#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaitOption {
-    /// Do not wait for another git-agentwt that works on the same worktree
-    ///
-    /// Only one command at a time works on a worktree: a second command waits, and after one second
-    /// names the process that it waits for. With this option it is refused at once (exit 4).
-    #[arg(long)]
-    pub no_wait: bool,
-}
-
-impl AnswerOutput {
-    /// The requested form, and whether records end with NUL.
-    pub fn form(&self) -> (Format, bool) {
-        let short = self.json.then_some(Format::Json);
-        (self.format.or(short).unwrap_or_default(), false)
-    }
-}
-
-impl ListOutput {
-    /// The requested form, and whether records end with NUL; `-z` alone requests
-    /// [`Format::Porcelain`].
-    pub fn form(&self) -> (Format, bool) {
-        let json = self.json.then_some(Format::Json);
-        let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);
-        let format = self.format.or(json).or(porcelain);
-        (format.unwrap_or_default(), self.nul)
-    }
-}
-
-/// Accepts these forms and no others, so that the help of each command lists its forms.
-fn forms(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
-}
-
-/// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
-fn with_forms(format: Arg, review: bool) -> Arg {
-    const NAMES: [&str; 6] = ["human", "json", "porcelain", "tsv", "sarif", "github"];
-    let (names, more) = if review {
-        let more = " `sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
-            commands that GitHub shows as annotations.";
-        (&NAMES[..], more)
-    } else {
-        (&NAMES[..4], "")
-    };
-    let text = format!(
-        "Print the answer in this form [default: human]\n\n`human` is for people and may change \
-        between versions; `json` is one document with a versioned schema; `porcelain` is one record a \
-        line for scripts; `tsv` is one finding a line with its path, kind, reason and level.{more}"
-    );
-    format.long_help(text).value_parser(forms(names))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::output::{Format, ListOutput, with_forms};
 
     fn visit(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
         look(command);

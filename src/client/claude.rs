@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::name::WorktreeName;
+use crate::words::name::WorktreeName;
 
 /// The events that are ours, each with what its command ends with.
 pub const EVENTS: [(&str, &str); 2] = [

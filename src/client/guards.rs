@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{AgentProgram, ContextFile, ContextLayout, PathState, repo_path};
-use crate::path::{RepoPath, shell_word};
-use crate::placed::{Placed, PlacedOrigin};
+use crate::client::{AgentProgram, ContextFile, ContextLayout, PathState, repo_path};
+use crate::inventory::placed::{Placed, PlacedOrigin};
 use crate::scope::{Access, EntryKind, RuleList, Scope};
+use crate::words::path::{RepoPath, shell_word};
 
 /// The most entries of the repository's root that get rules of their own.
 const MOST_ENTRIES: usize = 200;

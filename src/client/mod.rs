@@ -20,8 +20,8 @@
 
 pub mod call;
 pub mod claude;
-mod guards;
-mod programs;
+pub mod guards;
+pub mod programs;
 pub mod state;
 #[cfg(test)]
 mod tests;
@@ -32,14 +32,13 @@ use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::Fault;
-use crate::exit::ExitCode;
-use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::path::RepoPath;
-use crate::scope::{RuleList, ScopeRule, escape_for_rule};
-
-pub use guards::{Guard, GuardFacts, guarded_by, top_entries};
-pub use programs::ALL;
+use crate::client::guards::Guard;
+use crate::client::programs::ALL;
+use crate::scope::{RuleList, ScopeRule};
+use crate::words::error::Fault;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::path::{RepoPath, escape_for_rule};
 
 /// Answers whether a file that is not ours stands at a path, for the program to read.
 type IsRead<'r> = &'r dyn Fn(&str) -> bool;

@@ -1,7 +1,8 @@
 //! Lists the agent programs: a row each says where the program reads its context by itself, what
 //! is written where that file is not free, and what was read to know it (`docs/clients.md`).
 
-use super::{AgentProgram, Guard, GuardFacts, Reads, guards};
+use crate::client::guards::{Guard, GuardFacts};
+use crate::client::{AgentProgram, Reads, guards};
 
 /// What Codex reads of all its files together (`project_doc_max_bytes`), in bytes.
 const CODEX_LIMIT: usize = 32 * 1024;

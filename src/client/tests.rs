@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use saphyr::LoadableYamlNode;
 
 use super::*;
+use crate::client::guards::{GuardFacts, top_entries};
 use crate::scope::{Case, Origin, Scope};
 
 /// What stands at a few paths; all others are free.
@@ -420,8 +421,8 @@ fn a_refusal_says_what_to_do_instead() {
 
 #[test]
 fn every_client_is_a_word_of_the_config() {
-    use crate::config::Choice;
-    let words = crate::config::Client::words();
+    use crate::config::value::Choice;
+    let words = crate::config::value::Client::words();
     let names = super::ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
     assert_eq!(words, names);

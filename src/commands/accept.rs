@@ -1,22 +1,78 @@
 //! `git agentwt accept`: accepts findings as they are now, and takes an acceptance back.
 
+use crate::answer::Answer;
+use crate::answer::paint::Paint;
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::arguments::output::ListOutput;
+use crate::commands::{Outcome, Session};
+use crate::judge::change::Place;
+use crate::judge::finding::{Finding, Reason, Report, VerifyOptions};
+use crate::record::accepted::{AcceptedFinding, Decision};
+use crate::refusal::Refusal;
+use crate::truth::ground::LargeFiles;
+use crate::truth::live::{verify_now, verify_reading};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::path::RepoPath;
+use crate::words::text::{count, would};
+use crate::worktree::decisions::{new_decision, require_outside};
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operands;
+use crate::worktree::repository::Repository;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::ffi::OsString;
 
-use super::{Outcome, Session};
-use crate::accepted::{AcceptedFinding, Decision};
-use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, count, would};
-use crate::change::Place;
-use crate::cli::Accept;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::path::RepoPath;
-use crate::refusal::Refusal;
-use crate::truth::LargeFiles;
-use crate::truth::live::{verify_now, verify_reading};
-use crate::verify::{Finding, Reason, Report, VerifyOptions};
-use crate::worktree::decisions::{new_decision, require_outside};
-use crate::worktree::{Repository, Worktree, arguments};
+/// Accept findings of a worktree as they are now
+///
+/// An accepted finding is neither a violation nor a notice any more. A path is accepted by its content,
+/// a ref by its commit, a setting or hook by its value: a later change is reported again. Who accepted
+/// what, and when, is in the record, and `git agentwt status` shows it. The base and the scope stay as
+/// they are.
+///
+/// Only a person accepts: the command is refused (exit 4) inside a worktree. A path stands for itself
+/// and all paths below it; it is relative to the current directory.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "git agentwt accept [OPTIONS] <name> <path>...\n       \
+        git agentwt accept [OPTIONS] <name> [--refs] [--shared] [--all]\n       \
+        git agentwt accept [OPTIONS] <name> --undo"
+)]
+pub struct Accept {
+    /// The worktree
+    #[arg(value_name = "name")]
+    pub name: String,
+    /// The paths whose findings are accepted, but not what only the history has
+    #[arg(value_name = "path")]
+    pub paths: Vec<OsString>,
+    /// Accept the refs that were moved, created or deleted
+    #[arg(long)]
+    pub refs: bool,
+    /// Accept shared settings, hooks and rule files, for all worktrees at once
+    ///
+    /// All linked worktrees of a repository share them. What differs in another worktree only, as that
+    /// worktree was created earlier, is not accepted. A clone has its own.
+    #[arg(long)]
+    pub shared: bool,
+    /// Accept everything, history too
+    ///
+    /// What has no content that could be recorded, as damage of the worktree, cannot be accepted; if
+    /// such violations remain, the exit status is 1.
+    #[arg(long)]
+    pub all: bool,
+    /// Take the last acceptance back
+    #[arg(long, conflicts_with_all = ["paths", "refs", "shared", "all"])]
+    pub undo: bool,
+    /// Print what would be accepted, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
 
 /// The answer of `accept`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -139,7 +195,7 @@ fn find_last(repository: &Repository, known: &Worktree) -> Result<Decisions, Err
 /// Decides about the selected findings, and about the same findings of the shared side in other worktrees.
 fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
     let name = &known.record.name;
-    let paths = arguments::parse_all(repository, &known.record.path, &asked.paths)?;
+    let paths = operands::parse_all(repository, &known.record.path, &asked.paths)?;
     let large_files = if asked.all {
         LargeFiles::ReadAll
     } else {

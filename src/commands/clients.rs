@@ -1,11 +1,28 @@
 //! `git agentwt clients`: the agent programs, where each reads its context, and what each enforces.
 
+use crate::answer::Answer;
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::arguments::output::ListOutput;
+use crate::client;
+use crate::client::AgentProgram;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
 
-use crate::answer::{Answer, Cell, Row, Text};
-use crate::client::{self, AgentProgram};
+/// List the agent programs, the context files that each reads, and what each enforces
+///
+/// These are the names for `git agentwt add --client` and for `client` in the config. Prints for
+/// each program the context files in the order in which they are tried, how the program reads them,
+/// the guard that is generated from the scope, what the program enforces with it, is told, and leaves
+/// to `verify`, and the version or the date of its documentation. This command needs no repository.
+#[derive(Args, Debug)]
+pub struct Clients {
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
 
 /// The width of sentences.
 const WIDTH: usize = 96;
@@ -20,7 +37,7 @@ pub struct ClientsAnswer {
 /// Answers with all agent programs.
 pub fn run() -> ClientsAnswer {
     ClientsAnswer {
-        clients: client::ALL.iter().collect(),
+        clients: crate::client::programs::ALL.iter().collect(),
     }
 }
 

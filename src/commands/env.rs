@@ -1,17 +1,49 @@
 //! `git agentwt env`: the variables of a worktree's programs.
 
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::arguments::output::ListOutput;
+use crate::commands::{Outcome, Session};
+use crate::words::error::Error;
+use crate::words::path::shell_word;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::variables::variables;
+use clap::Args;
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Row, Text};
-use crate::cli::{Env, ShellName};
-use crate::error::Error;
-use crate::path::shell_word;
-use crate::worktree::Worktree;
-use crate::worktree::variables::variables;
+/// Names a shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ShellName {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Print the environment of a worktree's programs, for a shell
+///
+/// `eval "$(git agentwt env task-5)"` sets `AGENTWT_NAME`, `AGENTWT_ROOT` (the worktree), `AGENTWT_MAIN`
+/// (the main worktree), `AGENTWT_BASE` (the base commit), `AGENTWT_SCOPE_FILE` (the patterns of the
+/// scope, as TOML), `AGENTWT_PORT` (the first of ten ports that no other worktree of this repository
+/// has), and `GIT_CEILING_DIRECTORIES`, so that git never takes the main worktree for this one. `git
+/// agentwt open` sets the same variables.
+#[derive(Args, Debug)]
+pub struct Env {
+    /// The worktree [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// Print the lines for this shell [default: any POSIX shell]
+    #[arg(long, value_name = "shell")]
+    pub shell: Option<ShellName>,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
 
 /// The answer of `env`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,25 +1,45 @@
 //! `git agentwt guard`: decides on a tool call of an agent program before the program makes it.
 
+use crate::answer::Answer;
+use crate::answer::shapes::RuleField;
+use crate::answer::text::Text;
+use crate::client::call::ToolCall;
+use crate::commands::{Outcome, Session, is_nowhere};
+use crate::config::value::{Choice as _, Client};
+use crate::disk::below::resolve;
+use crate::git::index::read_paths;
+use crate::judge::compare::Delta;
+use crate::scope::{Access, EntryKind};
+use crate::truth::states::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
+use crate::words::error::Error;
+use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::{Repository, WORKTREES};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use camino::Utf8Path;
 use serde::Serialize;
 
-use super::{Outcome, Session, is_nowhere};
-use crate::answer::shapes::RuleField;
-use crate::answer::{Answer, Text};
-use crate::cli::Guard;
-use crate::client::call::ToolCall;
-use crate::compare::Delta;
-use crate::disk::below::resolve;
-use crate::error::Error;
-use crate::git::index::read_paths;
-use crate::path::{RepoPath, escape_for_terminal, shell_word};
-use crate::scope::{Access, EntryKind};
-use crate::truth::states::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
-use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Repository, Worktree, WorktreeFault};
+/// Decide on a tool call of an agent program, before it edits a file
+///
+/// Reads the call from stdin, the JSON that the program gives its hook, and decides by the scope of the
+/// worktree. A call that edits a file out of scope, in the main worktree or in another worktree is answered
+/// with a denial that the program understands: the rule that decided, and the path to use instead. Every
+/// other call is answered with nothing, and the program goes on as usual. `git agentwt add --client` writes
+/// the hook.
+///
+/// Links and `..` are followed; a file that does not exist yet is judged as a new file. Shell commands pass.
+/// Input that is not a tool call passes with a warning on stderr.
+#[derive(Args, Debug)]
+pub struct Guard {
+    /// Answer as this program expects it [default: detected from the call]
+    #[arg(long, value_name = "name", value_parser = PossibleValuesParser::new(Client::words()))]
+    pub client: Option<String>,
+}
 
 /// The number of files that a denial names.
 const SHOWN: usize = 5;

@@ -1,36 +1,56 @@
 //! `git-agentwt hook <event>`: what the installed hooks call. It warns early and puts write bits
 //! back; the truth is `verify`.
 
+use clap::Args;
+use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
 use camino::Utf8Path;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Text, VerdictField};
-use crate::change::{ChangeSet, Extent, Seen};
-use crate::compare::{Delta, State, compare};
+use crate::actions::scope_edit::{set_bits, write_bits};
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
 use crate::disk::scan::Walking;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
-use crate::manifest::{IndexStat, Stat};
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::git::process::GitMode;
+use crate::inventory::manifest::{IndexStat, Stat};
+use crate::judge::change::{ChangeSet, Extent, Seen};
+use crate::judge::compare::{Delta, State, compare};
+use crate::judge::finding::{Reason, Report, VerifyOptions};
 use crate::scope::EntryKind;
 use crate::truth::commits::{base_at, committed};
-use crate::truth::ground::{Effort, References, Trees};
+use crate::truth::ground::{Effort, References, Terms, Trees};
 use crate::truth::heads::Heads;
 use crate::truth::moves::RefMoves;
-use crate::truth::{Terms, collect, collect_with, heads, seal, sealed};
-use crate::verify::{Reason, Report, VerifyOptions};
-use crate::worktree::scope_edit::{set_bits, write_bits};
-use crate::worktree::{Repository, Worktree, by_path, hooks_of};
+use crate::truth::{collect, collect_with, heads, seal, sealed};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::{Worktree, by_path, hooks_of};
+use crate::worktree::repository::Repository;
+
+/// Handle a hook event; called by the installed hooks, not by users
+#[derive(Args, Debug)]
+pub struct Hook {
+    /// The event, as githooks(5) names it
+    #[arg(value_name = "event")]
+    pub event: String,
+    /// The event's own arguments, after `--` so that none is taken for an option
+    #[arg(
+        value_name = "arg",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub args: Vec<OsString>,
+}
 
 /// What a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -78,7 +98,7 @@ impl Answer for HookAnswer {
 ///
 /// # Errors
 /// Fails when the facts cannot be read; the script that calls makes nothing of it.
-pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAnswer>, Error> {
+pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error> {
     let nothing = || Outcome::done(HookAnswer::default());
     let repository = session.repository()?;
     let known = match &repository.inside {

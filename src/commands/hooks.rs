@@ -1,5 +1,6 @@
 //! `git agentwt hooks`: installs, removes and shows the hooks of one worktree.
 
+pub mod arguments;
 pub mod claude;
 
 use std::ffi::OsStr;
@@ -9,25 +10,32 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
+use crate::actions::register::{Registration, install_hooks, read_dot_git};
+use crate::actions::scope_edit::Listing;
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
 use crate::answer::worktree::{HooksField, method_word};
-use crate::answer::{Answer, Row, Text};
-use crate::cli::{HooksCommand, ScopeLists};
-use crate::disk::files::{self, Lock};
-use crate::error::Error;
-use crate::exit::ExitCode;
+use crate::arguments::scope::ScopeLists;
+use crate::commands::hooks::arguments::HooksCommand;
+use crate::commands::{Outcome, Session};
+use crate::disk::files;
+use crate::disk::lock::Lock;
 use crate::git::hooks::{Method, WorktreeHooks};
-use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::path::shell_word;
+use crate::record::worktree::{Base, MadeBy, Record};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
 use crate::truth::heads;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::path::shell_word;
 use crate::worktree::caller;
 use crate::worktree::decisions::require_outside;
-use crate::worktree::register::{Registration, install_hooks, read_dot_git};
-use crate::worktree::scope_edit::Listing;
-use crate::worktree::{Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault};
-use crate::worktree::{by_path, hooks_of, load_config, rules_of};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{RecordState, Worktree, by_path, hooks_of};
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::{load_config, rules_of};
 
 /// The answer of `hooks`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -249,7 +257,7 @@ fn install(
         repository,
         head: &listing,
         record,
-        placed: crate::placed::Placed::default(),
+        placed: crate::inventory::placed::Placed::default(),
         disk: None,
     }
     .write();

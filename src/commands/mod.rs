@@ -34,22 +34,24 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::actions::setup::UserSteps;
 use crate::disk::copy::Progress;
 use crate::disk::lock::Waiting;
 use crate::disk::scan::Walking;
-use crate::error::{Error, Interrupted};
-use crate::exit::ExitCode;
-use crate::git::{Git, GitError, SharedRunner, Trace, TraceEvent};
-use crate::log::Log;
-use crate::name::WorktreeName;
-use crate::path::shell_word;
-use crate::process::SharedProber;
+use crate::git::error::GitError;
+use crate::git::process::Git;
+use crate::git::runner::{SharedRunner, Trace, TraceEvent};
 use crate::refusal::Refusal;
-use crate::versioned::timestamp;
+use crate::system::probe::SharedProber;
+use crate::words::error::{Error, Interrupted};
+use crate::words::exit::ExitCode;
+use crate::words::log::Log;
+use crate::words::name::WorktreeName;
+use crate::words::path::shell_word;
+use crate::words::toml_file::timestamp;
 use crate::worktree::caller::{require_no_agent, require_own};
-use crate::worktree::repository::joined;
-use crate::worktree::setup::UserSteps;
-use crate::worktree::{Environment, Main, Repository};
+use crate::worktree::repository::{Main, Repository, joined};
+use crate::worktree::settings::Environment;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug, Default)]

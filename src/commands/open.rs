@@ -1,18 +1,41 @@
 //! `git agentwt open`: starts a program in a worktree.
 
+use clap::Args;
 use std::ffi::OsString;
 
-use super::Session;
-use crate::cli::Open;
-use crate::client;
-use crate::config::Choice as _;
+use crate::commands::Session;
+use crate::config::value::Choice as _;
 use crate::disk::files;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::process::{self, run_program};
 use crate::refusal::Refusal;
+use crate::system::run_program;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::{GitSettings, load_config};
 use crate::worktree::variables::variables;
-use crate::worktree::{GitSettings, Repository, Worktree, WorktreeFault, load_config};
+use crate::{client, system};
+
+/// Start the agent program or the editor in a worktree
+///
+/// Starts the command of `git config --global agentwt.opener`, else the client of the worktree, else that of the
+/// config, else your editor, if one is set, in the worktree and with the variables of `git agentwt env`. The program is not fenced: it
+/// can read and write whatever you can. The exit status is that of the program.
+#[derive(Args, Debug)]
+pub struct Open {
+    /// The worktree
+    #[arg(value_name = "name")]
+    pub name: String,
+    /// Give the client this task
+    ///
+    /// The text is passed as the program takes it: `claude <text>`, `gemini -i <text>`.
+    #[arg(long, value_name = "text")]
+    pub prompt: Option<OsString>,
+    /// The arguments of the program
+    #[arg(value_name = "arg", last = true)]
+    pub arguments: Vec<OsString>,
+}
 
 /// Starts the program, and ends with its status.
 ///
@@ -117,7 +140,7 @@ fn no_opener(known: &Worktree, why: &'static str) -> Error {
 /// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes where there is none.
 fn find_editor(session: &Session, repository: &Repository) -> Result<Option<String>, Error> {
     let variable = |name: &str| {
-        let value = process::variable(name)?.into_string().ok()?;
+        let value = system::variable(name)?.into_string().ok()?;
         Some(value).filter(|value| !value.trim().is_empty())
     };
     if let Some(editor) = variable("GIT_EDITOR") {

@@ -1,14 +1,34 @@
 //! `git agentwt path`: where a worktree is.
 
+use crate::answer::Answer;
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::arguments::output::AnswerOutput;
+use crate::commands::{Outcome, Session};
+use crate::disk::files;
+use crate::words::error::Error;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
 use camino::Utf8PathBuf;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Cell, Row, Text};
-use crate::disk::files;
-use crate::error::Error;
-use crate::worktree::{Worktree, WorktreeFault};
+/// Print the absolute path of a worktree
+///
+/// Only the path is printed on stdout, so that a command can use it.
+#[derive(Args, Debug)]
+pub struct Path {
+    /// The worktree's name [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// End the path with NUL instead of a newline
+    #[arg(short = 'z', help_heading = "Output")]
+    pub nul: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
 
 /// The answer of `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,15 +1,36 @@
 //! `git agentwt reapply`: puts sparse patterns and write bits back as the scope says.
 
+use crate::answer::Answer;
+use crate::answer::shapes::{PathField, paths};
+use crate::answer::text::Text;
+use crate::arguments::output::AnswerOutput;
+use crate::commands::{Outcome, Session};
+use crate::truth::planted;
+use crate::words::error::Error;
+use crate::words::text::{count, when, would};
+use crate::worktree::loaded::Worktree;
 use camino::Utf8PathBuf;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::shapes::{PathField, paths};
-use crate::answer::{Answer, Text, count, when, would};
-use crate::error::Error;
-use crate::truth::planted;
-use crate::worktree::Worktree;
+/// Restore the sparse-checkout patterns and write bits of the scope
+///
+/// Sets the sparse-checkout patterns and the write bits of the files as the recorded scope
+/// demands. The hooks do the same after a checkout, merge, rebase, reset or stash; use this command
+/// when the hooks could not run. The contents of files are never changed.
+#[derive(Args, Debug)]
+pub struct Reapply {
+    /// The worktree [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// Print what would be restored, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
 
 /// The answer of `reapply`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -72,10 +93,7 @@ impl Answer for ReapplyAnswer {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::Reapply,
-) -> Result<Outcome<ReapplyAnswer>, Error> {
+pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
     if !options.dry_run {

@@ -1,19 +1,64 @@
 //! `git agentwt renew`: renews the claim on a worktree, or its owner.
 
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::answer::worktree::OwnerField;
+use crate::arguments::output::AnswerOutput;
+use crate::commands::{Outcome, Session};
+use crate::disk::lock::Lock;
+use crate::record::claim::{Lease, Who};
+use crate::record::worktree::{Alive, HeldClaim, Owner, OwnerProcess};
+use crate::system;
+use crate::words::error::Error;
+use crate::words::path::escape_for_terminal;
+use crate::words::text::would;
+use crate::worktree::claims::{Claims, Renewal, started};
+use crate::worktree::error::ClaimError;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text, would};
-use crate::claim::Who;
-use crate::disk::files::Lock;
-use crate::error::Error;
-use crate::path::escape_for_terminal;
-use crate::process;
-use crate::worktree::claims::{Claims, started};
-use crate::worktree::error::ClaimError;
-use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, Repository, Worktree};
+/// Renew the claim on a worktree, or record that its owner is alive
+///
+/// Renews the claim of `git agentwt add --claim` for another lease. If the claim is
+/// lost, the command exits with 8 and names the new owner: stop the work there. A scheduler calls
+/// this command in a loop. In a worktree without a claim, it renews the owner in the record.
+#[derive(Args, Debug, Default)]
+pub struct Renew {
+    /// The worktree [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// How long the claim lasts from now on [default: as before]
+    #[arg(long, value_name = "duration", value_parser = Lease::parse)]
+    pub lease: Option<Lease>,
+    /// Renew only if this is the owner
+    ///
+    /// Otherwise the command exits with 8.
+    #[arg(long, value_name = "id", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub owner: Option<String>,
+    /// Record another process as the owner's process
+    #[arg(long, value_name = "pid")]
+    pub owner_pid: Option<u32>,
+    /// Print whether a renewal would succeed, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+impl Renew {
+    fn renewal(&self) -> Renewal {
+        Renewal {
+            lease: self.lease,
+            owner: self.owner.clone(),
+            owner_pid: self.owner_pid,
+            dry_run: self.dry_run,
+        }
+    }
+}
 
 /// The answer of `renew`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -69,7 +114,7 @@ impl Answer for RenewAnswer {
 ///
 /// # Errors
 /// Fails when another has it, there is nothing to renew, or the server or the disk fails.
-pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<RenewAnswer>, Error> {
+pub fn run(session: &Session, options: &Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
     if !options.dry_run {
@@ -101,12 +146,12 @@ fn renew_claim(
     repository: &Repository,
     known: &Worktree,
     held: &HeldClaim,
-    options: &crate::cli::Renew,
+    options: &Renew,
 ) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
     let name = &known.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
     let recorded = known.record.owner.clone();
-    let (held, who) = claims.renew(held, options)?;
+    let (held, who) = claims.renew(held, &options.renewal())?;
     if options.dry_run {
         return Ok((held, who, recorded));
     }
@@ -129,11 +174,7 @@ fn renew_claim(
 }
 
 /// Renews the owner in the record, under the lock of the name.
-fn renew_owner(
-    repository: &Repository,
-    known: &Worktree,
-    options: &crate::cli::Renew,
-) -> Result<Owner, Error> {
+fn renew_owner(repository: &Repository, known: &Worktree, options: &Renew) -> Result<Owner, Error> {
     let name = known.record.name.clone();
     let (_lock, mut known) = Worktree::lock(repository, &name)?;
     let before = known.record.owner.take();
@@ -152,13 +193,13 @@ fn renew_owner(
     let before = before.filter(|there| there.id == id);
     let mut renewed = before.unwrap_or_else(|| Owner {
         id,
-        host: process::host(),
+        host: system::host(),
         process: None,
         since: Session::now(),
     });
     if let Some(pid) = options.owner_pid {
         let started = started(pid)?;
-        renewed.host = process::host();
+        renewed.host = system::host();
         renewed.process = Some(OwnerProcess { pid, started });
     }
     known.record.owner = Some(renewed.clone());

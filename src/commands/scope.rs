@@ -1,141 +1,29 @@
 //! `git agentwt scope`: what a scope says, and which rule decides about a path.
 
-mod edit;
+pub mod answer;
+pub mod arguments;
+pub mod edit;
 
+use crate::actions::scope_edit::Listing;
+use crate::answer::shapes::{AccessCounts, PathField, RuleField};
+use crate::arguments::scope::ScopeLists;
+use crate::commands::scope::answer::{CountedRule, PathDecision, ScopeAnswer, WholeScope};
+use crate::commands::scope::arguments::ScopeArguments;
+use crate::commands::{Outcome, Session};
+use crate::disk::files;
+use crate::git::objects::Objects;
+use crate::scope::classifier::Coverage;
+use crate::scope::{EntryKind, Scope, Verdict};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::operands;
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::{load_config, rules_of};
 use std::ffi::OsString;
 
 use bstr::BString;
 use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-pub use self::edit::ScopeChange;
-use super::{Outcome, Session};
-use crate::answer::shapes::{AccessCounts, PathField, RuleField};
-use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
-use crate::cli::{ScopeArguments, ScopeLists};
-use crate::disk::files;
-use crate::error::Error;
-use crate::git::objects::Objects;
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::scope::{Access, Coverage, EntryKind, Scope, Verdict, escape_for_rule};
-use crate::worktree::scope_edit::Listing;
-use crate::worktree::{Repository, arguments, load_config, rules_of};
-
-/// The answer of `scope`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ScopeAnswer {
-    /// The whole scope; absent if paths were given.
-    #[serde(flatten)]
-    pub whole: Option<WholeScope>,
-    /// What decides about each path that was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub paths: Option<Vec<PathDecision>>,
-    /// How the scope was changed; absent if it was only shown.
-    #[serde(flatten)]
-    pub change: Option<ScopeChange>,
-}
-
-/// A whole scope.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct WholeScope {
-    /// The name of the worktree, or of the profile.
-    pub name: String,
-    /// The rules.
-    pub rules: Vec<CountedRule>,
-    /// The number of tracked files by access.
-    pub files: AccessCounts,
-}
-
-/// A rule, with the files that it matches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CountedRule {
-    /// The rule.
-    #[serde(flatten)]
-    pub rule: RuleField,
-    /// The number of tracked files that the pattern matches.
-    pub matches: usize,
-}
-
-/// What decides about a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PathDecision {
-    /// The path as it was given.
-    #[serde(flatten)]
-    pub path: PathField,
-    /// `write`, `read` or `excluded`.
-    #[schemars(with = "String")]
-    pub access: Access,
-    /// The rule that decided; null if no rule matches.
-    pub rule: Option<RuleField>,
-}
-
-impl PathDecision {
-    fn row(&self) -> Row {
-        let shown = |rule: &RuleField| {
-            let pattern = escape_for_rule(&rule.pattern);
-            format!("{}: {} {pattern}", rule.origin, rule.list)
-        };
-        let rule = self.rule.as_ref();
-        let (list, origin, pattern) = rule.map_or(("", "", ""), |rule| {
-            (&rule.list, &rule.origin, &rule.pattern)
-        });
-        Row::new(vec![
-            Cell::both(self.access.to_string()).paint(match self.access {
-                Access::Write => Paint::good,
-                Access::Read => Paint::warning,
-                Access::Excluded => Paint::bad,
-            }),
-            Cell::porcelain(list),
-            Cell::porcelain(origin),
-            Cell::porcelain(pattern),
-            Cell::people(rule.map_or("no rule".to_owned(), shown)).paint(Paint::faint),
-            Cell::new(self.path.bytes(), &[Form::Table, Form::Porcelain]),
-        ])
-    }
-}
-
-impl CountedRule {
-    fn row(&self) -> Row {
-        let rule = &self.rule;
-        Row::new(vec![
-            Cell::both(&rule.list).paint(Paint::heading),
-            Cell::people(escape_for_rule(&rule.pattern)),
-            Cell::people(count(self.matches, "file", "files")),
-            Cell::both(&rule.origin).paint(Paint::faint),
-            Cell::porcelain(self.matches.to_string()),
-            Cell::porcelain(&rule.pattern),
-        ])
-    }
-}
-
-impl Answer for ScopeAnswer {
-    const DOCUMENT: &'static str = "scope";
-
-    fn print(&self, text: &mut Text) {
-        if let Some(change) = &self.change {
-            return change.print(text);
-        }
-        let Some(whole) = &self.whole else {
-            return text.table(&self.rows(), "");
-        };
-        text.line(text.paint.name(&whole.name));
-        text.table(&self.rows(), "  ");
-        text.line(format!("  {}", whole.files.text()));
-    }
-
-    fn rows(&self) -> Vec<Row> {
-        let rules = self.whole.iter().flat_map(|whole| &whole.rules);
-        let paths = self.paths.iter().flatten();
-        let changed = self.change.iter().flat_map(|change| &change.changed_rules);
-        let changed =
-            changed.map(|rule| Row::record(&[rule.list.as_bytes(), rule.pattern.as_bytes()]));
-        let rules = rules.map(CountedRule::row);
-        let shown = rules.chain(paths.map(PathDecision::row));
-        shown.chain(changed).collect()
-    }
-}
 
 /// Holds the scope that is shown.
 struct Shown {
@@ -162,7 +50,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let shown = match &options.profile {
         Some(profile) => load_profile(session, &repository, profile)?,
         None => {
-            let known = arguments::load_named(&repository, &mut words)?;
+            let known = operands::load_named(&repository, &mut words)?;
             Shown {
                 name: known.record.name.to_string(),
                 path: Some(known.record.path),
@@ -173,7 +61,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         }
     };
     words.extend(options.paths.iter().cloned());
-    let mut paths: Vec<BString> = words.into_iter().map(arguments::bytes_of).collect();
+    let mut paths: Vec<BString> = words.into_iter().map(operands::bytes_of).collect();
     if options.stdin {
         let end = if options.output.form().1 { 0 } else { b'\n' };
         let words = session.input.split(|byte| *byte == end);
@@ -182,11 +70,11 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     if paths.is_empty() && !options.stdin {
         return count_matches(&repository, &shown);
     }
-    let below = arguments::prefix(&repository, shown.path.as_ref());
+    let below = operands::prefix(&repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
     roots.push(&repository.root);
     let decide = |given: &BString| -> Result<PathDecision, Error> {
-        let (path, kind) = arguments::parse(&below, &roots, given)?;
+        let (path, kind) = operands::parse(&below, &roots, given)?;
         let verdict = shown.verdict(&repository, &path, kind)?;
         Ok(PathDecision {
             path: PathField::from(given),

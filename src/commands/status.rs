@@ -1,31 +1,57 @@
 //! `git agentwt status`: one worktree in full.
 
+use crate::answer::Answer;
+use crate::answer::groups::kind_paint;
+use crate::answer::paint::Paint;
+use crate::answer::position::{Position, position};
+use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::answer::waiting::WaitingField;
+use crate::answer::worktree::{HooksField, RecordedField};
+use crate::arguments::output::ListOutput;
+use crate::commands::{Outcome, Session};
+use crate::disk::drift::drift;
+use crate::disk::file_system::usage;
+use crate::disk::files;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::judge::change::{Change, by_kind, by_seen};
+use crate::record::accepted::Decision;
+use crate::record::worktree::MadeBy;
+use crate::truth::live::{LiveVerdict, verify_beside_main};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::{escape_for_rule, escape_for_terminal, first_of};
+use crate::words::text::{age, and_count, count, when};
+use crate::worktree::loaded::{Worktree, hooks_of};
+use crate::worktree::operation::read_operation;
+use crate::worktree::repository::Repository;
+use clap::Args;
 use std::collections::{BTreeMap, HashMap};
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::accepted::Decision;
-use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
-use crate::answer::worktree::{HooksField, RecordedField};
-use crate::answer::{
-    Answer, Cell, Paint, Row, Text, WaitingField, age, and_count, count, kind_paint, when,
-};
-use crate::change::{Change, by_kind, by_seen};
-use crate::disk::drift::drift;
-use crate::disk::file_system::usage;
-use crate::disk::files;
-use crate::error::Error;
-use crate::name::CommitId;
-use crate::path::{escape_for_terminal, first_of};
-use crate::placed::{Placed, PlacedKind};
-use crate::scope::escape_for_rule;
-use crate::truth::heads::read_operation;
-use crate::truth::live::{LiveVerdict, verify_beside_main};
-use crate::truth::position::{Position, position};
-use crate::worktree::{MadeBy, Repository, Worktree, hooks_of};
+/// Show one worktree in full
+///
+/// Verifies the worktree, and prints the verdict, where HEAD is, the branch and the distance to the
+/// main branch, base, scope, owner, hooks, placed files that changed, and the changes since the base.
+/// A violation is marked with `!`, a notice with `-`.
+#[derive(Args, Debug)]
+pub struct Status {
+    /// The worktrees [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub names: Vec<String>,
+    /// Show the disk usage
+    ///
+    /// Counted as by `git agentwt list --size`.
+    #[arg(long)]
+    pub size: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
 
 /// The number of placed files that people see for each state.
 const SHOWN: usize = 8;
@@ -357,10 +383,7 @@ impl WorktreeStatus {
 ///
 /// # Errors
 /// Fails when the facts of one cannot be read.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::Status,
-) -> Result<Outcome<StatusAnswer>, Error> {
+pub fn run(session: &Session, options: &Status) -> Result<Outcome<StatusAnswer>, Error> {
     let repository = session.repository()?;
     let chosen = Worktree::named(&repository, &options.names);
     let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
@@ -380,7 +403,7 @@ fn of(
     repository: &Repository,
     known: &Worktree,
     live: LiveVerdict,
-    options: &crate::cli::Status,
+    options: &Status,
 ) -> Result<WorktreeStatus, Error> {
     let record = &known.record;
     let (home, repository) = (repository, &known.readable_repository(repository));

@@ -1,8 +1,20 @@
 //! `git agentwt statusline`: one short line, from what is recorded.
 
-use super::Session;
-use crate::error::Error;
-use crate::worktree::Worktree;
+use crate::commands::Session;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use clap::Args;
+
+/// Print one short line on a worktree, for prompts and status lines
+///
+/// Prints the name, the stored verdict, and the number of commits since the base: `task-5 ok +2`. Prints
+/// nothing outside of a worktree. No file of the worktree is read.
+#[derive(Args, Debug)]
+pub struct Statusline {
+    /// The worktree [default: the current worktree]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+}
 
 /// Computes the line; none outside of a worktree.
 ///

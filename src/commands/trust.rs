@@ -1,16 +1,43 @@
 //! `git agentwt trust`: records that the user trusts the commands of the config as they are now.
 
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::arguments::output::AnswerOutput;
+use crate::commands::{Outcome, Session};
+use crate::config::CONFIG_PATH;
+use crate::words::error::Error;
+use crate::words::path::escape_for_terminal;
+use crate::words::text::{count, would};
+use crate::worktree::decisions::require_outside;
+use crate::worktree::settings::load_config;
+use crate::worktree::trust::{TrustStore, TrustedCommands, UserCommands};
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Text, count, would};
-use crate::config::CONFIG_PATH;
-use crate::error::Error;
-use crate::path::escape_for_terminal;
-use crate::worktree::decisions::require_outside;
-use crate::worktree::load_config;
-use crate::worktree::trust::{Trust, TrustedCommands, UserCommands};
+/// Trust the set-up commands of the config
+///
+/// Prints the commands of `[setup]` and `[teardown]` in `.agentwt/config.toml`, and records their
+/// digest for this repository in your own state directory, never in the repository. From then on
+/// `git agentwt add` runs the commands of `[setup]` in a new worktree, and `remove` and `land` run
+/// those of `[teardown]`. A text that changed is not run until you trust it again.
+///
+/// Only a person trusts: the command is refused (exit 4) inside a worktree.
+#[derive(Args, Debug)]
+pub struct Trust {
+    /// Print everything that you trust, in all repositories
+    #[arg(long, conflicts_with_all = ["revoke", "dry_run"])]
+    pub list: bool,
+    /// Take the trust in all texts of this repository back
+    #[arg(long)]
+    pub revoke: bool,
+    /// Print what would be trusted, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
 
 /// The answer of `trust`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,12 +60,12 @@ pub struct TrustAnswer {
 ///
 /// # Errors
 /// Fails inside a worktree, for an invalid config, and when the file of the user cannot be used.
-pub fn run(session: &Session, options: &crate::cli::Trust) -> Result<Outcome<TrustAnswer>, Error> {
+pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, Error> {
     let repository = session.repository()?;
     let state = session.state.as_deref();
     let loaded = load_config(&repository, &[], &session.environment)?;
     let commands = UserCommands::new(&repository, &loaded.config);
-    let trust = Trust::read(state)?;
+    let trust = TrustStore::read(state)?;
     let mut answer = TrustAnswer {
         dry_run: options.dry_run,
         trusted: trust.holds(&commands) && !commands.is_empty(),
@@ -57,13 +84,13 @@ pub fn run(session: &Session, options: &crate::cli::Trust) -> Result<Outcome<Tru
         let of_repository = |one: &&TrustedCommands| one.commands.repository == commands.repository;
         let mut revoked = trust.trusted.iter().filter(of_repository).count();
         if !options.dry_run {
-            revoked = Trust::write(state, &repository, commands, None)?;
+            revoked = TrustStore::write(state, &repository, commands, None)?;
         }
         answer.trusted = false;
         answer.revoked = Some(revoked);
     } else if !commands.is_empty() {
         if !options.dry_run {
-            Trust::write(state, &repository, commands, Some(&Session::now()))?;
+            TrustStore::write(state, &repository, commands, Some(&Session::now()))?;
         }
         answer.trusted = true;
     }

@@ -12,12 +12,12 @@
 //! assert_eq!((write[0].value.as_str(), write[0].line), ("/src/**", 3));
 //! ```
 
-mod installers;
-mod read;
-mod settings;
+pub mod installers;
+pub mod read;
+pub mod settings;
 #[cfg(test)]
 mod tests;
-mod value;
+pub mod value;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,14 +27,8 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::path::escape_for_terminal;
-
-pub use installers::INSTALLERS;
-pub use settings::{
-    DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings, is_users_only,
-};
-pub(crate) use value::toml_string;
-pub use value::{Choice, Client, Fence, Net, OnViolation, Strategy};
+use crate::config::value::{Client, Fence, OnViolation, Strategy};
+use crate::words::path::escape_for_terminal;
 
 /// Where the config is, relative to the root of the main worktree.
 pub const CONFIG_PATH: &str = ".agentwt/config.toml";

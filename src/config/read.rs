@@ -10,9 +10,11 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-use super::value::{self, ValueFault, quoted, shown, toml_string};
-use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile};
-use super::{FenceConfig, SetupConfig, TeardownConfig, WorktreeConfig};
+use crate::config::value::{ValueFault, quoted, shown, toml_string};
+use crate::config::{
+    Config, ConfigError, FenceConfig, Located, Mistake, SCHEMA_VERSION, ScopeProfile, SetupConfig,
+    TeardownConfig, WorktreeConfig, value,
+};
 
 /// The file, as serde reads it.
 #[derive(Default, Deserialize)]

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use super::value::{self, Client, OnViolation, Strategy, ValueFault};
-use super::{CONFIG_PATH, Config, ConfigError, Located, Mistake, ScopeProfile};
+use crate::config::value::{Client, OnViolation, Strategy, ValueFault};
+use crate::config::{CONFIG_PATH, Config, ConfigError, Located, Mistake, ScopeProfile, value};
 
 /// What the command line said, by flag.
 pub type SettingFlags<'f> = [(&'static str, Option<&'f str>)];

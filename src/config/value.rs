@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::escape_for_terminal;
-use crate::sync::{Pattern, PatternOrigin, shown_pattern};
+use crate::sync::PatternOrigin;
+use crate::sync::pattern::{Pattern, shown_pattern};
+use crate::words::path::escape_for_terminal;
 
 /// Is implemented by a setting whose value is one of a few words.
 pub trait Choice: Copy + PartialEq + 'static {

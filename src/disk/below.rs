@@ -15,10 +15,10 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::DiskError;
-use super::files::{Opened, is_missing};
-use super::stat::{file_type, stat_from, stat_of};
-use crate::path::RepoPath;
+use crate::disk::DiskError;
+use crate::disk::files::{Opened, is_missing};
+use crate::disk::stat::{file_type, stat_from, stat_of};
+use crate::words::path::RepoPath;
 
 /// Opens a regular file without following a link; a FIFO put there since does not block.
 ///
@@ -152,7 +152,7 @@ const MOST_LINKS: usize = 40;
 /// # Errors
 /// Fails when a directory cannot be searched, or links go in a circle.
 pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, DiskError> {
-    let shown = crate::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
+    let shown = crate::words::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
     let failed = |error: Error| DiskError::new(format!("resolve {shown}"), error);
     let mut waiting: Vec<OsString> = components(path).collect();
     let mut at = PathBuf::from("/");

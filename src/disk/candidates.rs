@@ -15,11 +15,12 @@ use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::DiskError;
-use super::stat::stat_of;
-use crate::path::RepoPath;
+use crate::disk::DiskError;
+use crate::disk::stat::stat_of;
 use crate::scope::Case;
-use crate::sync::{Candidate, Candidates, Matcher};
+use crate::sync::matcher::Matcher;
+use crate::sync::{Candidate, Candidates};
+use crate::words::path::RepoPath;
 
 /// Holds what git knows of the main worktree.
 pub struct MainPaths {

@@ -13,16 +13,16 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::DiskError;
-use super::below::{Directories, open_below, open_regular};
-use super::files::Opened;
-use super::pool::map_parallel;
-use super::stat::{device_of, is_regular, stat_from};
-use crate::manifest::Stat;
-use crate::path::RepoPath;
-use crate::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
-
-pub use crate::placed::{Drift, Here, There};
+use crate::disk::DiskError;
+use crate::disk::below::{Directories, open_below, open_regular};
+use crate::disk::files::Opened;
+use crate::disk::pool::map_parallel;
+use crate::disk::stat::{device_of, is_regular, stat_from};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{
+    Digest, Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There,
+};
+use crate::words::path::RepoPath;
 
 /// Returns what stands at a path below a root, with its digest; none where nothing with content
 /// does.

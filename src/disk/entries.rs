@@ -13,14 +13,14 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::fs::{fchmod, fstat, mkdirat, openat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
-use super::DiskError;
-use super::below::{DIRECTORY, Directories};
-use super::copy::move_new;
-use super::pool::map_parallel;
-use super::stat::{is_regular, stat_from};
-use crate::entry::Mode as Kind;
-use crate::manifest::Stat;
-use crate::path::RepoPath;
+use crate::disk::DiskError;
+use crate::disk::below::{DIRECTORY, Directories};
+use crate::disk::copy::settle::move_new;
+use crate::disk::pool::map_parallel;
+use crate::disk::stat::{is_regular, stat_from};
+use crate::inventory::manifest::Stat;
+use crate::words::entry::Mode as Kind;
+use crate::words::path::RepoPath;
 
 /// Holds what stands where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

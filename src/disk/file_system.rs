@@ -9,8 +9,8 @@ use bstr::ByteSlice as _;
 use camino::Utf8Path;
 use ignore::WalkBuilder;
 
-use super::DiskError;
-use super::pool::map_parallel;
+use crate::disk::DiskError;
+use crate::disk::pool::map_parallel;
 
 /// Holds what a file system was seen to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
 fn relative(point: &[u8], directory: &Utf8Path) -> Option<String> {
     let rest = point.strip_prefix(directory.as_str().as_bytes())?;
     let rest = rest.strip_prefix(b"/")?;
-    Some(crate::path::escape_for_terminal(rest))
+    Some(crate::words::path::escape_for_terminal(rest))
 }
 
 /// A path there has blanks, newlines and backslashes as `\` and three octal digits.

@@ -9,11 +9,9 @@ use std::time::SystemTime;
 
 use camino::Utf8Path;
 
-use super::DiskError;
-pub use super::below::open_entry;
-pub use super::lock::Lock;
-use super::stat::stat_of;
-use crate::manifest::Stat;
+use crate::disk::DiskError;
+use crate::disk::stat::stat_of;
+use crate::inventory::manifest::Stat;
 
 /// How the names of the files begin that [`write()`] renames when they are whole.
 pub const TEMPORARY: &str = ".agentwt-";

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::DiskError;
+use crate::disk::DiskError;
 
 /// Represents the place where things of a directory are kept, each under a number.
 #[derive(Clone, Debug)]

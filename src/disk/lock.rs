@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::DiskError;
-use super::files::{inside, remove_if_empty};
-use crate::error::{Error, Fault, Interrupted};
-use crate::exit::ExitCode;
-use crate::log::Log;
+use crate::disk::DiskError;
+use crate::disk::files::{inside, remove_if_empty};
+use crate::words::error::{Error, Fault, Interrupted};
+use crate::words::exit::ExitCode;
+use crate::words::log::Log;
 
 /// A shorter wait is not reported.
 const QUIET: Duration = Duration::from_secs(1);

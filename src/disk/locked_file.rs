@@ -8,7 +8,7 @@ use std::io::Write;
 use camino::{Utf8Path, Utf8PathBuf};
 use ignore::WalkBuilder;
 
-use super::DiskError;
+use crate::disk::DiskError;
 
 /// Represents a lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]

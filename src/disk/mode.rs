@@ -13,13 +13,13 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, FileType, Mode, chmodat, fchmod, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::DiskError;
-use super::below::{DIRECTORY, Directories};
-use super::entries::standing;
-use super::pool::map_parallel;
-use super::stat::stat_from;
-use crate::manifest::Stat;
-use crate::path::RepoPath;
+use crate::disk::DiskError;
+use crate::disk::below::{DIRECTORY, Directories};
+use crate::disk::entries::standing;
+use crate::disk::pool::map_parallel;
+use crate::disk::stat::stat_from;
+use crate::inventory::manifest::Stat;
+use crate::words::path::RepoPath;
 
 /// Says which write bits a file shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

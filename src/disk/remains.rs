@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::files::TEMPORARY;
+use crate::disk::files::TEMPORARY;
 
 /// How often a lock file is looked at while it is watched.
 const PAUSE: Duration = Duration::from_millis(20);

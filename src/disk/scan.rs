@@ -9,8 +9,8 @@
 //!
 //! It does not say what a difference means: see `compare.rs`.
 
-mod listing;
-mod worker;
+pub mod listing;
+pub mod worker;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
@@ -23,17 +23,17 @@ use bstr::BStr;
 use camino::Utf8Path;
 use rustix::fs::{CWD, Mode as Bits, openat, stat};
 
-use self::worker::{Directory, Worker};
-use super::DiskError;
-use super::below::DIRECTORY;
-use super::drift::Proof;
-use super::file_system::{leaves_no_trace, notes_names};
-use super::pool::{WorkQueue, threads as pool_size};
-use super::stat::device_of;
-use crate::entry::{Entry, ObjectId};
-use crate::manifest::{Manifest, Stat};
-use crate::path::RepoPath;
-use crate::walked::Walked;
+use crate::disk::DiskError;
+use crate::disk::below::DIRECTORY;
+use crate::disk::drift::Proof;
+use crate::disk::file_system::{leaves_no_trace, notes_names};
+use crate::disk::pool::{WorkQueue, threads as pool_size};
+use crate::disk::scan::worker::{Directory, Worker};
+use crate::disk::stat::device_of;
+use crate::inventory::manifest::{Manifest, Stat};
+use crate::inventory::walked::Walked;
+use crate::words::entry::{Entry, ObjectId};
+use crate::words::path::RepoPath;
 
 /// Computes the id of a blob from its size and its raw bytes.
 pub type HashBlob<'a> = &'a (dyn Fn(u64, &mut dyn Read) -> std::io::Result<ObjectId> + Sync);

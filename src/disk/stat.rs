@@ -4,10 +4,10 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 
-use super::below::open_regular;
-use super::scan::HashBlob;
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::manifest::Stat;
+use crate::disk::below::open_regular;
+use crate::disk::scan::HashBlob;
+use crate::inventory::manifest::Stat;
+use crate::words::entry::{Entry, Mode, ObjectId};
 
 /// The kind of a file (inode(7)). A mode has 16 bits on macOS, and the kind is in these.
 pub(super) fn file_type(stat: &Stat) -> FileType {

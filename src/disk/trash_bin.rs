@@ -15,8 +15,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::DiskError;
-use super::below::DIRECTORY;
+use crate::disk::DiskError;
+use crate::disk::below::DIRECTORY;
 
 /// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
 pub const KEPT: &str = ".trash";
@@ -224,7 +224,7 @@ impl Deletion<'_> {
                 continue;
             }
             let below = || {
-                let name = crate::path::escape_for_terminal(name);
+                let name = crate::words::path::escape_for_terminal(name);
                 let above = if shown.is_empty() { "" } else { "/" };
                 format!("{shown}{above}{name}")
             };

@@ -14,9 +14,9 @@ use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Net;
-use super::mount::inner_command;
-use super::policy::{ContainerProgram, Policy, Wishes};
+use crate::config::value::Net;
+use crate::fence::mount::inner_command;
+use crate::fence::policy::{ContainerProgram, Policy, Wishes};
 
 /// What of the host's root a container gets; `/dev`, `/proc`, `/sys`, `/run` and `/tmp` are its own.
 const ROOT: &str = "bin sbin lib lib32 lib64 libx32 usr etc opt home root srv var nix snap";

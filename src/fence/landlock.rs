@@ -9,8 +9,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::policy::{GrantKind, Policy};
-use crate::path::RepoPath;
+use crate::fence::policy::{GrantKind, Policy};
+use crate::words::path::RepoPath;
 
 /// Grants rights at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]

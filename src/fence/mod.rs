@@ -17,16 +17,12 @@ pub mod restrict;
 pub mod seatbelt;
 pub mod shim;
 pub mod start;
-mod unable;
+pub mod unable;
 
 #[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;
-
-pub use crate::config::{Fence, Net};
-pub use error::FenceError;
-pub use start::Ended;
 
 /// Becomes another program, where our own was started for that: as `__init` of a fence, or as the `git`
 /// on `PATH` in one. Returns only where that cannot be: the status to end with, and what to say.

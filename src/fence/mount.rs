@@ -10,8 +10,8 @@ use std::ffi::OsString;
 
 use camino::Utf8Path;
 
-use super::Net;
-use super::policy::Policy;
+use crate::config::value::Net;
+use crate::fence::policy::Policy;
 
 /// The namespaces and the system's directories, which are the same in each run. As root, `/proc/sys` has settings of
 /// the whole system.

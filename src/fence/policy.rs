@@ -25,11 +25,10 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use super::{Fence, Net};
-use crate::path::RepoPath;
-use crate::scope::{
-    Access, EntryKind, Origin, Reach, RuleList, Scope, ScopeRule, Verdict, escape_for_rule,
-};
+use crate::config::value::{Fence, Net};
+use crate::scope::reach::Reach;
+use crate::scope::{Access, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
+use crate::words::path::{RepoPath, escape_for_rule};
 
 /// Holds what a policy is computed from.
 pub struct PolicyFacts<'a> {

@@ -13,10 +13,11 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use super::error::FenceError;
-use super::policy::{ContainerProgram, ContainerWishes};
-use super::shim::on_path;
-use super::{Fence, container, mount};
+use crate::config::value::Fence;
+use crate::fence::error::FenceError;
+use crate::fence::policy::{ContainerProgram, ContainerWishes};
+use crate::fence::shim::on_path;
+use crate::fence::{container, mount};
 
 /// Says whether a fence works here.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,10 +37,10 @@ use seccompiler::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
-use super::policy::{Policy, Wishes};
-use super::{Fence, Net};
-use crate::path::RepoPath;
+use crate::config::value::{Fence, Net};
+use crate::fence::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
+use crate::fence::policy::{Policy, Wishes};
+use crate::words::path::RepoPath;
 
 /// The word that starts us so, before every other argument.
 pub const INIT: &str = "__init";

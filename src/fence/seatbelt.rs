@@ -7,9 +7,9 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Net;
-use super::policy::Policy;
-use crate::scope::quote_for_regex;
+use crate::config::value::Net;
+use crate::fence::policy::Policy;
+use crate::scope::reach::quote_for_regex;
 
 /// Devices that every program may write.
 const DEVICES: &str = "(literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") \

@@ -26,9 +26,10 @@ use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Process;
 
-use super::error::FenceError;
-use super::policy::Policy;
-use super::{Fence, container, mount, seatbelt};
+use crate::config::value::Fence;
+use crate::fence::error::FenceError;
+use crate::fence::policy::Policy;
+use crate::fence::{container, mount, seatbelt};
 
 /// How long processes may take to end that were killed.
 const PATIENCE: Duration = Duration::from_secs(10);

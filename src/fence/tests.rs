@@ -6,15 +6,16 @@ use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
-use super::policy::{
+use crate::config::value::{Fence, Net};
+use crate::fence::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
+use crate::fence::policy::{
     Class, ContainerProgram, Grant, GrantKind, Places, Policy, PolicyFacts, Standing, Wishes,
     compile,
 };
-use super::{Fence, Net, container, mount, seatbelt};
-use crate::path::RepoPath;
+use crate::fence::{container, mount, seatbelt};
 use crate::scope::RuleList::{Exclude, Read, Write};
 use crate::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use crate::words::path::RepoPath;
 
 fn scope(rules: &[(RuleList, &str)]) -> Scope {
     let rules = [(Read, "**")].iter().chain(rules);

@@ -1,8 +1,8 @@
 //! Says what of a policy a fence cannot do, so that it is the wrong fence (`Policy::unable`). What each lets through
 //! is in `docs/fences.md`.
 
-use super::policy::{ContainerProgram, Policy};
-use super::{Fence, Net};
+use crate::config::value::{Fence, Net};
+use crate::fence::policy::{ContainerProgram, Policy};
 
 impl Policy {
     /// What was asked for and this fence cannot do at all: another fence has to be taken, or less asked

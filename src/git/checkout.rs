@@ -19,15 +19,15 @@ use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
-use super::environment;
-use super::error::{GitError, causes, reading};
-use super::index::{self, nanoseconds, seconds};
-use super::objects::{ObjectFormat, unwritable};
-use super::process::Git;
-use super::trees::CachedTree;
-use crate::entry::{Entry, Mode};
-use crate::path::RepoPath;
+use crate::git::error::{GitError, causes, reading};
+use crate::git::index::{nanoseconds, seconds};
+use crate::git::objects::{ObjectFormat, unwritable};
+use crate::git::process::Git;
+use crate::git::trees::CachedTree;
+use crate::git::{environment, index};
 use crate::scope::Access;
+use crate::words::entry::{Entry, Mode};
+use crate::words::path::RepoPath;
 
 /// Attributes that let a checkout write other bytes than git stores (gitattributes(5)).
 const CONVERTING: [&[u8]; 4] = [b"crlf", b"ident", b"filter=", b"working-tree-encoding="];

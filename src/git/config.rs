@@ -7,9 +7,9 @@ use gix::config::file::{Metadata, SectionRef};
 use gix::config::path::interpolate;
 use gix::config::{File, Source};
 
-use super::error::{GitError, reading, unreadable};
-use super::process::{Git, odd_output, words};
-use super::repo::{GitSetting, read_file};
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::process::{Git, odd_output, words};
+use crate::git::repo::{GitSetting, read_file};
 
 /// A setting: the scope as `git config --show-scope` names it, the key, and the value.
 pub type ScopedSetting = (&'static str, String, String);

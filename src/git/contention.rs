@@ -8,8 +8,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use super::error::GitError;
-use super::runner::Output;
+use crate::git::error::GitError;
+use crate::git::runner::Output;
 
 /// The pauses before each repetition, in milliseconds; each is shortened by up to a half, so that
 /// those who collided once do not do so again.

@@ -14,10 +14,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gix::config::Source;
 use gix::config::file::Metadata;
 
-use super::error::GitError;
-use super::objects::ObjectFormat;
-use super::process::{Git, odd_output, words};
-use super::repo::{Repo, read_file, require_file, require_files};
+use crate::git::error::GitError;
+use crate::git::objects::ObjectFormat;
+use crate::git::process::{Git, odd_output, words};
+use crate::git::repo::{Repo, read_file, require_file, require_files};
 
 /// Holds where a repository's parts are.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-use super::process::{Git, GitMode};
+use crate::git::process::{Git, GitMode};
 
 /// Variables that point git at another repository, worktree, index, object store or refs, or change
 /// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What gix

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use super::contention;
-use super::process::GitVersion;
-use crate::path::shell_word;
+use crate::git::contention;
+use crate::git::process::GitVersion;
+use crate::words::path::shell_word;
 
 /// Says why git gave no usable answer.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

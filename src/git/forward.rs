@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
-use super::error::GitError;
-use super::process::{Git, words};
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::git::error::GitError;
+use crate::git::process::{Git, words};
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
 
 impl Git {
     /// Writes the files that this worktree gets when it is brought from one commit to another into a

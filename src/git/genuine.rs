@@ -10,12 +10,12 @@ use bstr::{BString, ByteSlice};
 use gix::objs::{Kind, compute_hash};
 use gix::odb::Header as _;
 
-use super::error::{GitError, reading};
-use super::objects::{ObjectFormat, Objects, id_of};
-use super::process::{Git, odd_output};
-use super::trees::TreeLevel;
-use crate::entry::ObjectId;
-use crate::name::CommitId;
+use crate::git::error::{GitError, reading};
+use crate::git::objects::{ObjectFormat, Objects, id_of};
+use crate::git::process::{Git, odd_output};
+use crate::git::trees::TreeLevel;
+use crate::words::entry::ObjectId;
+use crate::words::name::CommitId;
 
 /// How many bytes of objects are asked for at once; a larger one alone.
 const AT_ONCE: u64 = 16 * 1024 * 1024;

@@ -14,11 +14,11 @@ use gix::hash::ObjectId;
 use gix::objs::{Data, Find, FindExt, Kind};
 use gix::revision::plumbing::{Graph, merge_base};
 
-use super::error::{GitError, reading};
-use super::objects::{Objects, commit_id_of, oid_of};
-use super::process::Git;
-use super::repo::read_file;
-use crate::name::CommitId;
+use crate::git::error::{GitError, reading};
+use crate::git::objects::{Objects, commit_id_of, oid_of};
+use crate::git::process::Git;
+use crate::git::repo::read_file;
+use crate::words::name::CommitId;
 
 /// What messages call it.
 const HISTORY: &str = "the history";

@@ -11,10 +11,10 @@ use gix_glob::pattern::Case;
 use gix_ignore::Search;
 use gix_ignore::search::Ignore;
 
-use super::error::{GitError, reading};
-use super::plumbing::nul_ended;
-use super::process::Git;
-use crate::path::RepoPath;
+use crate::git::error::{GitError, reading};
+use crate::git::plumbing::nul_ended;
+use crate::git::process::Git;
+use crate::words::path::RepoPath;
 
 /// Represents the ignore rules of one tree.
 pub struct IgnoreStack {

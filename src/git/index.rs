@@ -17,12 +17,12 @@ use gix::index::{Entry as RawEntry, File, State, Version};
 pub use gix::lock::File as IndexLock;
 use sha1::Digest;
 
-use super::error::{GitError, reading, unreadable};
-use super::objects::{ObjectFormat, id_of};
-use super::repo::{read_file, require_file};
-use crate::entry::{Entry, Mode};
-use crate::manifest::IndexStat;
-use crate::path::{Paths, RepoPath};
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::objects::{ObjectFormat, id_of};
+use crate::git::repo::{read_file, require_file};
+use crate::inventory::manifest::IndexStat;
+use crate::words::entry::{Entry, Mode};
+use crate::words::path::{Paths, RepoPath};
 
 /// Holds one entry of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use bstr::{BString, ByteSlice};
 
 use camino::Utf8Path;
 
-use super::error::GitError;
-use super::process::{Git, words};
-use crate::entry::ObjectId;
-use crate::name::{BranchName, CommitId};
-use crate::path::escape_for_terminal;
+use crate::git::error::GitError;
+use crate::git::process::{Git, words};
+use crate::words::entry::ObjectId;
+use crate::words::name::{BranchName, CommitId};
+use crate::words::path::escape_for_terminal;
 
 /// Holds what a commit says of its author, and its message. By default the author is the user, now.
 #[derive(Default)]

@@ -18,13 +18,13 @@ use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
 use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use super::error::{GitError, reading, unreadable};
-use super::process::Git;
-use super::repo::read_file;
-use super::scratch::Quarantine;
-use super::trees::TreeLevel;
-use crate::entry::ObjectId;
-use crate::name::CommitId;
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::process::Git;
+use crate::git::repo::read_file;
+use crate::git::scratch::Quarantine;
+use crate::git::trees::TreeLevel;
+use crate::words::entry::ObjectId;
+use crate::words::name::CommitId;
 
 /// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

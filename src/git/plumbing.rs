@@ -10,13 +10,13 @@ use std::hash::{BuildHasher, Hasher};
 
 use bstr::ByteSlice;
 
-use super::environment::OWN_IDENTITY;
-use super::error::GitError;
-use super::process::{Git, odd_output};
-use super::refs::one_id;
-use crate::entry::{Entry, ObjectId};
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::git::environment::OWN_IDENTITY;
+use crate::git::error::GitError;
+use crate::git::process::{Git, odd_output};
+use crate::git::refs::one_id;
+use crate::words::entry::{Entry, ObjectId};
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
 
 /// What makes a patch one that `git apply` takes, whatever is configured.
 const PATCH: &str = "-c core.quotePath=true -c core.safecrlf=false -c diff.suppressBlankEmpty=false \

@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::contention;
-use super::discover::common_dir;
-use super::environment::{ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES};
-use super::error::{GitError, unreadable};
-use super::repo::{OpenRepos, require_file, require_files};
-use super::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
-use super::scratch::Quarantine;
+use crate::git::contention;
+use crate::git::discover::common_dir;
+use crate::git::environment::{
+    ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES,
+};
+use crate::git::error::{GitError, unreadable};
+use crate::git::repo::{OpenRepos, require_file, require_files};
+use crate::git::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
+use crate::git::scratch::Quarantine;
 
 /// Says which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
 use gix::remote::Direction;
 
-use super::error::{GitError, reading, unreadable};
-use super::objects::commit_id_of;
-use super::process::{Git, GitMode, odd_output};
-use super::repo::{Repo, read_file, require_file};
-use crate::name::CommitId;
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::objects::commit_id_of;
+use crate::git::process::{Git, GitMode, odd_output};
+use crate::git::repo::{Repo, read_file, require_file};
+use crate::words::name::CommitId;
 
 /// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).
 const DEPTH: usize = 5;

@@ -5,11 +5,11 @@
 
 use bstr::ByteSlice;
 
-use super::error::GitError;
-use super::process::{Git, odd_output, words};
-use super::refs::{Ref, ReflogEntry, one_id};
-use super::worktree::WorktreeEntry;
-use crate::name::CommitId;
+use crate::git::error::GitError;
+use crate::git::process::{Git, odd_output, words};
+use crate::git::refs::{Ref, ReflogEntry, one_id};
+use crate::git::worktree::WorktreeEntry;
+use crate::words::name::CommitId;
 
 impl Git {
     /// The commit that a revision names (gitrevisions(7)), none when there is none.

@@ -11,10 +11,10 @@ use camino::Utf8Path;
 use gix::config::File;
 use gix::config::file::Metadata;
 
-use super::error::GitError;
-use super::process::{Git, words};
-use super::refs::{Ref, one_id};
-use crate::name::{BranchName, CommitId};
+use crate::git::error::GitError;
+use crate::git::process::{Git, words};
+use crate::git::refs::{Ref, one_id};
+use crate::words::name::{BranchName, CommitId};
 
 /// Represents a remote that is asked for single refs: claims, and the heads of pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,11 +18,11 @@ use gix::ThreadSafeRepository;
 use gix::config::Source;
 use gix::odb::store::init::Slots;
 
-use super::discover::common_dir;
-use super::error::{GitError, reading, unreadable};
-use super::objects::ObjectFormat;
-use super::process::{Git, GitMode};
-use super::{config, environment};
+use crate::git::discover::common_dir;
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::objects::ObjectFormat;
+use crate::git::process::{Git, GitMode};
+use crate::git::{config, environment};
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).

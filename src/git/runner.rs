@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 
-use super::process::GitVersion;
+use crate::git::process::GitVersion;
 
 /// Starts git and waits for it.
 pub trait Runner: Send + Sync {

@@ -17,9 +17,9 @@ use std::io::{self, ErrorKind};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::GitError;
-use super::hooks::quoted;
-use super::objects::{ObjectFormat, Objects, unwritable};
+use crate::git::error::GitError;
+use crate::git::hooks::files::quoted;
+use crate::git::objects::{ObjectFormat, Objects, unwritable};
 
 /// Begins the name of such a directory, below `objects`.
 pub const SCRATCH: &str = "tmp_objdir-agentwt-";

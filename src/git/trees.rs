@@ -9,11 +9,11 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{Kind, Tree, TreeRef, TreeRefIter, Write};
 
-use super::error::{GitError, reading, unreadable};
-use super::objects::{ObjectFormat, Objects, id_of, unwritable};
-use crate::compare::Delta;
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::path::{Paths, RepoPath};
+use crate::git::error::{GitError, reading, unreadable};
+use crate::git::objects::{ObjectFormat, Objects, id_of, unwritable};
+use crate::judge::compare::Delta;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::path::{Paths, RepoPath};
 
 /// How many trees are kept as they were read.
 const KEPT_LEVELS: usize = 1_000;

@@ -5,11 +5,11 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::contention;
-use super::error::{GitError, reading};
-use super::process::Git;
-use super::repo::{Repo, read_file};
-use crate::name::{BranchName, CommitId};
+use crate::git::contention;
+use crate::git::error::{GitError, reading};
+use crate::git::process::Git;
+use crate::git::repo::{Repo, read_file};
+use crate::words::name::{BranchName, CommitId};
 
 /// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Repo {
 #[expect(clippy::disallowed_methods, reason = "the test writes a configuration")]
 mod tests {
     use super::*;
-    use crate::git::SharedRunner;
+    use crate::git::runner::SharedRunner;
 
     #[test]
     fn git_writes_two_files_where_each_worktree_has_a_configuration() {

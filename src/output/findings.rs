@@ -10,10 +10,12 @@
 
 use serde_json::{Value, json};
 
+use crate::answer::paint::Paint;
 use crate::answer::shapes::{ChangeField, FindingField, PathField};
-use crate::answer::{Paint, Text, VerdictField};
-use crate::path::escape_for_tsv;
-use crate::verify::Reason;
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::judge::finding::Reason;
+use crate::words::path::escape_for_tsv;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";

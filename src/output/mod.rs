@@ -3,15 +3,18 @@
 //! stdout carries the answer, stderr the conversation. JSON is the answer serialized, in an
 //! envelope with a version (`"schema": "agentwt.<document>/1"`).
 
-mod findings;
+pub mod findings;
 pub mod schema;
 pub mod screen;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
 
-use crate::answer::{Answer, Form, Paint, Text, records};
-use crate::cli::Format;
+use crate::answer::Answer;
+use crate::answer::paint::Paint;
+use crate::answer::table::{Form, records};
+use crate::answer::text::Text;
+use crate::arguments::output::Format;
 
 /// Renders an answer: what goes to stdout, and what to stderr.
 pub fn render<A: Answer>(

@@ -6,32 +6,32 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::commands;
-use crate::error::ErrorDocument;
+use crate::words::error::ErrorDocument;
 
 /// The JSON Schema of each document (`docs/schema/<document>.json`), by name.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         of::<commands::accept::AcceptAnswer>(),
-        of::<commands::add::AddAnswer>(),
-        of::<commands::changed::ChangedAnswer>(),
+        of::<commands::add::answer::AddAnswer>(),
+        of::<commands::changed::answer::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),
-        of::<commands::doctor::DoctorAnswer>(),
+        of::<commands::doctor::answer::DoctorAnswer>(),
         of::<commands::env::EnvAnswer>(),
-        of::<commands::exec::ExecAnswer>(),
+        of::<commands::exec::answer::ExecAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::hooks::claude::ClaudeHooksAnswer>(),
         of::<commands::init::InitAnswer>(),
         of::<commands::land::LandAnswer>(),
-        of::<commands::list::ListAnswer>(),
+        of::<commands::list::answer::ListAnswer>(),
         of::<commands::path::PathAnswer>(),
         of::<commands::prune::PruneAnswer>(),
         of::<commands::reapply::ReapplyAnswer>(),
         of::<commands::remove::RemoveAnswer>(),
         of::<commands::renew::RenewAnswer>(),
-        of::<commands::restore::RestoreAnswer>(),
-        of::<commands::scope::ScopeAnswer>(),
+        of::<commands::restore::answer::RestoreAnswer>(),
+        of::<commands::scope::answer::ScopeAnswer>(),
         of::<commands::status::StatusAnswer>(),
-        of::<commands::sync::SyncAnswer>(),
+        of::<commands::sync::answer::SyncAnswer>(),
         of::<commands::trust::TrustAnswer>(),
         of::<commands::verify::VerifyAnswer>(),
         ("error", schema_of::<ErrorDocument>()),

@@ -3,16 +3,21 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{print, tell};
-use crate::cli::{Add, Cli, ContextOptions, Format, Remove};
+use crate::arguments::output::Format;
+use crate::cli::Cli;
 use crate::client::ClientRefusal;
 use crate::client::claude::WorktreeEvent;
+use crate::commands::add::arguments::{Add, ContextOptions};
+use crate::commands::remove::arguments::Remove;
 use crate::commands::{Caller, Session, add, is_nowhere, path, remove};
 use crate::disk::files;
-use crate::error::Error;
-use crate::exit::ExitCode;
+use crate::record::worktree::SetupState;
 use crate::refusal::Refusal;
-use crate::worktree::{SetupState, Worktree, WorktreeFault, by_path};
+use crate::run::print::{print, tell};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{Worktree, by_path};
 
 const HUMAN: (Format, bool) = (Format::Human, false);
 

@@ -1,13 +1,17 @@
 //! Creates a worktree, runs a command in its fence, and removes the worktree: `run`. Here, as the command is
 //! made of others.
 
-use super::print;
-use crate::cli::{Cli, Exec, Format, Remove, Run};
-use crate::commands::add::Done;
+use crate::arguments::output::Format;
+use crate::cli::Cli;
+use crate::cli::run::Run;
+use crate::commands::add::answer::Done;
+use crate::commands::exec::arguments::Exec;
+use crate::commands::remove::arguments::Remove;
 use crate::commands::{Session, add, exec, remove};
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::worktree::Worktree;
+use crate::run::print::print;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::worktree::loaded::Worktree;
 
 const HUMAN: (Format, bool) = (Format::Human, false);
 

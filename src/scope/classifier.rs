@@ -11,9 +11,9 @@ use bstr::ByteSlice;
 
 use foldhash::HashMap;
 
-use super::pattern::{PatternName, ScopePattern};
-use super::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
-use crate::path::{RepoPath, escape_for_rule};
+use crate::scope::pattern::{PatternName, ScopePattern};
+use crate::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
+use crate::words::path::{RepoPath, escape_for_rule};
 
 /// Answers like [`Scope::verdict`] for a stream of paths. Any order is right; in sorted order each
 /// directory is judged once.

@@ -10,7 +10,7 @@
 
 use bstr::{ByteSlice, Finder};
 
-use super::{Case, PatternFault};
+use crate::scope::{Case, PatternFault};
 
 /// Names one step of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! read the config, and it does not know what is on disk.
 //!
 //! ```
-//! use git_agentwt::path::RepoPath;
+//! use git_agentwt::words::path::RepoPath;
 //! use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
 //! let rules = [(RuleList::Read, "**"), (RuleList::Write, "src/**"), (RuleList::Exclude, "*.pem")]
 //!     .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
@@ -17,24 +17,22 @@
 //! assert_eq!(verdict.rule.map(|rule| rule.pattern.as_str()), Some("*.pem"));
 //! ```
 
-mod classifier;
-mod glob;
+pub mod classifier;
+pub mod glob;
 pub mod overlap;
-mod pattern;
-mod reach;
-mod sparse;
+pub mod pattern;
+pub mod reach;
+pub mod sparse;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scope::classifier::Classifier;
+use crate::words::entry::Mode;
+use crate::words::path::{RepoPath, escape_for_rule};
 use classifier::NameSet;
-pub use classifier::{Classifier, Coverage};
-pub use reach::{Reach, quote_for_regex};
 
-use crate::entry::Mode;
-use crate::path::RepoPath;
-pub use crate::path::escape_for_rule;
 use pattern::ScopePattern;
 
 /// Says what an agent may do with a path. More access is greater.

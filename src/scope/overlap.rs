@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::pattern::ScopePattern;
-use super::{Access, Case, EntryKind, RuleList, Scope};
-use crate::path::{RepoPath, escape_for_rule, first_of};
+use crate::scope::pattern::ScopePattern;
+use crate::scope::{Access, Case, EntryKind, RuleList, Scope};
+use crate::words::path::{RepoPath, escape_for_rule, first_of};
 
 /// How many files a refusal names for each worktree.
 const REFUSED: usize = 20;

@@ -3,8 +3,8 @@
 //! It answers for one path at one level. That a pattern which matches a directory covers all below
 //! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
 
-use super::glob::{Glob, Token};
-use super::{Case, EntryKind, PatternFault};
+use crate::scope::glob::{Glob, Token};
+use crate::scope::{Case, EntryKind, PatternFault};
 
 /// Represents a pattern as git reads it.
 #[derive(Clone, Debug)]

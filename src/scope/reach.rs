@@ -5,10 +5,10 @@
 
 use bstr::ByteSlice;
 
-use super::glob::Token;
-use super::pattern::ScopePattern;
-use super::{Case, RuleList, Scope, ScopeRule};
-use crate::path::RepoPath;
+use crate::scope::glob::Token;
+use crate::scope::pattern::ScopePattern;
+use crate::scope::{Case, RuleList, Scope, ScopeRule};
+use crate::words::path::RepoPath;
 
 /// Says where a pattern can match.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,9 +20,9 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
-use super::pattern::ScopePattern;
-use super::{Access, EntryKind, RuleList, Scope, glob};
-use crate::path::RepoPath;
+use crate::scope::pattern::ScopePattern;
+use crate::scope::{Access, EntryKind, RuleList, Scope, glob};
+use crate::words::path::RepoPath;
 
 impl Scope {
     /// Renders the scope for a tree with these gitlinks (entries of mode 160000): exactly the paths

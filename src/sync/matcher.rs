@@ -6,10 +6,10 @@ use bstr::ByteSlice;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::pattern::{below, build, not_a_glob};
-use super::{Pattern, PatternError, PatternOrigin};
-use crate::path::RepoPath;
 use crate::scope::Case;
+use crate::sync::PatternOrigin;
+use crate::sync::pattern::{Pattern, PatternError, below, build, not_a_glob};
+use crate::words::path::RepoPath;
 
 /// Represents patterns and the rules of `.worktreeinclude`, ready to be matched.
 pub struct Matcher {

@@ -4,21 +4,16 @@
 //! the repository. `.worktreeinclude` selects too, among ignored files, and the untracked files of
 //! the memory bank are always selected. `disk/candidates.rs` walks the main worktree.
 
-mod matcher;
-mod pattern;
-pub mod plan;
+pub mod matcher;
+pub mod pattern;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-use crate::manifest::Stat;
-use crate::path::RepoPath;
-use crate::placed::PlacedKind;
-
-pub use matcher::{Matcher, Selected};
-pub use pattern::{Pattern, PatternError, shown_pattern};
-pub use plan::{Selection, SyncPlan, SyncRefusal};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::PlacedKind;
+use crate::words::path::RepoPath;
 
 /// Says who wrote a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

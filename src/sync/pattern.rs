@@ -13,9 +13,9 @@
 
 use globset::{Glob, GlobBuilder, GlobSetBuilder};
 
-use super::PatternOrigin;
-use crate::path::escape_for_terminal;
 use crate::scope::Case;
+use crate::sync::PatternOrigin;
+use crate::words::path::escape_for_terminal;
 
 /// The untracked files of the memory bank, which are always synced.
 const MEMORY_BANK: &str = ".agentwt/memory/**";

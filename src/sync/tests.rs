@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::scope::Case;
+use crate::sync::matcher::Matcher;
+use crate::sync::pattern::{Pattern, PatternError};
 
 #[track_caller]
 fn parse(glob: &str) -> Result<Pattern, PatternError> {

@@ -8,21 +8,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
-use crate::compare::Delta;
 use crate::disk::below::{open_below, resolve};
 use crate::disk::files::Opened;
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::objects::Objects;
-use crate::manifest::Manifest;
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::git::process::GitMode;
+use crate::inventory::manifest::Manifest;
+use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::judge::compare::Delta;
 use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Terms};
 use crate::truth::states::IndexState;
-use crate::worktree::Worktree;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Collects it.
@@ -210,7 +210,7 @@ pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> 
         if is_inside(known, path) {
             return None;
         }
-        let shown = crate::path::escape_for_terminal(&text);
+        let shown = crate::words::path::escape_for_terminal(&text);
         let said = format!("it leads to {shown}, which the scope does not let be written");
         Some(Change {
             detail: Some(said),

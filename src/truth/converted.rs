@@ -10,19 +10,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::change::{Change, Content, Kind, Seen};
-use crate::compare::{Delta, entry_in};
 use crate::disk::files::Temporary;
 use crate::disk::{DiskError, files};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
-use crate::git::Git;
 use crate::git::objects::{ObjectFormat, Objects, is_named_by};
-use crate::manifest::Item;
-use crate::path::RepoPath;
+use crate::git::process::Git;
+use crate::inventory::manifest::Item;
+use crate::judge::change::{Change, Content, Kind, Seen};
+use crate::judge::compare::{Delta, entry_in};
 use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::states::{IndexState, read_content, runs_filters};
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {

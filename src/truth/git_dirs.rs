@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::worktree::{GitDirOwner, Sealed};
+use crate::record::worktree::{GitDirOwner, Sealed};
 
 /// Says what an entry of a git directory is to git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,28 +9,30 @@ use std::time::{Duration, Instant, SystemTime};
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
-use crate::accepted::Acceptances;
-use crate::change::{Cause, Change, ChangeSet, Content, Kind, Place, SharedChange};
-use crate::compare::{Delta, entry_in, merge_references, same};
 use crate::disk::files;
-use crate::entry::{Entry, ObjectId};
-use crate::error::Error;
-use crate::git::Git;
-use crate::git::hooks::journal::{self, Journal};
+use crate::git::hooks::journal;
+use crate::git::hooks::journal::Journal;
 use crate::git::objects::Objects;
-use crate::manifest::Manifest;
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::process::count_in;
+use crate::git::process::Git;
+use crate::inventory::manifest::Manifest;
+use crate::judge::change::{Cause, Change, ChangeSet, Content, Kind, Place, SharedChange};
+use crate::judge::compare::{Delta, entry_in, merge_references, same};
+use crate::record::accepted::Acceptances;
+use crate::record::worktree::Record;
 use crate::scope::{Access, EntryKind};
+use crate::system::count_in;
 use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
-use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
+use crate::truth::integrity::{broken_links, changed_files, past_the_hooks};
 use crate::truth::moves::{OwnRef, RefMoves};
 use crate::truth::passed::Passed;
-use crate::truth::{seal, sealed, shared};
+use crate::truth::{integrity, seal, sealed, shared};
+use crate::words::entry::{Entry, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Worktree};
 
 /// Says what a worktree is compared with, and what a failure to read means.
 #[derive(Debug, Default)]
@@ -685,7 +687,7 @@ fn name_refs(moves: &RefMoves<'_>, changes: &mut [SharedChange]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::GitError;
+    use crate::git::error::GitError;
 
     fn failure() -> Result<u8, GitError> {
         Err(GitError::Read {

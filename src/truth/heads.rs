@@ -6,23 +6,23 @@
 //! everything. So a tip of now counts beside the recorded one only if git's own logs say that
 //! the move was not made from here (`docs/decisions/0003-reference-trees.md`).
 
+use crate::disk::files;
+use crate::git::hooks::journal::Target;
+use crate::git::objects::Objects;
+use crate::git::process::Git;
+use crate::git::refs::{Ref, ReflogEntry, parse_reflog_file};
+use crate::record::worktree::{Record, Tip};
+use crate::truth::ground::Effort;
+use crate::truth::integrity::pipes;
+use crate::truth::moves::{OwnRef, RefMoves};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::{Worktree, in_private};
+use crate::worktree::repository::Repository;
 use std::collections::BTreeSet;
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
-
-use crate::disk::files;
-use crate::error::Error;
-use crate::git::Git;
-use crate::git::hooks::journal::Target;
-use crate::git::objects::Objects;
-use crate::git::refs::{Ref, ReflogEntry, parse_reflog_file};
-use crate::name::CommitId;
-use crate::truth::ground::Effort;
-use crate::truth::integrity::pipes;
-use crate::truth::moves::{OwnRef, RefMoves};
-use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Tip, Worktree, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -164,30 +164,6 @@ impl Heads {
         commits.extend(abandoned.into_iter().filter(|id| !own.contains(id)));
         Ok(commits)
     }
-}
-
-/// The files that stand in the private git directory while git works (as `wt_status_get_state`
-/// looks for them), and the command that does.
-const OPERATIONS: [(&str, &str); 7] = [
-    ("rebase-apply/applying", "am"),
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("MERGE_HEAD", "merge"),
-    ("REVERT_HEAD", "revert"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("sequencer", "cherry-pick"),
-];
-
-/// The command of git that is in progress in a worktree, if one is.
-pub fn read_operation(record: &Record) -> Option<&'static str> {
-    find_operation(&record.admin_dir)
-}
-
-/// The command of git that is in progress in a git directory, if one is.
-pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
-    let stands = |(file, _): &(&str, &str)| files::exists(&git_dir.join(file));
-    let operation = OPERATIONS.into_iter().find(stands);
-    operation.map(|(_, command)| command)
 }
 
 /// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.

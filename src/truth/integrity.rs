@@ -5,20 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
-use crate::config::Strategy;
+use crate::config::value::Strategy;
 use crate::disk::files;
-use crate::error::Error;
 use crate::fence::shim::PRIVATE_GIT;
 use crate::git::config::meaning;
-use crate::git::hooks::journal::{self, Journal};
-use crate::name::CommitId;
-use crate::path::first_of;
-use crate::process;
+use crate::git::hooks::journal;
+use crate::git::hooks::journal::Journal;
+use crate::judge::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
+use crate::record::worktree::{Fingerprint, Record, WatchedFile};
+use crate::system;
 use crate::truth::heads::Heads;
 use crate::truth::states::IndexState;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::first_of;
+use crate::worktree::loaded::Lost;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Fingerprint, Lost, Record, WatchedFile};
 
 /// Takes the digests of all watched files as they are now.
 ///
@@ -268,7 +270,7 @@ fn has_whole_links(repository: &Repository, record: &Record) -> bool {
     let common_dir = files::canonical(&repository.common_dir).ok();
     // in the fence `mount`, that of the run is there
     let private = repository.record_dir(&record.name).join("private/git");
-    let is_fenced = process::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
+    let is_fenced = system::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
     let in_fence = is_fenced.then(|| format!("gitdir: {private}\n"));
     let mut known = in_fence.iter().chain([&record.dot_git]);
     text.is_some_and(|bytes| known.any(|one| bytes == one.as_bytes()))

@@ -1,8 +1,8 @@
 //! Says what a changed setting of git means: whether a program can run by it, or something is hidden;
 //! pure.
 
-use crate::change::Cause;
-use crate::config::is_users_only;
+use crate::config::settings::is_users_only;
+use crate::judge::change::Cause;
 
 /// Settings by which git starts a program, or reads more settings (git-config(1)): in each line
 /// sections, and the last parts of their keys.

@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::change::{Change, Content, Kind, Place, Seen};
-use crate::compare::Delta;
 use crate::disk::files;
-use crate::entry::{Entry, ObjectId};
-use crate::error::Error;
 use crate::git::objects::Objects;
-use crate::manifest::Manifest;
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::scope::{Access, Classifier, EntryKind, Scope};
+use crate::inventory::manifest::Manifest;
+use crate::judge::change::{Change, Content, Kind, Place, Seen};
+use crate::judge::compare::Delta;
+use crate::scope::classifier::Classifier;
+use crate::scope::{Access, EntryKind, Scope};
 use crate::truth::commits::Contents;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::passed::walk_back;
+use crate::words::entry::{Entry, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
 
 /// Holds where the contents of excluded files are looked for.
 pub struct Originals<'a> {

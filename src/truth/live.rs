@@ -3,18 +3,19 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::ground::{LargeFiles, Terms};
-use super::heads::Heads;
-use super::sealed::main_changed;
-use super::{States, Survey, collect_with, integrity};
-use crate::change::Place;
 use crate::disk::pool::map_parallel;
 use crate::disk::{DiskError, files};
-use crate::error::Error;
-use crate::verify::{Report, VerifyOptions};
-use crate::versioned::timestamp;
+use crate::judge::change::Place;
+use crate::judge::finding::{Report, VerifyOptions};
+use crate::record::worktree::LastVerification;
+use crate::truth::ground::{LargeFiles, Terms};
+use crate::truth::heads::Heads;
+use crate::truth::sealed::main_changed;
+use crate::truth::{States, Survey, collect_with, integrity};
+use crate::words::error::Error;
+use crate::words::toml_file::timestamp;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, joined};
-use crate::worktree::{LastVerification, Worktree};
 
 /// How often a worktree is read in which git works meanwhile.
 const LOOKS: u64 = 4;

@@ -5,25 +5,24 @@
 //! held against the manifest. Each is compared with the reference trees of the base.
 
 pub mod commits;
-mod converted;
-mod git_dirs;
-pub(crate) mod ground;
-pub(crate) mod heads;
-pub(crate) mod integrity;
+pub mod converted;
+pub mod git_dirs;
+pub mod ground;
+pub mod heads;
+pub mod integrity;
 pub mod keys;
 pub mod leaks;
 pub mod live;
-pub(crate) mod moves;
-mod passed;
+pub mod moves;
+pub mod passed;
 pub mod planted;
-pub mod position;
 pub mod seal;
 pub mod sealed;
-mod self_ignored;
-mod shadows;
+pub mod self_ignored;
+pub mod shadows;
 pub mod shared;
-pub(crate) mod states;
-mod submodule;
+pub mod states;
+pub mod submodule;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ScopedJoinHandle;
@@ -31,29 +30,27 @@ use std::thread::ScopedJoinHandle;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::change::{Change, ChangeSet, Kind, Place, Seen};
-use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::drift::Proof;
 use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
 use crate::disk::{DiskError, files};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::index::OpenIndex;
-use crate::manifest::Manifest;
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::placed::Placed;
+use crate::git::process::GitMode;
+use crate::inventory::manifest::Manifest;
+use crate::inventory::placed::Placed;
+use crate::inventory::walked::Walked;
+use crate::judge::change::{Change, ChangeSet, Kind, Place, Seen};
+use crate::judge::compare::{Delta, State, compare, entry_in, same};
 use crate::truth::commits::{contents, links_out};
-use crate::truth::ground::{Compared, Ground, Sources};
+use crate::truth::ground::{Compared, Ground, Sources, Terms};
 use crate::truth::heads::Heads;
 use crate::truth::self_ignored::find_self_ignored;
 use crate::truth::states::{DiskState, IndexState, classify};
-use crate::walked::Walked;
-use crate::worktree::Worktree;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, joined};
-
-pub use ground::{Effort, LargeFiles, Terms};
 
 /// Above this many bytes, the content of a file on disk is only read where its size does not tell
 /// that the file is changed.

@@ -8,18 +8,19 @@ use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
-use crate::error::Error;
-use crate::git::hooks::journal::{self, Journal, RefMove, Target};
+use crate::git::hooks::journal;
+use crate::git::hooks::journal::{Journal, RefMove, Target};
 use crate::git::objects::Objects;
+use crate::git::process::{Git, GitMode};
 use crate::git::refs::{Ref, ReflogEntry};
-use crate::git::{Git, GitMode};
-use crate::name::CommitId;
 use crate::scope::{Access, EntryKind};
 use crate::truth::commits::touched;
 use crate::truth::heads::{Heads, reflog_file};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{incoming_ref, run_refs};
-use crate::worktree::repository::Repository;
-use crate::worktree::{Main, Worktree};
+use crate::worktree::repository::{Main, Repository};
 
 /// Holds the refs as they were at `add` and as they are, with what is known of their moves.
 pub struct RefMoves<'a> {

@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Content};
-use crate::compare::Delta;
-use crate::entry::Entry;
-use crate::error::Error;
 use crate::git::objects::Objects;
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::judge::change::{Change, Content};
+use crate::judge::compare::Delta;
 use crate::truth::ground::{Compared, Ground};
 use crate::truth::heads::{Heads, Tips};
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
 
 /// Holds the states that upstream had of each path since HEAD left it.
 #[derive(Debug, Default)]

@@ -3,18 +3,21 @@
 
 use camino::Utf8Path;
 
-use crate::accepted::Acceptances;
-use crate::change::{Cause, Content, Kind, Place};
-use crate::error::Error;
 use crate::git::config::read_settings;
-use crate::git::hooks::{INCLUDED, WorktreeHooks};
-use crate::git::{Git, GitMode};
-use crate::path::shell_word;
+use crate::git::hooks::WorktreeHooks;
+use crate::git::hooks::files::INCLUDED;
+use crate::git::process::{Git, GitMode};
+use crate::judge::change::{Cause, Content, Kind, Place};
+use crate::judge::finding::Reason;
+use crate::record::accepted::Acceptances;
 use crate::truth::integrity::changed_files;
 use crate::truth::keys::cause_of;
 use crate::truth::{seal, sealed};
-use crate::verify::Reason;
-use crate::worktree::{Repository, Worktree, WorktreeFault};
+use crate::words::error::Error;
+use crate::words::path::shell_word;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// How many of them a message names.
 const NAMED: usize = 3;

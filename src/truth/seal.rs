@@ -10,14 +10,14 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
-use crate::error::Error;
 use crate::git::config::{included_by, read_settings};
 use crate::git::hooks::WorktreeHooks;
-use crate::path::escape_for_terminal;
+use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
 use crate::truth::git_dirs::{Role, is_lock, role_of};
 use crate::truth::keys::may_show;
-use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared};
+use crate::words::error::Error;
+use crate::words::path::escape_for_terminal;
+use crate::worktree::repository::{Main, Repository};
 
 /// Files of an operation: what the next commit has as a parent, and commands that remain.
 pub const OPERATION: [&str; 4] = [
@@ -120,7 +120,7 @@ impl Seal<'_> {
         self.repository.format.blob_id(bytes).to_string()
     }
 
-    /// How a path is shown, as [`crate::change::Place::of_shared`] reads it.
+    /// How a path is shown, as [`crate::judge::change::Place::of_shared`] reads it.
     fn place(&self, path: &Utf8Path) -> String {
         let is_main = self.repository.main == Main::Worktree;
         let main = is_main.then_some(&*self.repository.root);
@@ -217,7 +217,7 @@ impl Seal<'_> {
 
     /// The digest of a file that can be run; none for what has no content.
     fn script(&self, file: &Utf8Path) -> Option<String> {
-        let (mut text, end) = match files::open_entry(file.as_std_path()) {
+        let (mut text, end) = match crate::disk::below::open_entry(file.as_std_path()) {
             Ok(files::Opened::File { executable, .. }) if executable => (Vec::new(), ""),
             Ok(files::Opened::File { .. }) => (Vec::new(), PLAIN),
             // the file that a link leads to can change as well
@@ -289,7 +289,9 @@ impl Seal<'_> {
             BTreeSet::new()
         } else {
             let repository = self.repository;
-            repository.recorded_git_dirs.names(repository)?
+            repository
+                .recorded_git_dirs
+                .names(&repository.record_places())?
         };
         for id in files::names(directory)? {
             let inner = directory.join(&id);

@@ -8,17 +8,20 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 
-use crate::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
-use crate::error::Error;
-use crate::git::GitError;
-use crate::git::hooks::{INCLUDED, WorktreeHooks};
-use crate::path::RepoPath;
-use crate::truth::git_dirs::{self, Directories, Role, role_of};
+use crate::git::error::GitError;
+use crate::git::hooks::WorktreeHooks;
+use crate::git::hooks::files::INCLUDED;
+use crate::judge::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
+use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
+use crate::truth::git_dirs::{Directories, Role, role_of};
 use crate::truth::keys::{cause_of, remote_of};
-use crate::truth::seal::{self, BORROWED, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
-use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, GitDirOwner, Main, Sealed, Shared, Worktree};
+use crate::truth::seal::{BORROWED, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
+use crate::truth::{git_dirs, seal};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::{Main, Repository};
 
 /// Finds the hooks, settings and states that are not as they were recorded.
 ///

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use crate::change::{Change, Kind, Place, Seen};
-use crate::compare::Delta;
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::judge::change::{Change, Kind, Place, Seen};
+use crate::judge::compare::Delta;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::states::IndexState;
+use crate::words::path::RepoPath;
 
 /// No program writes a longer `.gitignore` of one pattern.
 const LONGEST: u64 = 4096;

@@ -8,12 +8,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use bstr::{BStr, BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
-use crate::error::Error;
-use crate::truth::git_dirs::{self, Role, is_of_git, is_root_ref, role_of};
+use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
+use crate::record::worktree::{GitDirOwner, Sealed};
+use crate::truth::git_dirs;
+use crate::truth::git_dirs::{Role, is_of_git, is_root_ref, role_of};
 use crate::truth::moves::RefMoves;
-use crate::worktree::{GitDirOwner, Sealed};
+use crate::words::error::Error;
 
 /// What git puts before a short name, in this order, after the name itself.
 const PREFIXES: [&str; 4] = ["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -231,7 +232,7 @@ impl FileSearch<'_> {
 /// The content of a file that git takes for a ref: an object id, the name of a ref, or a link.
 fn content_of_ref(directory: &Utf8Path, name: &BStr) -> Option<BString> {
     let path = directory.as_std_path().join(name.to_path().ok()?);
-    let open = match files::open_entry(&path).ok()? {
+    let open = match crate::disk::below::open_entry(&path).ok()? {
         files::Opened::Link(target) => return Some(target),
         files::Opened::File { content, .. } => content,
         files::Opened::Other => return None,

@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::answer::count;
-use crate::change::{Cause, Kind, Place, SharedChange};
-use crate::error::Error;
 use crate::git::hooks::journal::{RefMove, Target};
 use crate::git::objects::Objects;
 use crate::git::refs::Ref;
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::judge::change::{Cause, Kind, Place, SharedChange};
+use crate::record::worktree::Shared;
 use crate::truth::moves::{OwnRef, RefMoves};
 use crate::truth::seal::SHALLOW;
 use crate::truth::{sealed, shadows};
-use crate::worktree::Shared;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::words::text::count;
 
 /// Finds what is not as it was recorded, and by whom, as far as that can be told.
 ///

@@ -8,29 +8,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::accepted::Acceptances;
-use crate::change::{Cause, Change, Content, Kind, Place, Seen, SharedChange};
-use crate::compare::{Delta, entry_in};
-use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::drift::{Difference, Proof};
-use crate::disk::files::{self, Opened};
+use crate::disk::files::Opened;
 use crate::disk::scan::{Begun, Found, Scan, Unreadable};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
+use crate::disk::{DiskError, files};
 use crate::git::ignore::IgnoreStack;
 use crate::git::index::{IndexEntry, OpenIndex, Stage};
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::manifest::{Item, Manifest, OnDisk, Stat};
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedFile, PlacedKind};
+use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind};
+use crate::judge::change::{Cause, Change, Content, Kind, Place, Seen, SharedChange};
+use crate::judge::compare::{Delta, entry_in};
+use crate::judge::finding::Reason;
+use crate::record::accepted::Acceptances;
 use crate::scope::{Access, EntryKind, Scope};
 use crate::truth::converted::Converted;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
-use crate::verify::Reason;
-use crate::worktree::Worktree;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
 use crate::worktree::ignore_rules::EXCLUDE_RULE;
+use crate::worktree::loaded::Worktree;
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]

@@ -8,24 +8,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
-use crate::change::{Change, Kind, Place, Seen};
-use crate::compare::{Delta, State, compare, entry_in};
 use crate::disk::files;
 use crate::disk::scan::{Believe, Unreadable, Walk, scan};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::discover::Layout;
+use crate::git::error::GitError;
 use crate::git::index::OpenIndex;
 use crate::git::objects::Objects;
-use crate::git::{Git, GitError};
-use crate::manifest::{Item, Manifest, OnDisk, Stat};
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::truth::LARGE;
+use crate::git::process::Git;
+use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
+use crate::judge::change::{Change, Kind, Place, Seen};
+use crate::judge::compare::{Delta, State, compare, entry_in};
 use crate::truth::converted::{Blobs, UnreadFiles, undo_checkout};
-use crate::truth::states::{self, IndexState, gitlinks, read_content};
-use crate::worktree::Worktree;
+use crate::truth::states::{IndexState, gitlinks, read_content};
+use crate::truth::{LARGE, states};
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Why a repository at the entry of a submodule is a violation.

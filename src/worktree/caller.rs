@@ -5,13 +5,15 @@
 
 use camino::Utf8Path;
 
-use super::{Main, Repository, Worktree, WorktreeFault, whole_records};
 use crate::disk::trash_bin::KEPT;
-use crate::error::Error;
-use crate::name::WorktreeName;
-use crate::path::shell_word;
-use crate::process::{self, Ancestor};
-use crate::worktree::repository::WORKTREES;
+use crate::system;
+use crate::system::Ancestor;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::words::path::shell_word;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{Worktree, whole_records};
+use crate::worktree::repository::{Main, Repository, WORKTREES};
 
 /// Represents a worktree from which a command was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, 
         });
     }
     // the outermost first: a shell says more to its user than the git that it started
-    for process in process::ancestor_places().into_iter().rev() {
+    for process in system::ancestor_places().into_iter().rev() {
         for place in &process.places {
             if let Some(name) = worktree_of(repository, &records, place) {
                 let process = Some(process.clone());

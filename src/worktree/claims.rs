@@ -1,6 +1,6 @@
 //! Takes, renews, checks and gives back the claim on a name at a git server: [`Claims`].
 //!
-//! [`crate::claim`] decides, `git/remote.rs` asks git; the order is here: what may become ours is
+//! [`crate::record::claim`] decides, `git/remote.rs` asks git; the order is here: what may become ours is
 //! written down before a push, and whatever a push says, only what the server shows afterwards
 //! counts. Objects go into a directory that is thrown away, so the repository gets neither refs nor
 //! objects of claims.
@@ -9,27 +9,44 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use crate::claim::{Claim, ClaimState, CurrentClaim, Decision, Lease, Own, SeenClaim, Who};
-use crate::claim::{LONGEST, REFS, decide};
-use crate::cli::Renew;
-use crate::disk::files::{self, Lock, Temporary};
-use crate::disk::lock::{LockFile, Waiting};
-use crate::error::Error;
-use crate::exit::ExitCode;
+use crate::disk::files;
+use crate::disk::files::Temporary;
+use crate::disk::lock::{Lock, LockFile, Waiting};
+use crate::git::error::GitError;
+use crate::git::process::Git;
 use crate::git::remote::AskedRemote;
 use crate::git::scratch::Quarantine;
-use crate::git::{Git, GitError};
-use crate::name::{CommitId, WorktreeName};
-use crate::path::escape_for_terminal;
-use crate::process;
-use crate::versioned::{timestamp, to_text};
+use crate::record::claim::{
+    Claim, ClaimState, CurrentClaim, Decision, LONGEST, Lease, Own, REFS, SeenClaim, Who, decide,
+};
+use crate::record::worktree::HeldClaim;
+use crate::system;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::escape_for_terminal;
+use crate::words::toml_file::{timestamp, to_text};
 use crate::worktree::error::{ClaimAttempt, ClaimError};
-use crate::worktree::{HeldClaim, Repository, read_if_whole};
+use crate::worktree::gitdir::read_if_whole;
+use crate::worktree::repository::Repository;
 
 /// How often a compare-and-swap is tried when others are in the way.
 const TRIES: u32 = 6;
 const RENEW: &str = "renew the claim on";
 const KEEP: &str = "keep the claim on";
+
+/// What a renewal of a claim changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewal {
+    /// How long the claim lasts from now on; as before without it.
+    pub lease: Option<Lease>,
+    /// The owner that must have the claim.
+    pub owner: Option<String>,
+    /// The owner's process from now on.
+    pub owner_pid: Option<u32>,
+    /// Only look whether the claim can be renewed.
+    pub dry_run: bool,
+}
 
 /// The claim on one name at one remote.
 pub struct Claims {
@@ -111,7 +128,7 @@ impl Claims {
                 Decision::Free | Decision::Held(..) => (None, None),
             };
             let (holding, since) =
-                start.unwrap_or_else(|| (process::nonce(), timestamp(Duration::ZERO)));
+                start.unwrap_or_else(|| (system::nonce(), timestamp(Duration::ZERO)));
             let claim = self.claim(who.clone(), lease, holding, since);
             // a process that is killed from here on recognizes the claim
             state.own = Some(self.own(&claim));
@@ -159,7 +176,7 @@ impl Claims {
                     state.seen = Some(SeenClaim {
                         remote: self.remote.name.clone(),
                         commit,
-                        first: process::reading(),
+                        first: system::reading(),
                     });
                 }
                 Err(self.held_by("claim", claim, left))
@@ -173,7 +190,7 @@ impl Claims {
     /// # Errors
     /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked or
     /// refuses.
-    pub fn renew(&self, held: &HeldClaim, renewal: &Renew) -> Result<(HeldClaim, Who), Error> {
+    pub fn renew(&self, held: &HeldClaim, renewal: &Renewal) -> Result<(HeldClaim, Who), Error> {
         if renewal.dry_run {
             let claim = self.renewed(self.read(RENEW)?, held, renewal)?;
             return Ok((held.clone(), claim.who));
@@ -194,7 +211,7 @@ impl Claims {
         &self,
         standing: CurrentClaim,
         held: &HeldClaim,
-        renewal: &Renew,
+        renewal: &Renewal,
     ) -> Result<Claim, Error> {
         let claim = self.ours(RENEW, standing, held)?;
         let mut who = claim.who;
@@ -204,7 +221,7 @@ impl Claims {
         }
         if let Some(pid) = renewal.owner_pid {
             (who.pid, who.started) = (pid, started(pid)?);
-            who.host = process::host();
+            who.host = system::host();
         }
         let lease = renewal.lease.unwrap_or(held.lease);
         Ok(self.claim(who, lease, claim.holding, claim.since))
@@ -286,7 +303,7 @@ impl Claims {
                 "others were quicker each time".to_owned()
             };
             // others try as well, so not all at the same moment
-            let spread = process::nonce().bytes().map(u64::from).sum::<u64>() % 60;
+            let spread = system::nonce().bytes().map(u64::from).sum::<u64>() % 60;
             std::thread::sleep(Duration::from_millis(20 + spread));
         }
         Err(self.server(doing, &words))
@@ -301,7 +318,7 @@ impl Claims {
 
     /// Reads the claim on the server.
     fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
-        let asked = process::reading();
+        let asked = system::reading();
         // a claim may be renewed or given back between two questions: then it is asked anew
         let mut number = 0;
         loop {
@@ -340,7 +357,7 @@ impl Claims {
             expires: timestamp(lease.duration()),
             lease,
             holding,
-            nonce: process::nonce(),
+            nonce: system::nonce(),
             who,
         }
     }
@@ -432,7 +449,7 @@ pub fn holder(
     owner: Option<&str>,
     pid: Option<u32>,
 ) -> Result<Who, Error> {
-    let host = process::host();
+    let host = system::host();
     let pid = pid.unwrap_or_else(std::process::id);
     Ok(Who {
         owner: owner.map_or_else(|| format!("{host}:{}", repository.root), ToOwned::to_owned),
@@ -452,7 +469,7 @@ pub fn started(pid: u32) -> Result<String, Error> {
         why: "it does not run on this host",
         advice: "see what runs: ps -e".to_owned(),
     };
-    Ok(process::started(pid).ok_or_else(usage)?)
+    Ok(system::started(pid).ok_or_else(usage)?)
 }
 
 /// Gives back the claim of a worktree that is removed; a note when that fails.

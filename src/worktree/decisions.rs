@@ -3,24 +3,27 @@
 //! Decisions are in the record, outside of every worktree. A command that decides is refused where an
 //! agent works; a process of the same user can still forge a record (`docs/limits.md`).
 
-use super::caller::{caller_worktrees, directory_for_user, place_for_user, works_there};
-use super::{Digests, Repository, Worktree, WorktreeFault};
-use crate::accepted::{Acceptances, Decision};
-use crate::change::{ABSENT, ChangeSet};
-use crate::config::Strategy;
-use crate::error::Error;
-use crate::name::WorktreeName;
-use crate::process;
-use crate::verify::{Report, VerifyOptions, verify};
-use crate::versioned::timestamp;
+use crate::config::value::Strategy;
+use crate::judge::change::{ABSENT, ChangeSet};
+use crate::judge::finding::{Report, VerifyOptions, verify};
+use crate::record::accepted::{Acceptances, Decision};
+use crate::record::worktree::Digests;
+use crate::system;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::words::toml_file::timestamp;
+use crate::worktree::caller::{caller_worktrees, directory_for_user, place_for_user, works_there};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// Creates a decision about a worktree, made now by the user of this process.
 pub fn new_decision(worktree: &WorktreeName) -> Decision {
     Decision {
-        id: process::nonce(),
+        id: system::nonce(),
         at: timestamp(std::time::Duration::ZERO),
-        user: process::user(),
-        host: process::host(),
+        user: system::user(),
+        host: system::host(),
         worktree: worktree.clone(),
         accepted: Vec::new(),
         rules: Vec::new(),

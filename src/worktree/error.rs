@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::claim::{Claim, Lease, REFS};
 use crate::config::CONFIG_PATH;
-use crate::error::Fault;
-use crate::exit::ExitCode;
-use crate::name::{CommitId, WorktreeName};
-use crate::path::escape_for_terminal;
+use crate::record::claim::{Claim, Lease, REFS};
+use crate::words::error::Fault;
+use crate::words::exit::ExitCode;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::escape_for_terminal;
 
 /// Says why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

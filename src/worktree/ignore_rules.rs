@@ -11,14 +11,16 @@
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Repository;
-use super::repository::WORKTREES;
-use crate::disk::files::{self, Lock};
-use crate::disk::{DiskError, remains::sweep, trash_bin::KEPT};
-use crate::error::Error;
-use crate::git::{Git, GitError};
-use crate::path::{RepoPath, first_of};
-use crate::placed::{Placed, PlacedKind};
+use crate::disk::lock::Lock;
+use crate::disk::remains::sweep;
+use crate::disk::trash_bin::KEPT;
+use crate::disk::{DiskError, files};
+use crate::git::error::GitError;
+use crate::git::process::Git;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::words::error::Error;
+use crate::words::path::{RepoPath, first_of};
+use crate::worktree::repository::{Repository, WORKTREES};
 
 /// The rule in `info/exclude` of the common git directory (gitignore(5)).
 pub const EXCLUDE_RULE: &str = "/.agentwt/worktrees/";
@@ -308,8 +310,8 @@ fn line(text: &mut Vec<u8>, path: &RepoPath) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Stat;
-    use crate::placed::{PlacedFile, PlacedOrigin};
+    use crate::inventory::manifest::Stat;
+    use crate::inventory::placed::{PlacedFile, PlacedOrigin};
 
     fn placed(files: &[(&str, PlacedKind)]) -> Placed {
         let file = |(path, kind): &(&str, PlacedKind)| PlacedFile {

@@ -1,34 +1,33 @@
 //! Loads what is recorded of one worktree: [`Worktree`].
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use bstr::{BString, ByteSlice};
-use camino::{Utf8Path, Utf8PathBuf};
-
-use super::error::WorktreeFault;
-use super::record::{Intent, LastVerification, Record, Shared, from_text};
-use super::repository::{Repository, WORKTREES};
-use super::unfinished::{read_gitdir, without_dots};
-use crate::config::Strategy;
+use crate::config::value::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::Walking;
 use crate::disk::trash_bin::KEPT;
-use crate::entry::Entry;
-use crate::error::Error;
-use crate::git::hooks::WorktreeHooks;
-use crate::git::hooks::journal::{self, Journal};
+use crate::git::error::GitError;
+use crate::git::hooks::journal::Journal;
+use crate::git::hooks::{WorktreeHooks, journal};
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::git::{Git, GitError, GitMode};
-use crate::manifest::{Item, Manifest, OnDisk, Stat};
-use crate::name::{CommitId, WorktreeName};
-use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::{Placed, PlacedFile, PlacedOrigin};
+use crate::git::process::{Git, GitMode};
+use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedOrigin};
+use crate::inventory::walked::Walked;
+use crate::record::worktree::{Intent, LastVerification, Record, Shared};
 use crate::scope::overlap::WorktreeScope;
 use crate::scope::{Access, Case, EntryKind, Scope};
-use crate::walked::Walked;
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::toml_file::from_text;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::gitdir::{read_gitdir, read_if_whole, without_dots};
+use crate::worktree::repository::{Repository, WORKTREES};
+use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::worktree::placing::{CONTEXT, PLACED, PLACING};
+use bstr::{BString, ByteSlice};
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// The file of the record with the directories that need not be read again ([`Walked`]).
 pub const WALKED: &str = "walked";
@@ -446,7 +445,7 @@ impl Worktree {
         let stamps = watched.iter().map(|file| files::stamp(file.as_std_path()));
         Activity {
             stamps: stamps.collect(),
-            locked: files::exists(&admin.join(crate::change::INDEX_LOCK)),
+            locked: files::exists(&admin.join(crate::judge::change::INDEX_LOCK)),
         }
     }
 
@@ -613,12 +612,6 @@ pub fn worktree_scopes(
     Ok(scopes.collect())
 }
 
-/// Reads a file of ours; none where there is none, or it cannot be read.
-pub fn read_if_whole<T: serde::de::DeserializeOwned>(file: &Utf8Path) -> Option<T> {
-    let bytes = files::read(file).ok()??;
-    from_text(std::str::from_utf8(&bytes).ok()?).ok()
-}
-
 fn read_text<T: serde::de::DeserializeOwned>(
     name: &WorktreeName,
     file: &Utf8Path,
@@ -631,3 +624,21 @@ fn read_text<T: serde::de::DeserializeOwned>(
     let read = from_text(text).map_err(|error| damaged(error.to_string()))?;
     Ok(Some(read))
 }
+
+/// Why the private git directory is locked.
+pub const LOCKED: &str = "git-agentwt: removed; git agentwt remove --undo brings it back\n";
+
+/// Whether the private git directory is locked by us, not by the user.
+pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
+    files::read(&admin.join("locked")).is_ok_and(|why| why.as_deref() == Some(LOCKED.as_bytes()))
+}
+
+/// The file of the record with the list of placed files ([`Placed`]).
+pub const PLACED: &str = "placed";
+
+/// The file of the record with what is being moved in: there only while that is done, or when it
+/// was killed.
+pub const PLACING: &str = "placing";
+
+/// The directory of the record in which the text of placed context is kept, by path.
+pub const CONTEXT: &str = "context";

@@ -29,16 +29,17 @@ use std::time::Duration;
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Repository, Worktree};
 use crate::disk::files;
 use crate::disk::mode::make_writable;
-use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::config::{in_quotes, quoted_setting};
 use crate::git::objects::ObjectFormat;
+use crate::git::process::GitMode;
 use crate::git::refs::{Ref, is_ref_name, parse_reflog_file};
-use crate::name::CommitId;
-use crate::truth::heads::find_operation;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::find_operation;
+use crate::worktree::repository::Repository;
 
 /// The directory in the record.
 const PRIVATE: &str = "private";

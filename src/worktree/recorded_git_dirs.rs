@@ -10,17 +10,26 @@ use std::time::{Duration, SystemTime};
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::repository::{Repository, WORKTREES};
-use super::trash;
-use super::unfinished::read_gitdir;
 use crate::disk::files;
-use crate::error::Error;
-use crate::manifest::Stat;
+use crate::inventory::manifest::Stat;
+use crate::words::error::Error;
+use crate::worktree::gitdir::read_gitdir;
 
 /// Younger stat data of a directory do not show each change of it: clocks of file systems are coarse.
 const RACY: Duration = Duration::from_secs(2);
 
-/// Holds what was read of all records, for all copies of one [`Repository`].
+/// Where records and worktrees are.
+#[derive(Clone, Debug)]
+pub struct RecordPlaces {
+    /// The directories of the records, and of the records in the trash.
+    pub records: [Utf8PathBuf; 2],
+    /// The directory of the worktrees.
+    pub worktrees: Utf8PathBuf,
+    /// The directory of the private git directories.
+    pub linked: Utf8PathBuf,
+}
+
+/// Holds what was read of all records, for all copies of one `Repository`.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedGitDirs(Arc<Mutex<Option<Reading>>>);
 
@@ -39,27 +48,25 @@ impl RecordedGitDirs {
     ///
     /// # Errors
     /// Fails when the records cannot be listed.
-    pub fn names(&self, repository: &Repository) -> Result<BTreeSet<String>, Error> {
+    pub fn names(&self, places: &RecordPlaces) -> Result<BTreeSet<String>, Error> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let directories = places(repository).map(|place| files::stat(&place));
+        let directories = places
+            .records
+            .each_ref()
+            .map(|records| files::stat(records));
         if let Some(reading) = &*last
             && reading.directories == directories
         {
             return Ok(reading.names.clone());
         }
         let is_settled = directories.iter().flatten().all(is_old);
-        let (names, are_all_finished) = read(repository)?;
+        let (names, are_all_finished) = read(places)?;
         *last = (is_settled && are_all_finished).then(|| Reading {
             directories,
             names: names.clone(),
         });
         Ok(names)
     }
-}
-
-/// The directories of the records, and of those in the trash.
-fn places(repository: &Repository) -> [Utf8PathBuf; 2] {
-    [repository.records_dir(), trash::records(repository)]
 }
 
 fn is_old(stat: &Stat) -> bool {
@@ -69,15 +76,15 @@ fn is_old(stat: &Stat) -> bool {
 }
 
 /// Reads all records: the names, and whether no worktree is being made.
-fn read(repository: &Repository) -> Result<(BTreeSet<String>, bool), Error> {
+fn read(places: &RecordPlaces) -> Result<(BTreeSet<String>, bool), Error> {
     let mut all = BTreeSet::new();
     let mut unfinished = BTreeSet::new();
-    for records in places(repository) {
-        for name in files::names(&records)? {
+    for records in &places.records {
+        for name in files::names(records)? {
             let file = records.join(&name).join("record.toml");
             let text = files::read(&file).ok().flatten();
             if text.is_none() && files::exists(&records.join(&name).join("intent.toml")) {
-                unfinished.insert(repository.root.join(WORKTREES).join(&name).join(".git"));
+                unfinished.insert(places.worktrees.join(&name).join(".git"));
             }
             all.extend(text.as_deref().and_then(named_git_dir));
         }
@@ -85,9 +92,8 @@ fn read(repository: &Repository) -> Result<(BTreeSet<String>, bool), Error> {
     if unfinished.is_empty() {
         return Ok((all, true));
     }
-    let linked = repository.common_dir.join("worktrees");
-    for id in files::names(&linked)? {
-        let dot_git = read_gitdir(&linked.join(&id)).ok().flatten();
+    for id in files::names(&places.linked)? {
+        let dot_git = read_gitdir(&places.linked.join(&id)).ok().flatten();
         if dot_git.is_some_and(|dot_git| unfinished.contains(&dot_git)) {
             all.insert(id);
         }

@@ -2,17 +2,20 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::recorded_git_dirs::RecordedGitDirs;
 use crate::disk::files;
 use crate::disk::lock::{LockFile, Waiting};
 use crate::disk::scan::Walking;
-use crate::error::Error;
 use crate::git::discover::Layout;
+use crate::git::error::GitError;
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::git::{Git, GitError, SharedRunner, Trace};
-use crate::name::{BranchName, WorktreeName};
+use crate::git::process::Git;
+use crate::git::runner::{SharedRunner, Trace};
+use crate::record::worktree::Record;
 use crate::scope::Case;
-use crate::worktree::{Record, read_if_whole};
+use crate::words::error::Error;
+use crate::words::name::{BranchName, WorktreeName};
+use crate::worktree::gitdir::read_if_whole;
+use crate::worktree::recorded_git_dirs::{RecordPlaces, RecordedGitDirs};
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
@@ -175,6 +178,15 @@ impl Repository {
     /// The directory of all records.
     pub fn records_dir(&self) -> Utf8PathBuf {
         self.home().common_dir.join(RECORDS)
+    }
+
+    /// Where records and worktrees are.
+    pub fn record_places(&self) -> RecordPlaces {
+        RecordPlaces {
+            records: [self.records_dir(), trash_records(self)],
+            worktrees: self.root.join(WORKTREES),
+            linked: self.common_dir.join("worktrees"),
+        }
     }
 
     /// The lock for steps in which git writes shared files.
@@ -364,6 +376,16 @@ fn root_of_main(
         Some(top) if in_common.at(top).absolute_git_dir()? == common_dir => Ok(top.to_owned()),
         Some(_) | None => Ok(common_dir.to_owned()),
     }
+}
+
+/// The file of an intent: older than everything that its `add` created.
+pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf {
+    repository.record_dir(name).join("intent.toml")
+}
+
+/// The directory of the records in the trash.
+pub fn trash_records(repository: &Repository) -> Utf8PathBuf {
+    repository.home().common_dir.join("agentwt/trash")
 }
 
 #[cfg(test)]

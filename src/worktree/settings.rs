@@ -1,15 +1,14 @@
 //! Loads the config with the settings, and joins the lists of a scope.
 
-use super::repository::{CONFIG, Main, Repository};
-use crate::cli::ScopeLists;
-use crate::config::{
-    CONFIG_PATH, Config, Located, ScopeProfile, SetBy, SettingFlags, Settings, is_users_only,
-};
+use crate::arguments::scope::ScopeLists;
+use crate::config::settings::{SetBy, SettingFlags, Settings, is_users_only};
+use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile};
 use crate::disk::files;
-use crate::error::Error;
-use crate::path::{escape_for_terminal, shell_word};
 use crate::scope::{Origin, RuleList, ScopeRule};
-use crate::worktree::WorktreeFault;
+use crate::words::error::Error;
+use crate::words::path::{escape_for_terminal, shell_word};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::repository::{CONFIG, Main, Repository};
 
 /// Holds the environment variables that settings may come from.
 pub type Environment = Vec<(String, String)>;

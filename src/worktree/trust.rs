@@ -5,14 +5,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Repository, from_text, to_text};
 use crate::config::{Config, Located};
-use crate::disk::DiskError;
 use crate::disk::drift::digest_of;
-use crate::disk::files::{self, Lock};
-use crate::disk::lock::LockFile;
-use crate::error::Error;
-use crate::path::shell_word;
+use crate::disk::lock::{Lock, LockFile};
+use crate::disk::{DiskError, files};
+use crate::words::error::Error;
+use crate::words::path::shell_word;
+use crate::words::toml_file::{from_text, to_text};
+use crate::worktree::repository::Repository;
 
 /// Holds the commands that the config of a repository wants to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,13 +65,13 @@ pub struct TrustedCommands {
 /// Holds what the user trusts, in all repositories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trust {
+pub struct TrustStore {
     /// In the order in which the user trusted them.
     #[serde(default)]
     pub trusted: Vec<TrustedCommands>,
 }
 
-impl Trust {
+impl TrustStore {
     /// Reads what the user trusts. A file that others can write counts for nothing.
     ///
     /// # Errors

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::unfinished::intent_file;
-use super::{Intent, Repository, Worktree, names, read_if_whole};
-use crate::error::Error;
-use crate::name::WorktreeName;
-use crate::process::listens;
+use crate::record::worktree::Intent;
+use crate::system::listens;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::worktree::gitdir::read_if_whole;
+use crate::worktree::loaded::{Worktree, names};
+use crate::worktree::repository::{Repository, intent_file};
 
 /// The ports below those that Linux gives to outgoing connections (`ip_local_port_range`, ip(7)).
 const FIRST: u16 = 20_000;

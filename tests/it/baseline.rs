@@ -8,8 +8,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use git_agentwt::path::RepoPath;
-use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use git_agentwt::scope::Access;
+use git_agentwt::scope::Case;
+use git_agentwt::scope::EntryKind;
+use git_agentwt::scope::Origin;
+use git_agentwt::scope::RuleList;
+use git_agentwt::scope::Scope;
+use git_agentwt::scope::ScopeRule;
+use git_agentwt::words::path::RepoPath;
 
 use crate::support::Choices;
 

@@ -4,11 +4,14 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::error::Error;
-use git_agentwt::git::{SharedRunner, Trace};
-use git_agentwt::placed::PlacedKind;
-use git_agentwt::sync::{Candidates, Pattern, PatternOrigin};
-use git_agentwt::worktree::Repository;
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::git::runner::Trace;
+use git_agentwt::inventory::placed::PlacedKind;
+use git_agentwt::sync::Candidates;
+use git_agentwt::sync::PatternOrigin;
+use git_agentwt::sync::pattern::Pattern;
+use git_agentwt::words::error::Error;
+use git_agentwt::worktree::repository::Repository;
 
 use crate::support::{TestRepo, chmod, is_root, write};
 

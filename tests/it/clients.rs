@@ -400,7 +400,7 @@ fn the_shells_complete_every_program() {
     use clap_complete::Shell;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         let text = git_agentwt::cli::completions::completions(shell);
-        for client in git_agentwt::client::ALL {
+        for client in git_agentwt::client::programs::ALL {
             let name = client.name;
             assert!(text.contains(name), "{shell}: {name}");
         }
@@ -411,7 +411,7 @@ fn the_shells_complete_every_program() {
 fn the_page_has_every_client() {
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(source.join("docs/clients.md")).expect("the page");
-    for client in git_agentwt::client::ALL {
+    for client in git_agentwt::client::programs::ALL {
         let title = format!("## {}", client.title);
         assert!(page.contains(&title), "{}", client.name);
         for path in client.paths() {

@@ -113,7 +113,7 @@ fn every_variable_that_git_calls_local_is_tried() {
     for name in named.lines().filter(|name| !settings.contains(name)) {
         let is_tried = |one: &&str| one.split('=').next() == Some(name);
         assert!(VARIABLES.iter().any(is_tried), "{name}");
-        let is_known = git_agentwt::git::LOCAL_VARIABLES
+        let is_known = git_agentwt::git::environment::LOCAL_VARIABLES
             .split(' ')
             .any(|one| one == name);
         assert!(is_known, "{name}");

@@ -6,11 +6,25 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use git_agentwt::fence::policy::{Places, Policy, PolicyFacts, Standing, Wishes, compile};
-use git_agentwt::fence::{container, mount};
-use git_agentwt::path::RepoPath;
-use git_agentwt::scope::RuleList::{Exclude, Read, Write};
-use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use git_agentwt::fence::container;
+use git_agentwt::fence::mount;
+use git_agentwt::fence::policy::Places;
+use git_agentwt::fence::policy::Policy;
+use git_agentwt::fence::policy::PolicyFacts;
+use git_agentwt::fence::policy::Standing;
+use git_agentwt::fence::policy::Wishes;
+use git_agentwt::fence::policy::compile;
+use git_agentwt::scope::Access;
+use git_agentwt::scope::Case;
+use git_agentwt::scope::EntryKind;
+use git_agentwt::scope::Origin;
+use git_agentwt::scope::RuleList;
+use git_agentwt::scope::RuleList::Exclude;
+use git_agentwt::scope::RuleList::Read;
+use git_agentwt::scope::RuleList::Write;
+use git_agentwt::scope::Scope;
+use git_agentwt::scope::ScopeRule;
+use git_agentwt::words::path::RepoPath;
 
 fn scope(rules: &[(RuleList, &str)], case: Case) -> Scope {
     let rules = [(Read, "**")].iter().chain(rules);

@@ -7,11 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use camino::Utf8PathBuf;
-use git_agentwt::fence::Fence;
-use git_agentwt::fence::policy::{Grant, GrantKind, Places, Policy, Wishes};
+use git_agentwt::config::value::Fence;
+use git_agentwt::fence::policy::Grant;
+use git_agentwt::fence::policy::GrantKind;
+use git_agentwt::fence::policy::Places;
+use git_agentwt::fence::policy::Policy;
+use git_agentwt::fence::policy::Wishes;
 use git_agentwt::fence::restrict::Start;
-use git_agentwt::fence::start::{CommandOutput, Launch};
-use git_agentwt::path::RepoPath;
+use git_agentwt::fence::start::CommandOutput;
+use git_agentwt::fence::start::Launch;
+use git_agentwt::words::path::RepoPath;
 
 use crate::support::{binary, is_root};
 

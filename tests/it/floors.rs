@@ -1,217 +1,278 @@
-//! Holds the imports of `src` against the table of floors in `lib.rs`: they go down only.
+//! Holds the imports of `src` against the table of floors in `lib.rs`: they go strictly down, and
+//! no file imports itself by way of others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// What may not be imported although the floor would allow it.
-const STRANGERS: &[(&str, &str)] = &[
-    ("git", "disk"),
-    ("git", "process"),
-    ("disk", "git"),
-    ("disk", "process"),
-    ("process", "git"),
-    ("process", "disk"),
-    ("fence", "git"),
-    ("fence", "disk"),
-    ("fence", "process"),
-    ("git", "fence"),
-    ("disk", "fence"),
-    ("process", "fence"),
-];
 
 /// Where each border crate is at home.
 const HOMES: &[(&str, &[&str])] = &[
-    ("clap", &["cli", "run"]),
-    ("toml", &["config", "scope", "versioned", "worktree"]),
-    ("duct", &["git", "process", "fence"]),
+    ("clap", &["arguments", "cli", "commands", "run"]),
+    ("toml", &["actions", "config", "scope", "words", "worktree"]),
+    ("duct", &["git", "system", "fence"]),
     ("landlock", &["fence"]),
     ("seccompiler", &["fence"]),
     ("gix", &["git"]),
     ("gix_ignore", &["git"]),
     ("gix_glob", &["git"]),
     ("serde_json", &["client", "fence", "output"]),
-    (
-        "schemars",
-        &[
-            "accepted", "name", "answer", "client", "commands", "config", "error", "fence",
-            "output", "placed", "truth", "worktree",
-        ],
-    ),
     ("ignore", &["disk", "sync", "commands"]),
     ("fs_extra", &["disk"]),
-    ("rustix", &["disk", "fence", "git", "process", "run"]),
+    ("rustix", &["disk", "fence", "git", "system", "run"]),
     ("blake3", &["disk"]),
     ("globset", &["sync"]),
     ("foldhash", &["scope"]),
     ("sha1", &["git"]),
-    ("indicatif", &["disk", "size"]),
+    ("indicatif", &["disk", "words"]),
 ];
 
-/// The table of `lib.rs`: module → floor.
-fn table() -> BTreeMap<String, u32> {
-    let essay = std::fs::read_to_string(source().join("lib.rs")).expect("lib.rs");
+/// One source file, as the path of its module: `["git", "refs"]`.
+type Module = Vec<String>;
+
+/// The production code of `src`, by module.
+struct Source {
+    modules: BTreeMap<Module, String>,
+}
+
+impl Source {
+    fn read() -> Self {
+        let mut files = Vec::new();
+        list_files(&root(), &mut files);
+        let mut modules = BTreeMap::new();
+        for file in files {
+            let module = module_of(&file);
+            let is_test = module.iter().any(|part| part == "tests");
+            if is_test || module == ["main"] {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).expect("a source file");
+            modules.insert(module, production_code(&text));
+        }
+        assert!(modules.len() > 200, "files were found: {}", modules.len());
+        Self { modules }
+    }
+
+    /// The module that a path names: the longest beginning of it that is a file.
+    fn named_by(&self, path: &[String]) -> Option<&Module> {
+        for length in (1..=path.len()).rev() {
+            if let Some((module, _)) = self.modules.get_key_value(&path[..length]) {
+                return Some(module);
+            }
+        }
+        None
+    }
+
+    /// The modules that a module imports.
+    fn imports(&self, module: &Module) -> BTreeSet<&Module> {
+        let mut imported = BTreeSet::new();
+        for path in paths_in(&self.modules[module], module) {
+            if let Some(other) = self.named_by(&path)
+                && other != module
+            {
+                imported.insert(other);
+            }
+        }
+        imported
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn list_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            list_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The module of a file: `git/refs.rs` is `["git", "refs"]`, `git/mod.rs` is `["git"]`.
+fn module_of(file: &Path) -> Module {
+    let below = file.strip_prefix(root()).expect("below src");
+    let mut module = Module::new();
+    for part in &below.with_extension("") {
+        module.push(part.to_string_lossy().into_owned());
+    }
+    if module.last().is_some_and(|last| last == "mod") {
+        module.pop();
+    }
+    module
+}
+
+/// The text of a file without comments and without its unit tests, which stand at the end.
+fn production_code(text: &str) -> String {
+    let mut code = String::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        code.push_str(line);
+        code.push('\n');
+    }
+    let tests = code.find("#[cfg(test)]\nmod tests {");
+    code.truncate(tests.unwrap_or(code.len()));
+    code
+}
+
+/// The paths below the crate that code names, by `crate::`, `super::` and `self::`, in imports and
+/// elsewhere; each one whole: `crate::git::{refs, process::Git}` are two.
+fn paths_in(code: &str, module: &Module) -> Vec<Module> {
+    let mut paths = Vec::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(start) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '$') {
+                continue;
+            }
+            for relative in expand(&code[at..]) {
+                paths.push(absolute(&relative, module));
+            }
+        }
+    }
+    paths
+}
+
+/// The paths that a text begins with, each as its names.
+fn expand(text: &str) -> Vec<Module> {
+    let name_end = text.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let name_end = name_end.unwrap_or(text.len());
+    let name = text[..name_end].to_owned();
+    let Some(rest) = text[name_end..].strip_prefix("::") else {
+        return vec![vec![name]];
+    };
+    let mut tails = Vec::new();
+    match rest.strip_prefix('{') {
+        Some(list) => {
+            for item in items(list) {
+                tails.extend(expand(item.trim_start()));
+            }
+        }
+        None => tails.extend(expand(rest)),
+    }
+    for tail in &mut tails {
+        tail.insert(0, name.clone());
+    }
+    tails
+}
+
+/// The items of a list up to its closing brace, separated by commas.
+fn items(list: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, character) in list.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                items.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items.retain(|item| !item.trim().is_empty());
+    items
+}
+
+/// A path from the root of the crate.
+fn absolute(relative: &[String], module: &Module) -> Module {
+    if relative[0] == "crate" {
+        return relative[1..].to_vec();
+    }
+    let mut path = module.clone();
+    let mut names = relative;
+    while let Some(first) = names.first() {
+        match first.as_str() {
+            "super" => drop(path.pop()),
+            "self" => {}
+            _ => break,
+        }
+        names = &names[1..];
+    }
+    path.extend_from_slice(names);
+    path
+}
+
+/// The table of `lib.rs`: room → floor.
+fn floors() -> BTreeMap<String, u32> {
+    let essay = std::fs::read_to_string(root().join("lib.rs")).expect("lib.rs");
     let mut floors = BTreeMap::new();
-    for line in essay.lines().filter(|line| line.starts_with("//! | ")) {
-        let cells: Vec<&str> = line
-            .trim_start_matches("//! |")
-            .split('|')
-            .map(str::trim)
-            .collect();
-        let Some(floor) = cells[0].split(' ').next().and_then(|n| n.parse().ok()) else {
+    for line in essay.lines() {
+        let Some(row) = line.strip_prefix("//! | ") else {
             continue;
         };
-        for name in cells[1].split(',') {
-            let name = name.trim().trim_matches(['[', ']', '`']);
-            assert!(
-                floors.insert(name.to_owned(), floor).is_none(),
-                "{name} stands twice"
-            );
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let number = cells[0].split(' ').next().unwrap_or_default();
+        let Ok(floor) = number.parse() else { continue };
+        for room in cells[1].split(',') {
+            let room = room.trim().trim_matches(['[', ']', '`']);
+            let before = floors.insert(room.to_owned(), floor);
+            assert!(before.is_none(), "{room} stands twice");
         }
     }
     assert!(floors.len() > 15, "the table was read: {floors:?}");
     floors
 }
 
-fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn files(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// The module a file belongs to: the first part of its path below `src`.
-fn module(path: &Path) -> String {
-    let below = path.strip_prefix(source()).expect("below src");
-    let first = below
-        .components()
-        .next()
-        .expect("a part")
-        .as_os_str()
-        .to_string_lossy();
-    first.trim_end_matches(".rs").to_owned()
-}
-
-/// The modules that a file imports: `use crate::x` and `crate::x::…` in its code.
-fn imports(text: &str) -> Vec<String> {
-    let code: String = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect();
-    code.match_indices("crate::")
-        .filter(|(at, _)| {
-            !code[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
-        })
-        .flat_map(|(at, found)| {
-            let rest = &code[at + found.len()..];
-            match rest.strip_prefix('{') {
-                Some(list) => {
-                    let list = list.split("};").next().unwrap_or_default();
-                    list.split(',')
-                        .map(|part| name(part.trim()))
-                        .collect::<Vec<_>>()
-                }
-                None => vec![name(rest)],
-            }
-        })
-        .filter(|name| !name.is_empty())
-        .collect()
-}
-
-fn name(text: &str) -> String {
-    text.chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect()
-}
-
 #[test]
-fn imports_go_down_only() {
-    let floors = table();
-    let mut all = Vec::new();
-    files(&source(), &mut all);
+fn imports_go_strictly_down() {
+    let source = Source::read();
+    let floors = floors();
     let mut wrong = Vec::new();
     let mut looked_at = 0;
-    for file in all {
-        let own = module(&file);
-        if own == "lib" || own == "main" {
+    for module in source.modules.keys() {
+        let room = &module[0];
+        if room == "lib" || room.is_empty() {
             continue;
         }
-        let Some(floor) = floors.get(&own) else {
-            wrong.push(format!("{own} is not in the table of lib.rs"));
+        let Some(floor) = floors.get(room) else {
+            wrong.push(format!("{room} is not in the table of lib.rs"));
             continue;
         };
-        let text = std::fs::read_to_string(&file).expect("a source file");
-        for import in imports(&text) {
+        for imported in source.imports(module) {
             looked_at += 1;
-            let Some(other) = floors.get(&import) else {
-                wrong.push(format!(
-                    "{} imports {import}, which is not in the table",
-                    file.display()
-                ));
+            let other_room = &imported[0];
+            let Some(other_floor) = floors.get(other_room) else {
+                wrong.push(format!("{other_room} is not in the table of lib.rs"));
                 continue;
             };
-            let stranger = STRANGERS.contains(&(own.as_str(), import.as_str()));
-            if other > floor || stranger {
+            if other_room != room && other_floor >= floor {
                 wrong.push(format!(
-                    "{} (floor {floor}) imports {import} ({other})",
-                    file.display()
+                    "{} (floor {floor}) imports {} ({other_floor})",
+                    module.join("/"),
+                    imported.join("/")
                 ));
             }
         }
     }
-    assert!(looked_at > 200, "imports were found: {looked_at}");
+    assert!(looked_at > 1000, "imports were found: {looked_at}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// The path of a file's module below `commands`: `commands/add/plan.rs` is `["add", "plan"]`.
-fn below_commands(file: &Path) -> Vec<String> {
-    let below = file.strip_prefix(source().join("commands"));
-    let below = below.expect("below commands").with_extension("");
-    let parts = below.iter().map(|part| part.to_string_lossy().into_owned());
-    parts.filter(|part| part != "mod").collect()
-}
-
-/// The verbs that a line of code in a module of `commands` names.
-fn verbs_named(module: &[String], line: &str) -> Vec<String> {
-    let mut named = Vec::new();
-    for (at, found) in line.match_indices("crate::commands::") {
-        named.push(name(&line[at + found.len()..]));
-    }
-    if let Some(rest) = line.trim_start().strip_prefix("use super::") {
-        let above = rest.matches("super::").count() + 1;
-        if above == module.len() {
-            named.push(name(rest.trim_start_matches("super::")));
-        }
-    }
-    // what `commands/mod.rs` itself has is a type
-    named.retain(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
-    named
 }
 
 #[test]
 fn commands_do_not_import_each_other() {
-    let mut all = Vec::new();
-    files(&source().join("commands"), &mut all);
-    for file in all {
-        let module = below_commands(&file);
-        let Some(own) = module.first() else { continue };
-        let text = std::fs::read_to_string(&file).expect("a source file");
-        for line in text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-        {
-            let others = verbs_named(&module, line);
+    let source = Source::read();
+    for module in source.modules.keys() {
+        if module[0] != "commands" || module.len() == 1 {
+            continue;
+        }
+        for imported in source.imports(module) {
+            let is_of_another_verb =
+                imported[0] == "commands" && imported.len() > 1 && imported[1] != module[1];
             assert!(
-                others.iter().all(|verb| verb == own),
-                "{}: {line}",
-                file.display()
+                !is_of_another_verb,
+                "{} imports {}",
+                module.join("/"),
+                imported.join("/")
             );
         }
     }
@@ -219,26 +280,19 @@ fn commands_do_not_import_each_other() {
 
 #[test]
 fn each_border_crate_has_one_home() {
-    let mut all = Vec::new();
-    files(&source(), &mut all);
-    for file in all.iter().filter(|file| !file.ends_with("tests.rs")) {
-        let own = module(file);
-        let text = std::fs::read_to_string(file).expect("a source file");
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .collect();
-        for (krate, homes) in HOMES {
-            let uses = code.iter().any(|line| {
-                line.match_indices(&format!("{krate}::")).any(|(at, _)| {
-                    !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
-                })
+    let source = Source::read();
+    for (module, code) in &source.modules {
+        for (crate_name, homes) in HOMES {
+            let start = format!("{crate_name}::");
+            let is_used = code.match_indices(&start).any(|(at, _)| {
+                let before = code[..at].chars().next_back();
+                !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':')
             });
+            let is_home = homes.contains(&module[0].as_str());
             assert!(
-                !uses || homes.contains(&own.as_str()),
-                "{} uses {krate}",
-                file.display()
+                !is_used || is_home,
+                "{} uses {crate_name}",
+                module.join("/")
             );
         }
     }

@@ -3,10 +3,19 @@
 
 mod bodies;
 
-use git_agentwt::entry::{Entry, Mode, ObjectId};
-use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
-use git_agentwt::path::RepoPath;
-use git_agentwt::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use git_agentwt::inventory::manifest::Item;
+use git_agentwt::inventory::manifest::Manifest;
+use git_agentwt::inventory::manifest::OnDisk;
+use git_agentwt::inventory::manifest::Stat;
+use git_agentwt::inventory::placed::Digest;
+use git_agentwt::inventory::placed::Placed;
+use git_agentwt::inventory::placed::PlacedFile;
+use git_agentwt::inventory::placed::PlacedKind;
+use git_agentwt::inventory::placed::PlacedOrigin;
+use git_agentwt::words::entry::Entry;
+use git_agentwt::words::entry::Mode;
+use git_agentwt::words::entry::ObjectId;
+use git_agentwt::words::path::RepoPath;
 
 use crate::support::{Choices, TestRepo};
 

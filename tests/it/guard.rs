@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use git_agentwt::worktree::{Intent, Record, from_text, to_text};
+use git_agentwt::record::worktree::Intent;
+use git_agentwt::record::worktree::Record;
+use git_agentwt::words::toml_file::from_text;
+use git_agentwt::words::toml_file::to_text;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

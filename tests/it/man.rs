@@ -8,9 +8,11 @@ use std::process::{Command, Stdio};
 use crate::support::skipped;
 use clap::CommandFactory;
 use git_agentwt::cli::Cli;
-use git_agentwt::cli::man::{Page, pages};
-use git_agentwt::exit::ExitCode;
-use git_agentwt::output::schema::{man_section, schemas};
+use git_agentwt::cli::man::Page;
+use git_agentwt::cli::man::pages;
+use git_agentwt::output::schema::man_section;
+use git_agentwt::output::schema::schemas;
+use git_agentwt::words::exit::ExitCode;
 
 fn man_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("man")

@@ -5,11 +5,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
-use git_agentwt::commands::add::Done;
-use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner};
-use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provision, teardown};
-use git_agentwt::log::Log;
-use git_agentwt::process::{Ownership, Question, SharedProber};
+use git_agentwt::commands::add::answer::Done;
+use git_agentwt::git::runner::Call;
+use git_agentwt::git::runner::Duct;
+use git_agentwt::git::runner::Output;
+use git_agentwt::git::runner::Runner;
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::library::ErrorKind;
+use git_agentwt::library::Options;
+use git_agentwt::library::Provision;
+use git_agentwt::library::Teardown;
+use git_agentwt::library::path;
+use git_agentwt::library::provision;
+use git_agentwt::library::teardown;
+use git_agentwt::system::probe::Ownership;
+use git_agentwt::system::probe::Question;
+use git_agentwt::system::probe::SharedProber;
+use git_agentwt::words::log::Log;
 
 use super::support::{TestRepo, binary};
 
@@ -92,7 +104,7 @@ fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
 
     let mut asked = task();
     asked.prompt = Some(b"-".to_vec());
-    asked.client = git_agentwt::config::Choice::parse("codex");
+    asked.client = git_agentwt::config::value::Choice::parse("codex");
     let made = provision(&options, &asked).expect("it is made");
     assert_eq!(made.done, Done::Made);
     assert_eq!((made.attempts, made.owner.is_none()), (1, true));

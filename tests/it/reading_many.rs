@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use camino::Utf8Path;
-use git_agentwt::entry::ObjectId;
-use git_agentwt::git::objects::{ObjectFormat, Objects};
-use git_agentwt::name::CommitId;
+use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::objects::Objects;
+use git_agentwt::words::entry::ObjectId;
+use git_agentwt::words::name::CommitId;
 
 use crate::support::TestRepo;
 

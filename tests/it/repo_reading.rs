@@ -5,10 +5,13 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
+use git_agentwt::git::error::GitError;
 use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::objects::ObjectFormat;
-use git_agentwt::git::{Git, GitError, GitMode, SharedRunner};
-use git_agentwt::name::CommitId;
+use git_agentwt::git::process::Git;
+use git_agentwt::git::process::GitMode;
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::words::name::CommitId;
 
 use crate::support::{Said, TestRepo};
 

@@ -7,11 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
 use clap::Parser;
-use git_agentwt::cli::{Cli, Command};
-use git_agentwt::commands::{self, Caller, Session};
-use git_agentwt::error::Error;
-use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner, Trace};
-use git_agentwt::log::Log;
+use git_agentwt::cli::Cli;
+use git_agentwt::cli::Command;
+use git_agentwt::commands;
+use git_agentwt::commands::Caller;
+use git_agentwt::commands::Session;
+use git_agentwt::git::runner::Call;
+use git_agentwt::git::runner::Duct;
+use git_agentwt::git::runner::Output;
+use git_agentwt::git::runner::Runner;
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::git::runner::Trace;
+use git_agentwt::words::error::Error;
+use git_agentwt::words::log::Log;
 
 use crate::support::{TestRepo, binary, chmod};
 

@@ -6,13 +6,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::disk::scan::{Believe, Names, Scan, Walk, scan};
+use git_agentwt::disk::scan::Believe;
+use git_agentwt::disk::scan::Names;
+use git_agentwt::disk::scan::Scan;
+use git_agentwt::disk::scan::Walk;
+use git_agentwt::disk::scan::scan;
 use git_agentwt::disk::stat::stat_of;
-use git_agentwt::entry::{Entry, Mode, ObjectId};
 use git_agentwt::git::objects::ObjectFormat;
-use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
-use git_agentwt::path::RepoPath;
-use git_agentwt::walked::Walked;
+use git_agentwt::inventory::manifest::Item;
+use git_agentwt::inventory::manifest::Manifest;
+use git_agentwt::inventory::manifest::OnDisk;
+use git_agentwt::inventory::manifest::Stat;
+use git_agentwt::inventory::walked::Walked;
+use git_agentwt::words::entry::Entry;
+use git_agentwt::words::entry::Mode;
+use git_agentwt::words::entry::ObjectId;
+use git_agentwt::words::path::RepoPath;
 
 /// Names that sort in odd ways beside and below each other.
 const NAMES: &[&[u8]] = &[

@@ -4,16 +4,17 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::setup::SetupField;
+use crate::answer::Answer;
 use crate::answer::shapes::{
     AccessCounts, BaseField, CopiesField, ExclusionField, PathField, ScopeField,
 };
+use crate::answer::text::Text;
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text, when};
 use crate::client::ContextFile;
-use crate::config::{Choice, Client};
-use crate::path::escape_for_terminal;
-use crate::worktree::{HeldClaim, PullRequest, Record};
+use crate::config::value::{Choice, Client};
+use crate::record::worktree::{HeldClaim, PullRequest, Record};
+use crate::words::path::escape_for_terminal;
+use crate::words::text::when;
 
 /// The answer of `add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -225,4 +226,17 @@ impl Answer for AddAnswer {
             }
         }
     }
+}
+
+/// The set-up of the config.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SetupField {
+    /// The commands, in order.
+    pub commands: Vec<String>,
+    /// Whether the submodules of the main worktree are checked out too.
+    pub submodules: bool,
+    /// Whether you trust the commands as they are now.
+    pub trusted: bool,
+    /// `planned` (`-n`), `done`, or `skipped` (commands are not trusted, or would run in a new pull request).
+    pub state: &'static str,
 }

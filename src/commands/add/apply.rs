@@ -1,36 +1,40 @@
 //! Creates a worktree as it was planned, or removes everything that was created.
 
-use camino::{Utf8Path, Utf8PathBuf};
-
-use super::checkout::Checkout;
-use super::clone::{self, FetchedClone};
-use super::plan_sync;
-use crate::cli::Add;
+use crate::actions::placing::{Destination, Placing};
+use crate::actions::register::{Registration, install_hooks, read_dot_git};
+use crate::actions::scope_edit::{Classified, Listing, set_bits};
+use crate::actions::selection::read_worktree_files;
+use crate::actions::sync_plan::{
+    Selection, SyncFacts, SyncPlan, SyncRefusal, WorktreeFiles, plan as plan_copies,
+};
+use crate::actions::unfinished;
 use crate::client::ContextFile;
 use crate::commands::Session;
-use crate::config::Strategy;
+use crate::commands::add::arguments::Add;
+use crate::commands::add::checkout::Checkout;
+use crate::commands::add::clone;
+use crate::commands::add::clone::FetchedClone;
+use crate::config::value::Strategy;
 use crate::disk::copy::CopyError;
-use crate::disk::files::{self, Lock};
+use crate::disk::files;
+use crate::disk::lock::Lock;
 use crate::disk::mode::Doing;
-use crate::entry::{Entry, Mode};
-use crate::error::Error;
-use crate::git::GitError;
+use crate::git::error::GitError;
 use crate::git::index::read_index;
 use crate::git::worktree::SPARSE_CONFIG;
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedKind};
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::record::worktree::{Intent, Record};
 use crate::scope::{Case, Scope};
-use crate::sync::plan::WorktreeFiles;
-use crate::sync::{Selection, SyncPlan, SyncRefusal};
 use crate::truth::heads;
-use crate::worktree::ignore_rules::{self, SharedFile, read_shown_note};
-use crate::worktree::placing::{Destination, Placing};
-use crate::worktree::register::{Registration, install_hooks, read_dot_git};
-use crate::worktree::scope_edit::{Classified, Listing, set_bits};
-use crate::worktree::selection::read_worktree_files;
-use crate::worktree::unfinished::{self, intent_file};
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::words::toml_file::to_text;
+use crate::worktree::ignore_rules;
+use crate::worktree::ignore_rules::{SharedFile, read_shown_note};
+use crate::worktree::repository::{Repository, intent_file};
 use crate::worktree::variables::choose_ports;
-use crate::worktree::{Intent, Record, Repository, to_text};
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// Holds what a worktree is created from.
 pub(super) struct Creation<'a> {
@@ -324,4 +328,22 @@ fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8P
         git.sparse_checkout_set(patterns)?;
     }
     Ok(admin_dir)
+}
+
+pub fn plan_sync(
+    home: &Repository,
+    record: &Record,
+    scope: &Scope,
+    selection: &Selection,
+    there: &WorktreeFiles,
+) -> Result<SyncPlan, SyncRefusal> {
+    plan_copies(&SyncFacts {
+        name: record.name.as_str(),
+        path: &record.path,
+        scope,
+        there,
+        root: &home.root,
+        selection,
+        force: false,
+    })
 }

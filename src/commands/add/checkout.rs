@@ -6,20 +6,20 @@ use std::time::Duration;
 use bstr::BString;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::actions::scope_edit::{Classified, write_bits};
 use crate::commands::Session;
-use crate::disk::DiskError;
 use crate::disk::below::open_below;
-use crate::disk::files::{self, Opened};
+use crate::disk::files::Opened;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::set_all_bits;
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
-use crate::git::Git;
+use crate::disk::{DiskError, files};
 use crate::git::checkout::{NewWorktree, read_conversions};
-use crate::manifest::{OnDisk, Stat};
-use crate::path::RepoPath;
-use crate::worktree::Repository;
-use crate::worktree::scope_edit::{Classified, write_bits};
+use crate::git::process::Git;
+use crate::inventory::manifest::{OnDisk, Stat};
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::repository::Repository;
 
 /// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];

@@ -8,17 +8,18 @@
 
 use camino::Utf8PathBuf;
 
-use crate::cli::Add;
+use crate::commands::add::arguments::Add;
 use crate::commands::{Session, is_nowhere};
 use crate::disk::files;
-use crate::error::Error;
+use crate::git::error::GitError;
+use crate::git::process::Git;
 use crate::git::refs::Ref;
 use crate::git::remote::carried;
-use crate::git::{Git, GitError};
-use crate::name::WorktreeName;
+use crate::record::worktree::Record;
 use crate::refusal::Refusal;
-use crate::worktree::repository::{PARENT_HOME, WORKTREES};
-use crate::worktree::{Record, Repository};
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::worktree::repository::{PARENT_HOME, Repository, WORKTREES};
 
 /// The refs that a clone has.
 const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];

@@ -3,19 +3,20 @@
 use bstr::ByteSlice as _;
 use camino::Utf8Path;
 
-use crate::cli::ContextOptions;
-use crate::client::{
-    self, ClientRefusal, Context, ContextLayout, GuardFacts, PathState, top_entries,
-};
-use crate::config::{Choice as _, Client};
+use crate::client;
+use crate::client::guards::{GuardFacts, top_entries};
+use crate::client::{ClientRefusal, Context, ContextLayout, PathState};
+use crate::commands::add::arguments::ContextOptions;
+use crate::config::value::{Choice as _, Client};
 use crate::disk::files;
-use crate::entry::Entry;
-use crate::error::Error;
-use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::{PlacedKind, PlacedOrigin};
+use crate::inventory::placed::{PlacedKind, PlacedOrigin};
+use crate::record::worktree::Record;
 use crate::refusal::Refusal;
-use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
-use crate::worktree::{Record, Worktree};
+use crate::scope::{Access, Case, EntryKind, Scope};
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::path::{RepoPath, escape_for_rule, escape_for_terminal};
+use crate::worktree::loaded::Worktree;
 
 /// Holds what stands in the worktree before we write there.
 #[derive(Clone, Copy, Debug)]
@@ -175,8 +176,8 @@ pub(super) fn note_on_kept_context(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Mode, ObjectId};
     use crate::scope::{Origin, RuleList, ScopeRule};
+    use crate::words::entry::{Mode, ObjectId};
 
     #[track_caller]
     fn state(case: Case, tracked: &[&str], synced: &[&str], path: &str) -> String {

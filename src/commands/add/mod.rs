@@ -1,46 +1,46 @@
 //! `git agentwt add`: creates a scoped worktree, or nothing.
 
-mod answer;
-mod apply;
-mod checkout;
-mod clone;
-mod context;
-mod plan;
-mod request;
-mod retry;
-mod setup;
+pub mod answer;
+pub mod apply;
+pub mod arguments;
+pub mod checkout;
+pub mod clone;
+pub mod context;
+pub mod plan;
+pub mod request;
+pub mod retry;
+pub mod setup;
 
-use camino::Utf8Path;
-
-pub use self::answer::{AddAnswer, Done};
-use self::apply::Creation;
-use self::clone::FetchedClone;
-use self::context::ContextFacts;
-use self::request::AskedRequest;
-use self::retry::Attempts;
-pub use self::setup::SetupField;
-use super::{Outcome, Session};
+use crate::actions::scope_edit::{Classified, Listing};
+use crate::actions::selection::patterns;
+use crate::actions::sync_plan::{Selection, WorktreeFiles};
+use crate::actions::trash;
+use crate::actions::unfinished::remove_unfinished;
 use crate::answer::shapes::CopiesField;
-use crate::cli::Add;
-use crate::config::{Choice as _, Client, Strategy};
-use crate::disk::files::{self, Lock};
-use crate::error::Error;
-use crate::name::WorktreeName;
-use crate::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::commands::add::answer::{AddAnswer, Done};
+use crate::commands::add::apply::{Creation, plan_sync};
+use crate::commands::add::arguments::Add;
+use crate::commands::add::clone::FetchedClone;
+use crate::commands::add::context::ContextFacts;
+use crate::commands::add::request::AskedRequest;
+use crate::commands::add::retry::Attempts;
+use crate::commands::{Outcome, Session};
+use crate::config::value::{Choice as _, Client, Strategy};
+use crate::disk::files;
+use crate::disk::lock::Lock;
+use crate::record::worktree::{Owner, PullRequest, SetupState};
 use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
-use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
-use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
-use crate::worktree::repository::joined;
-use crate::worktree::scope_edit::{Classified, Listing};
-use crate::worktree::selection::patterns;
-use crate::worktree::trash;
-use crate::worktree::unfinished::{intent_file, remove_unfinished};
-use crate::worktree::{
-    Loaded, Main, Owner, PullRequest, Record, RecordState, Repository, SetupState,
-};
-use crate::worktree::{Worktree, WorktreeFault, worktree_scopes};
+use crate::sync::{Candidates, PatternOrigin};
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{RecordState, Worktree, worktree_scopes};
+use crate::worktree::repository::{Main, Repository, intent_file, joined};
+use crate::worktree::settings::Loaded;
+use camino::Utf8Path;
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
     `git agentwt verify` sees every change all the same";
@@ -150,7 +150,7 @@ fn attempt(
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
     notes.extend(context.notes);
     notes.extend(plan::behind_upstream(&ground, &record)?);
-    notes.extend(crate::process::is_root().then(|| AS_ROOT.to_owned()));
+    notes.extend(crate::system::is_root().then(|| AS_ROOT.to_owned()));
     if let Some((claim, note)) = attempts.take_claim(&home, None)? {
         record.claim = Some(claim);
         notes.push(note);
@@ -271,24 +271,6 @@ fn select(
         patterns,
         limits,
         candidates,
-    })
-}
-
-fn plan_sync(
-    home: &Repository,
-    record: &Record,
-    scope: &Scope,
-    selection: &Selection,
-    there: &WorktreeFiles,
-) -> Result<SyncPlan, SyncRefusal> {
-    plan_copies(&SyncFacts {
-        name: record.name.as_str(),
-        path: &record.path,
-        scope,
-        there,
-        root: &home.root,
-        selection,
-        force: false,
     })
 }
 

@@ -2,20 +2,25 @@
 
 use camino::Utf8Path;
 
-use super::request::AskedRequest;
-use crate::cli::Add;
 use crate::commands::Session;
-use crate::config::{Choice as _, Client, SetBy, Strategy};
+use crate::commands::add::arguments::Add;
+use crate::commands::add::request::AskedRequest;
+use crate::config::settings::SetBy;
+use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
-use crate::error::Error;
-use crate::git::Git;
+use crate::git::process::Git;
 use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
-use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::process;
+use crate::record::worktree::{Alive, Owner, Record};
 use crate::refusal::Refusal;
-use crate::scope::{ScopeRule, escape_for_rule};
-use crate::worktree::{Alive, Loaded, Owner, Record, Repository, load_config, names, rules_of};
+use crate::scope::ScopeRule;
+use crate::system;
+use crate::words::error::Error;
+use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::path::escape_for_rule;
+use crate::worktree::loaded::names;
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::{Loaded, load_config, rules_of};
 
 /// Loads the config with the settings; another repository has only the scope profiles that are
 /// named, and its own default base.
@@ -334,9 +339,9 @@ pub(super) fn keep(
 
 /// The processes that work in a worktree, without our own and the one that asks.
 pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
-    let ours = process::ancestors();
+    let ours = system::ancestors();
     let is_other = |pid: &u32| asking != Some(*pid) && !ours.contains(pid);
-    let inside = process::inside(path).unwrap_or_default().into_iter();
+    let inside = system::inside(path).unwrap_or_default().into_iter();
     inside.map(|one| one.pid).filter(is_other).collect()
 }
 
@@ -434,7 +439,7 @@ pub(super) fn behind_upstream(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worktree::OwnerProcess;
+    use crate::record::worktree::OwnerProcess;
 
     fn owner(id: &str, pid: Option<u32>, since: &str) -> Owner {
         Owner {

@@ -3,13 +3,13 @@
 //! GitHub, Gitea and Forgejo have `refs/pull/<n>/head`, GitLab `refs/merge-requests/<n>/head`, for
 //! requests from forks too. Only objects are fetched: no ref here moves but the new branch.
 
-use crate::cli::Add;
-use crate::error::Error;
-use crate::git::Git;
+use crate::commands::add::arguments::Add;
+use crate::git::process::Git;
 use crate::git::remote::AskedRemote;
-use crate::name::CommitId;
+use crate::record::worktree::PullRequest;
 use crate::refusal::Refusal;
-use crate::worktree::PullRequest;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
 
 /// What `--pr` or `--mr` asks for.
 pub(super) struct AskedRequest {

@@ -2,20 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use super::answer::AddAnswer;
-use crate::claim::Lease;
-use crate::cli::Add;
+use crate::commands::add::answer::AddAnswer;
+use crate::commands::add::arguments::Add;
 use crate::commands::{Outcome, Session};
-use crate::error::{Error, Fault};
-use crate::exit::ExitCode;
-use crate::git::GitError;
-use crate::name::WorktreeName;
-use crate::path::escape_for_terminal;
-use crate::process::{CommandProber, Ownership, Question, SharedProber};
+use crate::git::error::GitError;
+use crate::record::claim::Lease;
+use crate::record::worktree::{HeldClaim, Record};
 use crate::refusal::Refusal;
+use crate::system::probe::{CommandProber, Ownership, Question, SharedProber};
+use crate::words::error::{Error, Fault};
+use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
+use crate::words::path::escape_for_terminal;
 use crate::worktree::claims::{Claims, TakenClaim, holder, is_lost};
 use crate::worktree::error::ClaimError;
-use crate::worktree::{HeldClaim, Record, Repository};
+use crate::worktree::repository::Repository;
 
 /// How often a signal is looked for during a pause.
 const TICK: Duration = Duration::from_millis(20);

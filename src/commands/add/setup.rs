@@ -1,38 +1,25 @@
 //! Runs the set-up of the config once the worktree is there.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::answer::{AddAnswer, Done};
-use super::clone;
-use super::plan::running_inside;
-use crate::cli::{Add, Remove};
+use crate::actions::register::install_hooks;
+use crate::actions::remove::Leaving;
+use crate::actions::remove::facts::Around;
+use crate::actions::remove::plan::{RemoveOptions, RemoveRefusal};
+use crate::actions::setup::UntrackedBefore;
+use crate::actions::trash;
+use crate::commands::add::answer::{AddAnswer, Done, SetupField};
+use crate::commands::add::arguments::Add;
+use crate::commands::add::clone;
+use crate::commands::add::plan::running_inside;
 use crate::commands::{Outcome, Session};
 use crate::config::Config;
-use crate::disk::files::Lock;
-use crate::error::Error;
-use crate::name::WorktreeName;
+use crate::disk::lock::Lock;
+use crate::record::worktree::SetupState;
 use crate::refusal::Refusal;
-use crate::worktree::register::install_hooks;
-use crate::worktree::removal::Leaving;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::RemoveRefusal;
-use crate::worktree::setup::UntrackedBefore;
-use crate::worktree::trust::{Trust, UserCommands};
-use crate::worktree::{Repository, SetupState, Worktree, trash};
-
-/// The set-up of the config.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SetupField {
-    /// The commands, in order.
-    pub commands: Vec<String>,
-    /// Whether the submodules of the main worktree are checked out too.
-    pub submodules: bool,
-    /// Whether you trust the commands as they are now.
-    pub trusted: bool,
-    /// `planned` (`-n`), `done`, or `skipped` (commands are not trusted, or would run in a new pull request).
-    pub state: &'static str,
-}
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+use crate::worktree::trust::{TrustStore, UserCommands};
 
 /// Decides what is to be run; none where there is nothing. The set-up of this repository is not that of
 /// a clone of a URL.
@@ -49,7 +36,7 @@ pub(super) fn plan(
         return Ok(None);
     }
     let trusted =
-        commands.setup.is_empty() || Trust::read(session.state.as_deref())?.holds(&commands);
+        commands.setup.is_empty() || TrustStore::read(session.state.as_deref())?.holds(&commands);
     Ok(Some(SetupField {
         commands: commands.setup,
         submodules,
@@ -166,11 +153,11 @@ fn run(
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
 fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
     let (_lock, known) = Worktree::lock(home, name)?;
-    let forced = Remove {
+    let forced = RemoveOptions {
         force: 1,
-        ..Remove::default()
+        ..RemoveOptions::default()
     };
-    if let Err(error) = take_away(session, home, known.clone(), &Remove::default()) {
+    if let Err(error) = take_away(session, home, known.clone(), &RemoveOptions::default()) {
         // any other error is not about what would be lost
         if error.find::<RemoveRefusal>().is_none() {
             return Err(error);
@@ -186,7 +173,7 @@ fn take_away(
     session: &Session,
     home: &Repository,
     known: Worktree,
-    allowed: &Remove,
+    allowed: &RemoveOptions,
 ) -> Result<(), Error> {
     let around = Around::read(home)?;
     let leaving = Leaving::read(home, known, &around, &[], false)?;

@@ -5,22 +5,28 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
-use super::patch::Patches;
-use super::{ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8};
-use crate::answer::count;
 use crate::answer::shapes::{BaseField, ChangeField};
-use crate::change::{Change, Kind, Place, Seen};
-use crate::compare::{Delta, change_between, entry_in, same};
+use crate::commands::changed::answer::{
+    ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8,
+};
+use crate::commands::changed::patch::Patches;
 use crate::disk::below::resolve;
 use crate::disk::{DiskError, files};
-use crate::error::Error;
-use crate::git::{GitError, GitMode};
-use crate::name::{CommitId, WorktreeName};
-use crate::path::{RepoPath, escape_for_terminal};
+use crate::git::error::GitError;
+use crate::git::process::GitMode;
+use crate::judge::change::{Change, Kind, Place, Seen};
+use crate::judge::compare::{Delta, change_between, entry_in, same};
 use crate::refusal::Refusal;
 use crate::truth::commits::touched;
-use crate::truth::{Effort, IgnoredPlace, Survey, Terms, collect_with};
-use crate::worktree::{Repository, Worktree, WorktreeFault};
+use crate::truth::ground::{Effort, Terms};
+use crate::truth::{IgnoredPlace, Survey, collect_with};
+use crate::words::error::Error;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::text::count;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

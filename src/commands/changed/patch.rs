@@ -8,21 +8,21 @@ use std::io::Read as _;
 
 use bstr::ByteSlice;
 
-use crate::change::Change;
-use crate::compare::{Delta, entry_in};
+use crate::actions::apart::Apart;
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::disk::{DiskError, files};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::error::Error;
-use crate::git::hooks::quoted;
-use crate::git::{Git, GitMode};
-use crate::name::CommitId;
-use crate::path::RepoPath;
+use crate::git::hooks::files::quoted;
+use crate::git::process::{Git, GitMode};
+use crate::judge::change::Change;
+use crate::judge::compare::{Delta, entry_in};
 use crate::truth::Survey;
 use crate::truth::commits::touched;
-use crate::worktree::Worktree;
-use crate::worktree::apart::Apart;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Above this many bytes no patch has a file: git takes it for binary and reads it whole into memory

@@ -4,8 +4,11 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::{Answer, Row, Text, count, one_line};
-use crate::name::WorktreeName;
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::words::name::WorktreeName;
+use crate::words::text::{count, one_line};
 
 /// The answer of `doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

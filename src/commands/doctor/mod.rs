@@ -3,26 +3,29 @@
 //! Each topic is a function that reads what it needs and returns its checks. A topic that cannot be
 //! read does not keep the others from being checked.
 
-mod answer;
-mod repository;
-mod surroundings;
-mod worktrees;
+pub mod answer;
+pub mod arguments;
+pub mod repository;
+pub mod surroundings;
+pub mod worktrees;
 
 use bstr::BString;
 use miette::Diagnostic as _;
 
-use super::{Outcome, Session};
+use crate::actions::register::install_hooks;
+use crate::commands::doctor::answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
+use crate::commands::{Outcome, Session};
 use crate::config::Config;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::git::GitError;
+use crate::git::error::GitError;
 use crate::git::index::read_paths;
-use crate::name::WorktreeName;
-use crate::path::{RepoPath, first_of};
-use crate::worktree::register::install_hooks;
-use crate::worktree::{Main, Repository, Worktree};
-use crate::worktree::{ignore_rules, load_config, whole_records};
-pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
+use crate::words::path::{RepoPath, first_of};
+use crate::worktree::ignore_rules;
+use crate::worktree::loaded::{Worktree, whole_records};
+use crate::worktree::repository::{Main, Repository};
+use crate::worktree::settings::load_config;
 
 /// Holds what several topics read.
 struct DoctorContext<'a> {
@@ -43,7 +46,7 @@ struct DoctorContext<'a> {
 /// Fails when the directory does not exist, or cannot be read.
 pub fn run(
     session: &Session,
-    options: &crate::cli::Doctor,
+    options: &crate::commands::doctor::arguments::Doctor,
 ) -> Result<Outcome<DoctorAnswer>, Error> {
     let mut answer = DoctorAnswer::default();
     let mut exit = None;
@@ -161,7 +164,7 @@ impl<'a> DoctorContext<'a> {
 /// Does what `--fix` does about a check, or `-n` would do.
 fn treat(
     session: &Session,
-    options: &crate::cli::Doctor,
+    options: &crate::commands::doctor::arguments::Doctor,
     repository: &Repository,
     check: &mut DoctorCheck,
 ) {

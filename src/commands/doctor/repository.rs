@@ -1,10 +1,12 @@
 //! Checks the settings of the repository, and what git ignores and tracks below `.agentwt`.
 
-use super::{DoctorCheck, DoctorContext, Repair, some};
+use crate::commands::doctor::answer::{DoctorCheck, Repair};
+use crate::commands::doctor::{DoctorContext, some};
 use crate::disk::files;
-use crate::error::Error;
-use crate::path::RepoPath;
-use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::ignore_rules;
+use crate::worktree::ignore_rules::{EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
 use crate::worktree::repository::{CONFIG, WORKTREES};
 
 /// Checks settings of git that break worktrees, and our config.

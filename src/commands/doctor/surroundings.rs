@@ -6,19 +6,23 @@ use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
-use super::{DoctorCheck, DoctorContext, Session};
-use crate::config::{CONFIG_PATH, Choice as _, Config, INSTALLERS, Located};
+use crate::actions::selection::patterns;
+use crate::commands::Session;
+use crate::commands::doctor::DoctorContext;
+use crate::commands::doctor::answer::DoctorCheck;
+use crate::config::installers::INSTALLERS;
+use crate::config::value::{Choice as _, Fence};
+use crate::config::{CONFIG_PATH, Config, Located};
 use crate::disk::file_system::{Tried, kind, try_out};
 use crate::disk::{DiskError, files};
-use crate::error::Error;
-use crate::fence::Fence;
 use crate::fence::probe::probes;
-use crate::git::Git;
-use crate::process;
+use crate::git::process::Git;
+use crate::record::worktree::SetupState;
 use crate::sync::PatternOrigin;
-use crate::worktree::selection::patterns;
-use crate::worktree::trust::{Trust, UserCommands};
-use crate::worktree::{SetupState, Worktree};
+use crate::system;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::trust::{TrustStore, UserCommands};
 
 /// File systems whose files are on another host, or served by a program.
 const SERVED: [&str; 9] = [
@@ -30,8 +34,11 @@ pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
     let pages = "install man-db, and the pages with ./install.sh in the sources; or use `git agentwt <command> -h`";
     vec![
         git(session),
-        program(&session.binary, process::on_path("git-agentwt").first()),
-        if process::shows_page("git-agentwt") {
+        program(
+            &session.binary,
+            crate::system::probe::on_path("git-agentwt").first(),
+        ),
+        if crate::system::probe::shows_page("git-agentwt") {
             DoctorCheck::ok("manual", "`git agentwt --help` opens the manual")
         } else {
             DoctorCheck::note("manual", "`git agentwt --help` finds no page", pages)
@@ -94,7 +101,7 @@ pub(super) fn file_system(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let repository = context.repository;
     let mut checks = vec![served(kind(&repository.root))];
     checks.extend(kept(try_out(&repository.common_dir)));
-    if process::is_root() {
+    if system::is_root() {
         checks.push(DoctorCheck::note(
             "root",
             "you are root: read-only bits have no effect",
@@ -150,7 +157,7 @@ pub(super) fn setup(
     };
     let commands = UserCommands::new(repository, config);
     let mut checks = Vec::new();
-    if !commands.is_empty() && !Trust::read(session.state.as_deref())?.holds(&commands) {
+    if !commands.is_empty() && !TrustStore::read(session.state.as_deref())?.holds(&commands) {
         let found = "you have not trusted the commands of the config, so they are skipped";
         checks.push(DoctorCheck::warning("trust", found, "git agentwt trust"));
     }
@@ -167,7 +174,7 @@ pub(super) fn setup(
         else {
             continue;
         };
-        if process::on_path(program).is_empty() {
+        if crate::system::probe::on_path(program).is_empty() {
             let found = format!("`{command}` needs {program}, which is not on PATH");
             let fix = format!("install {program}, or change the command in {CONFIG_PATH}");
             checks.push(DoctorCheck::warning("program", found, fix));

@@ -3,14 +3,18 @@
 
 use camino::Utf8PathBuf;
 
-use super::{DoctorCheck, DoctorContext, Repair, some};
+use crate::actions::leftover::{Leftover, LeftoverKind};
+use crate::actions::trash;
 use crate::answer::worktree::hooks_silent;
+use crate::commands::doctor::answer::{DoctorCheck, Repair};
+use crate::commands::doctor::{DoctorContext, some};
 use crate::disk::files;
-use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::hooks::WorktreeHooks;
-use crate::worktree::leftover::{self, Leftover, LeftoverKind};
-use crate::worktree::{Main, WatchedFile, Worktree, hooks_of, trash};
+use crate::git::process::GitMode;
+use crate::record::worktree::WatchedFile;
+use crate::words::error::Error;
+use crate::worktree::loaded::{Worktree, hooks_of};
+use crate::worktree::repository::Main;
 
 /// The refs of files that were saved before they were replaced.
 const RESCUE: &str = "refs/agentwt/rescue/";
@@ -138,8 +142,8 @@ fn users_hooks(context: &DoctorContext<'_>, lacking: &[String]) -> Option<Doctor
 pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let (repository, now) = (context.repository, jiff::Timestamp::now().as_second());
     let mut checks = Vec::new();
-    for name in leftover::all_names(repository)? {
-        let found = leftover::of_name(repository, &name, now)?.all;
+    for name in crate::actions::leftover::find::all_names(repository)? {
+        let found = crate::actions::leftover::find::of_name(repository, &name, now)?.all;
         if !found.is_empty() && repository.name_lock(&name).is_held() {
             let found = format!("a command works on {name}");
             checks.push(DoctorCheck::note("in-use", found, ""));
@@ -148,7 +152,8 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
         }
     }
     let in_trash = trash::list(repository)?;
-    let shared = leftover::shared(repository, &context.known, &in_trash, now)?;
+    let shared =
+        crate::actions::leftover::find::shared(repository, &context.known, &in_trash, now)?;
     checks.extend(shared.into_iter().map(judge));
     if checks.is_empty() {
         checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));

@@ -1,20 +1,23 @@
 //! The answer of `exec` and `run`.
 
+use crate::actions::bring::kept_refs;
+use crate::answer::Answer;
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::answer::waiting::WaitingField;
+use crate::fence::start::Ended;
+use crate::git::process::GitMode;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::repository::Repository;
 use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::fleet::{self, FleetRun};
-use crate::answer::{Answer, Text, VerdictField, WaitingField};
-use crate::error::Error;
-use crate::fence::Ended;
-use crate::git::GitMode;
-use crate::name::CommitId;
-use crate::worktree::bring::kept_refs;
-use crate::worktree::private_git::PrivateGit;
-use crate::worktree::{Repository, Worktree};
 
 /// The answer of `exec` and `run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -144,7 +147,7 @@ impl Answer for ExecAnswer {
             text.put(policy);
         }
         if let Some(worktrees) = &self.worktrees {
-            fleet::print(worktrees, text);
+            print_fleet(worktrees, text);
         }
         if let Some(run) = &self.run {
             run.print(text);
@@ -175,4 +178,43 @@ impl ExecRun {
         }
         text.tell(format!("agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"));
     }
+}
+
+/// What became of the command in one worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FleetRun {
+    /// The worktree.
+    pub name: String,
+    /// The exit status of `git agentwt exec <name>`.
+    pub status: u8,
+    /// `ok`, `failed` (the command), `refused` (its changes) or `not started`.
+    pub outcome: &'static str,
+}
+
+impl FleetRun {
+    pub fn new(name: String, status: u8) -> Self {
+        let outcome = match status {
+            0 => "ok",
+            9 | 125 => "not started",
+            120 | 121 => "refused",
+            _ => "failed",
+        };
+        Self {
+            name,
+            status,
+            outcome,
+        }
+    }
+}
+
+/// The table at the end.
+fn print_fleet(runs: &[FleetRun], text: &mut Text) {
+    let row = |run: &FleetRun| {
+        let cells = [&run.name, run.outcome, &run.status.to_string()];
+        Row::new(cells.map(Cell::people).to_vec())
+    };
+    let headings = ["NAME", "OUTCOME", "STATUS"].map(Cell::people).to_vec();
+    let heading = std::iter::once(Row::headings(headings));
+    let rows: Vec<Row> = heading.chain(runs.iter().map(row)).collect();
+    text.table(&rows, "");
 }

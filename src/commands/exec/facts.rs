@@ -6,25 +6,26 @@ use std::ffi::OsString;
 use bstr::{BStr, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::client;
 use crate::commands::Session;
-use crate::config::{Choice as _, Client, Fence};
+use crate::config::value::{Choice as _, Client, Fence};
 use crate::disk::files;
-use crate::entry::{Mode, ObjectId};
-use crate::error::Error;
-use crate::fence::FenceError;
+use crate::fence::error::FenceError;
 use crate::fence::policy::{Places, Policy, PolicyFacts, Standing, Wishes, compile};
-use crate::fence::probe::{self, Probe, ProbeFailure, probe_for_start};
+use crate::fence::probe;
+use crate::fence::probe::{Probe, ProbeFailure, probe_for_start};
 use crate::fence::shim::PRIVATE_GIT;
-use crate::git::LOCAL_VARIABLES;
+use crate::git::environment::LOCAL_VARIABLES;
 use crate::git::objects::Objects;
 use crate::git::trees::Held;
-use crate::path::RepoPath;
-use crate::process;
 use crate::refusal::Refusal;
+use crate::words::entry::{Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
+use crate::worktree::repository::Repository;
 use crate::worktree::variables::variables as own_variables;
-use crate::worktree::{Repository, Worktree};
+use crate::{client, system};
 
 /// Directories of output that are known by name where a `.gitignore` does not say that they are one.
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
@@ -47,7 +48,7 @@ pub(super) fn command(given: &[OsString], client: Option<Client>) -> Result<Vec<
     let client = client.and_then(|client| client::named(client.as_str()));
     let client = client.filter(|client| !client.command.is_empty());
     let program = client.map(|client| client.command.into());
-    let program = program.or_else(|| process::variable("SHELL"));
+    let program = program.or_else(|| system::variable("SHELL"));
     Ok(vec![program.ok_or(Refusal::NoCommand)?])
 }
 
@@ -215,7 +216,7 @@ pub(super) fn variables(
         let mut starts = NOT_HANDED_ON_FROM.iter();
         dropped.contains(&&*name) || starts.any(|start| name.starts_with(start))
     };
-    let mut all = process::environment();
+    let mut all = system::environment();
     if fence > Fence::Perms {
         all.retain(|(name, _)| !is_dropped(name));
     }
@@ -228,7 +229,7 @@ pub(super) fn variables(
         own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
     let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
-    if let Some(programs) = process::variable("PATH").filter(|_| has_shim) {
+    if let Some(programs) = system::variable("PATH").filter(|_| has_shim) {
         let mut path = OsString::from(private.dir.join("bin"));
         path.extend([":".as_ref(), programs.as_os_str()]);
         own.push(("PATH".into(), path));

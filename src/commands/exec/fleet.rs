@@ -1,32 +1,17 @@
 //! `exec --all`: runs a command in every worktree, several at a time, each by a process of its own.
 
-use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::ExecAnswer;
-use crate::answer::{Cell, Row, Text};
+use crate::commands::exec::answer::{ExecAnswer, FleetRun};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::pool::map_parallel;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::process::{self, run_with_lines, send_to_children};
-use crate::worktree::Worktree;
-
-/// What became of the command in one worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FleetRun {
-    /// The worktree.
-    pub name: String,
-    /// The exit status of `git agentwt exec <name>`.
-    pub status: u8,
-    /// `ok`, `failed` (the command), `refused` (its changes) or `not started`.
-    pub outcome: &'static str,
-}
+use crate::system;
+use crate::system::{run_with_lines, send_to_children};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::worktree::loaded::Worktree;
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
 pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
@@ -71,37 +56,9 @@ fn forward(session: &Session, is_done: &AtomicBool) {
     }
 }
 
-impl FleetRun {
-    fn new(name: String, status: u8) -> Self {
-        let outcome = match status {
-            0 => "ok",
-            9 | 125 => "not started",
-            120 | 121 => "refused",
-            _ => "failed",
-        };
-        Self {
-            name,
-            status,
-            outcome,
-        }
-    }
-}
-
-/// The table at the end.
-pub(super) fn print(runs: &[FleetRun], text: &mut Text) {
-    let row = |run: &FleetRun| {
-        let cells = [&run.name, run.outcome, &run.status.to_string()];
-        Row::new(cells.map(Cell::people).to_vec())
-    };
-    let headings = ["NAME", "OUTCOME", "STATUS"].map(Cell::people).to_vec();
-    let heading = std::iter::once(Row::headings(headings));
-    let rows: Vec<Row> = heading.chain(runs.iter().map(row)).collect();
-    text.table(&rows, "");
-}
-
 /// The command line of the process for one worktree: ours with its name for `--all`, and without a form.
 fn arguments(name: &str) -> Vec<OsString> {
-    let mut ours = process::arguments();
+    let mut ours = system::arguments();
     let dashes = ours.iter().position(|word| word == "--");
     let command = ours.split_off(dashes.unwrap_or(ours.len()));
     let mut words = Vec::new();

@@ -4,42 +4,47 @@
 //! private git directory, the command in its fence, and, when all its processes have ended, the import of
 //! what it committed. Nothing but the import changes anything that the user's git believes.
 
-mod answer;
-mod facts;
-mod fleet;
-mod import;
-mod settings;
-mod state;
+pub mod answer;
+pub mod arguments;
+pub mod facts;
+pub mod fleet;
+pub mod import;
+pub mod settings;
+pub mod state;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use super::{Outcome, Session};
-use crate::answer::{VerdictField, WaitingField};
-use crate::change::INDEX_LOCK;
-use crate::cli::{Exec, FenceOptions, Format, PolicyForm};
-use crate::config::{Choice as _, Fence};
-use crate::disk::DiskError;
-use crate::disk::files::{self, Lock};
-use crate::error::Error;
-use crate::exit::ExitCode;
+use crate::actions::bring::kept_ref;
+use crate::answer::verdict::VerdictField;
+use crate::answer::waiting::WaitingField;
+use crate::arguments::output::Format;
+use crate::commands::exec::answer::{ExecAnswer, ExecRun, KeptField, MovedField};
+use crate::commands::exec::arguments::{Exec, FenceOptions, PolicyForm};
+use crate::commands::{Outcome, Session};
+use crate::config::value::{Choice as _, Fence};
+use crate::disk::lock::Lock;
+use crate::disk::{DiskError, files};
+use crate::fence::error::FenceError;
 use crate::fence::policy::Class;
+use crate::fence::seatbelt;
 use crate::fence::shim::PRIVATE_GIT;
-use crate::fence::start::{CommandOutput, Launch};
-use crate::fence::{Ended, FenceError, seatbelt};
-use crate::git::GitError;
-use crate::path::shell_word;
-use crate::process;
+use crate::fence::start::{CommandOutput, Ended, Launch};
+use crate::git::error::GitError;
+use crate::judge::change::INDEX_LOCK;
+use crate::judge::finding::{Report, VerifyOptions};
 use crate::refusal::Refusal;
-use crate::truth::heads::{find_operation, read_operation};
+use crate::system;
 use crate::truth::live::verify_now;
-use crate::verify::{Report, VerifyOptions};
-use crate::worktree::bring::kept_ref;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::path::shell_word;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::{find_operation, read_operation};
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
-use crate::worktree::{Repository, Worktree, load_config};
-pub use answer::{CommandField, ExecAnswer, ExecRun, KeptField, MovedField};
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::load_config;
 use camino::Utf8Path;
-pub use fleet::FleetRun;
 use import::Imported;
 use state::{Begun, ClientState};
 
@@ -140,7 +145,7 @@ pub fn run_in(
     }
     run.launch.fence = facts::choose(repository, &policy, asked.fence)?;
     let has_user = policy.wishes.container.user.is_some();
-    if run.launch.fence == Fence::Container && process::is_root() && !has_user {
+    if run.launch.fence == Fence::Container && system::is_root() && !has_user {
         let help = "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"";
         let why = "a container never runs a command as root";
         return Err(not_fenced(known, why, help));
@@ -251,7 +256,7 @@ impl FencedRun<'_> {
             notes.extend(brought.err().map(|error| error.to_string()));
         }
         // where we stand may be gone
-        process::enter(&repository.common_dir);
+        system::enter(&repository.common_dir);
         let ended = ended.inspect_err(|error| {
             if is_private && !goes_on && !matches!(error, FenceError::Leftover { .. }) {
                 // what is left of it is written anew for the next run
@@ -284,7 +289,7 @@ impl FencedRun<'_> {
         let (mut imported, mut moved) = (None, None);
         if private.is_there() {
             // where that `exec` was killed
-            let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
+            let pids = system::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
             if !pids.is_empty() {
                 return Err(FenceError::Leftover { pids }.into());
             }
@@ -425,11 +430,11 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
         let help = "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; where its directory is gone: git agentwt prune -n";
         return refuse("it is no linked worktree that is there", help);
     }
-    if process::is_root() && !options.allow_root {
+    if system::is_root() && !options.allow_root {
         let help = "run it as an ordinary user, or with --allow-root";
         return refuse("you are root, from whom no fence protects as well", help);
     }
-    if process::variable("AGENTWT_EXEC").is_some() {
+    if system::variable("AGENTWT_EXEC").is_some() {
         let help = "run the command directly";
         return refuse("this is a fence already, and fences do not nest", help);
     }

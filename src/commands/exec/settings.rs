@@ -10,18 +10,19 @@ use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::cli::FenceOptions;
 use crate::commands::Session;
-use crate::config::{Choice as _, Fence, FenceConfig, Located, Net};
+use crate::commands::exec::arguments::FenceOptions;
+use crate::config::value::{Choice as _, Fence, Net};
+use crate::config::{FenceConfig, Located};
 use crate::disk::files;
-use crate::error::Error;
 use crate::fence::policy::{ContainerWishes, Wishes};
 use crate::fence::presets::{Preset, StandIn, Surroundings};
 use crate::fence::probe::container_program;
-use crate::path::{escape_for_terminal, shell_word};
-use crate::process;
 use crate::refusal::Refusal;
-use crate::worktree::{GitSettings, Loaded};
+use crate::system;
+use crate::words::error::Error;
+use crate::words::path::{escape_for_terminal, shell_word};
+use crate::worktree::settings::{GitSettings, Loaded};
 
 /// Holds what is asked for.
 pub(super) struct Asked {
@@ -269,7 +270,7 @@ fn unknown(by: &'static str, text: &str, known: &str) -> Error {
 
 /// A variable of the environment, if it is text.
 fn variable(name: &str) -> Option<String> {
-    process::variable(name)?.into_string().ok()
+    system::variable(name)?.into_string().ok()
 }
 
 fn home() -> Utf8PathBuf {

@@ -8,12 +8,11 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::client::state::{Versions, with_last};
-use crate::disk::DiskError;
-use crate::disk::files;
 use crate::disk::mode::make_directories_writable;
+use crate::disk::{DiskError, files};
 use crate::fence::presets::{Settings, StandIn};
-use crate::manifest::Stat;
-use crate::worktree::Worktree;
+use crate::inventory::manifest::Stat;
+use crate::worktree::loaded::Worktree;
 
 /// The directory in the record.
 const STATE: &str = "state";

@@ -4,17 +4,22 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::{Outcome, Session};
-use crate::answer::{Answer, Row, Text};
-use crate::cli::{ClaudeAction, HooksClaude, ScopeLists};
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::arguments::scope::ScopeLists;
 use crate::client::claude::{ClaudeSettings, EVENTS};
-use crate::disk::files::{self, Lock};
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::path::shell_word;
+use crate::commands::hooks::arguments::{ClaudeAction, HooksClaude};
+use crate::commands::{Outcome, Session};
+use crate::disk::files;
+use crate::disk::lock::Lock;
 use crate::refusal::Refusal;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::path::shell_word;
 use crate::worktree::decisions::require_outside;
-use crate::worktree::{Main, Repository, load_config, rules_of};
+use crate::worktree::repository::{Main, Repository};
+use crate::worktree::settings::{load_config, rules_of};
 
 /// The settings that Claude Code reads for one user only: a colleague without git-agentwt could make no
 /// worktree if the hooks were in the file that is committed.

@@ -3,6 +3,7 @@
 //! It decides from the names of the tracked top-level entries alone and keeps whatever exists: a
 //! second `init` plans nothing.
 
+pub mod arguments;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +14,18 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Text, would};
-use crate::config::{INSTALLERS, toml_string};
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::commands::{Outcome, Session};
+use crate::config::installers::INSTALLERS;
+use crate::config::value::toml_string;
 use crate::disk::files;
-use crate::entry::Entry;
-use crate::error::Error;
-use crate::path::RepoPath;
-use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, IgnoreRules, WORKTREES_GITIGNORE_PATH};
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::words::text::would;
+use crate::worktree::ignore_rules;
+use crate::worktree::ignore_rules::{EXCLUDE_RULE, IgnoreRules, WORKTREES_GITIGNORE_PATH};
 use crate::worktree::repository::{CONFIG, Main, Repository};
 
 /// The answer of `init`.
@@ -110,7 +115,10 @@ enum TopEntryKind {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<InitAnswer>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::commands::init::arguments::Init,
+) -> Result<Outcome<InitAnswer>, Error> {
     let repository = session.repository_with_checkout()?;
     // nothing here starts git; a git that is missing or too old is reported at once
     repository.git.version()?;

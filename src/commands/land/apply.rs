@@ -5,17 +5,18 @@ use std::path::Path;
 
 use camino::Utf8Path;
 
-use super::Landing;
-use super::forward::{Begun, Forward, PutBack, begin_move, end_move};
-use super::plan::{LandPlan, base_branch, listed};
+use crate::commands::land::Landing;
+use crate::commands::land::forward::{Begun, Forward, PutBack, begin_move, end_move};
+use crate::commands::land::plan::{LandPlan, base_branch, listed};
 use crate::disk::files;
-use crate::disk::files::Lock;
 use crate::disk::kept::{is_other_case, obstacle};
-use crate::error::Error;
+use crate::disk::lock::Lock;
+use crate::git::error::GitError;
 use crate::git::landing::Authorship;
-use crate::git::{Git, GitError};
-use crate::name::{BranchName, CommitId};
-use crate::size::Size;
+use crate::git::process::Git;
+use crate::words::error::Error;
+use crate::words::name::{BranchName, CommitId};
+use crate::words::size::Size;
 
 /// The words by which the system and git say that a disk is full; git does not say why a write failed.
 const DISK_IS_FULL: [&str; 3] = [

@@ -7,21 +7,21 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::Delta;
 use crate::disk::file_system::room;
 use crate::disk::files;
 use crate::disk::kept::{Kept, Standing};
 use crate::disk::lock::{Holders, Lock};
 use crate::disk::remains::remove_dead_locks;
-use crate::entry::{Entry, Mode};
-use crate::error::Error;
-use crate::git::GitError;
+use crate::git::error::GitError;
 use crate::git::objects::ObjectFormat;
-use crate::name::{BranchName, CommitId};
-use crate::path::RepoPath;
-use crate::process;
-use crate::versioned::{from_text, to_text};
-use crate::worktree::Repository;
+use crate::judge::compare::Delta;
+use crate::system;
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::name::{BranchName, CommitId};
+use crate::words::path::RepoPath;
+use crate::words::toml_file::{from_text, to_text};
+use crate::worktree::repository::Repository;
 
 /// What file systems and git need beside the files: blocks that are not full, a reflog, a lock.
 const SLACK: u64 = 64 * 1024;
@@ -355,7 +355,7 @@ impl<'a> Forward<'a> {
         };
         locks.extend(names.filter(|file| is_lock(file) && !is_of_settings(file)));
         let is_written = |lock: &Utf8PathBuf| files::stat(lock).is_some_and(|stat| stat.size > 0);
-        let git_works = || process::count_in("git", &self.begun.checkout).unwrap_or(0) > 0;
+        let git_works = || system::count_in("git", &self.begun.checkout).unwrap_or(0) > 0;
         locks.retain(|lock| !lock.ends_with("index.lock") || !is_written(lock) || !git_works());
         Ok(locks)
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::Landing;
-use super::plan::LandPlan;
-use crate::entry::{Mode, ObjectId};
-use crate::error::Error;
+use crate::commands::land::Landing;
+use crate::commands::land::plan::LandPlan;
 use crate::git::genuine::object_of;
-use crate::name::CommitId;
+use crate::words::entry::{Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
 
 impl Landing<'_> {
     /// Refuses where git reads another content of a commit, a tree or a new file than the one that

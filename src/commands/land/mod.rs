@@ -5,29 +5,36 @@
 //! at any point, the work is merged or not, and the same command goes on
 //! (`docs/decisions/0035-land.md`).
 
-mod apply;
-mod forward;
-mod genuine;
-mod plan;
-mod push;
+pub mod apply;
+pub mod arguments;
+pub mod forward;
+pub mod genuine;
+pub mod plan;
+pub mod push;
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Text, VerdictField, would};
-use crate::cli::{Land, Remove};
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::name::{BranchName, CommitId};
+use crate::actions::remove::Leaving;
+use crate::actions::remove::facts::Around;
+use crate::actions::remove::plan::{Merged, RemoveOptions, RemovePlan, WorkKind};
+use crate::actions::trash;
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::commands::land::arguments::Land;
+use crate::commands::{Outcome, Session};
+use crate::judge::finding::VerifyOptions;
+use crate::record::worktree::Term;
 use crate::refusal::Refusal;
 use crate::truth::live::verify_now;
-use crate::verify::VerifyOptions;
-use crate::worktree::removal::Leaving;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{Merged, RemovePlan, WorkKind};
-use crate::worktree::{Repository, Term, Worktree, trash};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId};
+use crate::words::text::would;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 use plan::LandPlan;
 
 /// The answer of `land`.
@@ -283,11 +290,11 @@ impl Landing<'_> {
     }
 
     /// The options of the removal: none that gives anything up.
-    fn removal(&self) -> Remove {
-        Remove {
+    fn removal(&self) -> RemoveOptions {
+        RemoveOptions {
             owner: self.options.owner.clone(),
             dry_run: self.options.dry_run,
-            ..Remove::default()
+            ..RemoveOptions::default()
         }
     }
 }

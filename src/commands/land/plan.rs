@@ -4,20 +4,21 @@ use std::fmt::Display;
 
 use camino::Utf8PathBuf;
 
-use super::{LandedField, Landing};
-use crate::answer::when;
-use crate::cli::Land;
-use crate::config::Strategy;
+use crate::actions::remove::plan::{RemoveRefusal, shortened};
+use crate::commands::land::arguments::Land;
+use crate::commands::land::{LandedField, Landing};
+use crate::config::value::Strategy;
 use crate::disk::files;
-use crate::entry::ObjectId;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::git::Git;
+use crate::git::process::Git;
 use crate::git::scratch::ScratchObjects;
-use crate::name::{BranchName, CommitId};
-use crate::truth::heads::{Heads, read_operation};
-use crate::worktree::Record;
-use crate::worktree::removal::plan::{RemoveRefusal, shortened};
+use crate::record::worktree::Record;
+use crate::truth::heads::Heads;
+use crate::words::entry::ObjectId;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId};
+use crate::words::text::when;
+use crate::worktree::operation::read_operation;
 
 /// The files in which git writes down which branch it works on while HEAD is elsewhere.
 const BUSY: [&str; 3] = [

@@ -1,11 +1,11 @@
 //! Pushes what lands before anything moves here: what the remote rejects has changed nothing.
 
-use super::Landing;
-use super::plan::LandPlan;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::git::GitError;
-use crate::name::CommitId;
+use crate::commands::land::Landing;
+use crate::commands::land::plan::LandPlan;
+use crate::git::error::GitError;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::CommitId;
 
 impl Landing<'_> {
     /// Pushes a commit that the base branch is to become, if that was asked for.

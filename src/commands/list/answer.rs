@@ -4,17 +4,21 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::Answer;
+use crate::answer::paint::Paint;
+use crate::answer::position::{MainPosition, Upstream};
 use crate::answer::shapes::{PathField, paths};
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
 use crate::answer::worktree::RecordedField;
-use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, one_line, when};
-use crate::error::Error;
-use crate::name::CommitId;
-use crate::path::{escape_for_terminal, first_of};
-use crate::placed::DriftCounts;
+use crate::inventory::placed::DriftCounts;
 use crate::scope::overlap::Overlap;
-use crate::size::Size;
 use crate::truth::live::LiveVerdict;
-use crate::truth::position::{MainPosition, Upstream};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::{escape_for_terminal, first_of};
+use crate::words::size::Size;
+use crate::words::text::{age, count, one_line, when};
 
 /// The columns with the order in which they are left out of a table that is too wide: the highest
 /// number first, 0 never.

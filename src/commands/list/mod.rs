@@ -1,6 +1,7 @@
 //! `git agentwt list`: every worktree, with a verdict of this moment.
 
-mod answer;
+pub mod answer;
+pub mod arguments;
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -8,27 +9,28 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-pub use self::answer::ListAnswer;
-use self::answer::{ListedDetails, ListedTrash, ListedWorktree};
-use super::{Outcome, Session};
-use crate::answer::WaitingField;
+use crate::actions::scope_edit::Listing;
+use crate::actions::trash;
+use crate::actions::trash::{Expiry, Trashed};
+use crate::answer::position::{Position, main_position, positions};
 use crate::answer::shapes::ScopeField;
+use crate::answer::waiting::WaitingField;
 use crate::answer::worktree::{RecordedField, hooks_silent};
-use crate::config::DEFAULT_BRANCH_PREFIX;
+use crate::commands::list::answer::{ListAnswer, ListedDetails, ListedTrash, ListedWorktree};
+use crate::commands::{Outcome, Session};
+use crate::config::settings::DEFAULT_BRANCH_PREFIX;
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
-use crate::error::Error;
 use crate::git::index::read_index;
-use crate::name::WorktreeName;
-use crate::placed::{DriftCounts, Here};
+use crate::inventory::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::live::verify_beside_main;
-use crate::truth::position::{Position, main_position, positions};
-use crate::worktree::scope_edit::Listing;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::worktree::loaded::{RecordState, Worktree, lost, names, worktree_scopes};
+use crate::worktree::repository::Repository;
 use crate::worktree::settings::load_config;
-use crate::worktree::trash::{self, Expiry, Trashed};
-use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};
 
 /// What draws an answer that is not complete yet.
 pub type Watch<'w> = dyn FnMut(&ListAnswer) + Send + 'w;
@@ -42,7 +44,7 @@ const FRAME: Duration = Duration::from_millis(100);
 /// Fails when the records cannot be listed; a damaged one is a row.
 pub fn run(
     session: &Session,
-    options: &crate::cli::List,
+    options: &crate::commands::list::arguments::List,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
@@ -91,7 +93,7 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
 fn list_worktrees(
     session: &Session,
     repository: &Repository,
-    options: &crate::cli::List,
+    options: &crate::commands::list::arguments::List,
     watch: &mut Watch<'_>,
 ) -> Result<ListAnswer, Error> {
     let (mut rows, all) = unusual_rows(repository)?;

@@ -3,28 +3,34 @@
 //!
 //! Names are taken one by one, each under its own lock: what is decided is read under it.
 
-mod select;
+pub mod arguments;
+pub mod select;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Row, Text, one_line, would};
-use crate::cli::{Prune, Remove};
-use crate::disk::DiskError;
-use crate::disk::files::{self, Lock};
+use crate::actions::leftover::{Leftover, LeftoverKind};
+use crate::actions::remove::Leaving;
+use crate::actions::remove::facts::Around;
+use crate::actions::remove::plan::{BranchFate, RemoveOptions, RemovePlan, RemoveRefusal};
+use crate::actions::trash::Trashed;
+use crate::actions::{leftover, trash};
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::commands::prune::arguments::Prune;
+use crate::commands::{Outcome, Session};
+use crate::disk::lock::Lock;
 use crate::disk::trash_bin::DELETED;
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::name::{BranchName, WorktreeName};
-use crate::path::escape_for_terminal;
-use crate::worktree::leftover::{self, Leftover, LeftoverKind};
-use crate::worktree::removal::Leaving;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{BranchFate, RemovePlan, RemoveRefusal};
-use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::{self, Trashed};
-use crate::worktree::{Intent, Record, Repository, Worktree, whole_records};
+use crate::disk::{DiskError, files};
+use crate::record::worktree::{Intent, Record};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, WorktreeName};
+use crate::words::path::escape_for_terminal;
+use crate::words::text::{one_line, would};
+use crate::worktree::loaded::{Worktree, whole_records};
+use crate::worktree::repository::{Repository, WORKTREES};
 use select::{Idleness, dead_owner, read_commits, read_idle, select, selects};
 
 /// The answer of `prune`.
@@ -103,7 +109,7 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         failed: None,
     };
     pruning.own_locks()?;
-    for name in leftover::all_names(&repository)? {
+    for name in crate::actions::leftover::find::all_names(&repository)? {
         session.check()?;
         if let Err(error) = pruning.name(&name) {
             pruning.failed(LeftoverKind::Worktree, name.as_str(), &error);
@@ -112,7 +118,9 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
     session.check()?;
     let known: Vec<Worktree> = whole_records(&repository)?.collect();
     let in_trash = trash::list(&repository)?;
-    for leftover in leftover::shared(&repository, &known, &in_trash, pruning.now)? {
+    for leftover in
+        crate::actions::leftover::find::shared(&repository, &known, &in_trash, pruning.now)?
+    {
         pruning.clear(leftover, None);
     }
     pruning.bin();
@@ -159,7 +167,7 @@ impl Pruning<'_> {
 
     /// The lock files of ours that no process holds: to take one and to let go of it removes it.
     fn own_locks(&mut self) -> Result<(), Error> {
-        for lock in leftover::dead_locks(self.repository)? {
+        for lock in crate::actions::leftover::find::dead_locks(self.repository)? {
             let what = lock.path.strip_prefix(&self.repository.common_dir);
             let what = what.map_or_else(|_| lock.path.to_string(), |path| format!("@git/{path}"));
             let line = self.gone(LeftoverKind::Lock, &what, "no process holds it");
@@ -175,7 +183,7 @@ impl Pruning<'_> {
     /// Everything of one name: looked at, and if anything is to be done, again under its lock.
     fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
         let is_dry = self.options.dry_run;
-        let mut found = leftover::of_name(self.repository, name, self.now)?;
+        let mut found = crate::actions::leftover::find::of_name(self.repository, name, self.now)?;
         if found.all.is_empty() && !(selects(self.options) && found.is_there) {
             return Ok(());
         }
@@ -194,7 +202,7 @@ impl Pruning<'_> {
             return Ok(());
         }
         if !is_dry {
-            found = leftover::of_name(self.repository, name, self.now)?;
+            found = crate::actions::leftover::find::of_name(self.repository, name, self.now)?;
         }
         for leftover in std::mem::take(&mut found.all) {
             if leftover.kind != LeftoverKind::Worktree {
@@ -264,9 +272,9 @@ impl Pruning<'_> {
 
     /// `remove` has the last word.
     fn remove(&mut self, leaving: &Leaving, why: &str) -> Result<PrunedCandidate, Error> {
-        let allowed = Remove {
+        let allowed = RemoveOptions {
             force: self.options.force,
-            ..Remove::default()
+            ..RemoveOptions::default()
         };
         let record = &leaving.known.record;
         let line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);

@@ -1,14 +1,16 @@
 //! Selects worktrees that are there, by their commits, owner, and when something happened: [`select`].
 
-use crate::cli::Prune;
+use crate::actions::leftover::{age, ago};
+use crate::actions::remove::Leaving;
+use crate::actions::remove::facts::Around;
+use crate::commands::prune::arguments::Prune;
 use crate::disk::files;
-use crate::error::Error;
-use crate::name::CommitId;
+use crate::record::worktree::Alive;
 use crate::truth::Survey;
-use crate::worktree::leftover::{age, ago};
-use crate::worktree::removal::Leaving;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::{Alive, Repository, Worktree};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// Says why a worktree is selected, or why not.
 pub type SelectedWorktree = Result<String, String>;

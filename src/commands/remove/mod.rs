@@ -1,22 +1,27 @@
 //! `git agentwt remove`: removes worktrees, never losing work; `--undo` brings them back.
 
+pub mod arguments;
 pub mod undo;
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Outcome, Session};
-use crate::answer::{Answer, Text};
-use crate::cli::{EmptyTrash, Remove};
-use crate::error::Error;
-use crate::name::BranchName;
-use crate::process;
-use crate::worktree::removal::Leaving;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::RemovePlan;
-use crate::worktree::trash::{self, Trashed};
-use crate::worktree::{Record, Repository, Worktree};
+use crate::actions::remove::Leaving;
+use crate::actions::remove::facts::Around;
+use crate::actions::remove::plan::RemovePlan;
+use crate::actions::trash;
+use crate::actions::trash::Trashed;
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::commands::remove::arguments::{EmptyTrash, Remove};
+use crate::commands::{Outcome, Session};
+use crate::record::worktree::Record;
+use crate::system;
+use crate::words::error::Error;
+use crate::words::name::BranchName;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 use undo::UndoField;
 
 /// The answer of `remove`.
@@ -71,7 +76,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
             // the current worktree is meant, and nothing is lost
             leaving.facts.start.clone_from(&repository.root);
         }
-        let plan = leaving.plan(options)?;
+        let plan = leaving.plan(&options.removal())?;
         planned.push((leaving, plan));
     }
     let removing = Removing {
@@ -149,13 +154,14 @@ impl Removing<'_> {
             notes.extend(said);
             if ran {
                 leaving = self.read_again(leaving)?;
-                plan = leaving.plan(options)?;
+                plan = leaving.plan(&options.removal())?;
             }
         }
         if !options.dry_run {
             let environment = &session.environment;
             let now = &Session::now();
-            leaving.apply(&mut plan, self.repository, environment, options, now)?;
+            let removal = options.removal();
+            leaving.apply(&mut plan, self.repository, environment, &removal, now)?;
         }
         notes.append(&mut plan.notes);
         let record = &leaving.known.record;
@@ -198,7 +204,7 @@ fn require_callers_own(
 /// # Errors
 /// Fails when the directory of worktrees cannot be opened.
 pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()>, Error> {
-    process::leave_session();
+    system::leave_session();
     trash::empty_now(&session.repository_at(&options.root)?)?;
     Ok(Outcome::done(()))
 }

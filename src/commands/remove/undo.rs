@@ -3,20 +3,25 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RemoveAnswer, RemovedWorktree};
-use crate::answer::{Text, would};
-use crate::cli::Remove;
+use crate::actions::remove::plan::RemoveRefusal;
+use crate::actions::trash::{Trashed, begun, chosen};
+use crate::actions::{remove, trash};
+use crate::answer::text::Text;
+use crate::commands::remove::arguments::Remove;
+use crate::commands::remove::{RemoveAnswer, RemovedWorktree};
 use crate::commands::{Outcome, Session};
-use crate::config::Strategy;
-use crate::disk::files::{self, Lock};
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::name::{CommitId, WorktreeName};
+use crate::config::value::Strategy;
+use crate::disk::files;
+use crate::disk::lock::Lock;
+use crate::record::worktree::{Removal, TrashStamp};
 use crate::refusal::Refusal;
 use crate::truth::planted;
-use crate::worktree::removal::{self, plan::RemoveRefusal};
-use crate::worktree::trash::{self, Trashed, begun, chosen};
-use crate::worktree::{RecordState, Removal, Repository, TrashStamp, Worktree};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::text::would;
+use crate::worktree::loaded::{RecordState, Worktree};
+use crate::worktree::repository::Repository;
 
 /// What was undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -74,7 +79,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     for text in &options.names {
         session.check()?;
         let name = WorktreeName::parse(text).map_err(|error| Refusal::BadName {
-            text: crate::path::escape_for_terminal(text.as_bytes()),
+            text: crate::words::path::escape_for_terminal(text.as_bytes()),
             why: error.to_string(),
         })?;
         let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
@@ -297,7 +302,7 @@ fn apply(
     });
     let back = back.and_then(|()| trash::leave(repository, &known, &returning.stamp));
     back.map_err(|error: Error| {
-        let again = removal::finish(repository, &known, &returning.removal);
+        let again = remove::finish(repository, &known, &returning.removal);
         for (branch, at) in make {
             let _ = git.delete_ref(branch, at);
         }

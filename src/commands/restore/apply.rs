@@ -9,28 +9,31 @@ use std::io;
 use bstr::BStr;
 use camino::Utf8Path;
 
-use super::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
-use super::rewrite::rewrite;
-use super::{RestoreAnswer, RestoredPath};
-use crate::answer::count;
+use crate::actions::placing::{Destination, Placing, staging};
+use crate::actions::saved::{SavedPath, SavedRestore, Saving, write_entry};
+use crate::actions::scope_edit::{set_bits, sparse_patterns};
 use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
-use crate::disk::copy::{CopyItem, Source, make_staging};
-use crate::disk::entries::{self, standing};
+use crate::commands::restore::answer::{RestoreAnswer, RestoredPath};
+use crate::commands::restore::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
+use crate::commands::restore::rewrite::rewrite;
+use crate::disk::copy::content::make_staging;
+use crate::disk::copy::{CopyItem, Source};
+use crate::disk::entries::standing;
 use crate::disk::mode::{DirectoryModes, Doing};
-use crate::disk::{DiskError, files};
-use crate::entry::{Entry, Mode};
-use crate::error::Error;
-use crate::git::GitMode;
+use crate::disk::{DiskError, entries, files};
 use crate::git::plumbing::{index_info, nul_ended};
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::placed::{PlacedFile, PlacedKind, PlacedOrigin};
+use crate::git::process::GitMode;
+use crate::inventory::placed::{PlacedFile, PlacedKind, PlacedOrigin};
+use crate::record::worktree::WatchedFile;
 use crate::truth::Survey;
-use crate::worktree::placing::{Destination, Placing, staging};
-use crate::worktree::saved::{SavedPath, SavedRestore, Saving, write_entry};
-use crate::worktree::scope_edit::{set_bits, sparse_patterns};
-use crate::worktree::{Repository, WatchedFile, Worktree};
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::words::text::count;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// A restore on its way: the worktree, what is saved, and what the paths get.
 struct Restoring<'a> {

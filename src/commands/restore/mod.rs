@@ -1,204 +1,29 @@
 //! `git agentwt restore`: puts out-of-scope changes back, after saving them, and undoes that.
 
-mod apply;
+pub mod answer;
+pub mod apply;
+pub mod arguments;
 pub mod plan;
-mod rewrite;
+pub mod rewrite;
 
-use std::ffi::OsString;
-
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-pub use self::plan::RestoreRefusal;
-pub use self::rewrite::Rewritten;
-use super::{Outcome, Session};
-use crate::answer::shapes::{FindingField, PathField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, and_count, count, when, would};
+use crate::actions::saved::find_restores;
+use crate::answer::shapes::{PathField, SavedField};
+use crate::answer::verdict::VerdictField;
+use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
+use crate::commands::restore::plan::RestoreRefusal;
+use crate::commands::{Outcome, Session};
 use crate::disk::files;
-use crate::entry::{Entry, Mode};
-use crate::error::Error;
-use crate::exit::ExitCode;
-use crate::name::CommitId;
-use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::PlacedOrigin;
+use crate::inventory::placed::PlacedOrigin;
+use crate::judge::finding::VerifyOptions;
 use crate::truth::{collect, planted};
-use crate::verify::VerifyOptions;
-use crate::worktree::saved::find_restores;
-use crate::worktree::{Repository, Worktree, arguments};
-
-/// The number of remaining violations that notes name.
-const SHOWN: usize = 10;
-
-/// The answer of `restore`, and what it will do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RestoreAnswer {
-    /// The name of the worktree.
-    pub name: String,
-    /// The directory of the worktree.
-    #[schemars(with = "String")]
-    pub path: Utf8PathBuf,
-    /// Whether nothing was changed (`-n`).
-    pub dry_run: bool,
-    /// Whether a restore was undone (`--undo`).
-    pub undo: bool,
-    /// The paths that were put back, or with `--undo` brought back.
-    pub restored: Vec<RestoredPath>,
-    /// The read-only files that lost their write bits.
-    pub write_bits: Vec<PathField>,
-    /// Whether the sparse patterns were put back.
-    pub patterns: bool,
-    /// The placed files that stay as they are, as their source is not what was placed any more.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stays: Vec<PathField>,
-    /// The FIFOs, sockets and devices, which `--undo` does not make again.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<PathField>,
-    /// Where all that was put back is saved, or what `--undo` brought back; absent if there was
-    /// nothing to lose.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rescue: Option<SavedField>,
-    /// The commit that undoes what was committed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<CommitId>,
-    /// The violations that remain; absent if there are none, and with `-n` or `--undo`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<FindingField>,
-    /// What became of commits that were made anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rewritten: Option<Rewritten>,
-    /// How `--undo` moved the branch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch: Option<BranchMove>,
-    /// Whether commits are made anew.
-    #[serde(skip)]
-    pub rewrite: bool,
-}
-
-/// A path that was put back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RestoredPath {
-    /// The path.
-    #[serde(flatten)]
-    pub shown: PathField,
-    /// What had happened: `created`, `modified`, `deleted`, …; absent with `--undo`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<&'static str>,
-    /// Whether a commit had the change.
-    pub committed: bool,
-    /// Whether the content was saved: a FIFO, a socket or a device has none.
-    pub saved: bool,
-    /// The path.
-    #[serde(skip)]
-    pub path: RepoPath,
-    /// Whether the scope excludes it: then it is absent from the disk.
-    #[serde(skip)]
-    pub excluded: bool,
-    /// What stands on disk.
-    #[serde(skip)]
-    pub disk: Option<Entry>,
-    /// What it gets back.
-    #[serde(skip)]
-    pub target: Option<Entry>,
-    /// Whether the source of what was placed there still is that, from which it can be put back;
-    /// none where nothing was placed.
-    #[serde(skip)]
-    pub source: Option<bool>,
-}
-
-/// How a branch was moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BranchMove {
-    /// The commit on which the branch was.
-    pub from: CommitId,
-    /// The commit on which the branch is.
-    pub to: CommitId,
-}
-
-impl RestoredPath {
-    /// What is to stand on disk.
-    pub fn wanted(&self) -> Option<Entry> {
-        self.target.filter(|_| !self.excluded)
-    }
-
-    /// Whether it gets back what was placed there, from its source.
-    pub fn from_source(&self) -> bool {
-        self.source == Some(true)
-    }
-}
-
-impl Answer for RestoreAnswer {
-    const DOCUMENT: &'static str = "restore";
-
-    /// The paths on stdout; what was done with them on stderr.
-    fn print(&self, text: &mut Text) {
-        let row = |kind: Option<&str>, path: &PathField| {
-            let kind = kind.map(|kind| Cell::people(kind).paint(Paint::warning));
-            let cells = kind.into_iter().chain([Cell::people(path.shown())]);
-            Row::new(cells.collect())
-        };
-        let restored = self.restored.iter().map(|one| row(one.kind, &one.shown));
-        let bits = self.write_bits.iter().map(|path| row(Some("perm"), path));
-        let rows: Vec<Row> = restored.chain(bits).collect();
-        text.table(&rows, "");
-        let number = count(rows.len(), "path", "paths");
-        let is_nothing = rows.is_empty() && self.is_empty() && self.lost.is_empty();
-        let done = match (&self.rescue, self.dry_run) {
-            (Some(rescue), _) if self.undo && is_nothing => {
-                format!("all is as it was before {}", rescue.reference)
-            }
-            (Some(rescue), dry_run) if self.undo => {
-                let brought = would(dry_run, "brought", "would bring");
-                format!("{brought} back {number} from {}", rescue.reference)
-            }
-            _ if is_nothing && self.stays.is_empty() => "nothing to restore".to_owned(),
-            _ if is_nothing => "nothing can be put back".to_owned(),
-            (_, dry_run) => {
-                let would = when(dry_run, "would ");
-                let sparse = when(self.patterns, " and the sparse patterns");
-                format!("{would}put back {number}{sparse}")
-            }
-        };
-        text.tell(format!("{}: {done}", text.paint.name(&self.name)));
-        self.print_commits(text);
-    }
-}
-
-impl RestoreAnswer {
-    /// Whether all is as the scope says, or as it was.
-    fn is_empty(&self) -> bool {
-        let paths = self.restored.is_empty() && self.write_bits.is_empty();
-        paths && !self.patterns && !self.rewrite && self.branch.is_none()
-    }
-
-    /// What became of commits, and how to undo all of it.
-    fn print_commits(&self, text: &mut Text) {
-        if let Some(BranchMove { from, to }) = &self.branch {
-            let goes = would(self.dry_run, "went", "would go");
-            let (from, to) = (from.short(), to.short());
-            text.tell(format!("its branch {goes} back from {from} to {to}"));
-        }
-        if let Some(Rewritten { made, dropped, .. }) = self.rewritten {
-            let made = count(made, "commit", "commits");
-            let dropped = and_count(dropped, "dropped", "dropped");
-            text.tell(format!("made {made} anew, without signatures{dropped}"));
-        }
-        if let Some(commit) = &self.commit {
-            text.tell(format!("committed as {}", commit.short()));
-        }
-        if let Some(rescue) = self.rescue.as_ref().filter(|_| !self.undo) {
-            let (rescue, name) = (&rescue.reference, &self.name);
-            text.tell(format!(
-                "saved what was there as {rescue}; to bring it back: git agentwt restore {name} --undo"
-            ));
-        }
-        if self.dry_run && self.rewrite {
-            text.tell("would make commits anew");
-        } else if self.dry_run && self.restored.iter().any(|one| one.committed) {
-            text.tell("would undo what is committed by a new commit");
-        }
-    }
-}
+use crate::words::entry::Mode;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operands;
+use crate::worktree::repository::Repository;
+use std::ffi::OsString;
 
 /// Puts back, or undoes that.
 ///
@@ -206,18 +31,18 @@ impl RestoreAnswer {
 /// Fails when it is refused, or git or the disk fails; what was there is then saved.
 pub fn run(
     session: &Session,
-    options: &crate::cli::Restore,
+    options: &crate::commands::restore::arguments::Restore,
 ) -> Result<Outcome<RestoreAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let mut words: Vec<OsString> = options.args.clone();
-    let named = arguments::load_named(&repository, &mut words)?;
+    let named = operands::load_named(&repository, &mut words)?;
     if !options.dry_run {
         session.require_own(&repository, &named.record.name)?;
     }
     words.extend(options.paths.iter().cloned());
     let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
-    let asked = arguments::parse_all(&repository, &known.record.path, &words)?;
+    let asked = operands::parse_all(&repository, &known.record.path, &words)?;
     if !options.dry_run {
         planted::refuse(&repository, &known, "restore")?;
         known.remove_verification()?;

@@ -6,24 +6,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{BranchMove, RestoreAnswer, RestoredPath};
+use crate::actions::saved;
+use crate::actions::saved::{SavedPath, SavedRestore};
 use crate::answer::shapes::{PathField, paths};
-use crate::change::{Change, Kind, Place, Seen};
-use crate::compare::entry_in;
+use crate::commands::restore::answer::{BranchMove, RestoreAnswer, RestoredPath};
 use crate::disk::DiskError;
 use crate::disk::drift::at_source;
-use crate::entry::{Entry, Mode};
-use crate::error::{Error, Fault};
-use crate::exit::ExitCode;
 use crate::git::index::{IndexEntry, read_index};
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::placed::There;
+use crate::inventory::placed::There;
+use crate::judge::change::{Change, Kind, Place, Seen};
+use crate::judge::compare::entry_in;
+use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
+use crate::record::worktree::Record;
 use crate::truth::Survey;
-use crate::truth::heads::read_operation;
-use crate::verify::{Finding, Level, Reason, VerifyOptions};
-use crate::worktree::saved::{self, SavedPath, SavedRestore};
-use crate::worktree::{Record, Repository, Worktree};
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::{Error, Fault};
+use crate::words::exit::ExitCode;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::read_operation;
+use crate::worktree::repository::Repository;
 
 /// Says why nothing is put back, with the next command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]

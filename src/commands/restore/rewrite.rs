@@ -4,33 +4,22 @@
 //! first parent has, and in a merge what the other parents bring: both are in order, as they were
 //! rewritten before, or are upstream's.
 
+use crate::commands::restore::answer::Rewritten;
+use crate::commands::restore::plan::{RestoreRefusal, is_asked};
+use crate::git::objects::Objects;
+use crate::judge::compare::Delta;
+use crate::scope::classifier::Classifier;
+use crate::scope::{Access, EntryKind};
+use crate::truth::Survey;
+use crate::words::entry::{Entry, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 use std::collections::BTreeMap;
 
 use bstr::ByteSlice;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::plan::{RestoreRefusal, is_asked};
-use crate::compare::Delta;
-use crate::entry::{Entry, ObjectId};
-use crate::error::Error;
-use crate::git::objects::Objects;
-use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::scope::{Access, Classifier, EntryKind};
-use crate::truth::Survey;
-use crate::worktree::{Repository, Worktree};
-
-/// What became of commits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Rewritten {
-    /// The new tip.
-    pub tip: CommitId,
-    /// The number of commits that were made anew.
-    pub made: usize,
-    /// The number of commits that had nothing left and are gone.
-    pub dropped: usize,
-}
 
 struct Rewriter<'a> {
     repository: &'a Repository,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::entry::ObjectId;
-use crate::name::WorktreeName;
+use crate::words::entry::ObjectId;
+use crate::words::name::WorktreeName;
 
 fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).expect("it is normal")

@@ -1,71 +1,26 @@
 //! Widens or narrows the scope of a worktree that is there, and takes that back.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::{ScopeAnswer, Session};
-use crate::accepted::Decision;
-use crate::answer::shapes::{PathField, RuleField, paths};
-use crate::answer::{Text, count, would};
-use crate::cli::ScopeArguments;
-use crate::client::{ContextFile, GuardFacts, guarded_by, top_entries};
-use crate::commands::Outcome;
+use crate::actions::placing::{Destination, Placing};
+use crate::actions::scope_edit::Listing;
+use crate::answer::shapes::{RuleField, paths};
+use crate::client::ContextFile;
+use crate::client::guards::{GuardFacts, guarded_by, top_entries};
+use crate::commands::scope::answer::{ScopeAnswer, ScopeChange};
+use crate::commands::scope::arguments::ScopeArguments;
+use crate::commands::{Outcome, Session};
 use crate::disk::drift::is_unchanged;
 use crate::disk::entries::standing;
 use crate::disk::files;
-use crate::error::Error;
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedOrigin};
+use crate::inventory::placed::{Placed, PlacedOrigin};
+use crate::record::accepted::Decision;
 use crate::refusal::Refusal;
-use crate::scope::{Case, Scope, ScopeRule, escape_for_rule};
+use crate::scope::{Case, Scope, ScopeRule};
 use crate::truth::planted;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
 use crate::worktree::decisions::{new_decision, require_outside};
-use crate::worktree::placing::{CONTEXT, Destination, Placing};
-use crate::worktree::scope_edit::Listing;
-use crate::worktree::{Repository, Worktree};
-
-/// A change of the scope of a worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ScopeChange {
-    /// The name of the worktree.
-    #[serde(rename = "worktree")]
-    pub name: String,
-    /// Whether nothing was changed (`-n`).
-    pub dry_run: bool,
-    /// Whether rules were removed that an earlier call added (`--undo`).
-    pub undo: bool,
-    /// The rules that were added, or with `--undo` removed.
-    pub changed_rules: Vec<RuleField>,
-    /// The files whose write bits were set or cleared.
-    pub write_bits: Vec<PathField>,
-    /// The excluded files that were on disk; git removes those without changes.
-    pub present: Vec<PathField>,
-}
-
-impl ScopeChange {
-    /// Prints the rules on stdout; what was done on stderr.
-    pub fn print(&self, text: &mut Text) {
-        let sign = if self.undo { '-' } else { '+' };
-        for rule in &self.changed_rules {
-            let pattern = escape_for_rule(&rule.pattern);
-            text.line(format!("{sign} {} {pattern}", rule.list));
-        }
-        let name = text.paint.name(&self.name);
-        if self.changed_rules.is_empty() {
-            text.tell(format!("{name}: the scope has these rules already"));
-            return;
-        }
-        let done = would(self.dry_run, "changed", "would change");
-        let rules = count(self.changed_rules.len(), "rule", "rules");
-        let bits = count(self.write_bits.len(), "file", "files");
-        text.tell(format!(
-            "{name}: {done} {rules}, and the write bits of {bits}"
-        ));
-        if !self.undo && !self.dry_run {
-            text.tell_undo("scope", &self.name);
-        }
-    }
-}
+use crate::worktree::loaded::{CONTEXT, Worktree};
+use crate::worktree::repository::Repository;
 
 /// Adds rules to the scope of a worktree, or removes the rules that the last call added.
 ///

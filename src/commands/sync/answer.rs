@@ -4,8 +4,12 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::Answer;
+use crate::answer::paint::Paint;
 use crate::answer::shapes::{CopiesField, PathField, PlacedField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count, when, would};
+use crate::answer::table::{Cell, Row};
+use crate::answer::text::Text;
+use crate::words::text::{count, when, would};
 
 /// The answer of `sync`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

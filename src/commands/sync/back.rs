@@ -3,22 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CleanedFiles, Run, StayedFile, SyncedWorktree, is_config};
+use crate::actions::placing::{Destination, staging};
+use crate::actions::sync_plan::{SHOWN, SyncRefusal};
 use crate::answer::shapes::{PathField, SavedField, paths};
-use crate::disk::copy::{CopyItem, Source, Staged, Staging, remove_placed, settle, stage};
+use crate::commands::sync::answer::{CleanedFiles, StayedFile, SyncedWorktree};
+use crate::commands::sync::{Run, is_config};
+use crate::disk::copy::content::stage;
+use crate::disk::copy::settle::{remove_placed, settle};
+use crate::disk::copy::{CopyItem, Source, Staged, Staging};
 use crate::disk::drift::drift;
 use crate::disk::entries::standing;
 use crate::disk::{DiskError, files};
-use crate::error::Error;
 use crate::git::index::read_paths;
-use crate::manifest::Stat;
-use crate::path::{RepoPath, first_of};
-use crate::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
-use crate::sync::SyncRefusal;
-use crate::sync::plan::SHOWN;
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
+use crate::words::error::Error;
+use crate::words::path::{RepoPath, first_of};
 use crate::worktree::ignore_rules::write_exclude;
-use crate::worktree::placing::{Destination, PLACED, staging};
-use crate::worktree::{Worktree, arguments};
+use crate::worktree::loaded::{PLACED, Worktree};
+use crate::worktree::operands;
 
 type Stats = BTreeMap<RepoPath, Stat>;
 
@@ -51,7 +54,7 @@ impl Run<'_> {
         synced: &mut SyncedWorktree,
     ) -> Result<(), Error> {
         let (repository, options, path) = (self.repository, self.options, &known.record.path);
-        let asked = arguments::parse_all(repository, path, &options.pull)?;
+        let asked = operands::parse_all(repository, path, &options.pull)?;
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?;

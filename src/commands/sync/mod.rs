@@ -1,41 +1,47 @@
 //! `git agentwt sync`: untracked files between the main worktree and an agent's.
 //!
 //! What is selected and what stands in the worktree is read by `worktree/selection.rs` and decided
-//! on by [`crate::sync::plan`], as `add` does; `worktree/placing.rs` puts it there.
+//! on by [`crate::actions::sync_plan`], as `add` does; `worktree/placing.rs` puts it there.
 
-mod answer;
-mod back;
+pub mod answer;
+pub mod arguments;
+pub mod back;
 
 use std::rc::Rc;
 
 use camino::Utf8Path;
 
-use super::{Outcome, Session};
+use crate::actions::placing::{Destination, Placing};
+use crate::actions::saved::{Rescue, Saving};
+use crate::actions::selection::{patterns, read_worktree_files};
+use crate::actions::sync_plan::{Selection, SyncFacts, SyncPlan, SyncRefusal, plan as plan_copies};
 use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
+use crate::commands::sync::answer::{SyncAnswer, SyncedWorktree};
+use crate::commands::{Outcome, Session};
 use crate::disk::drift::drift;
 use crate::disk::files;
-use crate::error::Error;
-use crate::exit::ExitCode;
 use crate::git::index::read_index;
-use crate::name::WorktreeName;
-use crate::path::RepoPath;
-use crate::placed::{Drift, Placed, PlacedKind};
-use crate::sync::plan::{SyncFacts, plan as plan_copies};
-use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
+use crate::inventory::placed::{Drift, Placed, PlacedKind};
+use crate::record::worktree::WatchedFile;
+use crate::sync::PatternOrigin;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
+use crate::words::path::RepoPath;
 use crate::worktree::decisions::require_outside;
 use crate::worktree::ignore_rules::read_shown_note;
-use crate::worktree::placing::{Destination, Placing};
-use crate::worktree::saved::{Rescue, Saving};
-use crate::worktree::selection::{patterns, read_worktree_files};
-use crate::worktree::{Main, RecordState, Repository, WatchedFile, Worktree, load_config, names};
-
-pub use self::answer::{CleanedFiles, StayedFile, SyncAnswer, SyncedWorktree};
+use crate::worktree::loaded::{RecordState, Worktree, names};
+use crate::worktree::repository::{Main, Repository};
+use crate::worktree::settings::load_config;
 
 /// Syncs worktrees, one after the other. With several, what fails for one is noted.
 ///
 /// # Errors
 /// Fails when the only worktree cannot be synced, or a signal asked to stop.
-pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<SyncAnswer>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::commands::sync::arguments::Sync,
+) -> Result<Outcome<SyncAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
     if let (false, [name, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
@@ -81,7 +87,10 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Sync
     Ok(outcome)
 }
 
-fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<WorktreeName>, Error> {
+fn chosen(
+    repository: &Repository,
+    options: &crate::commands::sync::arguments::Sync,
+) -> Result<Vec<WorktreeName>, Error> {
     if options.all {
         let mut all = names(repository)?;
         // an `add` that is under way copies by itself; what is damaged is reported for each
@@ -99,7 +108,7 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
 struct Run<'a> {
     session: &'a Session,
     repository: &'a Repository,
-    options: &'a crate::cli::Sync,
+    options: &'a crate::commands::sync::arguments::Sync,
     /// Each by whether the config counts and by the patterns of the record.
     selections: Vec<(bool, Vec<String>, Rc<Selection>)>,
     notes: Vec<String>,

@@ -1,18 +1,25 @@
 //! `git agentwt verify`: holds the ground truth against the scope.
 
+pub mod arguments;
 pub mod range;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::{Answer, Row, Text, VerdictField, WaitingField};
+use crate::answer::Answer;
+use crate::answer::table::Row;
+use crate::answer::text::Text;
+use crate::answer::verdict::VerdictField;
+use crate::answer::waiting::WaitingField;
 use crate::commands::{Outcome, Session};
-use crate::error::Error;
-use crate::exit::ExitCode;
+use crate::judge::finding::without_scope;
 use crate::truth::integrity;
 use crate::truth::live::verify_all;
-use crate::verify::without_scope;
-use crate::worktree::{Lost, Repository, Worktree, WorktreeFault, lost};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{Lost, Worktree, lost};
+use crate::worktree::repository::Repository;
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -55,7 +62,7 @@ impl Answer for VerifyAnswer {
 /// Fails when the facts of one cannot be read: there is then no verdict at all.
 pub fn run(
     session: &Session,
-    options: &crate::cli::Verify,
+    options: &crate::commands::verify::arguments::Verify,
 ) -> Result<Outcome<VerifyAnswer>, Error> {
     if let Some(range) = &options.range {
         let verdict = range::run(session, options, range)?;
@@ -119,7 +126,10 @@ fn outcome_of(
 }
 
 /// Answers come in the order in which they were asked for, all of them by name.
-fn position<'a>(options: &crate::cli::Verify, one: &'a VerdictField) -> (Option<usize>, &'a str) {
+fn position<'a>(
+    options: &crate::commands::verify::arguments::Verify,
+    one: &'a VerdictField,
+) -> (Option<usize>, &'a str) {
     let name = one.verified();
     (options.names.iter().position(|asked| asked == name), name)
 }
@@ -127,7 +137,7 @@ fn position<'a>(options: &crate::cli::Verify, one: &'a VerdictField) -> (Option<
 /// What is to be verified, and the worktrees whose record was removed.
 fn chosen(
     repository: &Repository,
-    options: &crate::cli::Verify,
+    options: &crate::commands::verify::arguments::Verify,
 ) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
     if options.all {
         return Ok((Worktree::all(repository)?, lost(repository)?));

@@ -4,28 +4,30 @@ use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use miette::Diagnostic;
 
-use crate::answer::VerdictField;
-use crate::change::{ChangeSet, Extent};
+use crate::answer::verdict::VerdictField;
 use crate::commands::Session;
-use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::config::CONFIG_PATH;
 use crate::disk::files;
-use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::objects::Objects;
+use crate::git::process::GitMode;
 use crate::git::scratch::Quarantine;
-use crate::manifest::Manifest;
-use crate::name::CommitId;
-use crate::path::{RepoPath, escape_for_terminal};
+use crate::inventory::manifest::Manifest;
+use crate::judge::change::{ChangeSet, Extent};
+use crate::judge::compare::{Delta, State, compare, entry_in, same};
+use crate::judge::finding::verify;
+use crate::refusal::RangeRefusal;
 use crate::scope::Scope;
 use crate::truth::commits::{History, contents};
 use crate::truth::ground::Trees;
 use crate::truth::leaks::Originals;
-use crate::verify::verify;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{RecordState, unknown};
 use crate::worktree::repository::{CONFIG, Repository};
-use crate::worktree::{RecordState, WorktreeFault, load_config_of, rules_of, unknown};
+use crate::worktree::settings::{load_config_of, rules_of};
 
 /// Verifies a range.
 ///
@@ -33,7 +35,7 @@ use crate::worktree::{RecordState, WorktreeFault, load_config_of, rules_of, unkn
 /// Fails when the range, the scope or the commits cannot be read: there is then no verdict.
 pub fn run(
     session: &Session,
-    options: &crate::cli::Verify,
+    options: &crate::commands::verify::arguments::Verify,
     range: &str,
 ) -> Result<VerdictField, Error> {
     let range = Range::parse(range)?;
@@ -47,7 +49,7 @@ pub fn run(
 /// The scope of the base side, and the profile that it is.
 fn scope(
     session: &Session,
-    options: &crate::cli::Verify,
+    options: &crate::commands::verify::arguments::Verify,
     range: &Range,
     span: &Span<'_>,
 ) -> Result<(Scope, Option<String>), Error> {
@@ -83,52 +85,6 @@ pub struct Range {
     pub base: String,
     /// What is verified.
     pub head: String,
-}
-
-/// Says why a range gets no verdict.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
-#[expect(
-    missing_docs,
-    reason = "the fields are the names that the messages show"
-)]
-pub enum RangeRefusal {
-    /// The text is not a range.
-    #[error("`{text}` is not a range of commits")]
-    #[diagnostic(code(agentwt::range::syntax))]
-    #[diagnostic(help(
-        "name the base and what is verified: git agentwt verify --range origin/main..HEAD"
-    ))]
-    Syntax { text: String },
-    /// One of the ends does not name a commit.
-    #[error("there is no commit `{revision}`, in the range {range}")]
-    #[diagnostic(code(agentwt::range::unknown))]
-    #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
-    Unknown { range: String, revision: String },
-    /// The ends have no commit in common.
-    #[error("cannot verify {range}: the two histories have no commit in common")]
-    #[diagnostic(code(agentwt::range::unrelated))]
-    #[diagnostic(help(
-        "name a base that it started from; to see both: git log --oneline --graph {ends}"
-    ))]
-    Unrelated { range: String, ends: String },
-    /// The clone ends before what is common to both ends.
-    #[error("cannot verify {range}: this clone is shallow, and its history ends inside the range")]
-    #[diagnostic(code(agentwt::range::shallow))]
-    #[diagnostic(help(
-        "fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)"
-    ))]
-    Shallow { range: String },
-    /// The base side does not say what may be edited, and no lists were given.
-    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` {why}")]
-    #[diagnostic(code(agentwt::range::no_scope))]
-    #[diagnostic(help(
-        "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
-    ))]
-    NoScope {
-        range: String,
-        base: String,
-        why: &'static str,
-    },
 }
 
 impl Range {

@@ -1,8 +1,8 @@
 //! Shows which layer counts, and what a person reads of a value that is wrong.
 
-use super::super::tests::rendered;
 use super::*;
-use crate::config::Choice as _;
+use crate::config::tests::rendered;
+use crate::config::value::Choice as _;
 use insta::assert_snapshot;
 
 type Pairs = Vec<(String, String)>;

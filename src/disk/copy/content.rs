@@ -13,15 +13,15 @@ use rustix::fs::{AtFlags, CWD, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, f
 use rustix::fs::{ftruncate, futimens, mkdirat, readlinkat, statat, symlinkat, utimensat};
 use rustix::io::Errno;
 
-use super::{CopyItem, Source, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::DiskError;
 use crate::disk::below::{Directories, open_regular};
+use crate::disk::copy::{CopyItem, Source, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::drift::digest_of;
 use crate::disk::pool::map_parallel;
 use crate::disk::stat::{file_type, stat_from};
-use crate::error::Error;
-use crate::manifest::Stat;
-use crate::placed::{Digest, PlacedKind};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Digest, PlacedKind};
+use crate::words::error::Error;
 
 /// From this many bytes on a clone is tried, and holes are looked for.
 const LARGE: u64 = 256 << 10;

@@ -5,8 +5,8 @@
 //! in. So whatever is killed leaves no half file: at most a staging directory, which is ours to
 //! remove.
 
-mod content;
-mod settle;
+pub mod content;
+pub mod settle;
 #[cfg(test)]
 mod tests;
 
@@ -16,15 +16,11 @@ use std::time::Duration;
 use camino::Utf8Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub use content::{make_staging, stage};
-pub(super) use settle::move_new;
-pub use settle::{Removed, Settled, remove_placed, settle};
-
-use super::DiskError;
-use crate::error::Error;
-use crate::manifest::Stat;
-use crate::path::RepoPath;
-use crate::placed::{Digest, PlacedKind};
+use crate::disk::DiskError;
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Digest, PlacedKind};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
 
 /// Says what is to be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]

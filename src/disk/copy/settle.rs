@@ -12,16 +12,16 @@ use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, chmodat, linkat};
 use rustix::fs::{mkdirat, openat, renameat, renameat_with, statat, unlinkat, utimensat};
 use rustix::io::Errno;
 
-use super::content::mtime;
-use super::{CopyError, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::DiskError;
 use crate::disk::below::{DIRECTORY, Directories};
+use crate::disk::copy::content::mtime;
+use crate::disk::copy::{CopyError, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::mode::DirectoryModes;
 use crate::disk::stat::stat_from;
-use crate::error::Error;
-use crate::manifest::Stat;
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedKind};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
 
 /// Represents what was moved in; what it replaced is still in the staging directory.
 #[derive(Debug)]

@@ -5,12 +5,12 @@
     reason = "the tests make files, start programs and say what they skip"
 )]
 
-mod child;
-mod content;
-mod file_systems;
-mod metadata;
-mod moved_in;
-mod removed;
-mod source;
+pub mod child;
+pub mod content;
+pub mod file_systems;
+pub mod metadata;
+pub mod moved_in;
+pub mod removed;
+pub mod source;
 mod support;
-mod whole;
+pub mod whole;

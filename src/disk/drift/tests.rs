@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use super::*;
 use crate::disk::files::settled_time;
 use crate::disk::stat::stat_of;
-use crate::placed::PlacedOrigin;
+use crate::inventory::placed::PlacedOrigin;
 
 /// A main worktree and a worktree with the same files, all of them in the list.
 struct World {

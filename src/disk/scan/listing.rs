@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::entry::Mode;
-use crate::manifest::Item;
+use crate::inventory::manifest::Item;
+use crate::words::entry::Mode;
 
 /// How much of a directory the system hands over at once.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -171,9 +171,9 @@ const fn kind_of(mode: Mode) -> Option<FileType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Entry, ObjectId};
-    use crate::manifest::{OnDisk, Stat};
-    use crate::path::RepoPath;
+    use crate::inventory::manifest::{OnDisk, Stat};
+    use crate::words::entry::{Entry, ObjectId};
+    use crate::words::path::RepoPath;
 
     fn item(path: &str, mode: Mode, is_base: bool, is_there: bool) -> Item {
         let entry = Entry {

@@ -10,14 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use rustix::fs::{AtFlags, FileType, Mode as Bits, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::super::below::DIRECTORY;
-use super::super::stat::{device_of, is_regular, is_repository};
-use super::super::stat::{mode_of_file, read_entry, stat_from};
-use super::listing::{DirectoryListing, are_in, fill};
-use super::{Believe, Found, Scan, Unreadable, Walk};
-use crate::entry::{Entry, Mode, ObjectId};
-use crate::manifest::{Item, Stat};
-use crate::path::RepoPath;
+use crate::disk::below::DIRECTORY;
+use crate::disk::scan::listing::{DirectoryListing, are_in, fill};
+use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk};
+use crate::disk::stat::{
+    device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
+};
+use crate::inventory::manifest::{Item, Stat};
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::path::RepoPath;
 
 /// What a repository is in, or what leads to one.
 const GIT: &CStr = c".git";

@@ -7,10 +7,12 @@ use std::io::ErrorKind;
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Method, remove, written};
-use crate::config::OnViolation;
+use crate::config::value::OnViolation;
+use crate::git::contention;
+use crate::git::error::GitError;
+use crate::git::hooks::{Method, remove, written};
+use crate::git::process::Git;
 use crate::git::repo::read_file;
-use crate::git::{Git, GitError, contention};
 
 /// The directory of our own events, inside our directory of hooks: also the mark by which the
 /// stubs recognize such a directory.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::refs::PRIVATE;
-use crate::name::CommitId;
+use crate::words::name::CommitId;
 
 /// The file, in our directory of the worktree's private git directory.
 pub const FILE: &str = "agentwt/journal";

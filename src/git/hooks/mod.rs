@@ -21,7 +21,7 @@
 //!
 //! ```no_run
 //! use camino::Utf8Path;
-//! use git_agentwt::config::OnViolation;
+//! use git_agentwt::config::value::OnViolation;
 //! use git_agentwt::git::{Git, SharedRunner, hooks::WorktreeHooks};
 //! let tree = Utf8Path::new("/repo/.agentwt/worktrees/fix");
 //! let git = Git::unchecked(tree, SharedRunner::default());
@@ -31,10 +31,8 @@
 //! ```
 
 #![expect(clippy::disallowed_methods, reason = "writes git's own directories")]
-mod files;
+pub mod files;
 pub mod journal;
-
-pub use files::quoted;
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -44,13 +42,12 @@ use std::time::SystemTime;
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
-pub use self::files::INCLUDED;
-use super::GitError;
-use super::discover::common_dir;
-use super::objects::unwritable;
-use super::process::{Git, GitMode, GitVersion};
-use super::repo::read_file;
-use crate::config::OnViolation;
+use crate::config::value::OnViolation;
+use crate::git::discover::common_dir;
+use crate::git::error::GitError;
+use crate::git::objects::unwritable;
+use crate::git::process::{Git, GitMode, GitVersion};
+use crate::git::repo::read_file;
 
 /// How git is told to run our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

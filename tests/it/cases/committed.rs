@@ -4,11 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::change::{Change, ChangeSet, Extent, Place, Seen};
-use git_agentwt::git::{SharedRunner, Trace};
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::git::runner::Trace;
+use git_agentwt::judge::change::Change;
+use git_agentwt::judge::change::ChangeSet;
+use git_agentwt::judge::change::Extent;
+use git_agentwt::judge::change::Place;
+use git_agentwt::judge::change::Seen;
 use git_agentwt::truth::collect;
 use git_agentwt::truth::commits::committed;
-use git_agentwt::worktree::{Repository, Worktree};
+use git_agentwt::worktree::loaded::Worktree;
+use git_agentwt::worktree::repository::Repository;
 
 /// Where commits changed something, and which.
 fn in_commits(changes: &[Change]) -> BTreeMap<&Place, BTreeSet<&Seen>> {

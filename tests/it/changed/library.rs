@@ -4,8 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
-use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner};
-use git_agentwt::library::{Asked, Options, changed, verify};
+use git_agentwt::commands::changed::collect::Asked;
+use git_agentwt::git::runner::Call;
+use git_agentwt::git::runner::Duct;
+use git_agentwt::git::runner::Output;
+use git_agentwt::git::runner::Runner;
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::library::Options;
+use git_agentwt::library::changed;
+use git_agentwt::library::verify;
 
 use super::{sh, with_worktree};
 

@@ -5,13 +5,16 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use git_agentwt::claim::Lease;
-use git_agentwt::cli::Renew;
-use git_agentwt::exit::ExitCode;
-use git_agentwt::git::{SharedRunner, Trace};
-use git_agentwt::name::WorktreeName;
-use git_agentwt::worktree::Repository;
-use git_agentwt::worktree::claims::{Claims, holder, is_lost};
+use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::git::runner::Trace;
+use git_agentwt::record::claim::Lease;
+use git_agentwt::words::exit::ExitCode;
+use git_agentwt::words::name::WorktreeName;
+use git_agentwt::worktree::claims::Claims;
+use git_agentwt::worktree::claims::Renewal;
+use git_agentwt::worktree::claims::holder;
+use git_agentwt::worktree::claims::is_lost;
+use git_agentwt::worktree::repository::Repository;
 
 use super::{Fleet, REF, line};
 
@@ -88,7 +91,7 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     assert!(rest.iter().all(|one| look(one).is_err()));
     std::thread::sleep(Duration::from_millis(1500));
     let held = claims
-        .renew(&held, &Renew::default())
+        .renew(&held, &Renewal::default())
         .expect("it is ours")
         .0;
     std::thread::sleep(Duration::from_secs(1));
@@ -113,7 +116,7 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     // and the first has lost it, for the probe and for renewal
     assert!(claims.check_ours(&held).is_err_and(|error| is_lost(&error)));
     let lost = claims
-        .renew(&held, &Renew::default())
+        .renew(&held, &Renewal::default())
         .expect_err("it is lost");
     assert_eq!(lost.exit_code(), ExitCode::OwnershipLost);
     claims

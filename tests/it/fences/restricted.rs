@@ -5,8 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use super::{World, alone, as_each_user, is_root, text};
+use git_agentwt::config::value::Fence;
+use git_agentwt::config::value::Net;
 use git_agentwt::fence::restrict::Start;
-use git_agentwt::fence::{Fence, Net};
 
 #[test]
 fn writes_pass_inside_of_the_scope_and_nowhere_else() {

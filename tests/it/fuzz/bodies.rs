@@ -8,18 +8,30 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
-use git_agentwt::claim::Claim;
 use git_agentwt::config::Config;
 use git_agentwt::git::config::meaning;
 use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::objects::ObjectFormat;
 use git_agentwt::git::refs::parse_reflog_file;
-use git_agentwt::manifest::Manifest;
-use git_agentwt::path::RepoPath;
-use git_agentwt::placed::Placed;
-use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
-use git_agentwt::sync::{Matcher, Pattern, PatternOrigin};
-use git_agentwt::worktree::{Intent, LastVerification, Record, from_text, to_text};
+use git_agentwt::inventory::manifest::Manifest;
+use git_agentwt::inventory::placed::Placed;
+use git_agentwt::record::claim::Claim;
+use git_agentwt::record::worktree::Intent;
+use git_agentwt::record::worktree::LastVerification;
+use git_agentwt::record::worktree::Record;
+use git_agentwt::scope::Access;
+use git_agentwt::scope::Case;
+use git_agentwt::scope::EntryKind;
+use git_agentwt::scope::Origin;
+use git_agentwt::scope::RuleList;
+use git_agentwt::scope::Scope;
+use git_agentwt::scope::ScopeRule;
+use git_agentwt::sync::PatternOrigin;
+use git_agentwt::sync::matcher::Matcher;
+use git_agentwt::sync::pattern::Pattern;
+use git_agentwt::words::path::RepoPath;
+use git_agentwt::words::toml_file::from_text;
+use git_agentwt::words::toml_file::to_text;
 
 /// What is done with the bytes of one input.
 pub type Target = fn(&[u8]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_agentwt::config::OnViolation;
+use git_agentwt::config::value::OnViolation;
 
 use super::gits::with_each_git;
 use super::world::{Length, World};

@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use git_agentwt::config::OnViolation;
-use git_agentwt::git::hooks::{Method, WorktreeHooks};
-use git_agentwt::git::{Git, GitVersion, SharedRunner};
+use git_agentwt::config::value::OnViolation;
+use git_agentwt::git::hooks::Method;
+use git_agentwt::git::hooks::WorktreeHooks;
+use git_agentwt::git::process::Git;
+use git_agentwt::git::process::GitVersion;
+use git_agentwt::git::runner::SharedRunner;
 
 use super::gits::with_each_git;
 use super::world::World;

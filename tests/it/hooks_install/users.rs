@@ -1,7 +1,8 @@
 //! The user's hooks: the same operations with and without ours must leave the same log.
 
 use git_agentwt::git::hooks::Method;
-use git_agentwt::git::{Git, SharedRunner};
+use git_agentwt::git::process::Git;
+use git_agentwt::git::runner::SharedRunner;
 
 use super::gits::with_each_git;
 use super::world::{Length, World, write_script};

@@ -7,9 +7,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use git_agentwt::config::OnViolation;
-use git_agentwt::git::hooks::{HooksState, WorktreeHooks};
-use git_agentwt::git::{Git, SharedRunner};
+use git_agentwt::config::value::OnViolation;
+use git_agentwt::git::hooks::HooksState;
+use git_agentwt::git::hooks::WorktreeHooks;
+use git_agentwt::git::process::Git;
+use git_agentwt::git::runner::SharedRunner;
 
 const USER_HOOK: &str = include_str!("user-hook.sh");
 const OPERATIONS: &str = include_str!("operations.sh");

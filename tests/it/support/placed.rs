@@ -6,9 +6,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use git_agentwt::disk::drift::digest_below;
 use git_agentwt::disk::files::settled_time;
 use git_agentwt::disk::stat::stat_of;
-use git_agentwt::manifest::Stat;
-use git_agentwt::path::RepoPath;
-use git_agentwt::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use git_agentwt::inventory::manifest::Stat;
+use git_agentwt::inventory::placed::Digest;
+use git_agentwt::inventory::placed::Placed;
+use git_agentwt::inventory::placed::PlacedFile;
+use git_agentwt::inventory::placed::PlacedKind;
+use git_agentwt::inventory::placed::PlacedOrigin;
+use git_agentwt::words::path::RepoPath;
 
 use super::{TestRepo, chmod, write};
 

@@ -6,8 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use git_agentwt::name::{BranchName, WorktreeName};
-use git_agentwt::worktree::{Intent, Record, to_text};
+use git_agentwt::record::worktree::Intent;
+use git_agentwt::record::worktree::Record;
+use git_agentwt::words::name::BranchName;
+use git_agentwt::words::name::WorktreeName;
+use git_agentwt::words::toml_file::to_text;
 
 use super::{Said, binary, hermetic, skipped, template};
 

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
 
-use super::support::Ground;
 use crate::disk::copy::Source;
-use crate::placed::PlacedKind;
+use crate::disk::copy::tests::support::Ground;
+use crate::inventory::placed::PlacedKind;
 
 /// Says who runs it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::support::{Ground, lstat};
+use crate::disk::copy::tests::support::{Ground, lstat};
 
 /// Bytes that do not repeat with any buffer.
 fn bytes(size: usize) -> Vec<u8> {
@@ -112,7 +112,7 @@ fn a_stop_leaves_nothing() {
     let stopped = ground
         .stage_until(&ground.items(), &stop)
         .expect_err("it was stopped");
-    assert!(stopped.find::<crate::error::Interrupted>().is_some());
+    assert!(stopped.find::<crate::words::error::Interrupted>().is_some());
     ground.require_no_staging();
 }
 
@@ -135,7 +135,7 @@ fn progress_counts_all_files_and_bytes() {
         progress: &progress,
         stop: &|| Ok(()),
     };
-    crate::disk::copy::stage(&staging, &ground.items()).expect("it is staged");
+    crate::disk::copy::content::stage(&staging, &ground.items()).expect("it is staged");
     let bytes = 5 + (22 << 20);
     assert_eq!(progress.reached(), (bytes, Some(bytes)));
 }

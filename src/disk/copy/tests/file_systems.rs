@@ -5,8 +5,8 @@ use std::process::Command;
 
 use miette::Diagnostic;
 
-use super::child::is_root;
-use super::support::Ground;
+use crate::disk::copy::tests::child::is_root;
+use crate::disk::copy::tests::support::Ground;
 
 /// Represents a mounted file system, which is unmounted with it.
 struct Mounted(tempfile::TempDir);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
-use super::child::{As, Child};
-use super::support::{Ground, listing, lstat, repo_path};
-use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::disk::copy::tests::child::{As, Child};
+use crate::disk::copy::tests::support::{Ground, listing, lstat, repo_path};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 
 fn chmod(path: impl AsRef<std::path::Path>, bits: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(bits)).expect("the mode is set");

@@ -2,16 +2,16 @@
 
 use miette::Diagnostic;
 
-use super::child::Child;
-use super::support::{Ground, listing, lstat, names, put};
-use crate::placed::PlacedKind;
+use crate::disk::copy::tests::child::Child;
+use crate::disk::copy::tests::support::{Ground, listing, lstat, names, put};
+use crate::inventory::placed::PlacedKind;
 
 #[track_caller]
 fn settling_fails(ground: &Ground, over: &[&str]) -> String {
     let before = listing(&ground.to());
     let staged = ground.stage(&ground.items()).expect("it is staged");
     let error = ground.settle_over(staged, over).expect_err("it is refused");
-    assert_eq!(error.exit_code(), crate::exit::ExitCode::Refused);
+    assert_eq!(error.exit_code(), crate::words::exit::ExitCode::Refused);
     assert!(error.help().is_some());
     assert!(!error.to_string().contains("what is left"), "{error}");
     assert_eq!(names(&listing(&ground.to())), names(&before));

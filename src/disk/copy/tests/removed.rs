@@ -1,7 +1,8 @@
 //! Only what is as it was placed is removed.
 
-use super::support::{Ground, listing, names};
-use crate::disk::copy::{Removed, Staged, remove_placed};
+use crate::disk::copy::Staged;
+use crate::disk::copy::settle::{Removed, remove_placed};
+use crate::disk::copy::tests::support::{Ground, listing, names};
 
 fn remove(ground: &Ground, placed: &[Staged]) -> Removed {
     remove_placed(&ground.to(), placed).expect("the destination is there")

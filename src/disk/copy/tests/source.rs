@@ -4,9 +4,9 @@ use std::sync::Once;
 
 use miette::Diagnostic;
 
-use super::child::{As, Child, said};
-use super::support::{Ground, listing, put};
-use crate::exit::ExitCode;
+use crate::disk::copy::tests::child::{As, Child, said};
+use crate::disk::copy::tests::support::{Ground, listing, put};
+use crate::words::exit::ExitCode;
 
 /// Stages all, and does something before anything is copied.
 #[track_caller]
@@ -145,7 +145,7 @@ fn a_large_file_that_is_written_to_meanwhile_is_refused() {
             let written = file.and_then(|file| file.write_all_at(b"2", 0));
             written.expect("it is written");
         });
-        crate::disk::copy::stage(&staging, &items).expect_err("it is refused")
+        crate::disk::copy::content::stage(&staging, &items).expect_err("it is refused")
     });
     assert_eq!(error.to_string(), "f changed while it was copied");
     ground.require_no_staging();

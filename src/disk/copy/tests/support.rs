@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::copy::Progress;
-use crate::disk::copy::{CopyItem, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::copy::content::stage;
+use crate::disk::copy::settle::{Settled, settle};
+use crate::disk::copy::{CopyItem, Progress, Source, Staged, Staging};
 use crate::disk::stat::stat_of;
-use crate::error::{Error, Interrupted};
-use crate::manifest::Stat;
-use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedKind};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::words::error::{Error, Interrupted};
+use crate::words::path::RepoPath;
 
 /// Represents two worktrees in a temporary directory, which is removed with it.
 pub struct Ground {

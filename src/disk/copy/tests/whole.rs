@@ -1,6 +1,6 @@
 //! What is copied is what it was copied from.
 
-use super::support::{Ground, listing, lstat, names};
+use crate::disk::copy::tests::support::{Ground, listing, lstat, names};
 
 #[test]
 fn everything_is_placed_as_it_was() {

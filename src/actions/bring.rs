@@ -1,0 +1,330 @@
+//! Brings a clone's commits home before it is removed, and those of a run whose worktree is gone.
+//!
+//! All that its refs, HEADs and reflogs reach and the repository that made it does not have is
+//! fetched: the tip of its branch into `refs/agentwt/incoming/<name>`, work that was saved there
+//! under the name it has there, everything else into `refs/agentwt/kept/<name>/<commit>`. Nothing
+//! that is kept already is overwritten (`docs/decisions/0017-clones.md`).
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+
+use crate::disk::{DiskError, files};
+use crate::git::error::GitError;
+use crate::git::process::{Git, GitMode};
+use crate::truth::heads::Heads;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::repository::Repository;
+
+/// Where commits and tags are kept that only a clone had, below its name.
+const KEPT: &str = "refs/agentwt/kept/";
+
+/// The refs that keep commits, below which each names its own.
+pub fn kept_refs(known: &Worktree) -> String {
+    format!("{KEPT}{}/", known.record.name)
+}
+
+/// The ref that keeps a commit.
+pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
+    kept_refs(known) + id.as_str()
+}
+
+/// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone. Returns what
+/// the user should hear of it.
+///
+/// # Errors
+/// Fails when git does: then nothing may be removed.
+pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
+    let own = known.repository(repository);
+    if !own.is_clone() {
+        return bring_run(repository, known);
+    }
+    let (home, name) = (own.home(), &known.record.name);
+    let kept = |id: &CommitId| kept_ref(known, id);
+    let fresh = fresh(&own, known)?;
+    let tip = known.record.branch.full_ref();
+    let tip = known.hardened_git(&own).rev_parse_commit(&tip)?;
+    let tip = tip.filter(|tip| fresh.all.contains(tip));
+    let mut wanted = saved(&own, known, &kept)?;
+    for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
+        if !wanted.iter().any(|(other, _)| other == id) {
+            wanted.push((id.clone(), kept(id)));
+        }
+    }
+    let git = home.git.with_mode(GitMode::Hardened);
+    if !wanted.is_empty() {
+        let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
+        let specs: Vec<String> = specs.collect();
+        // history that came from a URL was never ours to look at
+        let base = git.rev_parse_commit(known.record.base.commit.as_str())?;
+        git.fetch_objects(own.common_dir.as_str(), base.is_some(), &specs)?;
+    }
+    let mut notes = Vec::new();
+    if let Some(tip) = tip {
+        let incoming = format!("refs/agentwt/incoming/{name}");
+        point(home, &incoming, &tip, &kept)?;
+        let temporary = kept(&tip);
+        wanted.retain(|(_, name)| *name != temporary);
+        git.delete_ref(&temporary, &tip)?;
+        let short = tip.short();
+        notes.push(format!(
+            "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge {incoming}"
+        ));
+    }
+    if let [(_, first), others @ ..] = wanted.as_slice() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more beside it"),
+        };
+        notes.push(format!(
+            "what else only the clone had is in {first}{more}; to see it: git log {first}"
+        ));
+    }
+    Ok(notes)
+}
+
+/// Fetches what a run left that no other run can import, as there is no directory for it.
+fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
+    let private = PrivateGit::new(known);
+    if files::is_directory(&known.record.path) || !private.is_there() {
+        return Ok(Vec::new());
+    }
+    private.write_mended(repository, known)?;
+    let run = private.read_result(repository, known)?;
+    let all = run.head.into_iter().chain(run.branch).chain(run.stashes);
+    let all = all.chain(run.others.into_iter().map(|(_, id)| id));
+    let specs = all.map(|id| format!("{id}:{}", kept_ref(known, &id)));
+    let specs: Vec<String> = specs.collect();
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let git = repository.git.with_mode(GitMode::Hardened);
+    git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
+    Ok(vec![format!(
+        "what a command in a fence left is kept: git log --glob={}",
+        kept_refs(known)
+    )])
+}
+
+/// Moves the ref of what came in. What it named of an earlier clone of the same name, and the new
+/// commit does not have, is kept by another ref first.
+///
+/// # Errors
+/// Fails when git does.
+pub fn point(
+    home: &Repository,
+    incoming: &str,
+    tip: &CommitId,
+    kept: &dyn Fn(&CommitId) -> String,
+) -> Result<(), Error> {
+    let git = home.git.with_mode(GitMode::Hardened);
+    let before = git.rev_parse_commit(incoming)?;
+    if let Some(before) = &before
+        && !git.is_ancestor(before, tip)?
+        && git.for_each_ref(&[&kept(before)])?.is_empty()
+    {
+        let reason = "agentwt: came in from an earlier clone of this name";
+        git.update_ref(&kept(before), before, None, reason)?;
+    }
+    let reason = "agentwt: came in from a clone";
+    Ok(git.update_ref(incoming, tip, before.as_ref(), reason)?)
+}
+
+/// Holds what only the clone has.
+struct Fresh {
+    /// Its commits.
+    all: BTreeSet<CommitId>,
+    /// Those that no other of them has for a parent.
+    tips: Vec<CommitId>,
+    /// What its refs name beside commits: tags with a message, and other objects that were tagged.
+    others: BTreeSet<CommitId>,
+}
+
+/// Finds it. What the clone had from the beginning is not its work.
+fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
+    let incoming = "refs/agentwt/incoming/";
+    let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
+    let home = own.home().git.with_mode(GitMode::Hardened);
+    let has = home.for_each_ref(&prefixes)?.into_iter();
+    let mut has: BTreeSet<CommitId> = has.map(|one| one.id).collect();
+    has.extend(known.recorded_refs()?);
+    has.insert(known.record.base.commit.clone());
+    let git = own.git.with_mode(GitMode::Hardened);
+    // what git has put aside is in no ref
+    let mut aside = read_put_aside(own, known)?;
+    aside.extend(read_passing(own, known, &Heads::default())?);
+    let known = has.iter().map(|id| format!("^{id}\n"));
+    let aside = aside.iter().map(|id| format!("{id}\n"));
+    let input: String = aside.chain(known).collect();
+    let what = "list the commits of the clone";
+    let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
+    let output = git.perform_with(what, command, &[], input.as_bytes())?;
+    let id = |id: &[u8]| CommitId::parse(&id.to_str_lossy()).ok();
+    let ids = |line: &[u8]| line.split_str(" ").filter_map(id).collect();
+    let lines: Vec<Vec<CommitId>> = output.lines().map(ids).collect();
+    let objects = own.objects()?;
+    let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
+    let all = lines.iter().filter_map(|line| line.first().cloned());
+    let all: BTreeSet<CommitId> = all.collect();
+    let refs = git.for_each_ref(&["refs/"])?.into_iter().map(|one| one.id);
+    let others = refs.filter(|id| !has.contains(id) && !objects.has(id));
+    let others = others.collect();
+    let tips = all.iter().filter(|commit| !parents.contains(commit));
+    let tips = tips.cloned().collect();
+    Ok(Fresh { all, tips, others })
+}
+
+/// What `restore` saved in the clone and is not at home, with its ref there. Where home has something
+/// else under that name, it is kept by its commit.
+fn saved(
+    own: &Repository,
+    known: &Worktree,
+    kept: &dyn Fn(&CommitId) -> String,
+) -> Result<Vec<(CommitId, String)>, Error> {
+    let below = format!("refs/agentwt/rescue/{}/", known.record.name);
+    let of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
+    let home = of(&own.home().git)?;
+    let saved = of(&own.git)?.into_iter().filter(|one| !home.contains(one));
+    let saved = saved.map(|one| {
+        let is_taken = home.iter().any(|other| other.name == one.name);
+        let name = if is_taken {
+            kept(&one.id)
+        } else {
+            one.name.to_string()
+        };
+        (one.id, name)
+    });
+    Ok(saved.collect())
+}
+
+/// The refs that each worktree has for itself (git-worktree(1), "REFS").
+const PRIVATE_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+/// The files in which git writes down what an operation in progress has put aside (`--autostash`,
+/// git-rebase(1) and git-merge(1)).
+const ASIDE: &str = "rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH";
+/// The files that name the commits which an operation in progress works with: each line begins with
+/// one (gitrevisions(7), git-rebase(1), git-am(1), git-bisect(1)).
+const IN_PROGRESS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD sequencer/head \
+     rebase-merge/onto rebase-merge/orig-head rebase-apply/onto rebase-apply/orig-head \
+     rebase-apply/original-commit BISECT_HEAD BISECT_EXPECTED_REV";
+/// The files that list what an operation has still to do: a command and a commit in each line.
+const TO_DO: &str = "sequencer/todo rebase-merge/git-rebase-todo";
+/// How many abbreviated ids are given to one git.
+const IDS_AT_ONCE: usize = 1000;
+/// The files that git overwrites unasked: what they name stops nothing.
+const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
+
+/// The commits that the private git directory of a worktree names in passing, and that were not made
+/// there: what a fetch brought, or a reset left. None twice.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_passing(
+    repository: &Repository,
+    known: &Worktree,
+    heads: &Heads,
+) -> Result<Vec<CommitId>, Error> {
+    let admin = &known.record.admin_dir;
+    if !files::is_directory(admin) || known.is_without(repository) {
+        return Ok(Vec::new());
+    }
+    let git = known.hardened_git(repository);
+    let mut commits = Vec::new();
+    for name in PASSING.split(' ') {
+        for line in lines_of(admin, name)? {
+            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
+        }
+    }
+    // git lets go what was replaced here, as it does with reflogs
+    let made_here = heads.made_here();
+    commits.retain(|commit| !made_here.contains(commit));
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
+}
+
+/// The lines of a file of a private git directory; none where it is not there.
+fn lines_of(admin: &Utf8Path, name: &str) -> Result<Vec<String>, DiskError> {
+    let bytes = files::read(&admin.join(name))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().map(ToOwned::to_owned).collect())
+}
+
+/// The commit that a whole id leads to; none where it is no id, or no commit of this repository.
+fn commit_at(git: &Git, word: Option<&str>) -> Result<Option<CommitId>, GitError> {
+    match word.map(CommitId::parse) {
+        Some(Ok(id)) => git.rev_parse_commit(id.as_str()),
+        Some(Err(_)) | None => Ok(None),
+    }
+}
+
+/// The id in a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
+fn id_to_do(line: &str) -> Option<&str> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let word = words.find(|word| !word.starts_with('-'));
+    let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    word.filter(is_id)
+}
+
+/// The commits of these lines. Git writes whole ids, for which no process is needed; what the
+/// abbreviations among them may be of is asked for together.
+fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError> {
+    let mut commits = Vec::new();
+    let mut short = Vec::new();
+    for id in lines.iter().filter_map(|line| id_to_do(line)) {
+        if CommitId::parse(id).is_ok() {
+            commits.extend(commit_at(git, Some(id))?);
+        } else {
+            short.push(format!("--disambiguate={id}"));
+        }
+    }
+    for some in short.chunks(IDS_AT_ONCE) {
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        let found = git.perform("find the commits that are still to do", "rev-parse", &some)?;
+        for id in found.lines() {
+            // an abbreviation may be of another object
+            commits.extend(commit_at(git, Some(&id.to_str_lossy()))?);
+        }
+    }
+    Ok(commits)
+}
+
+/// The commits that only the private git directory of a worktree names in these ways, none twice.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_put_aside(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, Error> {
+    let admin = &known.record.admin_dir;
+    if !files::is_directory(admin) || known.is_without(repository) {
+        return Ok(Vec::new());
+    }
+    read_put_aside_in(&known.git(repository), admin)
+}
+
+/// The same of whatever private git directory this is, which this git is on.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
+    let git = git.with_mode(GitMode::Hardened);
+    let mut commits = Vec::new();
+    for one in git.for_each_ref(&PRIVATE_REFS)? {
+        // what a tag leads to; a blob or a tree has no commit to lose
+        commits.extend(git.rev_parse_commit(one.id.as_str())?);
+    }
+    for name in ASIDE.split(' ').chain(IN_PROGRESS.split_ascii_whitespace()) {
+        for line in lines_of(admin, name)? {
+            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
+        }
+    }
+    for name in TO_DO.split(' ') {
+        commits.extend(commits_to_do(&git, &lines_of(admin, name)?)?);
+    }
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
+}

@@ -1,0 +1,15 @@
+//! Holds what several commands do to a worktree: each action is planned from facts, and applied.
+
+pub mod apart;
+pub mod bring;
+pub mod leftover;
+pub mod placing;
+pub mod register;
+pub mod remove;
+pub mod saved;
+pub mod scope_edit;
+pub mod selection;
+pub mod setup;
+pub mod sync_plan;
+pub mod trash;
+pub mod unfinished;

@@ -1,0 +1,301 @@
+//! Puts files into a worktree and writes down what they are, or does nothing.
+//!
+//! Everything is staged whole beside the worktree, announced in the record, moved in
+//! (`disk/copy`), and listed last: of what a killed call announced, that counts as placed which
+//! has arrived. What a killed call leaves, the next one clears: the staging directory
+//! ([`staging`]), the file [`PLACING`], and temporary files beside both.
+
+use crate::actions::sync_plan::{PlannedCopy, SyncPlan, bits};
+use crate::client;
+use crate::client::ContextFile;
+use crate::disk::copy::content::stage;
+use crate::disk::copy::settle::{Settled, settle};
+use crate::disk::copy::{CopyItem, Progress, Source, Staged, Staging};
+use crate::disk::entries::standing;
+use crate::disk::remains::sweep;
+use crate::disk::{DiskError, files};
+use crate::git::process::Git;
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::scope::{Access, EntryKind, Scope};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
+use crate::worktree::loaded::{CONTEXT, PLACED, PLACING, Worktree};
+use crate::worktree::repository::Repository;
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// The file of the record that is there only while a set-up runs, or when it was killed.
+pub const BEFORE: &str = "before-setup";
+
+/// Names the worktree into which files are placed, and who follows it.
+pub struct Destination<'a> {
+    /// The main worktree.
+    pub main: &'a Utf8Path,
+    /// Git, there.
+    pub git: &'a Git,
+    /// The directory of the worktree, the lock of whose name is held.
+    pub path: &'a Utf8Path,
+    /// Its private git directory.
+    pub admin_dir: &'a Utf8Path,
+    /// Where its record is.
+    pub record_dir: &'a Utf8Path,
+    /// Counts what is copied.
+    pub progress: &'a Progress,
+    /// Whether a signal asked to stop.
+    pub stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
+}
+
+/// Holds what is to be placed.
+#[derive(Debug, Default)]
+pub struct Placing {
+    /// The items, sorted by path.
+    pub items: Vec<CopyItem>,
+    /// What may be replaced, as it was when that was decided.
+    pub over: BTreeMap<RepoPath, Stat>,
+    /// What was placed before.
+    pub before: Placed,
+}
+
+impl Placing {
+    /// What a plan says, in a worktree with these files placed before.
+    pub fn new(plan: &SyncPlan, before: Placed) -> Self {
+        let item = |copy: &PlannedCopy| CopyItem {
+            path: copy.path.clone(),
+            from: Source::File(copy.kind, copy.stat),
+            bits: copy.bits,
+        };
+        let over = plan.copy.iter();
+        let over = over.filter_map(|copy| Some((copy.path.clone(), copy.over?)));
+        Self {
+            items: plan.copy.iter().map(item).collect(),
+            over: over.collect(),
+            before,
+        }
+    }
+
+    /// Adds context for the client.
+    pub fn add_context(&mut self, context: &[ContextFile], scope: &Scope) {
+        let access = |path: &RepoPath| {
+            if client::is_state(path.as_bstr()) {
+                // the program itself goes on writing there
+                return Access::Write;
+            }
+            scope.verdict(path, EntryKind::File).access
+        };
+        let item = |file: &ContextFile| CopyItem {
+            path: file.path.clone(),
+            from: Source::Text(file.content.clone()),
+            bits: bits(0o644, access(&file.path)),
+        };
+        self.items.extend(context.iter().map(item));
+        self.items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Whether there is nothing to place, and nothing to remember.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.before == Placed::default()
+    }
+}
+
+/// Represents files that were placed, until it is certain that they stay.
+#[must_use]
+pub struct PlacedNow {
+    /// The list as it is now.
+    pub placed: Placed,
+    /// Whether the worktree's configuration is another now.
+    pub changed_config: bool,
+    settled: Settled,
+    excluded: ExcludeFile,
+    list: Utf8PathBuf,
+    list_before: Option<Vec<u8>>,
+}
+
+impl PlacedNow {
+    /// Lets the files stay; what could not be tidied up.
+    pub fn keep(self) -> Vec<String> {
+        self.settled.done()
+    }
+
+    /// Takes everything out again; what could not be.
+    pub fn take_back(self) -> Vec<String> {
+        write_back(&self.list, self.list_before);
+        self.excluded.take_back();
+        self.settled.take_back()
+    }
+}
+
+/// Where files for a worktree are staged, also by an undo of `restore`: beside it, and so on the same file system. No worktree
+/// of ours can have that name.
+pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
+    let name = worktree.file_name().unwrap_or("worktree");
+    worktree.with_file_name(format!(".placing-{name}"))
+}
+
+impl<'d> Destination<'d> {
+    /// The place of a worktree, the lock of whose name is held.
+    pub fn new(
+        repository: &'d Repository,
+        known: &'d Worktree,
+        progress: &'d Progress,
+        stop: &'d (dyn Fn() -> Result<(), Error> + Sync),
+    ) -> Self {
+        Self {
+            main: &repository.root,
+            git: &repository.home().git,
+            path: &known.record.path,
+            admin_dir: &known.record.admin_dir,
+            record_dir: &known.dir,
+            progress,
+            stop,
+        }
+    }
+
+    /// Whether a killed call left something that has to be written down, or removed.
+    pub fn is_unfinished(&self) -> bool {
+        files::exists(&self.record_dir.join(PLACING)) || files::exists(&staging(self.path))
+    }
+
+    /// Places files.
+    ///
+    /// # Errors
+    /// Fails when something cannot be copied, changed meanwhile, or a signal asked to stop; then
+    /// nothing was placed.
+    pub fn place(&self, placing: &Placing) -> Result<PlacedNow, Error> {
+        self.clear()?;
+        let directory = staging(self.path);
+        let copying = Staging {
+            source: self.main,
+            directory: &directory,
+            progress: self.progress,
+            stop: self.stop,
+        };
+        let staged = stage(&copying, &placing.items);
+        self.progress.end();
+        let staged = staged?;
+        // whatever fails from here on, nothing stays announced or staged
+        self.announce(placing, &staged).inspect_err(|_| {
+            self.withdraw();
+            let _ = files::remove_directory(&directory);
+        })?;
+        let settled = settle(&copying, self.path, staged, &placing.over, &placing.before)
+            .inspect_err(|_| self.withdraw())?;
+        match self.write_down(placing, &settled) {
+            Ok((placed, excluded, list_before)) => Ok(PlacedNow {
+                placed,
+                changed_config: excluded.changed_config(),
+                settled,
+                excluded,
+                list: self.record_dir.join(PLACED),
+                list_before,
+            }),
+            Err(error) => {
+                self.withdraw();
+                Err(error.leaving(settled.take_back()))
+            }
+        }
+    }
+
+    /// Removes what a killed call left. The lock of the name is held.
+    fn clear(&self) -> Result<(), DiskError> {
+        files::remove_directory(&staging(self.path))?;
+        sweep(self.record_dir, &[PLACED, PLACING, BEFORE, "record.toml"]);
+        let exclude = self.admin_dir.join(EXCLUDE);
+        if let (Some(directory), Some(name)) = (exclude.parent(), exclude.file_name()) {
+            sweep(directory, &[name]);
+        }
+        Ok(())
+    }
+
+    /// Writes down what is about to be moved in, for those who look at the worktree meanwhile, or
+    /// after a kill: it is placed as far as it has arrived.
+    fn announce(&self, placing: &Placing, staged: &[Staged]) -> Result<(), DiskError> {
+        let parents = staged.iter().flat_map(|staged| staged.path.parents());
+        let parents: BTreeSet<_> = parents.collect();
+        let parents = parents.into_iter().map(RepoPath::parse);
+        let parents: Vec<RepoPath> = parents.filter_map(Result::ok).collect();
+        let stood = standing(self.path, parents.iter())?;
+        let is_staged = |path: &RepoPath| {
+            let at = staged.binary_search_by(|staged| staged.path.cmp(path));
+            at.is_ok()
+        };
+        let is_new = |path: &&RepoPath| !stood.entries.contains_key(*path) && !is_staged(path);
+        let created = parents.iter().filter(is_new);
+        let directories = created.map(|path| PlacedFile {
+            path: path.clone(),
+            origin: PlacedOrigin::Synced,
+            kind: PlacedKind::Directory,
+            digest: None,
+            stat: Stat::default(),
+            source: None,
+        });
+        let files = staged.iter().map(|staged| placed_file(placing, staged));
+        let list = Placed::new(files.chain(directories).collect(), i64::MIN);
+        files::write(&self.record_dir.join(PLACING), &list.to_bytes())
+    }
+
+    fn withdraw(&self) {
+        let _ = files::remove_file(&self.record_dir.join(PLACING));
+    }
+
+    /// Writes the list, the texts of context, so that `restore` can put them back, and the exclude
+    /// file. Returns the bytes of the list before, too.
+    fn write_down(
+        &self,
+        placing: &Placing,
+        settled: &Settled,
+    ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), Error> {
+        let new = settled.staged.iter();
+        let new: Vec<PlacedFile> = new.map(|staged| placed_file(placing, staged)).collect();
+        let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
+        let time = files::settled_time(self.path, newest)?;
+        let placed = placing.before.replaced_by(new, time);
+        for item in &placing.items {
+            if let Source::Text(text) = &item.from {
+                let file = self.record_dir.join(CONTEXT).join(item.path.to_string());
+                files::write(&file, text)?;
+            }
+        }
+        let list = self.record_dir.join(PLACED);
+        let before = files::read(&list)?;
+        let excluded = write_exclude(self.git, self.admin_dir, &placed)?;
+        let written = files::write(&list, &placed.to_bytes());
+        match written.and_then(|()| files::remove_file(&self.record_dir.join(PLACING))) {
+            Ok(()) => Ok((placed, excluded, before)),
+            Err(error) => {
+                write_back(&list, before);
+                excluded.take_back();
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// Writes the list of placed files as it was before; none where there was none.
+fn write_back(list: &Utf8Path, before: Option<Vec<u8>>) {
+    let _ = match before {
+        Some(before) => files::write(list, &before),
+        None => files::remove_file(list),
+    };
+}
+
+/// What is written down of one thing that was staged.
+fn placed_file(placing: &Placing, staged: &Staged) -> PlacedFile {
+    let items = &placing.items;
+    let at = items.binary_search_by(|item| item.path.cmp(&staged.path));
+    let (origin, source) = match at.ok().map(|at| &items[at].from) {
+        Some(Source::Text(_)) => (PlacedOrigin::Context, None),
+        Some(Source::File(_, stat)) => (PlacedOrigin::Synced, Some(*stat)),
+        None => (PlacedOrigin::Synced, None),
+    };
+    PlacedFile {
+        path: staged.path.clone(),
+        origin,
+        kind: staged.kind,
+        digest: staged.digest,
+        stat: staged.stat,
+        source,
+    }
+}

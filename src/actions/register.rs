@@ -1,0 +1,398 @@
+//! Writes what is known of a worktree: manifest, refs, ignore rules, and at last the record.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+
+use crate::actions::scope_edit::Listing;
+use crate::disk::drift::Proof;
+use crate::disk::lock::Lock;
+use crate::disk::scan::{Believe, Walk, scan};
+use crate::disk::{DiskError, files};
+use crate::git::checkout::read_conversions;
+use crate::git::hooks::Method;
+use crate::git::refs::Ref;
+use crate::inventory::manifest::{Item, Manifest, OnDisk};
+use crate::inventory::placed::Placed;
+use crate::inventory::walked::Walked;
+use crate::judge::change::by_kind;
+use crate::judge::finding::{Finding, Report};
+use crate::record::worktree::{Fingerprint, KeptFinding, LastVerification, Record, WatchedFile};
+use crate::truth::{integrity, seal};
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::words::path::RepoPath;
+use crate::words::toml_file::to_text;
+use crate::worktree::ignore_rules::read_users_rules;
+use crate::worktree::loaded::{VERIFICATION, WALKED, Worktree, hooks_of};
+use crate::worktree::repository::{Repository, joined};
+use crate::worktree::variables::SCOPE_FILE;
+
+/// How many findings of a verification are kept.
+const KEPT: usize = 100;
+
+/// Holds what is to be registered.
+pub struct Registration<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The record; its digests and `conversions` are filled in here.
+    pub record: Record,
+    /// The commit that is checked out.
+    pub head: &'a Listing,
+    /// What was placed, which has a list of its own.
+    pub placed: Placed,
+    /// What is on disk for each entry of the commit, where nothing else is there; none where the
+    /// disk has to be read.
+    pub disk: Option<Vec<Option<OnDisk>>>,
+}
+
+impl Registration<'_> {
+    /// Takes the manifest and writes everything; the record comes last, so that a worktree is known
+    /// only when all else is there.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; the caller removes the directory.
+    pub fn write(mut self) -> Result<Record, Error> {
+        let (repository, record) = (self.repository, &self.record);
+        let dir = repository.record_dir(&record.name);
+        let refs = repository.git.for_each_ref(&["refs/"])?;
+        // whether a file on disk may differ from what git stores, by whatever says so now: what is put
+        // into the shared configuration later must hide no edit; so may a replaced object
+        // (git-replace(1))
+        let is_replaced = |found: &Ref| found.name.starts_with(b"refs/replace/");
+        let attributes = self.head.attributes(repository)?;
+        let git = repository.git.on(&record.admin_dir, None);
+        let conversions =
+            read_conversions(&git, attributes)?.possible || refs.iter().any(is_replaced);
+        std::thread::scope(|threads| {
+            // the disk takes the manifest together with the rest
+            let manifest = threads.spawn(|| {
+                let manifest = self.manifest()?.to_bytes();
+                Ok::<_, Error>(files::write(&dir.join("manifest"), &manifest)?)
+            });
+            let rest = self.write_rest(&dir, &refs);
+            joined(manifest)?;
+            rest
+        })?;
+        let integrity = integrity::fingerprints(repository, &self.record.admin_dir)?;
+        (self.record.conversions, self.record.integrity) = (conversions, integrity);
+        write_record(&dir, &self.record)?;
+        files::remove_file(&dir.join("intent.toml"))?;
+        Ok(self.record)
+    }
+
+    /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
+    /// tree, as the worktree could change them; hooks and settings.
+    fn write_rest(&self, dir: &Utf8Path, all: &[Ref]) -> Result<(), Error> {
+        let mut refs = Vec::new();
+        for found in all {
+            refs.extend([found.id.as_str().as_bytes(), b" ", &found.name].concat());
+            if let Some(target) = &found.target {
+                refs.extend([b" ", target.as_slice()].concat());
+            }
+            refs.push(b'\n');
+        }
+        let stashes = self.repository.git.log("refs/stash")?.unwrap_or_default();
+        for (number, entry) in stashes.iter().enumerate() {
+            refs.extend(format!("{} refs/stash@{{{number}}}\n", entry.id).as_bytes());
+        }
+        files::write(&dir.join("refs"), &refs)?;
+        let ignore = dir.join("ignore");
+        if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {
+            files::write(&ignore.join("info-exclude"), &rules)?;
+        }
+        if let Some(rules) = read_users_rules(&self.repository.home().git)? {
+            files::write(&ignore.join("excludes-file"), &rules)?;
+        }
+        write_shared(self.repository, dir, &self.record)
+    }
+
+    fn manifest(&self) -> Result<Manifest, Error> {
+        let item = |(path, entry): &(RepoPath, Entry)| Item {
+            path: path.clone(),
+            base: Some(*entry),
+            disk: None,
+        };
+        let mut items: Vec<Item> = self.head.entries.iter().map(item).collect();
+        match &self.disk {
+            Some(disk) => {
+                for (item, disk) in items.iter_mut().zip(disk) {
+                    item.disk = *disk;
+                }
+            }
+            None => self.walk(&mut items)?,
+        }
+        let times = items.iter().filter_map(|item| Some(item.disk?.stat.ctime));
+        let settled = files::settled_time(&self.record.path, times.max().unwrap_or(0))?;
+        Ok(Manifest::new(items, settled))
+    }
+
+    /// Reads the disk, where a process may have worked.
+    fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
+        let expected = Manifest::new(items.clone(), 0);
+        let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
+        let format = self.repository.format;
+        let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
+        let scan = scan(&Walk {
+            root: &self.record.path,
+            manifest: &expected,
+            placed: Some(Proof {
+                placed: &placed,
+                source: Some(&self.repository.root),
+            }),
+            submodules: Some(&BTreeSet::new()),
+            believe: Believe::Nothing,
+            names: None,
+            unread_above: None,
+            hash: &hash,
+        })?;
+        let tracked = items.len();
+        for found in scan.found {
+            if placed.get(&found.path).is_some() {
+                continue;
+            }
+            let (entry, stat) = (found.entry, found.stat);
+            let disk = Some(OnDisk { entry, stat });
+            match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
+                Ok(at) => items[at].disk = disk,
+                Err(_) => items.push(Item {
+                    path: found.path,
+                    base: None,
+                    disk,
+                }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the text of a worktree's `.git` file.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_dot_git(worktree: &Utf8Path) -> Result<String, DiskError> {
+    let bytes = files::read(&worktree.join(".git"))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Installs our hooks in the worktree of a record.
+///
+/// # Errors
+/// Fails when git or the disk does; installing again goes on.
+pub fn install_hooks(
+    repository: &Repository,
+    record: &Record,
+    program: &Utf8Path,
+) -> Result<Method, Error> {
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    let hooks = hooks_of(&repository.git, record)?;
+    Ok(hooks.install(program, record.on_violation)?)
+}
+
+fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
+    let scope = scope_text(record);
+    let file = dir.join(SCOPE_FILE);
+    if files::read(&file)?.as_deref() != Some(scope.as_bytes()) {
+        files::write(&file, scope.as_bytes())?;
+    }
+    files::write(&dir.join("record.toml"), to_text(record).as_bytes())
+}
+
+/// The patterns of a scope, as the config has those of a profile.
+fn scope_text(record: &Record) -> String {
+    let mut lists = toml::Table::new();
+    for rule in &record.scope {
+        let list = lists.entry(rule.list.to_string());
+        let list = list.or_insert_with(|| toml::Value::Array(Vec::new()));
+        list.as_array_mut()
+            .into_iter()
+            .for_each(|list| list.push(rule.pattern.clone().into()));
+    }
+    lists.to_string()
+}
+
+fn write_shared(repository: &Repository, dir: &Utf8Path, record: &Record) -> Result<(), Error> {
+    let text = to_text(&seal::read(repository, Some(&record.admin_dir))?);
+    Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
+}
+
+impl Worktree {
+    /// Waits for the lock of a name, and loads its worktree, which may have changed meanwhile.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`] and [`Worktree::load`].
+    pub fn lock(repository: &Repository, name: &WorktreeName) -> Result<(Lock, Self), Error> {
+        let lock = Lock::wait(&repository.name_lock(name))?;
+        Ok((lock, Self::load(repository, name)?))
+    }
+
+    /// Loads the named worktrees, each once, or the current one, and takes their locks: in the order of
+    /// the names, so that two commands for the same ones never wait for each other.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`] and [`Worktree::of`].
+    pub fn lock_all(
+        repository: &Repository,
+        names: &[String],
+    ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
+        let order = Self::named(repository, names).map(|known| Ok::<_, Error>(known?.record.name));
+        let order = order.collect::<Result<Vec<_>, _>>()?;
+        let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
+        let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
+        let locks = locks.collect::<Result<_, _>>()?;
+        // what they were may have changed while we waited
+        let known = order.iter().map(|name| Self::load(repository, name));
+        Ok((known.collect::<Result<_, _>>()?, locks))
+    }
+
+    /// Writes another record in place of this one.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_record(&self, record: &Record) -> Result<(), DiskError> {
+        write_record(&self.dir, record)
+    }
+
+    /// Takes the digests of these watched files anew, after a change that we made ourselves.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn renew_digests(
+        &self,
+        repository: &Repository,
+        which: impl Fn(WatchedFile) -> bool,
+    ) -> Result<Self, Error> {
+        self.remove_verification()?;
+        let mut known = self.clone();
+        let integrity = &mut known.record.integrity;
+        for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
+            let now = self.fingerprint(repository, file)?;
+            integrity.retain(|recorded| recorded.file != now.file);
+            integrity.push(now);
+        }
+        known.write_record(&known.record)?;
+        Ok(known)
+    }
+
+    /// Installs or removes our hooks, and records them anew. What else came into `config.worktree`
+    /// before is still found.
+    ///
+    /// # Errors
+    /// Fails when the change does, or the disk refuses.
+    pub fn change_hooks<T>(
+        &self,
+        repository: &Repository,
+        change: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let own = self.repository(repository);
+        let is_recorded = self.config_is_as_recorded(&own)?;
+        let done = change()?;
+        self.renew_digests(&own, |file| {
+            file.is_of_our_hooks() && (is_recorded || file != WatchedFile::ConfigWorktree)
+        })?;
+        Ok(done)
+    }
+
+    /// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn config_is_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
+        let now = self.fingerprint(repository, WatchedFile::ConfigWorktree)?;
+        Ok(self.record.integrity.contains(&now))
+    }
+
+    /// Whether our hooks are as they were recorded.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be read.
+    pub fn hooks_are_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
+        for file in WatchedFile::ALL {
+            let is_hook = file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
+            if is_hook
+                && !self
+                    .record
+                    .integrity
+                    .contains(&self.fingerprint(repository, file)?)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn fingerprint(
+        &self,
+        repository: &Repository,
+        file: WatchedFile,
+    ) -> Result<Fingerprint, Error> {
+        integrity::fingerprint(file, repository, &self.record.admin_dir)
+    }
+
+    /// Writes the outcome of a verification, for `list --stored`.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_verification(&self, report: &Report, now: &str) -> Result<(), DiskError> {
+        self.write_last(&LastVerification::new(report, now))
+    }
+
+    /// Writes the last verification.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_last(&self, last: &LastVerification) -> Result<(), DiskError> {
+        let file = self.dir.join(VERIFICATION);
+        files::write_beside(&file, to_text(last).as_bytes())
+    }
+
+    /// Removes the last verification, before a command of ours makes the verdict stale.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn remove_verification(&self) -> Result<(), DiskError> {
+        files::remove_file(&self.dir.join(VERIFICATION))
+    }
+
+    /// Writes which directories need not be read again. A failure costs only time.
+    pub fn write_walked(&self, walked: Option<&Walked>) {
+        if let Some(walked) = walked {
+            let file = self.dir.join(WALKED);
+            let _ = files::write_beside(&file, &walked.to_bytes());
+        }
+    }
+}
+
+impl LastVerification {
+    /// Keeps the outcome of a verification.
+    pub fn new(report: &Report, now: &str) -> Self {
+        let first = report.findings.iter().take(KEPT);
+        Self {
+            at: now.to_owned(),
+            head: report.changes.head.clone(),
+            looked: report.changes.looked,
+            changed: report.changes.counted().count() as u64,
+            kinds: by_kind(report.changes.counted()),
+            violations: report.violations().count() as u64,
+            notices: report.notices().count() as u64,
+            findings: first.map(KeptFinding::from).collect(),
+        }
+    }
+
+    /// Whether a finding was among those that are kept.
+    pub fn has(&self, finding: &Finding) -> bool {
+        self.findings.contains(&KeptFinding::from(finding))
+    }
+}
+
+impl From<&Finding> for KeptFinding {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            place: finding.change.place.to_tsv(),
+            kind: finding.change.kind.as_str().to_owned(),
+            reason: finding.reason.as_str().to_owned(),
+            level: finding.level.as_str().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! Keeps what is about to be replaced or removed: a commit under
+//! `refs/agentwt/rescue/<name>/<time>`, with the bytes that are on disk: no filter runs.
+//!
+//! The commit's tree is that of HEAD (or the base) with the saved files, so that git's own commands
+//! show them; its first parent is that commit. A restore adds a second parent without history,
+//! whose tree has what no other tree can say, `list`, and below `index/<stage>/` what was staged;
+//! and, if it moved the branch, a third one: where to.
+//!
+//! All objects are moved into the repository together ([`ScratchObjects`]), before a ref names them:
+//! a kill leaves one directory of a known name, which the next run for that worktree removes.
+//!
+//! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
+//! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
+//! (with its stage); and `above` for each directory on the way, with its permission bits.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use bstr::{BStr, ByteSlice};
+use camino::Utf8Path;
+
+use crate::answer::shapes::SavedField;
+use crate::disk::DiskError;
+use crate::disk::below::open_below;
+use crate::disk::files::Opened;
+use crate::disk::mode::DirectoryModes;
+use crate::git::error::GitError;
+use crate::git::objects::Objects;
+use crate::git::process::{Git, GitMode};
+use crate::git::scratch::ScratchObjects;
+use crate::scope::Scope;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+const LIST: &str = "list";
+/// Names a commit that keeps what was replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescue {
+    /// The ref.
+    pub name: String,
+    /// The commit it names.
+    pub commit: CommitId,
+}
+
+/// Holds how a path was before a restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedPath {
+    /// The path.
+    pub path: RepoPath,
+    /// What stood on disk: the raw bytes.
+    pub disk: Option<Entry>,
+    /// The permission bits of the file that stood there.
+    pub permissions: Option<u32>,
+    /// Its entries in the index, with their stages.
+    pub index: Vec<(u8, Entry)>,
+}
+
+/// Holds what a restore saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedRestore {
+    /// Its ref.
+    pub rescue: String,
+    /// Where HEAD was.
+    pub previous: CommitId,
+    /// Where the restore moved the branch, if it did.
+    pub made: Option<CommitId>,
+    /// How the paths were.
+    pub paths: Vec<SavedPath>,
+    /// The permission bits of the directories that they were in, or were, sorted.
+    pub directories: Vec<(RepoPath, u32)>,
+}
+
+type Changes<'c> = Vec<(&'c [u8], Option<Entry>)>;
+
+/// Saves for one worktree, whose name is locked.
+pub struct Saving<'a> {
+    repository: &'a Repository,
+    git: Git,
+    name: &'a WorktreeName,
+    /// Where the new objects are, until a commit needs them.
+    pub scratch: ScratchObjects,
+}
+
+impl<'a> Saving<'a> {
+    /// Begins with nothing.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn begin(repository: &'a Repository, name: &'a WorktreeName) -> Result<Self, Error> {
+        let (common_dir, format) = (&repository.common_dir, repository.format);
+        Ok(Self {
+            repository,
+            git: repository.git.with_mode(GitMode::Hardened),
+            name,
+            scratch: ScratchObjects::create(common_dir, format, name.as_str())?,
+        })
+    }
+
+    /// Saves files of a root, the worktree's or the main one's, before `sync --force` replaces them.
+    /// What the scope excludes is absent on purpose, not deleted. `time` becomes part of the ref.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be read or git fails; no ref is then written.
+    pub fn save_files(
+        self,
+        base: &CommitId,
+        root: &Utf8Path,
+        paths: &[RepoPath],
+        scope: &Scope,
+        time: &str,
+    ) -> Result<Rescue, Error> {
+        let mut changes: Changes<'_> = Vec::new();
+        for path in paths {
+            let entry = write_entry(self.scratch.objects(), root, path)?;
+            if entry.is_some() || !scope.excludes_file(path) {
+                changes.push((path.as_bstr(), entry));
+            }
+        }
+        let message = format!("git-agentwt: what `sync --force` replaced in {root}\n");
+        let name = unused_ref(self.repository, &rescue_ref(self.name, time))?;
+        self.write_commit(name, &[base], &changes, &message)
+    }
+
+    /// Saves paths before a restore moves HEAD from here to there and changes anything. The objects
+    /// of this run are in the repository afterwards.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; no ref is then written.
+    pub fn save_restore(
+        &self,
+        (head, made): (&CommitId, Option<&CommitId>),
+        paths: &[SavedPath],
+        known: &Worktree,
+        time: &str,
+    ) -> Result<Rescue, Error> {
+        let (name, scope) = (self.name, &known.scope);
+        let list = self.write_list(paths, &known.record.path)?;
+        self.scratch.migrate()?;
+        let message = format!("git-agentwt: how {name} was before `restore`\n");
+        let list = self.git.commit_tree(&list.to_string(), &message, &[])?;
+        let stands = |saved: &&SavedPath| saved.disk.is_some() || !scope.excludes_file(&saved.path);
+        let changes = paths.iter().filter(stands);
+        let changes = changes.map(|saved| (&**saved.path.as_bstr(), saved.disk));
+        let changes: Changes<'_> = changes.collect();
+        let reference = unused_ref(self.repository, &rescue_ref(name, time))?;
+        let message = format!(
+            "git-agentwt: what was out of scope in {name} before `restore`\n\n\
+             To bring it back: git agentwt restore {name} --undo={reference}\n"
+        );
+        let parents: Vec<&CommitId> = [head, &list].into_iter().chain(made).collect();
+        self.write_commit(reference, &parents, &changes, &message)
+    }
+
+    /// Writes the tree with the list, and with what was staged.
+    fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, Error> {
+        let objects = self.scratch.objects();
+        // the directories that paths stand in, or are
+        let stands = paths.iter().filter(|saved| saved.disk.is_some());
+        let with_above =
+            |saved: &SavedPath| std::iter::successors(Some(saved.path.clone()), RepoPath::parent);
+        let above: BTreeSet<RepoPath> = stands.flat_map(with_above).collect();
+        let directories = DirectoryModes::of(root, above.iter())?;
+        let directories: Vec<_> = directories.0.into_iter().collect();
+        let list = list_to_bytes(paths, &directories);
+        let id = objects.write_blob(list.len() as u64, &mut &*list)?;
+        let mode = Mode::File;
+        let staged = paths.iter().flat_map(|saved| {
+            let place =
+                |stage| [format!("index/{stage}/").as_bytes(), saved.path.as_bstr()].concat();
+            let entries = saved.index.iter();
+            entries.map(move |(stage, entry)| (place(stage), *entry))
+        });
+        let staged: Vec<(Vec<u8>, Entry)> = staged.collect();
+        let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(Entry { mode, id }))];
+        changes.extend(staged.iter().map(|(path, entry)| (&**path, Some(*entry))));
+        Ok(objects.write_tree(None, changes)?)
+    }
+
+    /// Writes the commit whose tree is that of the first parent with these changes, and its ref.
+    fn write_commit(
+        &self,
+        name: String,
+        parents: &[&CommitId],
+        changes: &[(&[u8], Option<Entry>)],
+        message: &str,
+    ) -> Result<Rescue, Error> {
+        let objects = self.scratch.objects();
+        let base = objects.commit(parents[0])?.tree;
+        let tree = objects.write_tree(Some(&base), changes.iter().copied())?;
+        self.scratch.migrate()?;
+        let commit = self.git.commit_tree(&tree.to_string(), message, parents)?;
+        let reason = "agentwt: saved before it was replaced";
+        self.git.update_ref(&name, &commit, None, reason)?;
+        Ok(Rescue { name, commit })
+    }
+}
+
+/// The ref under which something is saved at a time.
+pub fn rescue_ref(name: &WorktreeName, time: &str) -> String {
+    format!("refs/agentwt/rescue/{name}/{time}")
+}
+
+/// This name, or, where something was saved within the same second, the next one. What is saved in
+/// a clone comes to its home under its name.
+///
+/// # Errors
+/// Fails when git does.
+pub fn unused_ref(repository: &Repository, name: &str) -> Result<String, GitError> {
+    let (git, home) = (&repository.git, &repository.home().git);
+    let mut free = name.to_owned();
+    for number in 2_u32.. {
+        if git.rev_parse_commit(&free)?.is_none() && home.rev_parse_commit(&free)?.is_none() {
+            break;
+        }
+        free = format!("{name}-{number}");
+    }
+    Ok(free)
+}
+
+/// Reads what stands at a path; none when nothing does that git can hold. `id` is given the size and
+/// the content. Nothing is read through a link on the way: what is there is not the root's.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_entry(
+    root: &Utf8Path,
+    path: &RepoPath,
+    id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, Error>,
+) -> Result<Option<Entry>, Error> {
+    let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
+    let (mode, id) = match open_below(root, path).map_err(failed)? {
+        Opened::File {
+            size,
+            executable,
+            mut content,
+        } => {
+            let mode = [Mode::File, Mode::Executable][usize::from(executable)];
+            (mode, id(size, &mut content)?)
+        }
+        Opened::Link(text) => (Mode::Link, id(text.len() as u64, &mut text.as_bytes())?),
+        Opened::Other => return Ok(None),
+    };
+    Ok(Some(Entry { mode, id }))
+}
+
+/// Writes what stands at a path as a blob: see [`read_entry`].
+///
+/// # Errors
+/// Fails when it cannot be read or written.
+pub fn write_entry(
+    objects: &Objects,
+    root: &Utf8Path,
+    path: &RepoPath,
+) -> Result<Option<Entry>, Error> {
+    read_entry(root, path, |size, content| {
+        Ok(objects.write_blob(size, content)?)
+    })
+}
+
+/// Finds a restore that was saved: the one that is named, by its ref, its time or its commit, or
+/// the newest one; then those before it. Nothing when there is none.
+///
+/// # Errors
+/// Fails when git does.
+pub fn find_restores(
+    git: &Git,
+    objects: &Objects,
+    name: &WorktreeName,
+    named: Option<&str>,
+) -> Result<Vec<SavedRestore>, GitError> {
+    let below = rescue_ref(name, "");
+    let mut all = Vec::new();
+    for rescue in git.for_each_ref(&[&below])? {
+        let full = rescue.name.to_str_lossy().into_owned();
+        let time = full.strip_prefix(&below).unwrap_or(&full);
+        let is_meant = named.is_none_or(|named| {
+            let abbreviated = named.len() >= 7 && rescue.id.as_str().starts_with(named);
+            full == named || time == named || abbreviated
+        });
+        let (second, number) = time.split_once('-').unwrap_or((time, "1"));
+        let order = (second.to_owned(), number.parse().unwrap_or(1_u32));
+        all.push((order, full, rescue.id, is_meant));
+    }
+    all.sort();
+    let mut found = Vec::new();
+    for (_, full, commit, is_meant) in all.into_iter().rev() {
+        if is_meant || !found.is_empty() {
+            found.extend(read_restore(objects, full, &commit)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a rescue commit; none when it is not one of a restore.
+fn read_restore(
+    objects: &Objects,
+    rescue: String,
+    commit: &CommitId,
+) -> Result<Option<SavedRestore>, GitError> {
+    let parents = objects.commit(commit)?.parents;
+    let [previous, list, made @ ..] = parents.as_slice() else {
+        return Ok(None);
+    };
+    let tree = objects.list(&objects.commit(list)?.tree)?;
+    let list = tree.iter().find(|(path, _)| *path.as_bstr() == LIST);
+    let list = list.map(|(_, entry)| objects.blob(&entry.id)).transpose()?;
+    let restore = list.and_then(|bytes| list_from_bytes(&bytes));
+    Ok(restore.map(|(paths, directories)| SavedRestore {
+        rescue,
+        previous: previous.clone(),
+        made: made.first().cloned(),
+        paths,
+        directories,
+    }))
+}
+
+fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::EmptyDirectory => "directory",
+        Mode::NestedGit => "repository",
+        other => other.git_octal().unwrap_or("special"),
+    }
+}
+
+fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut push = |what: &str, entry: Option<&Entry>, number: Option<u32>, path: &BStr| {
+        let mode = entry.map_or("-", |entry| mode_word(entry.mode));
+        let id = entry.map_or(ObjectId::none(), |entry| entry.id);
+        let number = number.map_or("-".to_owned(), |number| format!("{number:o}"));
+        bytes.extend_from_slice(format!("{what} {mode} {id} {number}\t").as_bytes());
+        bytes.extend_from_slice(path);
+        bytes.push(0);
+    };
+    for saved in paths {
+        let path = saved.path.as_bstr();
+        push("disk", saved.disk.as_ref(), saved.permissions, path);
+        for (stage, entry) in &saved.index {
+            push("index", Some(entry), Some(u32::from(*stage)), path);
+        }
+    }
+    for (path, bits) in directories {
+        push("above", None, Some(*bits), path.as_bstr());
+    }
+    bytes
+}
+
+type SavedList = (Vec<SavedPath>, Vec<(RepoPath, u32)>);
+
+fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
+    let (mut paths, mut directories) = (Vec::<SavedPath>::new(), Vec::new());
+    for record in bytes.split_inclusive(|byte| *byte == 0) {
+        let (head, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
+        let path = RepoPath::parse(path).ok()?;
+        let head: Vec<&str> = std::str::from_utf8(head).ok()?.split(' ').collect();
+        let [what, mode, id, number] = head.as_slice() else {
+            return None;
+        };
+        let mut modes = (0..).map_while(Mode::from_code);
+        let mode = modes.find(|one| mode_word(*one) == *mode);
+        let id = ObjectId::from_hex(id.as_bytes())?;
+        let entry = mode.map(|mode| Entry { mode, id });
+        let number = u32::from_str_radix(number, 8).ok();
+        let number = number.filter(|number| *number <= 0o7777);
+        match *what {
+            "disk" => paths.push(SavedPath {
+                path,
+                disk: entry,
+                permissions: number,
+                index: Vec::new(),
+            }),
+            "index" => {
+                let stage = u8::try_from(number?).ok().filter(|stage| *stage < 4)?;
+                paths.last_mut()?.index.push((stage, entry?));
+            }
+            "above" => directories.push((path, number?)),
+            _other => return None,
+        }
+    }
+    Some((paths, directories))
+}
+
+impl From<&Rescue> for SavedField {
+    fn from(rescue: &Rescue) -> Self {
+        Self {
+            reference: rescue.name.clone(),
+            commit: Some(rescue.commit.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(byte: u8) -> Entry {
+        let id = ObjectId::from_bytes(&[byte; 20]).expect("20 bytes");
+        let mode = Mode::File;
+        Entry { mode, id }
+    }
+
+    fn path(bytes: &[u8]) -> RepoPath {
+        RepoPath::parse(bytes).expect("it is normal")
+    }
+
+    #[test]
+    fn a_list_is_read_back_as_it_was_written() {
+        let none = |mode| Entry {
+            mode,
+            id: ObjectId::none(),
+        };
+        let saved = |bytes: &[u8], disk, permissions, index: &[(u8, Entry)]| SavedPath {
+            path: path(bytes),
+            disk,
+            permissions,
+            index: index.to_vec(),
+        };
+        let conflict = [(1, file(3)), (2, file(4)), (3, file(5))];
+        let list = vec![
+            saved(
+                b"-a\n\t\xff, b",
+                Some(file(1)),
+                Some(0o4755),
+                &[(0, file(2))],
+            ),
+            saved(b"c", None, None, &conflict),
+            saved(b"d", Some(none(Mode::EmptyDirectory)), None, &[]),
+            saved(b"e", Some(none(Mode::Special)), None, &[]),
+        ];
+        let directories = vec![(path(b"a\n"), 0o700), (path(b"a\n/b"), 0o2755)];
+        let bytes = list_to_bytes(&list, &directories);
+        assert_eq!(list_from_bytes(&bytes), Some((list, directories)));
+        assert_eq!(list_from_bytes(b""), Some((Vec::new(), Vec::new())));
+    }
+
+    #[test]
+    fn other_bytes_are_not_read_as_a_list() {
+        let id = "01".repeat(20);
+        for record in [
+            "a".to_owned(),
+            format!("disk - {id} -\ta"),
+            format!("disk - {id} -\t../a\0"),
+            format!("disk - {id}\ta\0"),
+            format!("index 100644 {id} 0\ta\0"),
+            format!("disk - {id} -\ta\0index 100644 {id} 4\ta\0"),
+            format!("above - {id} 17777\ta\0"),
+        ] {
+            assert_eq!(list_from_bytes(record.as_bytes()), None, "{record:?}");
+        }
+    }
+}

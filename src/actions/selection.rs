@@ -1,0 +1,188 @@
+//! Finds what is synced: the patterns that count, what they select in the main worktree, and what
+//! is in the worktree at those paths.
+
+use std::collections::{BTreeMap, HashSet};
+
+use bstr::BStr;
+use camino::Utf8Path;
+
+use crate::actions::sync_plan::{ComparedFiles, FileStanding, WorktreeFiles};
+use crate::config::FileSyncConfig;
+use crate::disk::candidates::{MainPaths, find_candidates};
+use crate::disk::drift::{digest_below, drift_of, is_proven};
+use crate::disk::entries::standing;
+use crate::disk::{DiskError, files};
+use crate::git::error::GitError;
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Here, Placed};
+use crate::sync::matcher::Matcher;
+use crate::sync::pattern::{Pattern, PatternError};
+use crate::sync::{Candidates, PatternOrigin};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::repository::Repository;
+
+/// The file whose rules select among ignored files, at the root.
+const WORKTREE_INCLUDE: &str = ".worktreeinclude";
+
+/// Says which patterns count: those of the config, unless `without_config`, these globs, and
+/// always the memory bank.
+///
+/// # Errors
+/// Fails when a glob is refused. Those of the config were checked when it was read.
+pub fn patterns(
+    config: &FileSyncConfig,
+    without_config: bool,
+    globs: &[String],
+    origin: &PatternOrigin,
+) -> Result<Vec<Pattern>, PatternError> {
+    let mut patterns = Vec::new();
+    if config.enabled && !without_config {
+        for glob in &config.patterns {
+            patterns.push(Pattern::parse(&glob.value, PatternOrigin::File(glob.line))?);
+        }
+        for glob in &config.optional_patterns {
+            patterns.push(Pattern::parse(&glob.value, PatternOrigin::File(glob.line))?.optional());
+        }
+    }
+    for glob in globs {
+        patterns.push(Pattern::parse(glob, origin.clone())?);
+    }
+    patterns.push(Pattern::memory_bank());
+    Ok(patterns)
+}
+
+/// What can be synced from the main worktree.
+impl Repository {
+    /// Finds what the patterns select, and `.worktreeinclude`, if `include` says that it counts.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does, and when a pattern names a directory that is a link:
+    /// nothing behind a link is read.
+    pub fn candidates(&self, patterns: &[Pattern], include: bool) -> Result<Candidates, Error> {
+        let home = self.home();
+        let exists = |name: &str| files::exists(&home.root.join(name));
+        let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
+        let mut rules = None;
+        if include && exists(WORKTREE_INCLUDE) {
+            rules = files::read(&home.root.join(WORKTREE_INCLUDE))?;
+        }
+        // nothing behind a link is read, but the link is named
+        let memory = exists(".agentwt/memory") || files::is_link(&home.root.join(".agentwt"));
+        if rules.is_none() && patterns.iter().all(is_built_in) && !memory {
+            // git need not be asked what is tracked
+            return Ok(Candidates::default());
+        }
+        let case = home.case()?;
+        let matcher = Matcher::new(patterns, rules.as_deref(), case)?;
+        let paths = MainPaths::new(home.tracked()?, home.worktrees_below()?, case);
+        let mut candidates = find_candidates(&home.root, &matcher, patterns.len(), &paths)?;
+        home.keep_ignored(&mut candidates)?;
+        Ok(candidates)
+    }
+
+    fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
+        let index = self.common_dir.join("index");
+        let paths = crate::git::index::read_paths(&index, self.format)?;
+        paths.map_or_else(|| self.git.ls_files(), Ok)
+    }
+
+    /// The worktrees of git below the root.
+    fn worktrees_below(&self) -> Result<Vec<RepoPath>, GitError> {
+        let all = self.git.worktree_list()?.into_iter();
+        let below = all.filter_map(|entry| {
+            let path = entry.path.strip_prefix(&self.root).ok()?;
+            RepoPath::parse(path.as_str()).ok()
+        });
+        Ok(below.collect())
+    }
+
+    /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is first asked of
+    /// what is in no selected directory: everything below an ignored directory is ignored too
+    /// (gitignore(5)), and `git check-ignore` takes its time.
+    fn keep_ignored(&self, candidates: &mut Candidates) -> Result<(), GitError> {
+        let included = candidates.entries.iter();
+        let included = included.filter(|candidate| candidate.patterns.is_empty());
+        let included: Vec<&RepoPath> = included.map(|candidate| &candidate.path).collect();
+        let all: HashSet<&BStr> = included.iter().map(|path| path.as_bstr()).collect();
+        let is_top = |path: &&RepoPath| !path.parents().any(|above| all.contains(above));
+        let (tops, rest): (Vec<_>, Vec<_>) = included.into_iter().partition(is_top);
+        let tops = self.git.check_ignore(&tops)?;
+        let directories: HashSet<&BStr> = tops.iter().map(RepoPath::as_bstr).collect();
+        let is_below = |path: &RepoPath| path.parents().any(|above| directories.contains(above));
+        let rest: Vec<_> = rest.into_iter().filter(|path| !is_below(path)).collect();
+        let rest = self.git.check_ignore(&rest)?;
+        candidates.entries.retain(|candidate| {
+            let path = &candidate.path;
+            let is_ignored = tops.contains(path) || rest.contains(path) || is_below(path);
+            is_ignored || !candidate.patterns.is_empty()
+        });
+        Ok(())
+    }
+}
+
+/// Reads what is in a worktree at the paths of the candidates. What its branch tracks is only
+/// asked for where there are candidates.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_worktree_files(
+    path: &Utf8Path,
+    main: &Utf8Path,
+    tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
+    placed: Placed,
+    candidates: &Candidates,
+) -> Result<WorktreeFiles, Error> {
+    let mut found = WorktreeFiles {
+        placed,
+        ..WorktreeFiles::default()
+    };
+    if candidates.entries.is_empty() {
+        return Ok(found);
+    }
+    found.tracked = tracked()?;
+    let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
+    let as_placed = as_placed(path, main, &found.placed, &stands.entries)?;
+    for (at, stat) in stands.entries {
+        let compared = if as_placed.contains(&at) {
+            ComparedFiles::AsPlaced
+        } else if !stat.is_directory() && same_content(path, main, &at)? {
+            ComparedFiles::Same
+        } else {
+            ComparedFiles::Other
+        };
+        found.standing.insert(at, FileStanding { stat, compared });
+    }
+    found.in_the_way = stands.in_the_way;
+    Ok(found)
+}
+
+/// The paths at which what was placed stands. Only what stat data do not prove is read.
+fn as_placed(
+    path: &Utf8Path,
+    main: &Utf8Path,
+    placed: &Placed,
+    stands: &BTreeMap<RepoPath, Stat>,
+) -> Result<HashSet<RepoPath>, DiskError> {
+    let standing = placed.files().iter();
+    let standing = standing.filter_map(|file| Some((file, stands.get(&file.path)?)));
+    let (proven, unproven): (Vec<_>, Vec<_>) =
+        standing.partition(|(file, stat)| is_proven(placed, file, stat));
+    let unproven: Vec<_> = unproven.into_iter().map(|(file, _)| file).collect();
+    let drift = drift_of(path, Some(main), placed, &unproven)?;
+    let same = unproven.into_iter().zip(drift);
+    let same = same.filter(|(_, drift)| drift.here == Here::Same);
+    let proven = proven.into_iter().map(|(file, _)| file);
+    let files = proven.chain(same.map(|(file, _)| file));
+    Ok(files.map(|file| file.path.clone()).collect())
+}
+
+/// Whether a file or link has the same content in both.
+fn same_content(here: &Utf8Path, there: &Utf8Path, path: &RepoPath) -> Result<bool, DiskError> {
+    let digest = |root: &Utf8Path| {
+        let failed = |error| DiskError::new(format!("read {root}/{path}"), error);
+        digest_below(root, path).map_err(failed)
+    };
+    let here = digest(here)?;
+    Ok(here.is_some() && here == digest(there)?)
+}

@@ -1,0 +1,465 @@
+//! Runs the user's own commands in a worktree: its set-up after `add`, and the teardown before a removal.
+//! What they leave there counts as placed: unchanged it is no finding, and it stays out of commits.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::actions::placing::BEFORE;
+use crate::disk::drift::{digest_below, drift, drift_of};
+use crate::disk::entries::standing;
+use crate::disk::mode::{Doing, WriteBits, set_write_bits};
+use crate::disk::{DiskError, files};
+use crate::git::environment::LOCAL_VARIABLES;
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Here, Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::judge::change::{ChangeSet, Seen};
+use crate::judge::finding::{Finding, VerifyOptions};
+use crate::record::accepted::{AcceptedFinding, Decision};
+use crate::record::worktree::WatchedFile;
+use crate::scope::{Access, EntryKind};
+use crate::system::probe::{ShellEnd, ShellLine};
+use crate::truth::{Survey, collect};
+use crate::words::error::Error;
+use crate::words::log::Log;
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::worktree::decisions::new_decision;
+use crate::worktree::error::SetupFault;
+use crate::worktree::ignore_rules::write_exclude;
+use crate::worktree::loaded::{PLACED, Worktree};
+use crate::worktree::repository::{Repository, joined};
+use crate::worktree::settings::{Environment, load_config};
+use crate::worktree::trust::{TrustStore, UserCommands};
+use crate::worktree::variables::variables;
+
+/// Holds what the user's commands are run with.
+#[derive(Clone, Copy, Debug)]
+pub struct UserSteps<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// Our own variables.
+    pub environment: &'a Environment,
+    /// The signal that asks to stop; 0 for none.
+    pub signal: &'a Arc<AtomicUsize>,
+    /// Who is told of each command.
+    pub log: &'a Log,
+}
+
+/// Holds what was in a worktree before the commands ran.
+#[derive(Debug, Default)]
+pub struct UntrackedBefore {
+    untracked: BTreeSet<RepoPath>,
+    /// What an earlier run of the set-up left, and no one has edited since.
+    ours: BTreeSet<RepoPath>,
+    /// The copies of the user's files that no one has edited.
+    copies: BTreeSet<RepoPath>,
+    /// The directories that ignore themselves.
+    self_ignored: BTreeSet<RepoPath>,
+    /// What is found of settings and hooks that worktrees share.
+    shared: Vec<AcceptedFinding>,
+}
+
+impl UntrackedBefore {
+    /// Reads it before a set-up, and marks in the record directory that one runs. What a set-up that was
+    /// killed has created counts as anybody's: an agent may have worked there since. Copies of the user's
+    /// files are writable until [`UserSteps::note`]: an installer may write the same files.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the disk refuses.
+    pub fn begin(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
+        files::write(&known.dir.join(BEFORE), b"")?;
+        let before = Self::read(repository, known)?;
+        let mut writable = Vec::new();
+        for path in &before.copies {
+            writable.push((path.clone(), WriteBits::Owner));
+        }
+        set_write_bits(&known.record.path, &writable, Doing::Change)?;
+        Ok(before)
+    }
+
+    /// Removes the mark, once what the set-up created is noted.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn end(known: &Worktree) -> Result<(), DiskError> {
+        files::remove_file(&known.dir.join(BEFORE))
+    }
+
+    /// Whether a set-up of the worktree began and was killed.
+    pub fn is_left(known: &Worktree) -> bool {
+        files::exists(&known.dir.join(BEFORE))
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Fails when the worktree cannot be read.
+    pub fn read(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
+        let survey = collect(repository, known)?;
+        let path = &known.record.path;
+        let placed = known.placed()?;
+        let mut before = Self::default();
+        for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
+            let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
+            match file.origin {
+                PlacedOrigin::Setup if drift.here != Here::Edited => {
+                    before.ours.insert(file.path.clone());
+                }
+                PlacedOrigin::Synced if drift.here == Here::Same && is_copy => {
+                    before.copies.insert(file.path.clone());
+                }
+                PlacedOrigin::Setup | PlacedOrigin::Synced | PlacedOrigin::Context => {}
+            }
+        }
+        before.self_ignored = self_ignored(&survey).cloned().collect();
+        before.untracked = survey.states.untracked.into_keys().collect();
+        before.shared = shared_findings(known, survey.changes);
+        Ok(before)
+    }
+}
+
+/// The directories of a survey that ignore themselves.
+fn self_ignored(survey: &Survey) -> impl Iterator<Item = &RepoPath> {
+    let noticed = survey.changes.apart.iter();
+    noticed
+        .filter(|change| change.is_directory)
+        .filter_map(|change| change.place.path())
+}
+
+/// What is found of settings and hooks that worktrees share, as an acceptance records that.
+fn shared_findings(known: &Worktree, changes: ChangeSet) -> Vec<AcceptedFinding> {
+    let report = known.judge(changes, VerifyOptions::default());
+    let shared = report.findings.iter().filter(|finding| finding.is_shared());
+    shared.filter_map(Finding::accepted).flatten().collect()
+}
+
+/// Represents the copies of the user's files after commands ran.
+#[derive(Default)]
+struct Copies {
+    /// Those that are as they were, with their own write bits again.
+    unchanged: Vec<PlacedFile>,
+    /// Those that the commands wrote.
+    written: Vec<RepoPath>,
+    /// Those that the commands deleted.
+    deleted: BTreeSet<RepoPath>,
+}
+
+impl Copies {
+    /// Reads them, and gives those that are as they were their write bits.
+    fn read(known: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
+        let root = &known.record.path;
+        let copies = before.copies.iter().filter_map(|path| placed.get(path));
+        let copies: Vec<&PlacedFile> = copies.collect();
+        let stands = standing(root, before.copies.iter())?.entries;
+        let mut found = Self::default();
+        let mut bits = Vec::new();
+        for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
+            match drift.here {
+                Here::Edited => found.written.push(file.path.clone()),
+                Here::Missing => {
+                    found.deleted.insert(file.path.clone());
+                }
+                // with the same content, by a command that will write the file again
+                Here::Same if is_newer(stands.get(&file.path), file) => {
+                    found.written.push(file.path.clone());
+                }
+                Here::Same => {
+                    if known.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
+                        bits.push((file.path.clone(), WriteBits::Cleared));
+                    }
+                    found.unchanged.push((*file).clone());
+                }
+            }
+        }
+        // one that has another name by now stays writable
+        set_write_bits(root, &bits, Doing::Change)?;
+        let stands = standing(root, found.unchanged.iter().map(|file| &file.path))?.entries;
+        for file in &mut found.unchanged {
+            if let Some(stat) = stands.get(&file.path) {
+                file.stat = *stat;
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unchanged.is_empty() && self.written.is_empty() && self.deleted.is_empty()
+    }
+}
+
+/// Whether a placed file was written since, whatever its content.
+fn is_newer(now: Option<&Stat>, file: &PlacedFile) -> bool {
+    now.is_some_and(|now| now.mtime != file.stat.mtime || now.inode != file.stat.inode)
+}
+
+/// The entry of a directory of the set-up's output: whatever is in it is no finding.
+fn output_directory(path: &RepoPath) -> PlacedFile {
+    PlacedFile {
+        path: path.clone(),
+        origin: PlacedOrigin::Setup,
+        kind: PlacedKind::Directory,
+        digest: None,
+        stat: Stat::default(),
+        source: None,
+    }
+}
+
+impl UserSteps<'_> {
+    /// Runs commands in order, until one fails.
+    ///
+    /// # Errors
+    /// Fails when a command does, or a signal ended it.
+    pub fn run(
+        &self,
+        known: &Worktree,
+        table: &'static str,
+        commands: &[String],
+        help: &str,
+    ) -> Result<(), Error> {
+        let name = known.record.name.to_string();
+        let variables = variables(self.repository, known);
+        for (at, command) in commands.iter().enumerate() {
+            let shown = escape_for_terminal(command.as_bytes());
+            let (at, number) = (at + 1, commands.len());
+            self.log
+                .tell(&format!("{name}: {table} {at} of {number}: {shown}"));
+            let line = ShellLine {
+                line: command,
+                directory: &known.record.path,
+                variables: &variables,
+                without: LOCAL_VARIABLES,
+                timeout: None,
+                signal: self.signal,
+            };
+            let why = match line.run() {
+                Ok(ShellEnd::Ended(Some(0))) => continue,
+                Ok(ShellEnd::Ended(Some(status))) => {
+                    format!("`{shown}` ended with status {status}")
+                }
+                Ok(ShellEnd::Ended(None)) => format!("`{shown}` was ended by a signal"),
+                Ok(ShellEnd::Late | ShellEnd::Stopped) => String::new(),
+                Err(error) => format!("`{shown}` cannot be run: {error}"),
+            };
+            return Err(self.fault(known, table, why, help));
+        }
+        Ok(())
+    }
+
+    /// Why the commands did not end well: the signal that came, or else what failed.
+    pub fn fault(&self, known: &Worktree, table: &'static str, why: String, help: &str) -> Error {
+        let (name, help) = (known.record.name.to_string(), help.to_owned());
+        let table = if table == "setup" { "set-up" } else { table };
+        let fault = match u8::try_from(self.signal.load(Ordering::SeqCst)) {
+            Ok(0) | Err(_) => SetupFault::Failed {
+                name,
+                table,
+                why,
+                help,
+            },
+            Ok(signal) => SetupFault::Interrupted {
+                name,
+                table,
+                signal,
+                help,
+            },
+        };
+        fault.into()
+    }
+
+    /// Checks out the submodules that the main worktree has and the scope does not exclude, several at a
+    /// time, with the objects of the main worktree's. What the main worktree does not have stays empty.
+    ///
+    /// # Errors
+    /// Fails when git does: the others are there.
+    pub fn fill_submodules(&self, known: &Worktree) -> Result<(), Error> {
+        let (home, record) = (self.repository.home(), &known.record);
+        let git = known.repository(home).git.at(&record.path);
+        let mut found = Vec::new();
+        for (name, path) in git.submodules(&record.checked_out)? {
+            let at = RepoPath::parse(path.as_str()).ok();
+            let verdict = at.map(|at| known.scope.verdict(&at, EntryKind::Directory).access);
+            if verdict.is_none_or(|access| access == Access::Excluded) {
+                continue;
+            }
+            let reference = home.common_dir.join("modules").join(&name);
+            match home.git.config_get(&format!("submodule.{name}.url"))? {
+                Some(url) if files::is_directory(&reference) => {
+                    found.push((name, path, url, reference));
+                }
+                _none => self.log.tell(&format!(
+                    "{}: the submodule {path} stays empty, as in the main worktree; to have it there: git submodule update --init {path}",
+                    record.name
+                )),
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = found.len().div_ceil(threads).max(1);
+        let fill = |all: &[(String, String, String, Utf8PathBuf)]| {
+            for (name, path, url, reference) in all {
+                self.log.tell(&format!("{}: submodule {path}", record.name));
+                git.submodule_update(name, path, url, reference.as_str())?;
+            }
+            Ok::<(), Error>(())
+        };
+        let fill = &fill;
+        std::thread::scope(|threads| {
+            let shares = found.chunks(share);
+            let started = shares.map(|all| threads.spawn(move || fill(all)));
+            let started: Vec<_> = started.collect();
+            let ended: Vec<_> = started.into_iter().map(joined).collect();
+            ended.into_iter().collect()
+        })
+    }
+
+    /// Notes what came into the worktree since, but not what the scope excludes. A copy of the user's
+    /// that the commands wrote is theirs from now on. The lock of the name is held. Returns the worktree
+    /// as it is recorded now.
+    ///
+    /// # Errors
+    /// Fails when the worktree cannot be read, or the list not be written.
+    pub fn note(&self, known: Worktree, before: &UntrackedBefore) -> Result<Worktree, Error> {
+        let (survey, path) = (collect(self.repository, &known)?, &known.record.path);
+        let listed = known.placed()?;
+        let copies = Copies::read(&known, &listed, before)?;
+        let is_new = |path: &RepoPath, seen| {
+            before.ours.contains(path)
+                || seen == Seen::Untracked && !before.untracked.contains(path)
+        };
+        let is_noted = |path: &&RepoPath| {
+            known.scope.verdict(path, EntryKind::File).access != Access::Excluded
+        };
+        let all = survey.states.untracked.iter();
+        let new = all.filter(|(path, seen)| is_new(path, (*seen).clone()));
+        let mut new: Vec<&RepoPath> = new.map(|(path, _)| path).filter(is_noted).collect();
+        new.extend(&copies.written);
+        new.sort_unstable();
+        new.dedup();
+        let made = self_ignored(&survey).filter(|path| !before.self_ignored.contains(*path));
+        let made: Vec<PlacedFile> = made.map(output_directory).collect();
+        if new.is_empty() && made.is_empty() && copies.is_empty() {
+            return Ok(known);
+        }
+        let stands = standing(path, new.iter().copied())?.entries;
+        let file = |(at, stat): (RepoPath, _)| {
+            // what cannot be read is left to the verification
+            let (kind, digest) = digest_below(path, &at).ok()??;
+            Some(PlacedFile {
+                path: at,
+                origin: PlacedOrigin::Setup,
+                kind,
+                digest: Some(digest),
+                stat,
+                source: None,
+            })
+        };
+        let mut files: Vec<PlacedFile> = stands.into_iter().filter_map(file).collect();
+        files.extend(copies.unchanged);
+        files.extend(made);
+        let newest = files.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
+        let time = files::settled_time(path, newest)?;
+        let kept = listed.without(&copies.deleted);
+        let placed = kept.replaced_by(files, time);
+        let own = known.repository(self.repository);
+        let renew = known.config_is_as_recorded(&own)?;
+        let git = &self.repository.home().git;
+        let excluded = write_exclude(git, &known.record.admin_dir, &placed)?;
+        files::write(&known.dir.join(PLACED), &placed.to_bytes())?;
+        if excluded.changed_config() && renew {
+            return known.renew_digests(&own, |file| file == WatchedFile::ConfigWorktree);
+        }
+        Ok(known)
+    }
+
+    /// Accepts what the commands changed of the settings and hooks that worktrees share, where no other
+    /// worktree shares them: then no agent can have changed them meanwhile. The lock of the name is held.
+    ///
+    /// # Errors
+    /// Fails when the worktree cannot be read, or the record not be written.
+    pub fn accept_shared(
+        &self,
+        known: &mut Worktree,
+        before: &UntrackedBefore,
+    ) -> Result<(), Error> {
+        if !known.sharing(self.repository)?.is_empty() {
+            return Ok(());
+        }
+        let survey = collect(self.repository, known)?;
+        let mut accepted = shared_findings(known, survey.changes);
+        accepted.retain(|one| !before.shared.contains(one));
+        if accepted.is_empty() {
+            return Ok(());
+        }
+        let decision = Decision {
+            accepted,
+            ..new_decision(&known.record.name)
+        };
+        known.record.decisions.push(decision);
+        Ok(known.write_record(&known.record)?)
+    }
+
+    /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a command
+    /// was started, and what the user should know; a failure stops nothing. Nothing runs for a removal that
+    /// had begun before. The lock of the name is held.
+    ///
+    /// # Errors
+    /// Fails when the worktree cannot be read, or a signal came.
+    pub fn tear_down(
+        &self,
+        known: &Worktree,
+        is_begun: bool,
+        state: Option<&Utf8Path>,
+    ) -> Result<(bool, Vec<String>), Error> {
+        let mut notes = Vec::new();
+        if is_begun || !files::is_directory(&known.record.path) {
+            return Ok((false, notes));
+        }
+        let name = &known.record.name;
+        let read = || {
+            let loaded = load_config(self.repository, &[], self.environment)?;
+            let commands = UserCommands::new(self.repository, &loaded.config);
+            let is_trusted =
+                commands.teardown.is_empty() || TrustStore::read(state)?.holds(&commands);
+            Ok::<_, Error>((commands, is_trusted))
+        };
+        let commands = match read() {
+            Ok((commands, true)) => commands,
+            Ok((_, false)) => {
+                let skipped = "the teardown is skipped: you have not trusted it: git agentwt trust";
+                notes.push(format!("{name}: {skipped}"));
+                return Ok((false, notes));
+            }
+            // neither is a reason to keep a worktree
+            Err(error) => {
+                notes.push(format!("{name}: the teardown is skipped: {error}"));
+                return Ok((false, notes));
+            }
+        };
+        if commands.teardown.is_empty() {
+            return Ok((false, notes));
+        }
+        let before = UntrackedBefore::read(self.repository, known)?;
+        let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
+        let ran = self.run(known, "teardown", &commands.teardown, &help);
+        self.note(known.clone(), &before)?;
+        match ran {
+            Err(error)
+                if error
+                    .find::<SetupFault>()
+                    .is_some_and(SetupFault::is_failure) =>
+            {
+                notes.push(format!("{error}; the removal goes on"));
+            }
+            other => other?,
+        }
+        Ok((true, notes))
+    }
+}
+
+impl SetupFault {
+    /// Whether a command failed, and no signal came.
+    pub const fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+}

@@ -1,0 +1,477 @@
+//! Decides which of the candidates are copied into a worktree; pure.
+//!
+//! What the scope excludes and what the worktree's branch tracks is left out; what stands in the
+//! worktree already is kept, brought up to date, or refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::Utf8Path;
+
+use crate::answer::shapes::{CopiedFile, CopiesField, ExcludedFile, PathField, paths};
+use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Placed, PlacedKind, PlacedOrigin};
+use crate::scope::{Access, EntryKind, Scope, ScopeRule};
+use crate::sync::pattern::{Pattern, shown_pattern};
+use crate::sync::{Candidate, Candidates, PatternOrigin};
+use crate::words::error::Fault;
+use crate::words::exit::ExitCode;
+use crate::words::path::{RepoPath, escape_for_rule, first_of};
+use crate::words::size::Size;
+
+/// Holds the patterns that count, and what they select in the main worktree.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The patterns.
+    pub patterns: Vec<Pattern>,
+    /// The limits.
+    pub limits: FileSyncConfig,
+    /// What they select.
+    pub candidates: Candidates,
+}
+
+/// Holds what is in a worktree at the paths of the candidates.
+#[derive(Clone, Debug, Default)]
+pub struct WorktreeFiles {
+    /// What was placed.
+    pub placed: Placed,
+    /// What stands there.
+    pub standing: BTreeMap<RepoPath, FileStanding>,
+    /// What is not a directory and would have to be one.
+    pub in_the_way: BTreeSet<RepoPath>,
+    /// The paths that its branch tracks, sorted.
+    pub tracked: Vec<RepoPath>,
+}
+
+impl WorktreeFiles {
+    /// A worktree that is not there yet, of which only is known what its branch tracks.
+    pub fn tracking<'p>(tracked: impl Iterator<Item = &'p RepoPath>) -> Self {
+        Self {
+            tracked: tracked.cloned().collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Holds what stands in the worktree at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStanding {
+    /// Its stat data.
+    pub stat: Stat,
+    /// How it compares with the main worktree's.
+    pub compared: ComparedFiles,
+}
+
+/// Says how something in the worktree compares with what would be copied over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparedFiles {
+    /// It is as it was placed.
+    AsPlaced,
+    /// It has the same content, and was not placed or was edited.
+    Same,
+    /// It is something else.
+    Other,
+}
+
+/// Holds what a sync is decided on.
+pub struct SyncFacts<'a> {
+    /// The worktree's name.
+    pub name: &'a str,
+    /// Its directory.
+    pub path: &'a Utf8Path,
+    /// Its scope.
+    pub scope: &'a Scope,
+    /// What is in it.
+    pub there: &'a WorktreeFiles,
+    /// The main worktree.
+    pub root: &'a Utf8Path,
+    /// What is selected there.
+    pub selection: &'a Selection,
+    /// Whether a file that was edited in the worktree is saved and replaced, and not refused.
+    pub force: bool,
+}
+
+/// Holds what a sync will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncPlan {
+    /// What is copied, sorted by path.
+    pub copy: Vec<PlannedCopy>,
+    /// How many files and links are there already as they are in the main worktree.
+    pub kept: usize,
+    /// What the scope excludes, with the rule that says so.
+    pub excluded: Vec<(RepoPath, String)>,
+    /// What is untracked in the main worktree and tracked in this one.
+    pub tracked: Vec<RepoPath>,
+    /// Which of the copies replace what was edited in the worktree; saved first.
+    pub save: Vec<RepoPath>,
+}
+
+/// Holds one thing to be copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCopy {
+    /// Its path.
+    pub path: RepoPath,
+    /// What it is.
+    pub kind: PlacedKind,
+    /// Its stat data in the main worktree.
+    pub stat: Stat,
+    /// Its permission bits in the worktree.
+    pub bits: u32,
+    /// What it replaces there.
+    pub over: Option<Stat>,
+}
+
+impl SyncPlan {
+    /// The files and links that are copied.
+    pub fn files(&self) -> impl Iterator<Item = &PlannedCopy> {
+        let all = self.copy.iter();
+        all.filter(|copy| copy.kind != PlacedKind::Directory)
+    }
+
+    /// How many bytes are copied.
+    pub fn bytes(&self) -> u64 {
+        let all = self.copy.iter();
+        let files = all.filter(|copy| copy.kind == PlacedKind::File);
+        files.map(|copy| copy.stat.size).sum()
+    }
+}
+
+/// The permission bits that a file with these has in a worktree: what may not be edited cannot
+/// be written.
+pub const fn bits(mode: u32, access: Access) -> u32 {
+    match access {
+        Access::Write => mode & 0o7777,
+        Access::Read | Access::Excluded => mode & 0o7777 & !0o222,
+    }
+}
+
+/// Decides.
+///
+/// # Errors
+/// Refuses a pattern that selects nothing, a file that cannot be copied or is too large, and what
+/// would overwrite the worktree's own work.
+pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
+    let mut plan = SyncPlan::default();
+    let allowed = allowed(facts, &mut plan)?;
+    require_limits(&facts.selection.limits, &allowed)?;
+    let mut edited = Vec::new();
+    for (candidate, access) in allowed {
+        let (path, kind, stat) = (&candidate.path, candidate.kind(), candidate.stat);
+        require_place(facts, candidate)?;
+        let over = match facts.there.standing.get(path) {
+            None => None,
+            Some(_) if kind == PlacedKind::Directory => continue,
+            Some(standing) => {
+                let placed = facts.there.placed.get(path);
+                let is_from = placed.is_some_and(|file| file.source == Some(stat));
+                let is_output = placed.is_some_and(|file| file.origin == PlacedOrigin::Setup);
+                if is_output && !facts.force {
+                    // the set-up wrote the file, and a copy would be read-only for its next run
+                    plan.kept += 1;
+                    continue;
+                }
+                match standing.compared {
+                    ComparedFiles::AsPlaced if is_from => {
+                        plan.kept += 1;
+                        continue;
+                    }
+                    ComparedFiles::Other if !facts.force => {
+                        edited.push(path.clone());
+                        continue;
+                    }
+                    ComparedFiles::Other => plan.save.push(path.clone()),
+                    // nothing of the worktree's own is in it
+                    ComparedFiles::AsPlaced | ComparedFiles::Same => {}
+                }
+                Some(standing.stat)
+            }
+        };
+        plan.copy.push(PlannedCopy {
+            path: path.clone(),
+            kind,
+            stat,
+            bits: match kind {
+                PlacedKind::File => bits(stat.mode, access),
+                PlacedKind::Link | PlacedKind::Directory => stat.mode & 0o7777,
+            },
+            over,
+        });
+    }
+    if edited.is_empty() {
+        return Ok(plan);
+    }
+    Err(refuse_edited(facts, edited))
+}
+
+fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
+    let (name, here, there, first) = (facts.name, facts.path, facts.root, &paths[0]);
+    let edited = match paths.len() {
+        1 => "a file was edited there and is".to_owned(),
+        count => format!("{count} files were edited there and are"),
+    };
+    let line = |path: &RepoPath| format!("\n  {here}/{path} and {there}/{path}");
+    let mut files: String = paths.iter().take(SHOWN).map(line).collect();
+    if let more @ 1.. = paths.len().saturating_sub(SHOWN) {
+        files.push_str(&format!("\n  and {more} more"));
+    }
+    SyncRefusal::Edited {
+        message: format!("cannot sync into `{name}`: {edited} not as in the main worktree:{files}"),
+        help: format!(
+            "to keep what is in the worktree: git agentwt sync {name} --pull {first}; to replace it, saved first: git agentwt sync {name} --force"
+        ),
+        paths,
+    }
+}
+
+/// Leaves out what the scope excludes and what the worktree's branch tracks, and notes it.
+fn allowed<'a>(
+    facts: &SyncFacts<'a>,
+    plan: &mut SyncPlan,
+) -> Result<Vec<(&'a Candidate, Access)>, SyncRefusal> {
+    let mut allowed = Vec::new();
+    // the patterns of which the scope does not exclude everything
+    let mut shown = BTreeSet::new();
+    let mut classifier = facts.scope.classifier();
+    for candidate in &facts.selection.candidates.entries {
+        let path = &candidate.path;
+        let entry = match candidate.kind() {
+            PlacedKind::Directory => EntryKind::Directory,
+            PlacedKind::File | PlacedKind::Link => EntryKind::File,
+        };
+        let verdict = classifier.verdict(path, entry);
+        if verdict.access == Access::Excluded {
+            if entry == EntryKind::File {
+                let none = || "not in scope: no read or write pattern matches".to_owned();
+                let rule = verdict.rule.map_or_else(none, rule_line);
+                plan.excluded.push((path.clone(), rule));
+            }
+            continue;
+        }
+        shown.extend(candidate.patterns.iter().copied());
+        if facts.there.tracked.binary_search(path).is_ok() {
+            plan.tracked.push(path.clone());
+        } else if candidate.is_special() {
+            return Err(SyncRefusal::blocked(
+                format!("cannot sync {path}: it is a FIFO, a socket or a device"),
+                "it has no content: take a pattern that leaves it out".to_owned(),
+            ));
+        } else {
+            allowed.push((candidate, verdict.access));
+        }
+    }
+    require_matches(facts.selection, &shown, &plan.excluded)?;
+    Ok(allowed)
+}
+
+fn rule_line(rule: &ScopeRule) -> String {
+    let pattern = escape_for_rule(&rule.pattern);
+    format!("{} \"{pattern}\" ({})", rule.list, rule.origin)
+}
+
+/// A typo must not pass silently, and a pattern that was given for this worktree contradicts a scope
+/// that excludes everything of it. A pattern of the config is for all scopes.
+fn require_matches(
+    selection: &Selection,
+    shown: &BTreeSet<usize>,
+    excluded: &[(RepoPath, String)],
+) -> Result<(), SyncRefusal> {
+    let candidates = &selection.candidates;
+    let required = selection.patterns.iter().enumerate();
+    for (at, pattern) in required.filter(|(at, one)| !one.is_optional() && !shown.contains(at)) {
+        let entries = candidates.entries.iter();
+        let mut own = entries.filter(|one| one.patterns.contains(&at)).peekable();
+        let is_empty = own.peek().is_none();
+        let left_out = own.find_map(|one| {
+            let at = excluded.binary_search_by(|(path, _)| path.cmp(&one.path));
+            at.ok().map(|at| &excluded[at])
+        });
+        let is_of_all = matches!(
+            pattern.origin(),
+            PatternOrigin::File(_) | PatternOrigin::BuiltIn
+        );
+        if is_of_all && left_out.is_some() {
+            continue;
+        }
+        let text = shown_pattern(pattern.text());
+        let named = format!("the sync pattern `{text}` ({})", pattern.origin());
+        let verb = match pattern.origin() {
+            PatternOrigin::File(_) => "move it to",
+            PatternOrigin::Flag(_) | PatternOrigin::Record | PatternOrigin::BuiltIn => "have it in",
+        };
+        let optional = format!(
+            "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match nothing"
+        );
+        let (message, help) = match (left_out, candidates.tracked.get(at)) {
+            (Some((path, rule)), _) => (
+                format!("the scope excludes everything that {named} matches, as {path}: {rule}"),
+                format!("take one of the two out, {optional}"),
+            ),
+            // directories only
+            (None, _) if !is_empty => continue,
+            (None, Some(tracked @ 1..)) => (
+                format!("{named} matches only tracked files ({tracked}), which are never copied"),
+                format!("a worktree has them from its branch: take the pattern out, {optional}"),
+            ),
+            (None, _) => {
+                let closed = match candidates.not_entered.as_slice() {
+                    [] => String::new(),
+                    closed => format!(
+                        "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
+                        first_of(closed, SHOWN)
+                    ),
+                };
+                (
+                    format!("{named} matches nothing"),
+                    format!("correct it, {optional}{closed}"),
+                )
+            }
+        };
+        return Err(SyncRefusal::Config { message, help });
+    }
+    Ok(())
+}
+
+/// Compares the sizes with the limits, before anything is copied.
+fn require_limits(
+    limits: &FileSyncConfig,
+    allowed: &[(&Candidate, Access)],
+) -> Result<(), SyncRefusal> {
+    let files = allowed.iter().map(|(candidate, _)| *candidate);
+    let files = files.filter(|one| one.kind() == PlacedKind::File);
+    let refused = |message, patterns: &str, key: &str, bytes: u64| {
+        let limit = bytes.div_ceil(BYTES_PER_MB);
+        let help = format!(
+            "take {patterns}, or set `{key} = {limit}` in [worktree.file_sync] of {CONFIG_PATH}"
+        );
+        Err(SyncRefusal::Config { message, help })
+    };
+    let (mut total, mut largest) = (0_u64, None::<&Candidate>);
+    for file in files {
+        let (path, size, limit) = (&file.path, file.stat.size, limits.max_file_size_mb);
+        if size > limits.max_file_bytes() {
+            let message = format!(
+                "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MiB",
+                Size(size)
+            );
+            let pattern = "a pattern that leaves it out";
+            return refused(message, pattern, "max_file_size_mb", size);
+        }
+        total = total.saturating_add(size);
+        let larger = largest.filter(|other| other.stat.size >= size);
+        largest = larger.or(Some(file));
+    }
+    match largest {
+        Some(largest) if total > limits.max_total_bytes() => {
+            let (path, size) = (&largest.path, Size(largest.stat.size));
+            let (together, limit) = (Size(total), limits.max_total_size_mb);
+            let message = format!(
+                "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MiB; the largest is {path} with {size}"
+            );
+            let patterns = "patterns that select less";
+            refused(message, patterns, "max_total_size_mb", total)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Nothing is written through a link, and no directory takes the place of a file.
+fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
+    let (name, path) = (facts.name, &candidate.path);
+    let is_directory = candidate.kind() == PlacedKind::Directory;
+    let (file, directory) = ("a file or a link", "a directory");
+    let mut in_the_way = facts.there.in_the_way.iter();
+    let above = in_the_way.find(|above| path.is_below(above.as_bstr()));
+    let standing = facts.there.standing.get(path);
+    let (path, found, wanted) = match (above, standing.map(|one| one.stat.is_directory())) {
+        (Some(above), _) => (above, file, directory),
+        (None, Some(true)) if !is_directory => (path, directory, file),
+        (None, Some(false)) if is_directory => (path, file, directory),
+        (None, _) => return Ok(()),
+    };
+    Err(SyncRefusal::blocked(
+        format!("cannot sync into `{name}`: {path} is {found} there, and has to be {wanted}"),
+        format!(
+            "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git agentwt sync {name}"
+        ),
+    ))
+}
+
+/// As many paths are named.
+pub const SHOWN: usize = 5;
+
+/// Says why nothing is copied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{message}")]
+#[expect(missing_docs, reason = "the fields are what the messages show")]
+pub enum SyncRefusal {
+    /// The patterns or limits do not fit what is there.
+    #[diagnostic(code(agentwt::sync::config), help("{help}"))]
+    Config { message: String, help: String },
+    /// Something is there that is never copied, or never replaced.
+    #[diagnostic(code(agentwt::sync::blocked), help("{help}"))]
+    Blocked { message: String, help: String },
+    /// A copy would replace work; `--force` saves it first.
+    #[diagnostic(code(agentwt::sync::edited), help("{help}"))]
+    Edited {
+        message: String,
+        help: String,
+        paths: Vec<RepoPath>,
+    },
+    /// Several worktrees cannot be pulled from at once.
+    #[diagnostic(code(agentwt::sync::several_to_pull), help("{help}"))]
+    Several { message: String, help: String },
+}
+
+impl Fault for SyncRefusal {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Config { .. } => ExitCode::Config,
+            Self::Several { .. } => ExitCode::Usage,
+            Self::Blocked { .. } | Self::Edited { .. } => ExitCode::Refused,
+        }
+    }
+}
+
+impl SyncRefusal {
+    /// Something is there that is never copied, or never replaced.
+    pub fn blocked(message: String, help: String) -> Self {
+        Self::Blocked { message, help }
+    }
+
+    /// A hook of the user's created these files while the worktree was created.
+    pub fn made_by_hook(name: &str, paths: &[RepoPath]) -> Self {
+        let files = first_of(paths, SHOWN);
+        Self::blocked(
+            format!(
+                "cannot place {files} in `{name}`: a post-checkout hook made it first, with another content"
+            ),
+            format!(
+                "leave it to the hook (git agentwt add {name} --no-sync, or --client none for context), or take it out of the hook"
+            ),
+        )
+    }
+}
+
+impl From<&SyncPlan> for CopiesField {
+    fn from(plan: &SyncPlan) -> Self {
+        let copied = plan.files().map(|one| CopiedFile {
+            path: PathField::from(&one.path),
+            bytes: one.stat.size,
+        });
+        let excluded = plan.excluded.iter().map(|(path, rule)| ExcludedFile {
+            path: PathField::from(path),
+            rule: rule.clone(),
+        });
+        Self {
+            files: plan.files().count(),
+            bytes: plan.bytes(),
+            copied: copied.collect(),
+            kept: plan.kept,
+            excluded: excluded.collect(),
+            tracked: paths(&plan.tracked),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

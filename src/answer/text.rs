@@ -1,0 +1,71 @@
+//! Collects what is printed for people.
+
+use crate::answer::paint::Paint;
+use crate::answer::table;
+use crate::answer::table::Row;
+use std::fmt::Display;
+
+/// Collects what is printed for people: the answer on stdout, the conversation on stderr.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// Whether words are coloured.
+    pub paint: Paint,
+    /// Whether records end with NUL (`-z`).
+    pub nul: bool,
+    /// The number of columns; none for any number.
+    pub width: Option<usize>,
+    /// The answer.
+    pub stdout: Vec<u8>,
+    /// The conversation.
+    pub stderr: String,
+    /// The end of the conversation, which comes after the answer.
+    pub hints: String,
+}
+
+impl Text {
+    /// Creates an empty text.
+    pub fn new(paint: Paint, nul: bool) -> Self {
+        Self {
+            paint,
+            nul,
+            width: None,
+            stdout: Vec::new(),
+            stderr: String::new(),
+            hints: String::new(),
+        }
+    }
+
+    /// Adds text to the answer, as it is.
+    pub fn put(&mut self, text: impl AsRef<[u8]>) {
+        self.stdout.extend_from_slice(text.as_ref());
+    }
+
+    /// Adds a line to the answer.
+    pub fn line(&mut self, line: impl AsRef<[u8]>) {
+        self.put(line);
+        self.stdout.push(b'\n');
+    }
+
+    /// Adds a key and its value to the answer.
+    pub fn fact(&mut self, key: &str, value: impl Display) {
+        self.line(format!("  {key:<8} {value}"));
+    }
+
+    /// Adds aligned rows to the answer.
+    pub fn table(&mut self, rows: &[Row], indent: &str) {
+        self.put(table::table(rows, indent, self.paint, self.width));
+    }
+
+    /// Adds a line to the conversation.
+    pub fn tell(&mut self, line: impl AsRef<str>) {
+        self.stderr.push_str(line.as_ref());
+        self.stderr.push('\n');
+    }
+
+    /// Adds to the conversation how to take a decision about a worktree back.
+    pub fn tell_undo(&mut self, verb: &str, name: &str) {
+        self.tell(format!(
+            "to take that back: git agentwt {verb} {name} --undo"
+        ));
+    }
+}

@@ -1,0 +1,117 @@
+//! Holds the options of the form of an answer, and of waiting.
+
+use clap::Arg;
+use clap::Args;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+
+/// Names a form of the answer on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned, coloured on a terminal; it may change between versions.
+    #[default]
+    Human,
+    /// One JSON document in a versioned envelope.
+    Json,
+    /// One record a line in a fixed order of fields, which later versions only add to.
+    Porcelain,
+    /// Tab-separated findings, with other bytes than printable ASCII written as `\ooo`.
+    Tsv,
+    /// A log of static analysis results in the Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which it shows as annotations.
+    Github,
+}
+
+/// The form of the answer of a command: for people or in JSON.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct AnswerOutput {
+    /// Print the answer in this form [default: human]
+    ///
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json"]))]
+    format: Option<Format>,
+    /// Short for --format=json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl AnswerOutput {
+    /// The requested form, and whether records end with NUL.
+    pub fn form(&self) -> (Format, bool) {
+        let short = self.json.then_some(Format::Json);
+        (self.format.or(short).unwrap_or_default(), false)
+    }
+}
+
+/// The form of the records of a command: for people, for scripts or in JSON.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct ListOutput {
+    /// Print the answer in this form [default: human]
+    ///
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema; `porcelain` is one record a line for scripts.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json", "porcelain"]))]
+    format: Option<Format>,
+    /// Short for --format=json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Short for --format=porcelain
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    porcelain: bool,
+    /// End records with NUL and escape nothing; implies --porcelain
+    ///
+    /// Names and paths are then printed byte for byte. With `--format=tsv` the records stay those
+    /// of TSV; JSON does not change.
+    #[arg(short = 'z')]
+    nul: bool,
+}
+
+impl ListOutput {
+    /// The requested form, and whether records end with NUL; `-z` alone requests
+    /// [`Format::Porcelain`].
+    pub fn form(&self) -> (Format, bool) {
+        let json = self.json.then_some(Format::Json);
+        let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);
+        let format = self.format.or(json).or(porcelain);
+        (format.unwrap_or_default(), self.nul)
+    }
+}
+
+/// Holds the option that says whether to wait.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitOption {
+    /// Do not wait for another git-agentwt that works on the same worktree
+    ///
+    /// Only one command at a time works on a worktree: a second command waits, and after one second
+    /// names the process that it waits for. With this option it is refused at once (exit 4).
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+/// Accepts these forms and no others, so that the help of each command lists its forms.
+pub fn forms(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
+}
+
+/// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
+pub fn with_forms(format: Arg, review: bool) -> Arg {
+    const NAMES: [&str; 6] = ["human", "json", "porcelain", "tsv", "sarif", "github"];
+    let (names, more) = if review {
+        let more = " `sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
+            commands that GitHub shows as annotations.";
+        (&NAMES[..], more)
+    } else {
+        (&NAMES[..4], "")
+    };
+    let text = format!(
+        "Print the answer in this form [default: human]\n\n`human` is for people and may change \
+        between versions; `json` is one document with a versioned schema; `porcelain` is one record a \
+        line for scripts; `tsv` is one finding a line with its path, kind, reason and level.{more}"
+    );
+    format.long_help(text).value_parser(forms(names))
+}

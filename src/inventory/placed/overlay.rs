@@ -1,0 +1,177 @@
+//! Lays the list of placed files over a manifest, so that one walk knows both.
+
+use crate::inventory::manifest::{Item, Manifest, OnDisk};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind};
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::path::RepoPath;
+
+/// Says that stat data prove nothing: nothing that is changed now has this change time.
+const NEVER: i64 = i64::MAX;
+
+impl Placed {
+    /// Whether the manifest stays as it is when the list is laid over it, whatever is tracked.
+    pub fn leaves(&self, manifest: &Manifest) -> bool {
+        self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some())
+    }
+
+    /// Lays the list over the manifest of its worktree. What was placed has no base and no id: by
+    /// this it is told from what the manifest itself lists.
+    ///
+    /// A path that is tracked by now, in any state that the worktree answers for, is a path like
+    /// any other: it is left out of both, so that it is read, whatever was there untracked before.
+    /// Both have their own settled time, and what one does not prove the later one does not prove.
+    pub fn laid_over(
+        mut self,
+        manifest: Manifest,
+        is_tracked: &dyn Fn(&RepoPath) -> bool,
+    ) -> (Manifest, Self) {
+        if self.leaves(&manifest) {
+            return (manifest, self);
+        }
+        let has_base = |path: &RepoPath| manifest.base(path).is_some();
+        self.files
+            .retain(|file| !has_base(&file.path) && !is_tracked(&file.path));
+        let before = manifest.settled();
+        let settled = if self.files.is_empty() {
+            before
+        } else {
+            before.max(self.settled)
+        };
+        let doubt = |mut item: Item, proven_before: i64| {
+            if let Some(disk) = &mut item.disk
+                && disk.stat.ctime >= proven_before
+            {
+                disk.stat.ctime = NEVER;
+            }
+            item
+        };
+        let mut items: Vec<Item> = Vec::with_capacity(manifest.items().len() + self.files.len());
+        for item in manifest.into_items() {
+            if item.base.is_some() || !is_tracked(&item.path) && self.get(&item.path).is_none() {
+                items.push(doubt(item, before));
+            }
+        }
+        let found = self.files.iter().filter(|file| !self.is_filled(file));
+        items.extend(found.map(|file| doubt(item_of(file), self.settled)));
+        (Manifest::new(items, settled), self)
+    }
+
+    /// Whether it is a directory in which something was placed: the walk only finds empty ones.
+    pub fn is_filled(&self, file: &PlacedFile) -> bool {
+        let inside = RepoPath::child(Some(&file.path), b"");
+        let first = self.files.partition_point(|other| other.path < inside);
+        let next = self.files.get(first);
+        next.is_some_and(|next| next.path.is_below(file.path.as_bstr()))
+    }
+}
+
+/// What the walk is to find.
+fn item_of(file: &PlacedFile) -> Item {
+    let mode = match file.kind {
+        PlacedKind::File if file.stat.mode & 0o100 != 0 => Mode::Executable,
+        PlacedKind::File => Mode::File,
+        PlacedKind::Link => Mode::Link,
+        PlacedKind::Directory => Mode::EmptyDirectory,
+    };
+    let id = ObjectId::none();
+    Item {
+        path: file.path.clone(),
+        base: None,
+        disk: Some(OnDisk {
+            entry: Entry { mode, id },
+            stat: file.stat,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::manifest::Stat;
+    use crate::inventory::placed::PlacedOrigin;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).expect("it is normal")
+    }
+
+    fn stat(ctime: i64) -> Stat {
+        Stat {
+            ctime,
+            mode: 0o100_644,
+            ..Stat::default()
+        }
+    }
+
+    fn file(text: &str, kind: PlacedKind, ctime: i64) -> PlacedFile {
+        PlacedFile {
+            path: path(text),
+            origin: PlacedOrigin::Synced,
+            kind,
+            digest: None,
+            stat: stat(ctime),
+            source: None,
+        }
+    }
+
+    /// The base has `a`; something left `b` untracked when the worktree was made.
+    fn manifest(ctime: i64, settled: i64) -> Manifest {
+        let mode = Mode::File;
+        let id = ObjectId::from_bytes(&[1; 20]).expect("20 bytes");
+        let entry = Entry { mode, id };
+        let item = |text, base| Item {
+            path: path(text),
+            base,
+            disk: Some(OnDisk {
+                entry,
+                stat: stat(ctime),
+            }),
+        };
+        Manifest::new(vec![item("a", Some(entry)), item("b", None)], settled)
+    }
+
+    /// The paths of which stat data prove something.
+    fn proven(manifest: &Manifest, ctime: i64) -> Vec<String> {
+        let there = manifest.items().iter();
+        let there = there.filter_map(|item| Some((item, item.disk?.stat)));
+        let same = there.filter(|(_, then)| manifest.proves(then, &stat(ctime)));
+        same.map(|(item, _)| item.path.to_string()).collect()
+    }
+
+    #[test]
+    fn a_later_settled_time_of_one_proves_nothing_of_the_other() {
+        let placed = |settled| Placed::new(vec![file("c", PlacedKind::File, 5)], settled);
+        let over = |manifest, placed: Placed| placed.laid_over(manifest, &|_| false).0;
+        assert_eq!(proven(&over(manifest(5, 9), placed(9)), 5), ["a", "b", "c"]);
+        assert_eq!(proven(&over(manifest(5, 5), placed(9)), 5), ["c"]);
+        assert_eq!(proven(&over(manifest(5, 9), placed(5)), 5), ["a", "b"]);
+        let nothing = over(manifest(5, i64::MIN), Placed::default());
+        assert_eq!(proven(&nothing, 5), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_tracked_by_now_is_in_neither() {
+        let placed = ["b", "c"].map(|text| file(text, PlacedKind::File, 5));
+        let placed = Placed::new(placed.to_vec(), 9);
+        let (over, left) = placed.laid_over(manifest(5, 9), &|other| *other == path("b"));
+        let paths: Vec<_> = over.items().iter().map(|i| i.path.to_string()).collect();
+        assert_eq!(paths, ["a", "c"]);
+        assert_eq!(left.files().len(), 1);
+        let based = Placed::new(vec![file("a", PlacedKind::File, 5)], 9);
+        let (over, left) = based.laid_over(manifest(5, 9), &|_| false);
+        assert!(over.base(&path("a")).is_some() && left.files().is_empty());
+    }
+
+    #[test]
+    fn a_directory_counts_where_nothing_placed_is_in_it() {
+        let directory = PlacedKind::Directory;
+        let files = vec![
+            file("d", directory, 1),
+            file("d-", PlacedKind::Link, 1),
+            file("d/f", PlacedKind::File, 1),
+            file("e", directory, 1),
+        ];
+        let (over, _) = Placed::new(files, 9).laid_over(Manifest::default(), &|_| false);
+        let paths: Vec<_> = over.items().iter().map(|i| i.path.to_string()).collect();
+        assert_eq!(paths, ["d-", "d/f", "e"]);
+    }
+}

@@ -1,0 +1,289 @@
+//! Decides which paths differ from the base, from states and reference trees; pure.
+//!
+//! Everything is told as a difference ([`Delta`]) from the tree that was checked out when the
+//! worktree was made: the base's, or that of a branch that was there. A *state* is something
+//! that this worktree answers for: the tree of a commit, the index, the disk. A *reference* is a
+//! tree that it may have taken over without touching anything: the base, and upstream work that
+//! was merged or rebased in. A path of a state is changed when its entry is that of **no**
+//! reference (`docs/decisions/0003-reference-trees.md`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::inventory::manifest::Manifest;
+use crate::judge::change::{Change, Content, Kind, Place, Seen};
+use crate::words::entry::{Entry, Mode};
+use crate::words::path::RepoPath;
+
+/// Holds what is not as it was checked out: the entry now, or none for what is gone.
+pub type Delta = BTreeMap<RepoPath, Option<Entry>>;
+
+/// Holds one state and the references that its entries may equal.
+pub struct State<'a> {
+    /// What is not as in the base.
+    pub delta: &'a Delta,
+    /// The references, the nearest first; never empty.
+    pub references: &'a [Delta],
+    /// How a change in it is reported.
+    pub seen: &'a dyn Fn(&RepoPath) -> Seen,
+    /// Paths of which the state says nothing: what the scope excludes is absent from the disk.
+    pub silent: &'a dyn Fn(&RepoPath) -> bool,
+}
+
+impl<'a> State<'a> {
+    /// A state that says something of every path.
+    pub fn new(
+        delta: &'a Delta,
+        references: &'a [Delta],
+        seen: &'a dyn Fn(&RepoPath) -> Seen,
+    ) -> Self {
+        let silent = &|_: &RepoPath| false;
+        Self {
+            delta,
+            references,
+            seen,
+            silent,
+        }
+    }
+}
+
+/// Compares every state with its references and joins what is found, a change a path.
+pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
+    let mut all: BTreeMap<RepoPath, Change> = BTreeMap::new();
+    for state in states {
+        let nearest = state.references.first().into_iter().flat_map(Delta::keys);
+        let candidates: BTreeSet<&RepoPath> = state.delta.keys().chain(nearest).collect();
+        for path in candidates {
+            if (state.silent)(path) {
+                continue;
+            }
+            let now = entry_in(base, state.delta, path);
+            let mut references = state.references.iter().map(|r| entry_in(base, r, path));
+            let Some(nearest) = references.next() else {
+                continue;
+            };
+            if same(nearest, now) || references.any(|reference| same(reference, now)) {
+                continue;
+            }
+            let was_directory = || base.has_directory(path);
+            let seen = (state.seen)(path);
+            let Some(found) = change_between(path, nearest, now, seen, &was_directory) else {
+                continue;
+            };
+            let Some(change) = all.get_mut(path) else {
+                all.insert(path.clone(), found);
+                continue;
+            };
+            // what would be merged counts first, but content says more than a bit
+            if change.kind == Kind::Mode {
+                change.kind = found.kind;
+            }
+            change.seen.extend(found.seen);
+            change.now.extend(found.now);
+        }
+    }
+    all.into_values().collect()
+}
+
+/// Makes of several references what a merge of them would make, path by path: where only some of
+/// them differ from their common ancestor, only those count, so that a path cannot be put back to
+/// what upstream has changed since. Where they differ in different ways, each way is in one of
+/// the results.
+pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
+    let paths: BTreeSet<&RepoPath> = references
+        .iter()
+        .chain([ancestor])
+        .flat_map(Delta::keys)
+        .collect();
+    let mut merged = vec![Delta::new()];
+    for path in paths {
+        let before = ancestor.get(path);
+        let mut ways: Vec<Option<&Option<Entry>>> = Vec::new();
+        for way in references.iter().map(|reference| reference.get(path)) {
+            if way != before && !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        if ways.is_empty() {
+            ways.push(before);
+        }
+        while merged.len() < ways.len() {
+            let last = merged.last().cloned().unwrap_or_default();
+            merged.push(last);
+        }
+        for (at, one) in merged.iter_mut().enumerate() {
+            if let Some(entry) = ways[at.min(ways.len() - 1)] {
+                one.insert(path.clone(), *entry);
+            } else {
+                one.remove(path);
+            }
+        }
+    }
+    merged
+}
+
+/// What stands at a path in a tree that is told as a difference from the base's.
+pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
+    delta
+        .get(path)
+        .map_or_else(|| base.base(path), |entry| *entry)
+}
+
+/// Whether a state's entry is the reference's. A submodule that was never filled is an empty
+/// directory on disk, and elsewhere an empty directory is nothing to git.
+pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
+    match (reference, now) {
+        (Some(r), Some(n)) => r == n || (r.mode == Mode::Gitlink && n.mode == Mode::EmptyDirectory),
+        (None, None) => true,
+        (Some(_), None) => false,
+        (None, Some(n)) => n.mode == Mode::EmptyDirectory,
+    }
+}
+
+/// What happened to a path between two trees; `was_directory` says whether the first has
+/// something below it. None when it is in neither.
+pub fn change_between(
+    path: &RepoPath,
+    before: Option<Entry>,
+    now: Option<Entry>,
+    seen: Seen,
+    was_directory: &dyn Fn() -> bool,
+) -> Option<Change> {
+    let kind = match (before, now) {
+        (None, None) => return None,
+        (None, Some(_)) if was_directory() => Kind::Typechange,
+        (None, Some(_)) => Kind::Created,
+        (Some(_), None) => Kind::Deleted,
+        (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() && b.id == n.id => {
+            Kind::Mode
+        }
+        (Some(b), Some(n)) if b.mode == n.mode || b.mode.is_regular() && n.mode.is_regular() => {
+            Kind::Modified
+        }
+        (Some(_), Some(_)) => Kind::Typechange,
+    };
+    let mut both = [before, now].into_iter().flatten();
+    Some(Change {
+        is_directory: both.any(|entry| entry.mode.is_directory()),
+        now: vec![Content::Entry(now)],
+        ..Change::new(Place::Path(path.clone()), kind, seen)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::manifest::Item;
+    use crate::words::entry::ObjectId;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).expect("it is normal")
+    }
+
+    fn entry(mode: Mode, byte: u8) -> Entry {
+        Entry {
+            mode,
+            id: ObjectId::from_bytes(&[byte; 20]).expect("20 bytes"),
+        }
+    }
+
+    fn file(byte: u8) -> Entry {
+        entry(Mode::File, byte)
+    }
+
+    fn delta(items: &[(&str, Option<Entry>)]) -> Delta {
+        items
+            .iter()
+            .map(|(text, entry)| (path(text), *entry))
+            .collect()
+    }
+
+    /// The base has `a`, `b` and `d/e` with content 1.
+    fn changes(state: &Delta, references: &[Delta]) -> Vec<(String, Kind)> {
+        let item = |text| Item {
+            path: path(text),
+            base: Some(file(1)),
+            disk: None,
+        };
+        let base = Manifest::new(vec![item("a"), item("b"), item("d/e")], 0);
+        let found = compare(&base, &[State::new(state, references, &|_| Seen::Disk)]);
+        found
+            .iter()
+            .map(|change| (change.place.to_string(), change.kind))
+            .collect()
+    }
+
+    #[test]
+    fn what_differs_from_the_base_is_named() {
+        let state = delta(&[("a", Some(file(2))), ("b", None), ("c", Some(file(1)))]);
+        let expected = [
+            ("a".to_owned(), Kind::Modified),
+            ("b".to_owned(), Kind::Deleted),
+            ("c".to_owned(), Kind::Created),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+
+    #[test]
+    fn a_file_where_a_directory_was_is_a_change_of_type() {
+        let state = delta(&[("d", Some(file(1))), ("d/e", None)]);
+        let expected = [
+            ("d".to_owned(), Kind::Typechange),
+            ("d/e".to_owned(), Kind::Deleted),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+
+    #[test]
+    fn upstream_work_that_was_taken_over_is_nobodys_change() {
+        let upstream = delta(&[("a", Some(file(2))), ("c", Some(file(3)))]);
+        assert_eq!(changes(&upstream, std::slice::from_ref(&upstream)), []);
+    }
+
+    #[test]
+    fn upstream_work_that_was_dropped_is_a_change() {
+        let upstream = delta(&[("a", Some(file(2))), ("c", Some(file(3)))]);
+        let expected = [
+            ("a".to_owned(), Kind::Modified),
+            ("c".to_owned(), Kind::Deleted),
+        ];
+        assert_eq!(changes(&Delta::new(), &[upstream]), expected);
+    }
+
+    #[test]
+    fn a_path_is_unchanged_when_one_of_several_references_has_it() {
+        let one = delta(&[("a", Some(file(2)))]);
+        let two = delta(&[("b", Some(file(2)))]);
+        let merged = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
+        assert_eq!(changes(&merged, &[one, two]), []);
+    }
+
+    #[test]
+    fn of_several_references_those_that_changed_a_path_count() {
+        let one = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
+        let two = delta(&[("b", Some(file(3))), ("c", None)]);
+        let merged = merge_references(&[one, two], &Delta::new());
+        let first = delta(&[("a", Some(file(2))), ("b", Some(file(2))), ("c", None)]);
+        let second = delta(&[("a", Some(file(2))), ("b", Some(file(3))), ("c", None)]);
+        assert_eq!(merged, [first, second]);
+        // `a` was 2 in the ancestor already, and one of them put it back to what the base has
+        let ancestor = delta(&[("a", Some(file(2)))]);
+        let kept = ancestor.clone();
+        assert_eq!(
+            merge_references(&[Delta::new(), kept], &ancestor),
+            [Delta::new()]
+        );
+    }
+
+    #[test]
+    fn only_the_executable_bit_is_a_mode_change() {
+        let state = delta(&[
+            ("a", Some(entry(Mode::Executable, 1))),
+            ("b", Some(entry(Mode::Link, 1))),
+        ]);
+        let expected = [
+            ("a".to_owned(), Kind::Mode),
+            ("b".to_owned(), Kind::Typechange),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+}

@@ -1,0 +1,97 @@
+//! Prints the answer of a command on stdout, and what is told besides on stderr.
+
+use crate::answer::Answer;
+use crate::answer::paint::Paint;
+use crate::arguments::output::Format;
+use crate::cli::{Cli, Command};
+use crate::commands::Outcome;
+use crate::disk::DiskError;
+use crate::git::process::Git;
+use crate::output::{render, render_error};
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use rustix::termios::tcgetwinsize;
+use signal_hook::consts::SIGINT;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Writes to stderr. `eprint!` would panic when its reader is gone.
+pub fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// The number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
+pub fn width_of(stream: impl AsFd) -> Option<usize> {
+    let wanted = std::env::var("COLUMNS").ok();
+    let wanted = wanted.and_then(|text| text.parse().ok());
+    let width = || Some(tcgetwinsize(stream).ok()?.ws_col.into());
+    wanted.or_else(width).filter(|width| *width > 0)
+}
+
+/// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
+pub fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
+    let (format, nul) = form;
+    let stdout = std::io::stdout();
+    let to_terminal = stdout.is_terminal();
+    let look = (paint(to_terminal), width_of(stdout));
+    let text = render(&outcome.answer, format, nul, look, &outcome.notes);
+    if !cli.common.quiet || A::IGNORES_QUIET {
+        let stderr = paint(std::io::stderr().is_terminal());
+        for note in &outcome.notes {
+            tell(&format!("{} {note}\n", stderr.warning("note:")));
+        }
+        tell(&text.stderr);
+    }
+    let is_long = matches!(&cli.command, Command::Changed(o) if o.patch || o.commits);
+    let written = if is_long && to_terminal && format == Format::Human && page(&text.stdout) {
+        Ok(())
+    } else {
+        write_answer(&text.stdout)
+    };
+    let exit = written.map_or_else(|error| error, |()| outcome.exit);
+    if !cli.common.quiet {
+        tell(&text.hints);
+    }
+    exit
+}
+
+/// Shows an answer in the pager, which alone decides what Ctrl-C does; whether that worked.
+pub fn page(bytes: &[u8]) -> bool {
+    signal_hook::flag::register(SIGINT, Arc::default()).is_ok() && Git::page(bytes)
+}
+
+/// Writes to stdout.
+pub fn write_answer(bytes: &[u8]) -> Result<(), ExitCode> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let error = Error::from(DiskError::new("write to standard output", error));
+            tell(&render_error(&error, Paint::Plain, 100));
+            Err(error.exit_code())
+        }
+        _written => Ok(()),
+    }
+}
+
+/// `NO_COLOR` (no-color.org) and git's `color.ui` (git-config(1)) are obeyed.
+pub fn paint(to_terminal: bool) -> Paint {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    if to_terminal && !forbidden && !dumb && Git::wants_colour() {
+        Paint::Colour
+    } else {
+        Paint::Plain
+    }
+}
+
+/// Writes a text that is not an answer in several forms.
+pub fn write_text(text: &str) -> ExitCode {
+    write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
+}
+
+/// Whether a long copy is drawn as it goes on.
+pub fn draws(cli: &Cli) -> bool {
+    let copies = matches!(cli.command, Command::Add(_) | Command::Sync(_));
+    copies && !cli.common.quiet && std::io::stderr().is_terminal()
+}

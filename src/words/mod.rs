@@ -1,0 +1,12 @@
+//! Holds the words of the program: types that are parsed once and trusted afterwards.
+
+pub mod entry;
+pub mod error;
+pub mod exit;
+pub mod log;
+pub mod name;
+pub mod path;
+pub mod size;
+pub mod text;
+pub mod toml_file;
+pub mod varint;

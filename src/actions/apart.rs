@@ -5,8 +5,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::disk::files::Temporary;
-use crate::git::hooks::files::quoted;
 use crate::git::objects::Objects;
+use crate::git::settings_file::quoted;
 use crate::words::error::Error;
 use crate::worktree::repository::Repository;
 

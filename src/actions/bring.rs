@@ -11,8 +11,9 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::{DiskError, files};
+use crate::git::environment::GitMode;
 use crate::git::error::GitError;
-use crate::git::process::{Git, GitMode};
+use crate::git::process::Git;
 use crate::truth::heads::Heads;
 use crate::words::error::Error;
 use crate::words::name::CommitId;

@@ -10,7 +10,7 @@ use crate::disk::lock::Lock;
 use crate::disk::scan::{Believe, Walk, scan};
 use crate::disk::{DiskError, files};
 use crate::git::checkout::read_conversions;
-use crate::git::hooks::Method;
+use crate::git::hooks::scripts::Method;
 use crate::git::refs::Ref;
 use crate::inventory::manifest::{Item, Manifest, OnDisk};
 use crate::inventory::placed::Placed;

@@ -6,7 +6,7 @@
 //! whose tree has what no other tree can say, `list`, and below `index/<stage>/` what was staged;
 //! and, if it moved the branch, a third one: where to.
 //!
-//! All objects are moved into the repository together ([`ScratchObjects`]), before a ref names them:
+//! All objects are moved into the repository together ([`QuarantinedObjects`]), before a ref names them:
 //! a kill leaves one directory of a known name, which the next run for that worktree removes.
 //!
 //! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
@@ -24,10 +24,11 @@ use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::disk::mode::DirectoryModes;
+use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::objects::Objects;
-use crate::git::process::{Git, GitMode};
-use crate::git::scratch::ScratchObjects;
+use crate::git::process::Git;
+use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::scope::Scope;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
@@ -82,7 +83,7 @@ pub struct Saving<'a> {
     git: Git,
     name: &'a WorktreeName,
     /// Where the new objects are, until a commit needs them.
-    pub scratch: ScratchObjects,
+    pub scratch: QuarantinedObjects,
 }
 
 impl<'a> Saving<'a> {
@@ -96,7 +97,7 @@ impl<'a> Saving<'a> {
             repository,
             git: repository.git.with_mode(GitMode::Hardened),
             name,
-            scratch: ScratchObjects::create(common_dir, format, name.as_str())?,
+            scratch: QuarantinedObjects::create(common_dir, format, name.as_str())?,
         })
     }
 

@@ -185,9 +185,17 @@ mod tests {
 
     use super::*;
     use crate::answer::paint::Paint;
-    use crate::judge::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
-    use crate::judge::finding::{VerifyOptions, verify};
-    use crate::scope::{Case, Scope};
+    use crate::judge::change::Cause;
+    use crate::judge::change::Change;
+    use crate::judge::change::ChangeSet;
+    use crate::judge::change::Kind;
+    use crate::judge::change::Place;
+    use crate::judge::change::Seen;
+    use crate::judge::change::SharedChange;
+    use crate::judge::finding::VerifyOptions;
+    use crate::judge::finding::verify;
+    use crate::scope::Case;
+    use crate::scope::Scope;
     use crate::words::name::CommitId;
     use crate::words::path::RepoPath;
 

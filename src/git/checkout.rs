@@ -19,9 +19,10 @@ use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
+use crate::git::error::unwritable;
 use crate::git::error::{GitError, causes, reading};
 use crate::git::index::{nanoseconds, seconds};
-use crate::git::objects::{ObjectFormat, unwritable};
+use crate::git::object_format::ObjectFormat;
 use crate::git::process::Git;
 use crate::git::trees::CachedTree;
 use crate::git::{environment, index};

@@ -11,130 +11,14 @@ use std::os::unix::fs::MetadataExt as _;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
-use gix::config::Source;
-use gix::config::file::Metadata;
 
 use crate::git::error::GitError;
-use crate::git::objects::ObjectFormat;
-use crate::git::process::{Git, odd_output, words};
-use crate::git::repo::{Repo, read_file, require_file, require_files};
-
-/// Holds where a repository's parts are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The common git directory, absolute.
-    pub common_dir: Utf8PathBuf,
-    /// The hash function.
-    pub format: ObjectFormat,
-    /// The root of the worktree that the directory is in, none in a bare repository or inside a
-    /// git directory.
-    pub toplevel: Option<Utf8PathBuf>,
-}
-
-impl Git {
-    /// Finds the repository of this git's directory, none when there is none.
-    ///
-    /// # Errors
-    /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
-    pub fn layout(&self) -> Result<Option<Layout>, GitError> {
-        if self.named.is_none()
-            && let Some((toplevel, git_dir)) = discover(&self.dir)?
-        {
-            let repo = self.on(&git_dir, None).repo()?;
-            if repo.has_usual_work_tree() {
-                return Ok(Some(Layout {
-                    common_dir: repo.common_dir.clone(),
-                    format: repo.format,
-                    toplevel: (!repo.is_bare()).then_some(toplevel),
-                }));
-            }
-        }
-        self.layout_by_git()
-    }
-
-    fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
-        let what = "find the repository";
-        let command = "rev-parse --path-format=absolute --show-object-format \
-             --is-inside-work-tree --git-common-dir";
-        let args = words(command, &[]);
-        let text = match self.line(what, &args) {
-            Ok(text) => text,
-            Err(GitError::Failed { words, .. }) if words.contains("not a git repository") => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        // a path may have several lines
-        let lines: Vec<&str> = text.splitn(3, '\n').collect();
-        let [format, inside, common_dir] = lines[..] else {
-            return Err(odd_output(command, "it has not three lines"));
-        };
-        let format = format.parse().map(ObjectFormat);
-        let format = format.map_err(|_| odd_output(command, "an unknown object format"))?;
-        let toplevel = match inside {
-            "true" => {
-                let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-                Some(self.line(what, &args)?)
-            }
-            _ => None,
-        };
-        Ok(Some(Layout {
-            common_dir: common_dir.into(),
-            format,
-            toplevel: toplevel.map(Into::into),
-        }))
-    }
-
-    /// Returns this worktree's private git directory, absolute.
-    ///
-    /// # Errors
-    /// Fails when there is no repository, or git refuses it.
-    pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
-        if self.named.is_none()
-            && let Some((_, git_dir)) = discover(&self.dir)?
-        {
-            return Ok(git_dir);
-        }
-        let what = "find the git directory";
-        let found = self.line(what, &["rev-parse", "--absolute-git-dir"]);
-        found.map(Into::into)
-    }
-
-    /// Returns whether the repository of exactly this common git directory is bare.
-    ///
-    /// # Errors
-    /// Fails when it cannot be read.
-    pub fn is_bare_repository(&self) -> Result<bool, GitError> {
-        Ok(self.repo()?.is_bare())
-    }
-}
-
-impl Repo {
-    /// Whether it has no main worktree (`core.bare`); a linked worktree is never bare.
-    pub fn is_bare(&self) -> bool {
-        self.git_dir == self.common_dir && self.says_bare()
-    }
-
-    fn says_bare(&self) -> bool {
-        let local = self.local();
-        let config = local.config_snapshot();
-        let is_own = |meta: &Metadata| !matches!(meta.source, Source::Git | Source::User);
-        let bare = config.plumbing().boolean_filter("core.bare", is_own);
-        matches!(bare, Ok(Some(true)))
-    }
-
-    /// Whether its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
-    /// worktree takes `core.bare` from the common file (git-worktree(1), "CONFIGURATION FILE").
-    fn has_usual_work_tree(&self) -> bool {
-        let sets = |key: &str| self.settings().iter().any(|one| one.key == key);
-        let is_linked = self.git_dir != self.common_dir;
-        let odd_bare = is_linked && sets("extensions.worktreeconfig") && self.says_bare();
-        !sets("core.worktree") && !odd_bare
-    }
-}
+use crate::git::git_dir::{common_dir, read_line, require_file, require_files};
 
 /// Looks at a directory and at those above; none where git has to be asked.
-fn discover(directory: &Utf8Path) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, GitError> {
+pub(super) fn discover(
+    directory: &Utf8Path,
+) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, GitError> {
     // a variable of git's own tests
     if std::env::var_os("GIT_TEST_ASSUME_DIFFERENT_OWNER").is_some() {
         return Ok(None);
@@ -176,25 +60,4 @@ fn discover(directory: &Utf8Path) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, 
         return Ok(is_usual.then(|| (level.to_owned(), git_dir)));
     }
     Ok(None)
-}
-
-/// The common git directory of a private one: what its `commondir` says (gitrepository-layout(5)).
-pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
-    let file = git_dir.join("commondir");
-    if symlink_metadata(&file).is_err() {
-        return Some(git_dir.to_owned());
-    }
-    let named = git_dir.join(read_line(&file, b"")?);
-    named.canonicalize_utf8().ok()
-}
-
-/// The path that a file of one line consists of, after this word; none where git may read another in it (`\r` and
-/// blanks at the end).
-pub(super) fn read_line(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
-    let bytes = read_file(file).ok()??;
-    let path = bytes.strip_prefix(word)?.trim_end_with(|end| end == '\n');
-    let path = path.to_str().ok()?;
-    let is_odd = |end: char| end.is_whitespace() || end.is_control();
-    let is_plain = !path.is_empty() && !path.contains('\0') && !path.ends_with(is_odd);
-    is_plain.then(|| path.into())
 }

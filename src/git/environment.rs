@@ -9,7 +9,25 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-use crate::git::process::{Git, GitMode};
+/// Says which of the user's settings a call of git obeys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GitMode {
+    /// As the user's own git: for what creates or changes something.
+    #[default]
+    User,
+    /// Under the hardened settings of `environment.rs`: for what verification believes.
+    Hardened,
+}
+
+impl GitMode {
+    /// The settings that count whatever is configured.
+    pub(super) const fn settings(self) -> &'static str {
+        match self {
+            Self::User => ALWAYS,
+            Self::Hardened => HARDENED,
+        }
+    }
+}
 
 /// Variables that point git at another repository, worktree, index, object store or refs, or change
 /// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What gix
@@ -56,17 +74,14 @@ pub(super) const OWN_IDENTITY: &[(&str, &str)] = &[
     ("GIT_COMMITTER_EMAIL", "git-agentwt@localhost"),
 ];
 
-impl Git {
-    /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
-    /// (gitignore(5)).
-    pub fn default_excludes_file() -> Option<Utf8PathBuf> {
-        let file = gix::path::env::xdg_config("ignore", &mut |name| {
-            std::env::var_os(name).filter(|value| !value.is_empty())
-        });
-        Utf8PathBuf::from_path_buf(file?).ok()
-    }
+/// Where git looks for the user's ignore rules when `core.excludesFile` is not set
+/// (gitignore(5)).
+pub fn default_excludes_file() -> Option<Utf8PathBuf> {
+    let file = gix::path::env::xdg_config("ignore", &mut |name| {
+        std::env::var_os(name).filter(|value| !value.is_empty())
+    });
+    Utf8PathBuf::from_path_buf(file?).ok()
 }
-
 /// What gix may read of the settings and attributes of the machine (`sysconfdir` in git's Makefile).
 /// A git with the prefix `/usr` reads those in `/etc`, as gix does, and so may one with the prefix
 /// `/usr/local` that has none below it. gix has to ask any other git, once a run.

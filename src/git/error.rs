@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use crate::git::contention;
-use crate::git::process::GitVersion;
+use crate::git::lock_message::lock_file;
+use crate::git::version::GitVersion;
 use crate::words::path::shell_word;
 
 /// Says why git gave no usable answer.
@@ -105,13 +105,13 @@ impl GitError {
 
     /// Whether a lock file stopped git, and stayed for as long as it was waited for.
     pub fn is_locked(&self) -> bool {
-        matches!(self, Self::Failed { words, .. } if contention::lock_file(words).is_some())
+        matches!(self, Self::Failed { words, .. } if lock_file(words).is_some())
     }
 }
 
 /// How to find who holds the lock that git named, or else how to see the failure again.
 fn advice(argv: &[String], status: Option<i32>, words: &str) -> String {
-    if let Some(file) = contention::lock_file(words) {
+    if let Some(file) = lock_file(words) {
         let word = shell_word(&file);
         return format!(
             "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
@@ -152,4 +152,17 @@ pub(super) fn causes(all: impl Iterator<Item = impl fmt::Display>) -> String {
         }
     }
     words.join(": ")
+}
+
+/// The error of a write: what the system said, where it is the cause.
+pub(super) fn unwritable(what: &str, error: &(dyn std::error::Error + 'static)) -> GitError {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let mut causes = chain.filter_map(|error| error.downcast_ref::<std::io::Error>());
+    // of ours is none that the system knows ("it changed while it was read")
+    let cause = causes.find(|cause| cause.kind() != std::io::ErrorKind::Other);
+    GitError::Write {
+        what: what.to_owned(),
+        detail: cause.map_or_else(|| error.to_string(), ToString::to_string),
+        kind: cause.map(std::io::Error::kind),
+    }
 }

@@ -11,9 +11,10 @@ use gix::objs::{Kind, compute_hash};
 use gix::odb::Header as _;
 
 use crate::git::error::{GitError, reading};
-use crate::git::objects::{ObjectFormat, Objects, id_of};
+use crate::git::object_format::{ObjectFormat, id_of, oid_of};
+use crate::git::objects::Objects;
 use crate::git::process::{Git, odd_output};
-use crate::git::trees::TreeLevel;
+use crate::git::tree_level::TreeLevel;
 use crate::words::entry::ObjectId;
 use crate::words::name::CommitId;
 
@@ -146,5 +147,5 @@ fn tree_at<'l>(level: &'l TreeLevel, name: &BString) -> Option<&'l ObjectId> {
 
 /// The id of a commit, as that of any object.
 pub fn object_of(id: &CommitId) -> ObjectId {
-    id_of(&super::objects::oid_of(id))
+    id_of(&oid_of(id))
 }

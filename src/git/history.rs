@@ -15,9 +15,10 @@ use gix::objs::{Data, Find, FindExt, Kind};
 use gix::revision::plumbing::{Graph, merge_base};
 
 use crate::git::error::{GitError, reading};
-use crate::git::objects::{Objects, commit_id_of, oid_of};
+use crate::git::git_dir::read_file;
+use crate::git::object_format::{commit_id_of, oid_of};
+use crate::git::objects::Objects;
 use crate::git::process::Git;
-use crate::git::repo::read_file;
 use crate::words::name::CommitId;
 
 /// What messages call it.

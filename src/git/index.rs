@@ -18,8 +18,8 @@ pub use gix::lock::File as IndexLock;
 use sha1::Digest;
 
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::objects::{ObjectFormat, id_of};
-use crate::git::repo::{read_file, require_file};
+use crate::git::git_dir::{read_file, require_file};
+use crate::git::object_format::{ObjectFormat, id_of};
 use crate::inventory::manifest::IndexStat;
 use crate::words::entry::{Entry, Mode};
 use crate::words::path::{Paths, RepoPath};

@@ -1,30 +1,51 @@
-//! Speaks to git: `process.rs` and `runner.rs` start the program, `repo.rs` opens a repository with
-//! `gix`, and each other file reads or changes one part of it.
+//! Runs git and reads repositories: the only folder that starts `git` or knows `gix`.
 //!
-//! Nothing above this folder sees a `gix` type or git's prose. Only `checkout.rs` knows what the scope
+//! The files stand in layers; each imports only from those above it in this list:
+//!
+//! 1. Words: `version`, `lock_message`, `error`, `object_format`, `lfs`, `environment` (what git
+//!    inherits), `git_dir` and `settings_file` (its small files), `quarantine`, `runner` (what
+//!    starts the program).
+//! 2. `retry` (another git holds a lock), `discover` (where a repository is), `repo` (one opened
+//!    through `gix`).
+//! 3. `process`: [`process::Git`], a directory and the way to ask git about it. `layout` opens its
+//!    repository.
+//! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`, `trees`,
+//!    `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing` and the like.
+//! 5. What is made of those: `quarantined_objects`, `checkout`, `landing`, `forward`, `hooks`.
+//!
+//! Nothing above this folder sees a `gix` type or git's prose. Only `checkout` knows what the scope
 //! allows of a path.
 
 pub mod checkout;
 pub mod config;
-pub mod contention;
 pub mod discover;
 pub mod environment;
 pub mod error;
 pub mod forward;
 pub mod genuine;
+pub mod git_dir;
 pub mod history;
 pub mod hooks;
 pub mod ignore;
 pub mod index;
 pub mod landing;
+pub mod layout;
+pub mod lfs;
+pub mod lock_message;
+pub mod object_format;
 pub mod objects;
 pub mod plumbing;
 pub mod process;
+pub mod quarantine;
+pub mod quarantined_objects;
 pub mod refs;
 pub mod reftable;
 pub mod remote;
 pub mod repo;
+pub mod retry;
 pub mod runner;
-pub mod scratch;
+pub mod settings_file;
+pub mod tree_level;
 pub mod trees;
+pub mod version;
 pub mod worktree;

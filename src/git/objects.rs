@@ -9,7 +9,6 @@ use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
@@ -18,17 +17,14 @@ use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
 use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use crate::git::error::{GitError, reading, unreadable};
+use crate::git::error::{GitError, reading, unreadable, unwritable};
+use crate::git::git_dir::read_file;
+use crate::git::object_format::{ObjectFormat, commit_id_of, id_of, oid_of};
 use crate::git::process::Git;
-use crate::git::repo::read_file;
-use crate::git::scratch::Quarantine;
-use crate::git::trees::TreeLevel;
+use crate::git::quarantine::Quarantine;
+use crate::git::tree_level::TreeLevel;
 use crate::words::entry::ObjectId;
 use crate::words::name::CommitId;
-
-/// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ObjectFormat(pub gix::hash::Kind);
 
 /// Represents the object database of one repository.
 pub struct Objects {
@@ -55,103 +51,6 @@ pub struct Headline {
     pub subject: BString,
     /// When its author says to have made it, RFC 3339; none when that cannot be read.
     pub authored: Option<String>,
-}
-
-impl ObjectFormat {
-    /// The hash function that made an id.
-    pub fn of(id: &CommitId) -> Self {
-        Self(oid_of(id).kind())
-    }
-
-    /// The length of an id in bytes.
-    pub const fn length(self) -> usize {
-        self.0.len_in_bytes()
-    }
-
-    /// Computes the id of these bytes as a blob; of those with which git refuses to work, no id.
-    pub fn blob_id(self, bytes: &[u8]) -> ObjectId {
-        let id = self.hash_blob(bytes.len() as u64, &mut &*bytes);
-        id.unwrap_or(ObjectId::none())
-    }
-
-    /// Computes the id that git would give a blob of these bytes, `size` of them.
-    ///
-    /// # Errors
-    /// Fails when reading fails, or gives more or fewer bytes than `size`.
-    pub fn hash_blob(self, size: u64, content: &mut dyn Read) -> std::io::Result<ObjectId> {
-        let mut hasher = gix::hash::hasher(self.0);
-        hasher.update(format!("blob {size}\0").as_bytes());
-        // room for all of it, and for one byte that should not be there
-        let expected = usize::try_from(size).unwrap_or(AT_ONCE);
-        let mut buffer = vec![0; expected.saturating_add(1).min(AT_ONCE)];
-        let mut left = size;
-        loop {
-            let read = content.read(&mut buffer)?;
-            if read == 0 {
-                break;
-            }
-            left = left.checked_sub(read as u64).ok_or_else(changing)?;
-            hasher.update(&buffer[..read]);
-        }
-        if left != 0 {
-            return Err(changing());
-        }
-        let id = hasher.try_finalize();
-        let id = id.map_err(|error| std::io::Error::other(error.to_string()))?;
-        Ok(id_of(&id))
-    }
-}
-
-/// Whether a content is the one that a pointer file of Git LFS names, or it is no such file
-/// (git-lfs, docs/spec.md: `oid sha256:<hex>`).
-pub fn is_named_by(pointer: &[u8], content: &[u8]) -> bool {
-    let Some(rest) = pointer.strip_prefix(b"version https://git-lfs.github.com/spec/") else {
-        return true;
-    };
-    let mut lines = rest.lines();
-    let oid = lines.find_map(|line| line.strip_prefix(b"oid sha256:"));
-    oid.is_none_or(|oid| has_sha256(&mut &*content, content.len() as u64, oid))
-}
-
-/// Whether a content of this size has this SHA-256, in hexadecimal.
-pub fn has_sha256(content: &mut dyn Read, size: u64, hex: &[u8]) -> bool {
-    let (kind, progress) = (gix::hash::Kind::Sha256, &mut gix::progress::Discard);
-    let digest = gix::hash::bytes(content, size, kind, progress, &AtomicBool::new(false));
-    digest.is_ok_and(|digest| *hex == *digest.to_string().as_bytes())
-}
-
-/// How much of a file is in memory at once.
-const AT_ONCE: usize = 64 * 1024;
-
-fn changing() -> std::io::Error {
-    std::io::Error::other("it changed while it was read")
-}
-
-pub(super) fn id_of(id: &gix::hash::oid) -> ObjectId {
-    ObjectId::from_bytes(id.as_bytes()).expect("because gix knows no other ids than these two")
-}
-
-/// The id as gix has it.
-pub(super) fn oid_of(id: &CommitId) -> gix::hash::ObjectId {
-    let id = gix::hash::ObjectId::from_hex(id.as_str().as_bytes());
-    id.expect("because it is 40 or 64 digits")
-}
-
-pub(super) fn commit_id_of(id: &gix::hash::oid) -> CommitId {
-    CommitId::parse(&id.to_string()).expect("because gix writes ids as 40 or 64 digits")
-}
-
-/// The error of a write: what the system said, where it is the cause.
-pub(super) fn unwritable(what: &str, error: &(dyn std::error::Error + 'static)) -> GitError {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    let mut causes = chain.filter_map(|error| error.downcast_ref::<std::io::Error>());
-    // of ours is none that the system knows ("it changed while it was read")
-    let cause = causes.find(|cause| cause.kind() != std::io::ErrorKind::Other);
-    GitError::Write {
-        what: what.to_owned(),
-        detail: cause.map_or_else(|| error.to_string(), ToString::to_string),
-        kind: cause.map(std::io::Error::kind),
-    }
 }
 
 /// How many bytes of objects are kept, as others are stored as differences from them.

@@ -6,42 +6,20 @@
 #![expect(clippy::disallowed_methods, reason = "starts git, in its environment")]
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io::ErrorKind;
 use std::sync::{Arc, LazyLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::git::contention;
-use crate::git::discover::common_dir;
-use crate::git::environment::{
-    ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES,
-};
+use crate::git::environment::{CONFIG_VARIABLES, GitMode, HARDENED_VARIABLES, LOCAL_VARIABLES};
 use crate::git::error::{GitError, unreadable};
-use crate::git::repo::{OpenRepos, require_file, require_files};
+use crate::git::git_dir::{common_dir, require_file, require_files};
+use crate::git::quarantine::Quarantine;
+use crate::git::repo::OpenRepos;
+use crate::git::retry::retry_on_lock;
 use crate::git::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
-use crate::git::scratch::Quarantine;
-
-/// Says which of the user's settings a call of git obeys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GitMode {
-    /// As the user's own git: for what creates or changes something.
-    #[default]
-    User,
-    /// Under the hardened settings of `environment.rs`: for what verification believes.
-    Hardened,
-}
-
-impl GitMode {
-    /// The settings that count whatever is configured.
-    pub(super) const fn settings(self) -> &'static str {
-        match self {
-            Self::User => ALWAYS,
-            Self::Hardened => HARDENED,
-        }
-    }
-}
+use crate::git::version::GitVersion;
 
 /// Represents git for one directory, from which git finds the repository, or for a git directory
 /// named outright, which nothing in the worktree can redirect. Cheap to clone.
@@ -61,34 +39,6 @@ pub struct Git {
     trace: Trace,
     /// The repositories that this run has open.
     pub(super) repos: Arc<OpenRepos>,
-}
-
-/// Holds a version of git: major, minor, patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GitVersion(pub u32, pub u32, pub u32);
-
-impl GitVersion {
-    /// The oldest supported version: the oldest that the tests run with.
-    pub const OLDEST: Self = Self(2, 39, 0);
-    /// The first with configured hooks (`hook.<name>.command`, git-hook(1)).
-    pub const CONFIGURED_HOOKS: Self = Self(2, 54, 0);
-
-    /// Parses what `git version` prints (`git version 2.39.5 (Apple Git-154)`).
-    pub fn parse(text: &str) -> Option<Self> {
-        let said = text.strip_prefix("git version ")?;
-        let number = said.split_whitespace().next()?;
-        let mut parts = number.split(['.', '-']).map(str::parse::<u32>);
-        let major = parts.next()?.ok()?;
-        let minor = parts.next()?.ok()?;
-        let patch = parts.next().and_then(Result::ok).unwrap_or(0);
-        Some(Self(major, minor, patch))
-    }
-}
-
-impl fmt::Display for GitVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.0, self.1, self.2)
-    }
 }
 
 impl Git {
@@ -270,7 +220,7 @@ impl Git {
 
     /// Runs a command, and again while only the lock of another git stops it.
     pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
-        contention::patiently(args, || {
+        retry_on_lock(args, || {
             if args != VERSION {
                 self.version()?;
             }
@@ -376,23 +326,4 @@ const VERSION: &[&str] = &["version"];
 /// The error of a call whose output is not what git documents.
 pub(super) fn odd_output(command: &str, detail: &str) -> GitError {
     unreadable(&format!("what `git {command}` printed"), detail)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_all_vendors_are_read() {
-        for (text, version) in [
-            ("git version 2.39.5", GitVersion(2, 39, 5)),
-            ("git version 2.39.5 (Apple Git-154)", GitVersion(2, 39, 5)),
-            ("git version 2.55.GIT", GitVersion(2, 55, 0)),
-            ("git version 2.47.1.windows.2", GitVersion(2, 47, 1)),
-            ("git version 2.54.0-rc1", GitVersion(2, 54, 0)),
-        ] {
-            assert_eq!(GitVersion::parse(text), Some(version), "{text}");
-        }
-        assert_eq!(GitVersion::parse("not git"), None);
-    }
 }

@@ -6,10 +6,12 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
 use gix::remote::Direction;
 
+use crate::git::environment::GitMode;
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::objects::commit_id_of;
-use crate::git::process::{Git, GitMode, odd_output};
-use crate::git::repo::{Repo, read_file, require_file};
+use crate::git::git_dir::{read_file, require_file};
+use crate::git::object_format::commit_id_of;
+use crate::git::process::{Git, odd_output};
+use crate::git::repo::Repo;
 use crate::words::name::CommitId;
 
 /// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).

@@ -7,22 +7,21 @@
 #![expect(clippy::disallowed_methods, reason = "looks at git's files before gix")]
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bstr::BString;
 use camino::{Utf8Path, Utf8PathBuf};
 use gix::ThreadSafeRepository;
 use gix::config::Source;
+use gix::config::file::Metadata;
 use gix::odb::store::init::Slots;
 
-use crate::git::discover::common_dir;
+use crate::git::environment::{self, GitMode};
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::objects::ObjectFormat;
-use crate::git::process::{Git, GitMode};
-use crate::git::{config, environment};
+use crate::git::git_dir::{common_dir, require_files};
+use crate::git::object_format::ObjectFormat;
+use crate::git::settings_file::pairs;
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).
@@ -78,36 +77,25 @@ impl std::fmt::Debug for OpenRepos {
     }
 }
 
-impl Git {
-    /// The repository, opened at the first question; opened again when its settings have changed.
-    ///
-    /// # Errors
-    /// Fails when there is none, or it cannot be read.
-    pub(super) fn repo(&self) -> Result<Arc<Repo>, GitError> {
-        self.repo_of_either(self.mode)
-    }
-
-    /// The same for what no setting changes: a repository that is open in the other mode will do.
-    ///
-    /// # Errors
-    /// As [`Git::repo`].
-    pub(super) fn repo_of_either(&self, other: GitMode) -> Result<Arc<Repo>, GitError> {
-        let git_dir = match &self.named {
-            Some(git_dir) => git_dir.clone(),
-            None => self.absolute_git_dir()?,
-        };
-        let open = self.repos.open.lock();
-        let mut open = open.unwrap_or_else(PoisonError::into_inner);
-        for mode in [self.mode, other] {
-            // not where a file of settings is another one than when the repository was opened
-            if let Some(repo) = open.get(&(git_dir.clone(), mode))
+impl OpenRepos {
+    /// Returns the repository of this git directory: one that is open in either mode, or else one
+    /// that is opened in `mode`. One whose settings have changed since is opened again.
+    pub(super) fn get_or_open(
+        &self,
+        git_dir: &Utf8Path,
+        mode: GitMode,
+        other: GitMode,
+    ) -> Result<Arc<Repo>, GitError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for accepted in [mode, other] {
+            if let Some(repo) = open.get(&(git_dir.to_owned(), accepted))
                 && repo.stamps == read_stamps(&repo.common_dir, &repo.git_dir)
             {
                 return Ok(Arc::clone(repo));
             }
         }
-        let repo = Arc::new(Repo::open(&git_dir, self.mode)?);
-        open.insert((git_dir, self.mode), Arc::clone(&repo));
+        let repo = Arc::new(Repo::open(git_dir, mode)?);
+        open.insert((git_dir.to_owned(), mode), Arc::clone(&repo));
         Ok(repo)
     }
 }
@@ -211,45 +199,31 @@ fn settings_of(repository: &gix::Repository) -> Vec<GitSetting> {
             Source::Api | Source::EnvOverride => continue,
         };
         let setting = |(key, value)| GitSetting { scope, key, value };
-        all.extend(config::pairs(&section).into_iter().map(setting));
+        all.extend(pairs(&section).into_iter().map(setting));
     }
     all
 }
 
-/// Refuses a git directory in which something else stands for a file that git opens: to open a FIFO
-/// waits for ever, and a device can be without end.
-pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
-    const FILES: &str = "HEAD commondir config config.worktree gitdir index logs/HEAD \
-     objects/info/alternates \
-     objects/pack/multi-pack-index packed-refs shallow";
-    let mut files = FILES.split(' ');
-    files.try_for_each(|file| require_file(git_dir.join(file)))
-}
-
-/// Reads a whole file of git's; none where there is no file.
-pub(super) fn read_file(path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, GitError> {
-    let path = path.as_ref();
-    require_file(path)?;
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) => match error.kind() {
-            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Ok(None),
-            _ => Err(unreadable(&path.display(), &error)),
-        },
+impl Repo {
+    /// Whether it has no main worktree (`core.bare`); a linked worktree is never bare.
+    pub fn is_bare(&self) -> bool {
+        self.git_dir == self.common_dir && self.says_bare()
     }
-}
 
-/// Refuses what is neither a file nor a directory nor missing; links are followed.
-///
-/// # Errors
-/// Fails where a FIFO, a socket or a device stands.
-pub fn require_file(path: impl AsRef<Path>) -> Result<(), GitError> {
-    let path = path.as_ref();
-    let odd = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    // an empty file of settings
-    let is_null = || path.canonicalize().ok().as_deref() == Some(Path::new("/dev/null"));
-    if odd && !is_null() {
-        return Err(unreadable(&path.display(), "it is not a file"));
+    fn says_bare(&self) -> bool {
+        let local = self.local();
+        let config = local.config_snapshot();
+        let is_own = |meta: &Metadata| !matches!(meta.source, Source::Git | Source::User);
+        let bare = config.plumbing().boolean_filter("core.bare", is_own);
+        matches!(bare, Ok(Some(true)))
     }
-    Ok(())
+
+    /// Whether its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
+    /// worktree takes `core.bare` from the common file (git-worktree(1), "CONFIGURATION FILE").
+    pub(super) fn has_usual_work_tree(&self) -> bool {
+        let sets = |key: &str| self.settings().iter().any(|one| one.key == key);
+        let is_linked = self.git_dir != self.common_dir;
+        let odd_bare = is_linked && sets("extensions.worktreeconfig") && self.says_bare();
+        !sets("core.worktree") && !odd_bare
+    }
 }

@@ -1,11 +1,11 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
-//! Every git command of this crate goes through the runner that its [`Git`](super::Git) holds, except
-//! two: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::Git::wants_colour)),
-//! and the pager ([`Git::page`](super::Git::page)).
+//! Every git command of this crate goes through the runner that its [`Git`](super::process::Git) holds, except
+//! two: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::process::Git::wants_colour)),
+//! and the pager ([`Git::page`](super::process::Git::page)).
 //!
 //! ```
-//! use git_agentwt::git::{Call, Duct, Output, Runner};
+//! use git_agentwt::git::runner::{Call, Duct, Output, Runner};
 //!
 //! /// Counts, and leaves the work to the usual one.
 //! struct Counting(std::sync::atomic::AtomicUsize);
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 
-use crate::git::process::GitVersion;
+use crate::git::version::GitVersion;
 
 /// Starts git and waits for it.
 pub trait Runner: Send + Sync {

@@ -5,10 +5,11 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::git::contention;
 use crate::git::error::{GitError, reading};
+use crate::git::git_dir::read_file;
 use crate::git::process::Git;
-use crate::git::repo::{Repo, read_file};
+use crate::git::repo::Repo;
+use crate::git::retry::retry_steps_on_lock;
 use crate::words::name::{BranchName, CommitId};
 
 /// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
@@ -95,7 +96,7 @@ impl Git {
         let what = format!("add the worktree {path}");
         let (add, path) = ("worktree add --quiet --no-checkout", path.as_str());
         let mut at = at;
-        contention::repeated(|| {
+        retry_steps_on_lock(|| {
             let Some(commit) = at else {
                 let args = ["--", path, branch.as_str()];
                 return self.perform(&what, add, &args).map(drop);

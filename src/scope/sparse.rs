@@ -151,7 +151,10 @@ mod tests {
     use bstr::{BStr, ByteSlice as _};
 
     use super::*;
-    use crate::scope::{Case, Origin, RuleList, ScopeRule};
+    use crate::scope::Case;
+    use crate::scope::Origin;
+    use crate::scope::RuleList;
+    use crate::scope::ScopeRule;
 
     #[track_caller]
     fn assert_lines(rules: &[(RuleList, &str)], expected: &[&str]) {

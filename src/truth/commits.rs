@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::disk::below::{open_below, resolve};
 use crate::disk::files::Opened;
+use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
-use crate::git::process::GitMode;
 use crate::inventory::manifest::Manifest;
 use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
 use crate::judge::compare::Delta;

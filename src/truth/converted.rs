@@ -12,7 +12,9 @@ use camino::Utf8Path;
 
 use crate::disk::files::Temporary;
 use crate::disk::{DiskError, files};
-use crate::git::objects::{ObjectFormat, Objects, is_named_by};
+use crate::git::lfs::is_named_by;
+use crate::git::object_format::ObjectFormat;
+use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::inventory::manifest::Item;
 use crate::judge::change::{Change, Content, Kind, Seen};

@@ -8,10 +8,11 @@ use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
+use crate::git::environment::GitMode;
 use crate::git::hooks::journal;
 use crate::git::hooks::journal::{Journal, RefMove, Target};
 use crate::git::objects::Objects;
-use crate::git::process::{Git, GitMode};
+use crate::git::process::Git;
 use crate::git::refs::{Ref, ReflogEntry};
 use crate::scope::{Access, EntryKind};
 use crate::truth::commits::touched;

@@ -3,10 +3,11 @@
 
 use camino::Utf8Path;
 
-use crate::git::config::read_settings;
-use crate::git::hooks::WorktreeHooks;
-use crate::git::hooks::files::INCLUDED;
-use crate::git::process::{Git, GitMode};
+use crate::git::environment::GitMode;
+use crate::git::hooks::include::INCLUDED;
+use crate::git::hooks::worktree_hooks::WorktreeHooks;
+use crate::git::process::Git;
+use crate::git::settings_file::read_settings;
 use crate::judge::change::{Cause, Content, Kind, Place};
 use crate::judge::finding::Reason;
 use crate::record::accepted::Acceptances;

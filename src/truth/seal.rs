@@ -10,8 +10,8 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
-use crate::git::config::{included_by, read_settings};
-use crate::git::hooks::WorktreeHooks;
+use crate::git::hooks::worktree_hooks::WorktreeHooks;
+use crate::git::settings_file::{included_by, read_settings};
 use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
 use crate::truth::git_dirs::{Role, is_lock, role_of};
 use crate::truth::keys::may_show;

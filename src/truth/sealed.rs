@@ -10,8 +10,8 @@ use bstr::{BString, ByteSlice};
 
 use crate::disk::files;
 use crate::git::error::GitError;
-use crate::git::hooks::WorktreeHooks;
-use crate::git::hooks::files::INCLUDED;
+use crate::git::hooks::include::INCLUDED;
+use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::judge::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
 use crate::truth::git_dirs::{Directories, Role, role_of};

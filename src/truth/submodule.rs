@@ -10,12 +10,12 @@ use camino::Utf8PathBuf;
 
 use crate::disk::files;
 use crate::disk::scan::{Believe, Unreadable, Walk, scan};
-use crate::git::config::meaning;
-use crate::git::discover::Layout;
 use crate::git::error::GitError;
 use crate::git::index::OpenIndex;
+use crate::git::layout::Layout;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
+use crate::git::settings_file::meaning;
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in};

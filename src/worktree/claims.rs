@@ -14,8 +14,8 @@ use crate::disk::files::Temporary;
 use crate::disk::lock::{Lock, LockFile, Waiting};
 use crate::git::error::GitError;
 use crate::git::process::Git;
+use crate::git::quarantine::Quarantine;
 use crate::git::remote::AskedRemote;
-use crate::git::scratch::Quarantine;
 use crate::record::claim::{
     Claim, ClaimState, CurrentClaim, Decision, LONGEST, Lease, Own, REFS, SeenClaim, Who, decide,
 };

@@ -15,6 +15,7 @@ use crate::disk::lock::Lock;
 use crate::disk::remains::sweep;
 use crate::disk::trash_bin::KEPT;
 use crate::disk::{DiskError, files};
+use crate::git::environment::default_excludes_file;
 use crate::git::error::GitError;
 use crate::git::process::Git;
 use crate::inventory::placed::{Placed, PlacedKind};
@@ -243,7 +244,7 @@ impl ExcludeFile {
 /// Fails when git does, or the file cannot be read.
 pub fn read_users_rules(git: &Git) -> Result<Option<Vec<u8>>, Error> {
     let file = git.config_get_path("core.excludesFile")?;
-    let file = file.or_else(Git::default_excludes_file);
+    let file = file.or_else(default_excludes_file);
     let text = file.map(|file| files::read(&file)).transpose()?;
     Ok(text.flatten())
 }

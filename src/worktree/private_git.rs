@@ -31,10 +31,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::disk::mode::make_writable;
-use crate::git::config::{in_quotes, quoted_setting};
-use crate::git::objects::ObjectFormat;
-use crate::git::process::GitMode;
+use crate::git::environment::GitMode;
+use crate::git::object_format::ObjectFormat;
 use crate::git::refs::{Ref, is_ref_name, parse_reflog_file};
+use crate::git::settings_file::{in_quotes, quoted_setting};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use camino::Utf8Path;
-use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::git::objects::Objects;
 use git_agentwt::words::entry::ObjectId;
 use git_agentwt::words::name::CommitId;

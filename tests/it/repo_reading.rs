@@ -5,11 +5,11 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
+use git_agentwt::git::environment::GitMode;
 use git_agentwt::git::error::GitError;
 use git_agentwt::git::index::OpenIndex;
-use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::git::process::Git;
-use git_agentwt::git::process::GitMode;
 use git_agentwt::git::runner::SharedRunner;
 use git_agentwt::words::name::CommitId;
 

@@ -12,7 +12,7 @@ use git_agentwt::disk::scan::Scan;
 use git_agentwt::disk::scan::Walk;
 use git_agentwt::disk::scan::scan;
 use git_agentwt::disk::stat::stat_of;
-use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::inventory::manifest::Item;
 use git_agentwt::inventory::manifest::Manifest;
 use git_agentwt::inventory::manifest::OnDisk;

@@ -11,7 +11,7 @@ use crate::disk::files;
 use crate::disk::lock::LockFile;
 use crate::disk::locked_file::lock_files;
 use crate::disk::trash_bin::{DELETED, KEPT};
-use crate::git::scratch::SCRATCH;
+use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
 use crate::system;
 use crate::words::error::Error;

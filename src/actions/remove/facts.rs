@@ -12,7 +12,7 @@ use crate::actions::trash::begun;
 use crate::disk::file_system::mounted_below;
 use crate::disk::trash_bin::TrashBin;
 use crate::disk::{DiskError, files};
-use crate::git::process::GitMode;
+use crate::git::environment::GitMode;
 use crate::git::refs::{Ref, ReflogEntry};
 use crate::git::worktree::WorktreeEntry;
 use crate::inventory::placed::PlacedKind;

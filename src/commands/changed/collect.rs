@@ -12,8 +12,8 @@ use crate::commands::changed::answer::{
 use crate::commands::changed::patch::Patches;
 use crate::disk::below::resolve;
 use crate::disk::{DiskError, files};
+use crate::git::environment::GitMode;
 use crate::git::error::GitError;
-use crate::git::process::GitMode;
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, change_between, entry_in, same};
 use crate::refusal::Refusal;

@@ -7,7 +7,7 @@ use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
 use crate::fence::start::Ended;
-use crate::git::process::GitMode;
+use crate::git::environment::GitMode;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;

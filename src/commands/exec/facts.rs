@@ -16,7 +16,7 @@ use crate::fence::probe::{Probe, ProbeFailure, probe_for_start};
 use crate::fence::shim::PRIVATE_GIT;
 use crate::git::environment::LOCAL_VARIABLES;
 use crate::git::objects::Objects;
-use crate::git::trees::Held;
+use crate::git::tree_level::Held;
 use crate::refusal::Refusal;
 use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;

@@ -13,7 +13,7 @@ use crate::disk::kept::{Kept, Standing};
 use crate::disk::lock::{Holders, Lock};
 use crate::disk::remains::remove_dead_locks;
 use crate::git::error::GitError;
-use crate::git::objects::ObjectFormat;
+use crate::git::object_format::ObjectFormat;
 use crate::judge::compare::Delta;
 use crate::system;
 use crate::words::entry::{Entry, Mode};

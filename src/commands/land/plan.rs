@@ -10,7 +10,7 @@ use crate::commands::land::{LandedField, Landing};
 use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::git::process::Git;
-use crate::git::scratch::ScratchObjects;
+use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::record::worktree::Record;
 use crate::truth::heads::Heads;
 use crate::words::entry::ObjectId;
@@ -36,7 +36,7 @@ pub(super) struct LandPlan {
     /// The worktree that has the base branch checked out; none where only the branch moves.
     pub checkout: Option<Utf8PathBuf>,
     /// Where the trees are.
-    pub scratch: ScratchObjects,
+    pub scratch: QuarantinedObjects,
 }
 
 /// The branch that the base of a worktree was taken from: the one that was named, else the only one
@@ -99,7 +99,7 @@ impl Landing<'_> {
         };
         let checkout = self.checkout_of(into)?;
         let own = repository.home();
-        let scratch = ScratchObjects::create(&own.common_dir, own.format, name.as_str())?;
+        let scratch = QuarantinedObjects::create(&own.common_dir, own.format, name.as_str())?;
         let landed = LandedField {
             into: into.clone(),
             how: "already",

@@ -9,10 +9,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use git_agentwt::config::Config;
-use git_agentwt::git::config::meaning;
 use git_agentwt::git::index::OpenIndex;
-use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::git::refs::parse_reflog_file;
+use git_agentwt::git::settings_file::meaning;
 use git_agentwt::inventory::manifest::Manifest;
 use git_agentwt::inventory::placed::Placed;
 use git_agentwt::record::claim::Claim;

@@ -3,11 +3,11 @@
 use std::fs;
 
 use git_agentwt::config::value::OnViolation;
-use git_agentwt::git::hooks::Method;
-use git_agentwt::git::hooks::WorktreeHooks;
+use git_agentwt::git::hooks::scripts::Method;
+use git_agentwt::git::hooks::worktree_hooks::WorktreeHooks;
 use git_agentwt::git::process::Git;
-use git_agentwt::git::process::GitVersion;
 use git_agentwt::git::runner::SharedRunner;
+use git_agentwt::git::version::GitVersion;
 
 use super::gits::with_each_git;
 use super::world::World;

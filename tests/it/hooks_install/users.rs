@@ -1,6 +1,6 @@
 //! The user's hooks: the same operations with and without ours must leave the same log.
 
-use git_agentwt::git::hooks::Method;
+use git_agentwt::git::hooks::scripts::Method;
 use git_agentwt::git::process::Git;
 use git_agentwt::git::runner::SharedRunner;
 

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use git_agentwt::config::value::OnViolation;
-use git_agentwt::git::hooks::HooksState;
-use git_agentwt::git::hooks::WorktreeHooks;
+use git_agentwt::git::hooks::status::HooksState;
+use git_agentwt::git::hooks::worktree_hooks::WorktreeHooks;
 use git_agentwt::git::process::Git;
 use git_agentwt::git::runner::SharedRunner;
 

@@ -24,7 +24,7 @@ pub use shim::{Shim, calls};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use git_agentwt::git::process::GitVersion;
+use git_agentwt::git::version::GitVersion;
 
 /// The program under test.
 #[must_use]

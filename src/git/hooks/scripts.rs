@@ -1,18 +1,30 @@
-//! Computes the files of our directory of hooks, and edits git's configuration files for them: the
-//! include in a worktree's `config.worktree`, and `extensions.worktreeConfig`.
+//! Computes the files of our directory of hooks.
 
-use std::fs::{self, File};
-use std::io::ErrorKind;
-
-use bstr::ByteSlice as _;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use crate::config::value::OnViolation;
-use crate::git::contention;
-use crate::git::error::GitError;
-use crate::git::hooks::{Method, remove, written};
-use crate::git::process::Git;
-use crate::git::repo::read_file;
+use crate::git::settings_file::quoted;
+use crate::git::version::GitVersion;
+
+/// How git is told to run our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By `hook.<name>.command`: beside the user's hooks, before them (git-hook(1), git 2.54).
+    Configured,
+    /// By a `core.hooksPath` of this worktree, whose hooks run the user's and then ours.
+    HooksPath,
+}
+
+impl Method {
+    /// The method for a git: its own hooks where it has them.
+    pub fn of(version: GitVersion) -> Self {
+        if version >= GitVersion::CONFIGURED_HOOKS {
+            Self::Configured
+        } else {
+            Self::HooksPath
+        }
+    }
+}
 
 /// The directory of our own events, inside our directory of hooks: also the mark by which the
 /// stubs recognize such a directory.
@@ -125,95 +137,4 @@ fn command(event: &str, directory: &Utf8Path) -> String {
          {skip}h=$GIT_DIR/agentwt/hooks/{OURS}/{event}; \
          [ -n \"$GIT_DIR\" ] && [ -x \"$h\" ] || exit 0; exec \"$h\""
     )
-}
-
-/// A value as a configuration file spells it (git-config(1), "Syntax"), and a path as the list of
-/// alternates does (gitrepository-layout(5)), whatever is in it.
-pub fn quoted(value: &str) -> String {
-    let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
-    format!("\"{}\"", escaped.replace('\n', "\\n").replace('\t', "\\t"))
-}
-
-/// The included file, relative to `config.worktree` (git-config(1), "Includes").
-pub const INCLUDED: &str = "agentwt/hooks/config";
-/// The setting without which git does not read `config.worktree`.
-pub(super) const EXTENSION: &str = "extensions.worktreeConfig";
-const BLOCK: &[u8] = b"[include]\n\tpath = agentwt/hooks/config\n";
-
-/// Makes the include the last entry in the worktree's configuration: of two `core.hooksPath` the last
-/// wins. It is appended as text, as `git config` would put it into an earlier `[include]`.
-pub(super) fn include(git: &Git, file: &Utf8Path) -> Result<(), GitError> {
-    if read_file(file)?.is_some_and(|text| text.ends_with(BLOCK)) {
-        return Ok(());
-    }
-    exclude(git, file)?;
-    let mut text = read_file(file)?.unwrap_or_default();
-    if text.last().is_some_and(|byte| *byte != b'\n') {
-        text.push(b'\n');
-    }
-    text.extend_from_slice(BLOCK);
-    edit(file, |copy| written(copy, fs::write(copy, &text)))
-}
-
-/// Removes the include, and the file with its last entry.
-pub(super) fn exclude(git: &Git, file: &Utf8Path) -> Result<(), GitError> {
-    if !read_file(file)?.is_some_and(|text| text.contains_str(INCLUDED)) {
-        return Ok(());
-    }
-    let value = ["--fixed-value", "--unset-all", "include.path", INCLUDED];
-    git.config_file_unset(file, &value)?;
-    if read_file(file)?.is_some_and(|text| text.is_empty()) {
-        remove(file)?;
-    }
-    Ok(())
-}
-
-/// Turns the extension on, as git's own `init_worktree_config` (worktree.c) does: `core.bare = true`
-/// and `core.worktree` of the common configuration would break every linked worktree, and move to the
-/// main worktree's `config.worktree`. The common file is replaced once, so that no other worktree sees
-/// half of it.
-pub(super) fn enable_extension(git: &Git, common: &Utf8Path) -> Result<(), GitError> {
-    let config = common.join("config");
-    if git.config_file_get_bool(&config, EXTENSION)? == Some(true) {
-        return Ok(());
-    }
-    // a false core.bare stays: it may be there against a user's own setting
-    let bare = git.config_file_get_bool(&config, "core.bare")? == Some(true);
-    let bare = bare.then(|| ("core.bare", "true".to_owned()));
-    let elsewhere = git.config_file_get_all(&config, "core.worktree")?.pop();
-    let elsewhere = elsewhere.map(|path| ("core.worktree", path));
-    edit(&config, |copy| {
-        for (key, value) in bare.into_iter().chain(elsewhere) {
-            git.config_file_set(&common.join("config.worktree"), key, &value)?;
-            git.config_file_unset(copy, &["--unset-all", key])?;
-        }
-        git.config_file_set(copy, EXTENSION, "true")
-    })
-}
-
-/// Replaces a configuration file under git's own lock (`<file>.lock`); `change` edits the copy there.
-fn edit(
-    file: &Utf8Path,
-    change: impl FnOnce(&Utf8Path) -> Result<(), GitError>,
-) -> Result<(), GitError> {
-    // a configuration that is a symbolic link stays a link, as with git
-    let target = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
-    let lock = Utf8PathBuf::from(format!("{target}.lock"));
-    contention::repeated(|| match File::create_new(&lock) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(GitError::Failed {
-            what: "switch our hooks on".to_owned(),
-            argv: Vec::new(),
-            status: Some(255),
-            words: format!("could not lock config file {target}: File exists"),
-        }),
-        created => written(&lock, created.map(drop)),
-    })?;
-    let copied = if target.exists() {
-        written(&lock, fs::copy(&target, &lock).map(drop))
-    } else {
-        Ok(())
-    };
-    let changed = copied.and_then(|()| change(&lock));
-    let replaced = changed.and_then(|()| written(&target, fs::rename(&lock, &target)));
-    replaced.inspect_err(|_| drop(fs::remove_file(&lock)))
 }

@@ -1,0 +1,234 @@
+//! Installs our hooks into one linked worktree or clone, and removes them.
+#![expect(clippy::disallowed_methods, reason = "writes git's own directories")]
+
+use std::fs::{self, File, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::SystemTime;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::config::value::OnViolation;
+use crate::git::environment::GitMode;
+use crate::git::error::GitError;
+use crate::git::git_dir::{common_dir, read_file};
+use crate::git::hooks::disk::{remove, write_whole, written};
+use crate::git::hooks::include::{enable_extension, exclude, include};
+use crate::git::hooks::journal;
+use crate::git::hooks::scripts::{Method, OURS, files, is_script};
+use crate::git::process::Git;
+
+/// The hooks of one linked worktree or clone.
+#[derive(Clone, Debug)]
+pub struct WorktreeHooks {
+    pub(super) git: Git,
+    pub(super) admin: Utf8PathBuf,
+    pub(super) common: Utf8PathBuf,
+    work_tree: Utf8PathBuf,
+}
+
+impl WorktreeHooks {
+    /// Takes a linked worktree by its absolute git directory (`<common>/worktrees/<id>`) and its
+    /// absolute root; `git` may stand in any directory and mode.
+    ///
+    /// # Errors
+    /// Fails when the git directory is not a linked worktree's: in the main worktree git tells a
+    /// hook no `GIT_DIR` (measured, 2.39 to 2.55), and its hooks are the user's.
+    pub fn of(git: &Git, admin: &Utf8Path, work_tree: &Utf8Path) -> Result<Self, GitError> {
+        Self::new(git, admin, work_tree, true)
+    }
+
+    /// Takes a clone of ours by its absolute root: a repository whose own worktree is an agent's.
+    /// Git tells its hooks no `GIT_DIR` either, so the scripts look for `.git/agentwt`.
+    ///
+    /// # Errors
+    /// Fails when there is no repository of its own.
+    pub fn of_clone(git: &Git, work_tree: &Utf8Path) -> Result<Self, GitError> {
+        Self::new(git, &work_tree.join(".git"), work_tree, false)
+    }
+
+    fn new(
+        git: &Git,
+        admin: &Utf8Path,
+        work_tree: &Utf8Path,
+        is_linked: bool,
+    ) -> Result<Self, GitError> {
+        let is_directory = fs::symlink_metadata(admin).is_ok_and(|found| found.is_dir());
+        let is_meant = |common: &Utf8PathBuf| is_directory && (common != admin) == is_linked;
+        let common = common_dir(admin).filter(is_meant).ok_or_else(|| {
+            let why = "is not the git directory of a linked worktree, or of a clone of ours";
+            let dir = format!("{admin} {why}");
+            GitError::NoRepository { dir }
+        })?;
+        Ok(Self {
+            git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),
+            admin: admin.to_owned(),
+            common,
+            work_tree: work_tree.to_owned(),
+        })
+    }
+
+    /// Installs the hooks by the method that fits this git, whatever was installed before; turns
+    /// `extensions.worktreeConfig` on where it is off. The caller holds the repository's lock.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; installing again goes on.
+    pub fn install(
+        &self,
+        binary: &Utf8Path,
+        on_violation: OnViolation,
+    ) -> Result<Method, GitError> {
+        let method = Method::of(self.git.version()?);
+        let user = self.directory_of(self.users_setting()?);
+        let own = self.admin.join("config.worktree");
+        // fails before anything is changed
+        if own.is_dir() {
+            return written(&own, Err(ErrorKind::IsADirectory.into()));
+        }
+        enable_extension(&self.git, &self.common)?;
+        self.place(method, on_violation, &user, binary)?;
+        include(&self.git, &own)?;
+        self.refresh()?;
+        self.begin_journal()?;
+        Ok(method)
+    }
+
+    /// Builds our directory of hooks beside the one that is there, and exchanges the two.
+    fn place(
+        &self,
+        method: Method,
+        on_violation: OnViolation,
+        user: &Utf8Path,
+        binary: &Utf8Path,
+    ) -> Result<(), GitError> {
+        let state = self.state();
+        let [live, new, old] = ["hooks", "hooks.new", "hooks.old"].map(|name| state.join(name));
+        remove(&new)?;
+        remove(&old)?;
+        written(&new, fs::create_dir_all(new.join(OURS)))?;
+        for (name, text) in files(method, on_violation, &live, user) {
+            let path = new.join(&name);
+            let mode = if name == "config" { 0o644 } else { 0o755 };
+            // whatever the umask
+            let put = fs::write(&path, text)
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
+            written(&path, put)?;
+        }
+        write_whole(&state.join("bin"), format!("{binary}\n").as_bytes())?;
+        if live.exists() {
+            written(&live, fs::rename(&live, &old))?;
+        }
+        written(&live, fs::rename(&new, &live))?;
+        remove(&old)
+    }
+
+    /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
+    /// have come to need it.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; calling it again goes on where it stopped.
+    pub fn uninstall(&self) -> Result<(), GitError> {
+        exclude(&self.git, &self.admin.join("config.worktree"))?;
+        let state = self.state();
+        for name in "hooks hooks.new hooks.old bin journal committing users".split(' ') {
+            remove(&state.join(name))?;
+        }
+        let _ = fs::remove_dir(state);
+        Ok(())
+    }
+
+    /// Writes down for the scripts where the user's hooks are, with the time before the settings
+    /// were read: where a configuration is newer, or this cannot be determined, they ask git. Every start
+    /// of the binary by a hook does this.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn refresh(&self) -> Result<(), GitError> {
+        let file = self.state().join("users");
+        let now = SystemTime::now();
+        let Ok(setting) = self.users_setting() else {
+            // not UTF-8
+            return remove(&file);
+        };
+        // as it was set: the user's hook is called by this name
+        let user = match setting {
+            Some(path) if !path.as_str().is_empty() => path,
+            empty => self.directory_of(empty),
+        };
+        let text = format!("{user}\n");
+        if read_file(&file)?.is_none_or(|there| there != text.as_bytes()) {
+            write_whole(&file, text.as_bytes())?;
+        }
+        let opened = File::options().append(true).open(&file);
+        written(&file, opened.and_then(|file| file.set_modified(now)))
+    }
+
+    /// Begins the journal with what HEAD has been on until now, so that only what comes later can
+    /// be missing from it. One that is there goes on.
+    fn begin_journal(&self) -> Result<(), GitError> {
+        let file = self.admin.join(journal::FILE);
+        if file.exists() {
+            return Ok(());
+        }
+        let line = |entry: &crate::git::refs::ReflogEntry| {
+            let (id, zeros) = (&entry.id, "0".repeat(entry.id.as_str().len()));
+            format!("{zeros} {id} HEAD\n")
+        };
+        let text: String = self.git.reflog("HEAD")?.iter().map(line).collect();
+        write_whole(&file, text.as_bytes())
+    }
+
+    /// Whether a directory of hooks is one of ours, of whichever worktree.
+    pub fn is_ours(directory: &Utf8Path) -> bool {
+        directory.join(OURS).is_dir()
+    }
+
+    /// Our directory of hooks in the git directory of a worktree.
+    pub fn directory_in(git_dir: &Utf8Path) -> Utf8PathBuf {
+        git_dir.join("agentwt/hooks")
+    }
+
+    /// Whether each script in a directory of hooks is one that this program writes.
+    pub fn has_only_ours(directory: &Utf8Path) -> bool {
+        let is_ours = |file: &Utf8Path| {
+            fs::read(file).is_ok_and(|text| is_script(&text)) && !file.is_symlink()
+        };
+        for place in [directory.to_owned(), directory.join(OURS)] {
+            let Ok(entries) = place.read_dir_utf8() else {
+                return false;
+            };
+            for entry in entries {
+                let Ok(entry) = entry else { return false };
+                // git reads the settings in `config`, which are judged as such
+                let is_known = matches!(entry.file_name(), "config" | OURS);
+                if !is_known && !is_ours(entry.path()) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The `core.hooksPath` that would count if ours were not there, as it was set.
+    pub(super) fn users_setting(&self) -> Result<Option<Utf8PathBuf>, GitError> {
+        let values = self.git.config_get_all_paths("core.hooksPath")?.into_iter();
+        let users = values.filter(|(scope, _)| scope != "command");
+        let mut paths = users.map(|(_, path)| path);
+        Ok(paths.rfind(|path| !Self::is_ours(&self.work_tree.join(path))))
+    }
+
+    /// The directory of hooks that such a setting means (githooks(5)).
+    pub(super) fn directory_of(&self, setting: Option<Utf8PathBuf>) -> Utf8PathBuf {
+        match setting {
+            // git takes an empty one for the root
+            Some(path) if path.as_str().is_empty() => "/".into(),
+            Some(path) => self.work_tree.join(path),
+            None => self.common.join("hooks"),
+        }
+    }
+
+    /// Our directory in the worktree's git directory.
+    pub(super) fn state(&self) -> Utf8PathBuf {
+        self.admin.join("agentwt")
+    }
+}

@@ -31,7 +31,7 @@ impl Apart {
         files::create_directories(&git_dir.join("refs"))?;
         let format = format!(
             "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = {}\n",
-            repository.format.0
+            repository.format
         );
         let alternate = quoted(repository.common_dir.join("objects").as_str());
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;

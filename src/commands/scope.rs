@@ -151,8 +151,10 @@ impl Shown {
     fn is_directory(&self, repository: &Repository, path: &RepoPath) -> Result<bool, Error> {
         if let Some(commit) = &self.commit {
             let tree = self.objects.commit(commit)?.tree;
-            if let Some((mode, _)) = self.objects.held_at(&tree, path.as_bstr())? {
-                return Ok(mode.is_none_or(|mode| EntryKind::of(mode) == EntryKind::Directory));
+            if let Some(object) = self.objects.object_at(&tree, path.as_bstr())? {
+                return Ok(object
+                    .leaf()
+                    .is_none_or(|entry| EntryKind::of(entry.mode) == EntryKind::Directory));
             }
         }
         let root = self.path.as_ref().unwrap_or(&repository.root);

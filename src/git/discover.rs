@@ -6,58 +6,106 @@
 //! `GIT_CEILING_DIRECTORIES` does not count, as no git that we start inherits it.
 #![expect(clippy::disallowed_methods, reason = "looks at .git before all else")]
 
-use std::fs::symlink_metadata;
+use std::fs::{Metadata, symlink_metadata};
 use std::os::unix::fs::MetadataExt as _;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::error::GitError;
-use crate::git::git_dir::{common_dir, read_line, require_file, require_files};
+use crate::git::git_dir::{common_dir, read_path, require_file, require_files};
+
+/// A usual repository that was found from a directory.
+pub(super) struct Discovered {
+    /// The directory in which `.git` stands.
+    pub toplevel: Utf8PathBuf,
+    /// The private git directory, absolute.
+    pub git_dir: Utf8PathBuf,
+}
 
 /// Looks at a directory and at those above; none where git has to be asked.
-pub(super) fn discover(
-    directory: &Utf8Path,
-) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, GitError> {
+pub(super) fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
     // a variable of git's own tests
     if std::env::var_os("GIT_TEST_ASSUME_DIFFERENT_OWNER").is_some() {
         return Ok(None);
     }
-    let Ok(directory) = directory.canonicalize_utf8() else {
+    let Ok(start) = directory.canonicalize_utf8() else {
         return Ok(None);
     };
-    let us = rustix::process::geteuid().as_raw();
-    let look = |path: &Utf8Path| symlink_metadata(path).ok();
-    let device = look(&directory).map(|meta| meta.dev());
-    for level in directory.ancestors() {
-        let entry = level.join(".git");
-        require_file(&entry)?;
-        // git stops where another file system begins, and takes a bare repository as well
-        if look(level).map(|meta| meta.dev()) != device {
+    let start_device = device(&start);
+    for level in start.ancestors() {
+        let dot_git = level.join(".git");
+        require_file(&dot_git)?;
+        // git stops where another file system begins
+        if device(level) != start_device {
             return Ok(None);
         }
-        let named = match look(&entry) {
-            None if look(&level.join("HEAD")).is_some() => return Ok(None),
-            None => continue,
-            Some(meta) if meta.is_dir() => Some(entry.clone()),
-            Some(_) => read_line(&entry, b"gitdir: "),
-        };
-        let git_dir = named.and_then(|named| level.join(named).canonicalize_utf8().ok());
-        let Some(git_dir) = git_dir else {
+        if let Some(found) = metadata(&dot_git) {
+            return usual_repository(level, &dot_git, &found);
+        }
+        // git takes a bare repository as well
+        if metadata(&level.join("HEAD")).is_some() {
             return Ok(None);
-        };
-        let is_ours = |path: &Utf8Path| look(path).is_some_and(|meta| meta.uid() == us);
-        require_files(&git_dir)?;
-        // git takes no directory for a repository whose HEAD it cannot read
-        let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
-        let is_id = head.trim().len() >= 40 && head.trim().iter().all(u8::is_ascii_hexdigit);
-        let is_whole = common_dir(&git_dir).is_some_and(|common_dir| {
-            common_dir.join("objects").is_dir() && common_dir.join("refs").is_dir()
-        });
-        let is_usual = [level, &entry, &git_dir].into_iter().all(is_ours)
-            && (head.starts_with(b"ref: refs/") || is_id)
-            && is_whole;
-        return Ok(is_usual.then(|| (level.to_owned(), git_dir)));
+        }
     }
     Ok(None)
+}
+
+/// Returns the repository to which `.git` leads, if git would take it without a closer look.
+fn usual_repository(
+    toplevel: &Utf8Path,
+    dot_git: &Utf8Path,
+    metadata: &Metadata,
+) -> Result<Option<Discovered>, GitError> {
+    let target = if metadata.is_dir() {
+        Some(dot_git.to_owned())
+    } else {
+        read_path(dot_git, b"gitdir: ")
+    };
+    let Some(target) = target else {
+        return Ok(None);
+    };
+    let Ok(git_dir) = toplevel.join(target).canonicalize_utf8() else {
+        return Ok(None);
+    };
+    require_files(&git_dir)?;
+    let belongs_to_us = is_ours(toplevel) && is_ours(dot_git) && is_ours(&git_dir);
+    if !belongs_to_us || !has_head(&git_dir) || !has_objects_and_refs(&git_dir) {
+        return Ok(None);
+    }
+    Ok(Some(Discovered {
+        toplevel: toplevel.to_owned(),
+        git_dir,
+    }))
+}
+
+fn metadata(path: &Utf8Path) -> Option<Metadata> {
+    symlink_metadata(path).ok()
+}
+
+fn device(path: &Utf8Path) -> Option<u64> {
+    metadata(path).map(|metadata| metadata.dev())
+}
+
+/// True if a path belongs to the user of this process.
+fn is_ours(path: &Utf8Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    metadata(path).is_some_and(|metadata| metadata.uid() == user)
+}
+
+/// True if git can read HEAD: it takes no other directory for a repository.
+fn has_head(git_dir: &Utf8Path) -> bool {
+    let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
+    if head.starts_with(b"ref: refs/") {
+        return true;
+    }
+    let id = head.trim();
+    id.len() >= 40 && id.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn has_objects_and_refs(git_dir: &Utf8Path) -> bool {
+    match common_dir(git_dir) {
+        Some(common) => common.join("objects").is_dir() && common.join("refs").is_dir(),
+        None => false,
+    }
 }

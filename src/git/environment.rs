@@ -5,7 +5,7 @@
 //! git-config(1) for what changes the answers of git's own reading commands.
 #![expect(clippy::disallowed_methods, reason = "says where the user's files are")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
 
@@ -15,12 +15,12 @@ pub enum GitMode {
     /// As the user's own git: for what creates or changes something.
     #[default]
     User,
-    /// Under the hardened settings of `environment.rs`: for what verification believes.
+    /// Under the hardened settings below: for what verification believes.
     Hardened,
 }
 
 impl GitMode {
-    /// The settings that count whatever is configured.
+    /// Returns the settings that count whatever is configured, as `key=value`, split by blanks.
     pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::User => ALWAYS,
@@ -30,8 +30,8 @@ impl GitMode {
 }
 
 /// Variables that point git at another repository, worktree, index, object store or refs, or change
-/// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What gix
-/// takes from them does not count either (`Source::EnvOverride`).
+/// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What
+/// gix takes from them does not count either (`Source::EnvOverride`).
 pub const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE \
      GIT_CEILING_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG \
      GIT_DEFAULT_HASH GIT_DIR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_EXTERNAL_DIFF \
@@ -74,7 +74,17 @@ pub(super) const OWN_IDENTITY: &[(&str, &str)] = &[
     ("GIT_COMMITTER_EMAIL", "git-agentwt@localhost"),
 ];
 
-/// Where git looks for the user's ignore rules when `core.excludesFile` is not set
+/// Where programs of a git with the prefix `/usr` are.
+const SYSTEM_GITS: [&str; 3] = [
+    "/usr/bin/git",
+    "/usr/lib/git-core/git",
+    "/usr/libexec/git-core/git",
+];
+
+/// Where programs of a git with the prefix `/usr/local` are.
+const LOCAL_GITS: [&str; 2] = ["/usr/local/bin/git", "/usr/local/libexec/git-core/git"];
+
+/// Returns where git looks for the user's ignore rules when `core.excludesFile` is not set
 /// (gitignore(5)).
 pub fn default_excludes_file() -> Option<Utf8PathBuf> {
     let file = gix::path::env::xdg_config("ignore", &mut |name| {
@@ -82,63 +92,87 @@ pub fn default_excludes_file() -> Option<Utf8PathBuf> {
     });
     Utf8PathBuf::from_path_buf(file?).ok()
 }
-/// What gix may read of the settings and attributes of the machine (`sysconfdir` in git's Makefile).
-/// A git with the prefix `/usr` reads those in `/etc`, as gix does, and so may one with the prefix
-/// `/usr/local` that has none below it. gix has to ask any other git, once a run.
+
+/// Returns what gix may read of the settings and attributes of the machine (`sysconfdir` in git's
+/// Makefile). Only a git that is not known to read those in `/etc`, as gix does, has to be asked for
+/// its own, once a run.
 pub(super) fn permissions() -> gix::open::Permissions {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut programs = std::env::split_paths(&path).map(|directory| directory.join("git"));
-    let program = programs.find(|program| program.is_file());
-    let program = program.and_then(|program| program.canonicalize().ok());
-    let is_known = match program.as_deref().and_then(Path::to_str) {
-        Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => true,
-        Some("/usr/local/bin/git" | "/usr/local/libexec/git-core/git") => {
-            let has = |name: &&str| Path::new("/usr/local/etc").join(name).exists();
-            !["gitconfig", "gitattributes"].iter().any(has)
-        }
-        Some(_) | None => false,
-    };
+    let must_ask_git = !(cfg!(target_os = "linux") && reads_etc());
     let mut permissions = gix::open::Permissions::all();
-    permissions.config.git_binary = !(cfg!(target_os = "linux") && is_known);
-    permissions.attributes.git_binary = permissions.config.git_binary;
+    permissions.config.git_binary = must_ask_git;
+    permissions.attributes.git_binary = must_ask_git;
     permissions
 }
 
-/// The settings that `git -c` has handed on (`GIT_CONFIG_PARAMETERS`), each as `key=value`.
+/// True if the git on `PATH` is known to read the settings in `/etc`: one with the prefix `/usr`, and
+/// one with the prefix `/usr/local` that has none below it.
+fn reads_etc() -> bool {
+    let Some(program) = git_program() else {
+        return false;
+    };
+    if SYSTEM_GITS.iter().any(|path| program == Path::new(path)) {
+        return true;
+    }
+    if !LOCAL_GITS.iter().any(|path| program == Path::new(path)) {
+        return false;
+    }
+    let etc = Path::new("/usr/local/etc");
+    !etc.join("gitconfig").exists() && !etc.join("gitattributes").exists()
+}
+
+/// Returns the git on `PATH`, links followed.
+fn git_program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    for directory in std::env::split_paths(&path) {
+        let program = directory.join("git");
+        if program.is_file() {
+            return program.canonicalize().ok();
+        }
+    }
+    None
+}
+
+/// Returns the settings that `git -c` has handed on (`GIT_CONFIG_PARAMETERS`), each as `key=value`.
 ///
 /// # Errors
 /// Says that the variable is not as git writes it.
 pub(super) fn parameters(mode: GitMode) -> Result<Vec<String>, &'static str> {
+    if mode == GitMode::Hardened {
+        return Ok(Vec::new());
+    }
     let odd = "GIT_CONFIG_PARAMETERS is not as git writes it";
     match std::env::var("GIT_CONFIG_PARAMETERS") {
-        Ok(text) if mode == GitMode::User => parse_parameters(&text).ok_or(odd),
-        Err(std::env::VarError::NotUnicode(_)) if mode == GitMode::User => Err(odd),
-        Ok(_) | Err(_) => Ok(Vec::new()),
+        Ok(text) => parse_parameters(&text).ok_or(odd),
+        Err(std::env::VarError::NotUnicode(_)) => Err(odd),
+        Err(std::env::VarError::NotPresent) => Ok(Vec::new()),
     }
 }
 
 /// Splits words that git has quoted for a shell: `'key'='value'`, or `'key=value'` from an old git.
+/// Of a quote and an exclamation mark in a value, git ends the quotation and writes `\'` and `\!`.
 fn parse_parameters(text: &str) -> Option<Vec<String>> {
-    let mut all = vec![String::new()];
-    let mut rest = text.trim();
-    while let Some(next) = rest.chars().next() {
-        let last = all.last_mut()?;
+    let mut settings = Vec::new();
+    let mut setting = String::new();
+    let mut rest = text.trim().chars();
+    while let Some(next) = rest.next() {
         match next {
             '\'' => {
-                let (inner, after) = rest[1..].split_once('\'')?;
-                last.push_str(inner);
-                rest = after;
-                continue;
+                let (quoted, after) = rest.as_str().split_once('\'')?;
+                setting.push_str(quoted);
+                rest = after.chars();
             }
-            '\\' => last.push(rest.chars().nth(1).filter(|c| "'!".contains(*c))?),
-            '=' => last.push('='),
-            ' ' => all.push(String::new()),
+            '\\' => match rest.next()? {
+                escaped @ ('\'' | '!') => setting.push(escaped),
+                _ => return None,
+            },
+            '=' => setting.push('='),
+            ' ' => settings.push(std::mem::take(&mut setting)),
             _ => return None,
         }
-        rest = &rest[if next == '\\' { 2 } else { 1 }..];
     }
-    all.retain(|one| !one.is_empty());
-    Some(all)
+    settings.push(setting);
+    settings.retain(|setting| !setting.is_empty());
+    Some(settings)
 }
 
 #[cfg(test)]
@@ -147,7 +181,7 @@ mod tests {
 
     #[test]
     fn settings_of_the_command_line_are_read_as_git_quotes_them() {
-        let parsed = |text: &str| parse_parameters(text).map(|all| all.join("|"));
+        let parsed = |text: &str| parse_parameters(text).map(|settings| settings.join("|"));
         for (text, all) in [
             (
                 "'core.bare'='true' 'a.b'='c d'",

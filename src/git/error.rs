@@ -1,4 +1,4 @@
-//! Lists what can go wrong when git is asked.
+//! Names what can go wrong when git is asked.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -25,7 +25,10 @@ pub enum GitError {
         dir: String,
     },
     /// The git found is older than [`GitVersion::OLDEST`].
-    #[error("git {found} is too old: git-agentwt needs {oldest} or newer", oldest = GitVersion::OLDEST)]
+    #[error(
+        "git {found} is too old: git-agentwt needs {oldest} or newer",
+        oldest = GitVersion::OLDEST
+    )]
     #[diagnostic(code(agentwt::git::too_old))]
     #[diagnostic(help("upgrade git, then check with `git --version`"))]
     TooOld {
@@ -96,34 +99,55 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Whether a git was killed, which leaves its locks behind: the one that we started, or one
+    /// True if a git was killed, which leaves its locks behind: the one that we started, or one
     /// that it started itself.
     pub fn was_killed(&self) -> bool {
-        matches!(self, Self::Failed { status, words, .. }
-            if status.is_none() || words.contains("died of signal"))
+        match self {
+            Self::Failed { status: None, .. } => true,
+            Self::Failed { words, .. } => words.contains("died of signal"),
+            _ => false,
+        }
     }
 
-    /// Whether a lock file stopped git, and stayed for as long as it was waited for.
+    /// True if a lock file stopped git, and stayed for as long as it was waited for.
     pub fn is_locked(&self) -> bool {
-        matches!(self, Self::Failed { words, .. } if lock_file(words).is_some())
+        match self {
+            Self::Failed { words, .. } => lock_file(words).is_some(),
+            _ => false,
+        }
     }
 }
 
-/// How to find who holds the lock that git named, or else how to see the failure again.
+/// Says how to find who holds the lock that git named, or else how to see the failure again.
 fn advice(argv: &[String], status: Option<i32>, words: &str) -> String {
-    if let Some(file) = lock_file(words) {
-        let word = shell_word(&file);
-        return format!(
-            "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
-        );
+    match lock_file(words) {
+        Some(file) => advice_on_lock(&file),
+        None => advice_to_repeat(argv, status),
     }
-    let status = status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
-    let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
-    let argv = argv.join(" ");
-    format!("git ended with {status}; to see it again: git {argv}")
 }
 
-/// The error of a file or an object that cannot be read.
+fn advice_on_lock(file: &str) -> String {
+    let word = shell_word(file);
+    format!(
+        "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, \
+         one was killed and left it, and it may go once no git runs here: rm {word}"
+    )
+}
+
+fn advice_to_repeat(argv: &[String], status: Option<i32>) -> String {
+    let end = match status {
+        Some(status) => format!("status {status}"),
+        None => "a signal".to_owned(),
+    };
+    let mut command = "git".to_owned();
+    for argument in argv {
+        command.push(' ');
+        command.push_str(&shell_word(argument));
+    }
+    format!("git ended with {end}; to see it again: {command}")
+}
+
+/// Makes the error of a file or an object that cannot be read.
 pub(super) fn unreadable(
     what: &(impl fmt::Display + ?Sized),
     detail: &(impl fmt::Display + ?Sized),
@@ -138,31 +162,36 @@ pub(super) fn unreadable(
 pub(super) fn reading<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> GitError {
     move |error| {
         let first: &dyn std::error::Error = &error;
-        let all = std::iter::successors(Some(first), |error| error.source());
-        unreadable(&what, &causes(all))
+        let chain = std::iter::successors(Some(first), |error| error.source());
+        unreadable(&what, &causes(chain))
     }
 }
 
-/// What an error and its causes say, each thing once.
-pub(super) fn causes(all: impl Iterator<Item = impl fmt::Display>) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for text in all.map(|cause| cause.to_string()) {
-        if !text.is_empty() && !words.contains(&text) {
-            words.push(text);
+/// Joins what an error and its causes say, each thing once.
+pub(super) fn causes(chain: impl Iterator<Item = impl fmt::Display>) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for cause in chain {
+        let text = cause.to_string();
+        if !text.is_empty() && !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    words.join(": ")
+    texts.join(": ")
 }
 
-/// The error of a write: what the system said, where it is the cause.
+/// Makes the error of a write: what the system said, where it is the cause.
 pub(super) fn unwritable(what: &str, error: &(dyn std::error::Error + 'static)) -> GitError {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    let mut causes = chain.filter_map(|error| error.downcast_ref::<std::io::Error>());
-    // of ours is none that the system knows ("it changed while it was read")
-    let cause = causes.find(|cause| cause.kind() != std::io::ErrorKind::Other);
+    let cause = std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<std::io::Error>())
+        // the system knows no error of our own ("it changed while it was read")
+        .find(|cause| cause.kind() != ErrorKind::Other);
+    let detail = match cause {
+        Some(cause) => cause.to_string(),
+        None => error.to_string(),
+    };
     GitError::Write {
         what: what.to_owned(),
-        detail: cause.map_or_else(|| error.to_string(), ToString::to_string),
+        detail,
         kind: cause.map(std::io::Error::kind),
     }
 }

@@ -1,20 +1,20 @@
 //! Holds what git reads of objects against their ids.
 //!
-//! Git computes no id of what it reads, and may read an object from another place than we do: from a pack
-//! whose index lies, where the true one lies beside it as a loose file. What verification read has its
-//! ids; what git is to merge is asked of git.
+//! Git computes no id of what it reads, and may read an object from another place than we do: from a
+//! pack whose index lies, where the true one lies beside it as a loose file. What verification read
+//! has its ids; what git is to merge is asked of git.
 
 use std::collections::BTreeSet;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, compute_hash};
 use gix::odb::Header as _;
 
 use crate::git::error::{GitError, reading};
-use crate::git::object_format::{ObjectFormat, id_of, oid_of};
+use crate::git::object_format::{ObjectFormat, gix_id, id_of, oid_of};
 use crate::git::objects::Objects;
 use crate::git::process::{Git, odd_output};
-use crate::git::tree_level::TreeLevel;
+use crate::git::tree_level::{TreeEntry, TreeLevel};
 use crate::words::entry::ObjectId;
 use crate::words::name::CommitId;
 
@@ -40,40 +40,44 @@ impl Objects {
         found.extend([*from, *to]);
         let before = self.level(Some(from))?;
         let after = self.level(Some(to))?;
-        for (name, tree) in trees(&before) {
-            match tree_at(&after, name) {
+        for entry in before.iter() {
+            let Some(tree) = entry.tree() else { continue };
+            match tree_at(&after, entry.name.as_bstr()) {
                 Some(other) => self.compared_trees(tree, other, found)?,
-                None => self.all_trees(tree, found)?,
+                None => self.trees_below(tree, found)?,
             }
         }
-        for (name, tree) in trees(&after) {
-            if tree_at(&before, name).is_none() {
-                self.all_trees(tree, found)?;
+        for entry in after.iter() {
+            let Some(tree) = entry.tree() else { continue };
+            if tree_at(&before, entry.name.as_bstr()).is_none() {
+                self.trees_below(tree, found)?;
             }
         }
         Ok(())
     }
 
     /// Collects a tree and those below.
-    fn all_trees(&self, tree: &ObjectId, found: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
+    fn trees_below(&self, tree: &ObjectId, found: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
         found.insert(*tree);
         let level = self.level(Some(tree))?;
-        for (_, below) in trees(&level) {
-            self.all_trees(below, found)?;
+        for child in level.iter().filter_map(TreeEntry::tree) {
+            self.trees_below(child, found)?;
         }
         Ok(())
     }
 
     fn size_of(&self, id: &ObjectId) -> Result<u64, GitError> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let header = self.store.try_header(&oid);
-        let header = header.map_err(reading(format_args!("object {id}")))?;
+        let header = self
+            .store
+            .try_header(&gix_id(id))
+            .map_err(reading(format_args!("object {id}")))?;
         Ok(header.map_or(0, |header| header.size()))
     }
 }
 
 impl Git {
-    /// The first of these objects that is not what its id says where git reads it; none if all are.
+    /// Returns the first of these objects that is not what its id says where git reads it; none if
+    /// all are.
     ///
     /// # Errors
     /// Fails when git does, or one cannot be read.
@@ -100,6 +104,7 @@ impl Git {
         self.forged_of(&asked, objects.format)
     }
 
+    /// Asks git for objects at once; the first that is not what its id says.
     fn forged_of(
         &self,
         ids: &[ObjectId],
@@ -110,42 +115,46 @@ impl Git {
         let output = self.perform_with(what, READ, &[], lines.as_bytes())?;
         let mut rest = output.as_slice();
         for id in ids {
-            let odd = || odd_output(READ, "it ends early");
-            let (line, after) = rest.split_once_str("\n").ok_or_else(odd)?;
-            let line = line.to_str_lossy();
-            let mut words = line.split(' ').skip(1);
-            let kind = words.next().unwrap_or_default();
-            let Ok(kind) = Kind::from_bytes(kind.as_bytes()) else {
-                // `<id> missing`
+            let (line, after) = rest.split_once_str("\n").ok_or_else(ends_early)?;
+            // `<id> <kind> <size>`, or `<id> missing`
+            let words: Vec<&[u8]> = line.split_str(" ").collect();
+            let word = words.get(1).copied().unwrap_or_default();
+            let Ok(kind) = Kind::from_bytes(word) else {
                 return Ok(Some(*id));
             };
-            let size = words.next().and_then(|size| size.parse::<usize>().ok());
-            let size = size.ok_or_else(odd)?;
-            let content = after.get(..size).ok_or_else(odd)?;
-            let read = compute_hash(format.0, kind, content);
-            let read = read.map_err(reading(format_args!("object {id}")))?;
-            if id_of(&read) != *id {
+            let size = words
+                .get(2)
+                .and_then(|word| number(word))
+                .ok_or_else(ends_early)?;
+            let content = after.get(..size).ok_or_else(ends_early)?;
+            let computed = compute_hash(format.0, kind, content)
+                .map_err(reading(format_args!("object {id}")))?;
+            if id_of(&computed) != *id {
                 return Ok(Some(*id));
             }
-            rest = after.get(size + 1..).ok_or_else(odd)?;
+            rest = after.get(size + 1..).ok_or_else(ends_early)?;
         }
         Ok(None)
     }
 }
 
-/// The entries of a tree that are trees.
-fn trees(level: &TreeLevel) -> impl Iterator<Item = (&BString, &ObjectId)> {
-    let trees = level.iter().filter(|(_, (mode, _))| mode.is_none());
-    trees.map(|(name, (_, tree))| (name, tree))
+fn ends_early() -> GitError {
+    odd_output(READ, "it ends early")
 }
 
-/// The tree that a tree has under a name.
-fn tree_at<'l>(level: &'l TreeLevel, name: &BString) -> Option<&'l ObjectId> {
-    let found = trees(level).find(|(other, _)| *other == name);
-    found.map(|(_, tree)| tree)
+fn number(word: &[u8]) -> Option<usize> {
+    word.to_str().ok()?.parse().ok()
 }
 
-/// The id of a commit, as that of any object.
+/// Returns the tree that a tree has under a name.
+fn tree_at<'l>(level: &'l TreeLevel, name: &BStr) -> Option<&'l ObjectId> {
+    level
+        .iter()
+        .filter(|entry| entry.name == name)
+        .find_map(TreeEntry::tree)
+}
+
+/// Returns the id of a commit, as that of any object.
 pub fn object_of(id: &CommitId) -> ObjectId {
     id_of(&oid_of(id))
 }

@@ -8,10 +8,10 @@ use crate::git::discover::discover;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::object_format::ObjectFormat;
-use crate::git::process::{Git, odd_output, words};
+use crate::git::process::{Git, odd_output};
 use crate::git::repo::Repo;
 
-/// Holds where a repository's parts are.
+/// Where the parts of a repository are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The common git directory, absolute.
@@ -30,14 +30,14 @@ impl Git {
     /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
     pub fn layout(&self) -> Result<Option<Layout>, GitError> {
         if self.named.is_none()
-            && let Some((toplevel, git_dir)) = discover(&self.dir)?
+            && let Some(found) = discover(&self.dir)?
         {
-            let repo = self.on(&git_dir, None).repo()?;
+            let repo = self.on(&found.git_dir, None).repo()?;
             if repo.has_usual_work_tree() {
                 return Ok(Some(Layout {
                     common_dir: repo.common_dir.clone(),
                     format: repo.format,
-                    toplevel: (!repo.is_bare()).then_some(toplevel),
+                    toplevel: (!repo.is_bare()).then_some(found.toplevel),
                 }));
             }
         }
@@ -46,11 +46,16 @@ impl Git {
 
     fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
         let what = "find the repository";
-        let command = "rev-parse --path-format=absolute --show-object-format \
-             --is-inside-work-tree --git-common-dir";
-        let args = words(command, &[]);
+        let args = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-object-format",
+            "--is-inside-work-tree",
+            "--git-common-dir",
+        ];
         let text = match self.line(what, &args) {
             Ok(text) => text,
+            // git has one status for all that it refuses
             Err(GitError::Failed { words, .. }) if words.contains("not a git repository") => {
                 return Ok(None);
             }
@@ -58,22 +63,20 @@ impl Git {
         };
         // a path may have several lines
         let lines: Vec<&str> = text.splitn(3, '\n').collect();
-        let [format, inside, common_dir] = lines[..] else {
-            return Err(odd_output(command, "it has not three lines"));
+        let [format_name, is_inside, common_dir] = lines[..] else {
+            return Err(odd_output("rev-parse", "it has not three lines"));
         };
-        let format = format.parse().map(ObjectFormat);
-        let format = format.map_err(|_| odd_output(command, "an unknown object format"))?;
-        let toplevel = match inside {
-            "true" => {
-                let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-                Some(self.line(what, &args)?)
-            }
-            _ => None,
-        };
+        let format = ObjectFormat::parse(format_name)
+            .ok_or_else(|| odd_output("rev-parse", "an unknown object format"))?;
+        let mut toplevel = None;
+        if is_inside == "true" {
+            let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+            toplevel = Some(self.line(what, &args)?.into());
+        }
         Ok(Some(Layout {
             common_dir: common_dir.into(),
             format,
-            toplevel: toplevel.map(Into::into),
+            toplevel,
         }))
     }
 
@@ -83,42 +86,44 @@ impl Git {
     /// Fails when there is no repository, or git refuses it.
     pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
         if self.named.is_none()
-            && let Some((_, git_dir)) = discover(&self.dir)?
+            && let Some(found) = discover(&self.dir)?
         {
-            return Ok(git_dir);
+            return Ok(found.git_dir);
         }
-        let what = "find the git directory";
-        let found = self.line(what, &["rev-parse", "--absolute-git-dir"]);
-        found.map(Into::into)
+        let args = ["rev-parse", "--absolute-git-dir"];
+        self.line("find the git directory", &args).map(Into::into)
     }
 
-    /// Returns whether the repository of exactly this common git directory is bare.
+    /// True if the repository of exactly this common git directory is bare.
     ///
     /// # Errors
     /// Fails when it cannot be read.
     pub fn is_bare_repository(&self) -> Result<bool, GitError> {
         Ok(self.repo()?.is_bare())
     }
-}
 
-impl Git {
-    /// The repository, opened at the first question; opened again when its settings have changed.
+    /// Returns the repository, opened at the first question, and again when its settings have changed.
     ///
     /// # Errors
     /// Fails when there is none, or it cannot be read.
     pub(super) fn repo(&self) -> Result<Arc<Repo>, GitError> {
-        self.repo_of_either(self.mode)
+        self.repos
+            .get_or_open(&self.git_dir()?, self.mode, self.mode)
     }
 
-    /// The same for what no setting changes: a repository that is open in the other mode will do.
+    /// As [`Git::repo`], for what no setting changes: one that is open for the user will do.
     ///
     /// # Errors
     /// As [`Git::repo`].
-    pub(super) fn repo_of_either(&self, other: GitMode) -> Result<Arc<Repo>, GitError> {
-        let git_dir = match &self.named {
-            Some(git_dir) => git_dir.clone(),
-            None => self.absolute_git_dir()?,
-        };
-        self.repos.get_or_open(&git_dir, self.mode, other)
+    pub(super) fn repo_in_any_mode(&self) -> Result<Arc<Repo>, GitError> {
+        self.repos
+            .get_or_open(&self.git_dir()?, self.mode, GitMode::User)
+    }
+
+    fn git_dir(&self) -> Result<Utf8PathBuf, GitError> {
+        match &self.named {
+            Some(git_dir) => Ok(git_dir.clone()),
+            None => self.absolute_git_dir(),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Recognizes in git's own words that another git holds a lock. Git has no exit status of its own
 //! for it; every call runs in the C locale.
 
-/// Whether git says that another git holds a lock, or is half-way through making a worktree.
+/// True if git says that another git holds a lock, or is half-way through making a worktree.
 ///
 /// ```text
 /// error: could not lock config file .git/config: File exists
@@ -9,19 +9,22 @@
 /// fatal: failed to read .git/worktrees/task-5/commondir: Success
 /// ```
 /// `cannot lock ref …: is at X but expected Y` is none: another process has won.
-pub(super) fn is_contention(words: &str) -> bool {
-    words.lines().any(|line| {
-        locked(line).is_some()
-            || (line.contains("failed to read ") && line.contains("/commondir: "))
-    })
+pub(super) fn is_contention(stderr: &str) -> bool {
+    stderr
+        .lines()
+        .any(|line| lock_file_in_line(line).is_some() || is_half_made_worktree(line))
 }
 
-/// The lock file that git could not make as it is there.
-pub(super) fn lock_file(words: &str) -> Option<String> {
-    words.lines().find_map(locked)
+/// Returns the lock file that git could not create because it is there.
+pub(super) fn lock_file(stderr: &str) -> Option<String> {
+    stderr.lines().find_map(lock_file_in_line)
 }
 
-fn locked(line: &str) -> Option<String> {
+fn is_half_made_worktree(line: &str) -> bool {
+    line.contains("failed to read ") && line.contains("/commondir: ")
+}
+
+fn lock_file_in_line(line: &str) -> Option<String> {
     if let Some((_, rest)) = line.split_once("could not lock config file ") {
         let (file, _) = rest.rsplit_once(": File exists")?;
         return Some(format!("{file}.lock"));
@@ -29,7 +32,10 @@ fn locked(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("nable to create '")?;
     let (file, _) = rest.rsplit_once("': File exists")?;
     let name = file.strip_suffix(".lock")?;
-    (!name.is_empty()).then(|| file.to_owned())
+    if name.is_empty() {
+        return None;
+    }
+    Some(file.to_owned())
 }
 
 #[cfg(test)]
@@ -99,13 +105,15 @@ mod tests {
 
     #[test]
     fn the_lock_file_is_found_in_the_words() {
-        let of = |words: &str| lock_file(words);
         let index = "fatal: Unable to create '/a b/it's/.git/index.lock': File exists.\nmore";
-        assert_eq!(of(index).as_deref(), Some("/a b/it's/.git/index.lock"));
-        let config = "error: could not lock config file .git/config: File exists";
-        assert_eq!(of(config).as_deref(), Some(".git/config.lock"));
         assert_eq!(
-            of("fatal: failed to read .git/worktrees/x/commondir: Success"),
+            lock_file(index).as_deref(),
+            Some("/a b/it's/.git/index.lock")
+        );
+        let config = "error: could not lock config file .git/config: File exists";
+        assert_eq!(lock_file(config).as_deref(), Some(".git/config.lock"));
+        assert_eq!(
+            lock_file("fatal: failed to read .git/worktrees/x/commondir: Success"),
             None
         );
     }

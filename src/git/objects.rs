@@ -19,14 +19,17 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use crate::git::error::{GitError, reading, unreadable, unwritable};
 use crate::git::git_dir::read_file;
-use crate::git::object_format::{ObjectFormat, commit_id_of, id_of, oid_of};
+use crate::git::object_format::{ObjectFormat, commit_id_of, gix_id, id_of, oid_of};
 use crate::git::process::Git;
 use crate::git::quarantine::Quarantine;
 use crate::git::tree_level::TreeLevel;
 use crate::words::entry::ObjectId;
 use crate::words::name::CommitId;
 
-/// Represents the object database of one repository.
+/// How many bytes of objects are kept, as others are stored as differences from them.
+const CACHE_SIZE: usize = 16 * 1024 * 1024;
+
+/// The object database of one repository.
 pub struct Objects {
     pub(super) store: gix::odb::Handle,
     quarantine: Option<gix::odb::Handle>,
@@ -35,7 +38,7 @@ pub struct Objects {
     pub(super) levels: RefCell<HashMap<ObjectId, Rc<TreeLevel>>>,
 }
 
-/// Holds what a commit says that matters here.
+/// What a commit says that matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// Its tree.
@@ -44,7 +47,7 @@ pub struct Commit {
     pub parents: Vec<CommitId>,
 }
 
-/// Holds how a commit introduces itself.
+/// How a commit introduces itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headline {
     /// The first paragraph of its message, as one line (`%s`, git-log(1)).
@@ -53,11 +56,8 @@ pub struct Headline {
     pub authored: Option<String>,
 }
 
-/// How many bytes of objects are kept, as others are stored as differences from them.
-const KEPT: usize = 16 * 1024 * 1024;
-
 impl Git {
-    /// The objects of the repository with this common git directory.
+    /// Returns the objects of the repository with this common git directory.
     ///
     /// # Errors
     /// Fails when they cannot be read.
@@ -78,15 +78,13 @@ impl Objects {
     /// # Errors
     /// Fails when the directory cannot be read.
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let directory = common_dir.join("objects");
-        let opened = gix::odb::at(directory.as_std_path(), format.0);
-        let store = opened.map_err(reading(&directory))?;
+        let store = open_store(&common_dir.join("objects"), format)?;
         Ok(Self::of(store, format))
     }
 
     pub(super) fn of(mut store: gix::odb::Handle, format: ObjectFormat) -> Self {
         // neighbouring trees are stored as differences from the same others
-        store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT)));
+        store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(CACHE_SIZE)));
         Self {
             store,
             quarantine: None,
@@ -100,9 +98,7 @@ impl Objects {
     /// # Errors
     /// Fails when the quarantine cannot be read.
     pub fn with_quarantine(self, quarantine: &Quarantine) -> Result<Self, GitError> {
-        let directory = quarantine.directory();
-        let mut store =
-            gix::odb::at(directory.as_std_path(), self.format.0).map_err(reading(&directory))?;
+        let mut store = open_store(quarantine.directory(), self.format)?;
         // a pushed pack does not change, and most objects are in the repository already
         store.refresh_never();
         Ok(Self {
@@ -129,11 +125,16 @@ impl Objects {
     pub fn commit(&self, id: &CommitId) -> Result<Commit, GitError> {
         let raw = self.raw_commit(id)?;
         let mut tokens = CommitRefIter::from_bytes(&raw, self.format.0);
-        let tree = tokens.tree_id();
-        let tree = tree.map_err(reading(format_args!("commit {id}")))?;
+        let tree = tokens
+            .tree_id()
+            .map_err(reading(format_args!("commit {id}")))?;
+        let mut parents = Vec::new();
+        for parent in tokens.parent_ids() {
+            parents.push(commit_id_of(&parent));
+        }
         Ok(Commit {
             tree: id_of(&tree),
-            parents: tokens.parent_ids().map(|id| commit_id_of(&id)).collect(),
+            parents,
         })
     }
 
@@ -143,16 +144,23 @@ impl Objects {
     /// Fails when it is missing, damaged or no commit.
     pub fn headline(&self, id: &CommitId) -> Result<Headline, GitError> {
         let raw = self.raw_commit(id)?;
-        let tokens = || CommitRefIter::from_bytes(&raw, self.format.0);
-        let message = tokens().message();
-        let message = message.map_err(reading(format_args!("commit {id}")))?;
-        let message = message.trim_start_with(|c| c == '\n');
-        let time = tokens().author().and_then(|author| author.time()).ok();
-        let strict = gix::date::time::format::ISO8601_STRICT;
+        let message = CommitRefIter::from_bytes(&raw, self.format.0)
+            .message()
+            .map_err(reading(format_args!("commit {id}")))?
+            .trim_start_with(|c| c == '\n');
         Ok(Headline {
             subject: MessageRef::from_bytes(message).summary().into_owned(),
-            authored: time.and_then(|time| time.format(strict).ok()),
+            authored: self.author_time(&raw),
         })
+    }
+
+    /// Returns the author's time of a raw commit, RFC 3339; none when it cannot be read.
+    fn author_time(&self, raw: &[u8]) -> Option<String> {
+        let author = CommitRefIter::from_bytes(raw, self.format.0)
+            .author()
+            .ok()?;
+        let time = author.time().ok()?;
+        time.format(gix::date::time::format::ISO8601_STRICT).ok()
     }
 
     /// Writes a commit of these raw bytes, that no ref names yet.
@@ -160,9 +168,10 @@ impl Objects {
     /// # Errors
     /// Fails when writing does.
     pub fn write_commit(&self, raw: &[u8]) -> Result<CommitId, GitError> {
-        let written = self.store.write_buf(Kind::Commit, raw);
-        let id = written.map_err(|error| unwritable("a commit", &error))?;
-        Ok(commit_id_of(&id))
+        match self.store.write_buf(Kind::Commit, raw) {
+            Ok(id) => Ok(commit_id_of(&id)),
+            Err(error) => Err(unwritable("a commit", &error)),
+        }
     }
 
     /// Writes a commit of a tree on top of another commit, that no ref names; in our own name.
@@ -184,12 +193,12 @@ impl Objects {
     /// # Errors
     /// Fails when it is missing, damaged or not a blob.
     pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
         let what = format!("blob {id}");
-        let header = self.store.try_header(&oid).map_err(reading(&what))?;
-        let blob = header.filter(|header| header.kind() == Kind::Blob);
-        let odd = || unreadable(&what, "it is not a blob of the repository");
-        blob.map(|header| header.size()).ok_or_else(odd)
+        let header = self.store.try_header(&gix_id(id)).map_err(reading(&what))?;
+        match header {
+            Some(header) if header.kind() == Kind::Blob => Ok(header.size()),
+            Some(_) | None => Err(unreadable(&what, "it is not a blob of the repository")),
+        }
     }
 
     /// Reads the raw bytes of a blob.
@@ -197,19 +206,22 @@ impl Objects {
     /// # Errors
     /// Fails when it is missing, damaged or no blob.
     pub fn blob(&self, id: &ObjectId) -> Result<Vec<u8>, GitError> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
         let mut buffer = Vec::new();
-        let data = self.find(&format!("blob {id}"), &oid, Kind::Blob, &mut buffer)?;
+        let what = format_args!("blob {id}");
+        let data = self.find(&what, &gix_id(id), Kind::Blob, &mut buffer)?;
         Ok(data.to_vec())
     }
 
-    /// The file of an object that is in the repository: where git writes an object that is not in a
-    /// pack (gitrepository-layout(5)), whether the file is there or not; none where there is no object.
+    /// Returns the file of an object that is in the repository: where git writes an object that is
+    /// not in a pack (gitrepository-layout(5)), whether the file is there or not; none where there is
+    /// no object.
     pub fn find_file(&self, id: &ObjectId) -> Option<PathBuf> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        if !self.store.exists(&gix_id(id)) {
+            return None;
+        }
         let name = id.to_string();
-        let file = self.store.store_ref().path().join(&name[..2]);
-        self.store.exists(&oid).then(|| file.join(&name[2..]))
+        let objects = self.store.store_ref().path();
+        Some(objects.join(&name[..2]).join(&name[2..]))
     }
 
     /// Writes a blob of the raw bytes that `content` gives, `size` of them; no filter runs.
@@ -217,19 +229,21 @@ impl Objects {
     /// # Errors
     /// Fails when reading or writing fails.
     pub fn write_blob(&self, size: u64, content: &mut dyn Read) -> Result<ObjectId, GitError> {
-        let written = self.store.write_stream(Kind::Blob, size, content);
-        let id = written.map_err(|error| unwritable("a file into the repository", &error))?;
-        Ok(id_of(&id))
+        match self.store.write_stream(Kind::Blob, size, content) {
+            Ok(id) => Ok(id_of(&id)),
+            Err(error) => Err(unwritable("a file into the repository", &error)),
+        }
     }
 
-    /// Whether an id names a blob that is here.
+    /// True if an id names a blob that is here.
     pub fn is_blob(&self, id: &ObjectId) -> bool {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let header = self.store.try_header(&oid);
-        matches!(header, Ok(Some(header)) if header.kind() == Kind::Blob)
+        match self.store.try_header(&gix_id(id)) {
+            Ok(Some(header)) => header.kind() == Kind::Blob,
+            Ok(None) | Err(_) => false,
+        }
     }
 
-    /// Whether the commit or tag of an id is here.
+    /// True if the commit or tag of an id is here.
     pub fn has(&self, id: &CommitId) -> bool {
         matches!(self.store.try_header(&oid_of(id)), Ok(Some(_)))
     }
@@ -243,8 +257,9 @@ impl Objects {
         if parents.iter().all(|parent| self.has(parent)) {
             return Ok(parents);
         }
-        let ends = read_file(self.store.store_ref().path().with_file_name("shallow"))?;
-        if ends.is_some_and(|ends| !ends.is_empty()) {
+        let shallow = self.store.store_ref().path().with_file_name("shallow");
+        let boundary = read_file(shallow)?.unwrap_or_default();
+        if !boundary.is_empty() {
             parents.retain(|parent| self.has(parent));
         }
         Ok(parents)
@@ -270,16 +285,19 @@ impl Objects {
     }
 }
 
+fn open_store(directory: &Utf8Path, format: ObjectFormat) -> Result<gix::odb::Handle, GitError> {
+    gix::odb::at(directory.as_std_path(), format.0).map_err(reading(directory))
+}
+
 impl Find for Objects {
     fn try_find<'a>(
         &self,
         id: &gix::hash::oid,
         buffer: &'a mut Vec<u8>,
     ) -> gix::Result<Option<Data<'a>>> {
-        let pushed = self.quarantine.as_ref();
-        match pushed.filter(|quarantine| quarantine.exists(id)) {
-            Some(quarantine) => quarantine.try_find(id, buffer),
-            None => self.store.try_find(id, buffer),
+        match &self.quarantine {
+            Some(quarantine) if quarantine.exists(id) => quarantine.try_find(id, buffer),
+            Some(_) | None => self.store.try_find(id, buffer),
         }
     }
 }

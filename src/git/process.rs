@@ -21,7 +21,7 @@ use crate::git::retry::retry_on_lock;
 use crate::git::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
 use crate::git::version::GitVersion;
 
-/// Represents git for one directory, from which git finds the repository, or for a git directory
+/// Git for one directory, from which git finds the repository, or for a git directory
 /// named outright, which nothing in the worktree can redirect. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
@@ -107,58 +107,71 @@ impl Git {
         Self { limit, ..git }
     }
 
-    /// Opens a manual page as `git <command> --help` does; whether that worked.
+    /// Opens a manual page as `git <command> --help` does; true if that worked.
     pub fn open_manual(page: &str) -> bool {
-        let shown = duct::cmd("man", [page]).unchecked().run();
-        shown.is_ok_and(|output| output.status.success())
+        match duct::cmd("man", [page]).unchecked().run() {
+            Ok(output) => output.status.success(),
+            Err(_) => false,
+        }
     }
 
-    /// Shows bytes in the user's pager, which git starts and chooses (`GIT_PAGER`, `core.pager`, `PAGER`,
-    /// git-var(1)); whether git could be started. Without a repository: an agent could name a program
-    /// in its settings.
+    /// Shows bytes in the user's pager, which git starts and chooses (`GIT_PAGER`, `core.pager`,
+    /// `PAGER`, git-var(1)); true if git could be started. Without a repository: an agent could name
+    /// a program in its settings.
     pub fn page(bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return false;
+        }
         // of what only prints its input, git pages aliases
-        let shown = duct::cmd(
-            "git",
-            ["-p", "-c", "alias.agentwt-page=!cat", "agentwt-page"],
-        );
-        let shown = shown.stdin_bytes(bytes).env("GIT_DIR", "/dev/null");
-        !bytes.is_empty() && shown.unchecked().run().is_ok()
+        let args = ["-p", "-c", "alias.agentwt-page=!cat", "agentwt-page"];
+        duct::cmd("git", args)
+            .stdin_bytes(bytes)
+            .env("GIT_DIR", "/dev/null")
+            .unchecked()
+            .run()
+            .is_ok()
     }
 
-    /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
+    /// True if the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
     pub fn wants_colour() -> bool {
         static WANTED: LazyLock<bool> = LazyLock::new(|| {
-            let asked = duct::cmd("git", ["config", "--get", "color.ui"]);
-            let value = asked.stderr_null().unchecked().read();
-            let value = value.unwrap_or_default();
+            let value = duct::cmd("git", ["config", "--get", "color.ui"])
+                .stderr_null()
+                .unchecked()
+                .read()
+                .unwrap_or_default();
             !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
         });
         *WANTED
     }
 
-    /// The version of git, read once a run.
+    /// Returns the version of git, read once a run.
     ///
     /// # Errors
     /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
     pub fn version(&self) -> Result<GitVersion, GitError> {
         // a second caller waits for the answer of the first
-        let known = self.runner.version.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        let found = match *known {
-            Some(found) => found,
-            None => {
-                let quiet = self.clone().with_trace(Trace::default());
-                let answer = quiet.output("find out the version of git", VERSION, None)?;
-                let text = String::from_utf8_lossy(&answer);
-                GitVersion::parse(text.trim()).unwrap_or(GitVersion(0, 0, 0))
-            }
+        let mut cache = self
+            .runner
+            .version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let version = match *cache {
+            Some(version) => version,
+            None => self.ask_version()?,
         };
-        *known = Some(found);
-        if found < GitVersion::OLDEST {
-            return Err(GitError::TooOld { found });
+        *cache = Some(version);
+        if version < GitVersion::OLDEST {
+            return Err(GitError::TooOld { found: version });
         }
-        Ok(found)
+        Ok(version)
+    }
+
+    fn ask_version(&self) -> Result<GitVersion, GitError> {
+        let untraced = self.clone().with_trace(Trace::default());
+        let output = untraced.output("find out the version of git", VERSION, None)?;
+        let text = String::from_utf8_lossy(&output);
+        Ok(GitVersion::parse(text.trim()).unwrap_or(GitVersion(0, 0, 0)))
     }
 
     /// Runs a command that must succeed, whose first words are split at blanks; its standard output.
@@ -186,12 +199,11 @@ impl Git {
     /// Runs a command that must succeed; its standard output.
     fn output(&self, what: &str, args: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
         self.trace.report(&TraceEvent::Step(what));
-        let answer = self.run(args, input)?;
-        if answer.status == Some(0) {
-            Ok(answer.stdout)
-        } else {
-            Err(self.failed(what, args, &answer))
+        let output = self.run(args, input)?;
+        if output.status != Some(0) {
+            return Err(self.failed(what, args, &output));
         }
+        Ok(output.stdout)
     }
 
     /// Runs a command that must succeed and print one line of UTF-8; the line.
@@ -210,11 +222,11 @@ impl Git {
         args: &[&str],
         input: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>, GitError> {
-        let answer = self.run(args, input)?;
-        match answer.status {
-            Some(0) => Ok(Some(answer.stdout)),
+        let output = self.run(args, input)?;
+        match output.status {
+            Some(0) => Ok(Some(output.stdout)),
             Some(1) => Ok(None),
-            Some(_) | None => Err(self.failed(what, args, &answer)),
+            Some(_) | None => Err(self.failed(what, args, &output)),
         }
     }
 
@@ -224,97 +236,136 @@ impl Git {
             if args != VERSION {
                 self.version()?;
             }
-            self.start(args, input)
+            self.run_once(args, input)
         })
     }
 
-    fn start(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
+    fn run_once(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         if let Some(git_dir) = &self.named {
             // git would wait for ever for the other end of a FIFO
             require_files(git_dir)?;
             let common_dir = common_dir(git_dir).unwrap_or_else(|| git_dir.clone());
             require_file(common_dir.join("info/exclude"))?;
         }
-        let settings = self.mode.settings().split_ascii_whitespace();
-        let settings = settings.flat_map(|setting| ["-c", setting]);
-        let words = settings.chain(args.iter().copied()).map(Into::into);
-        let words: Vec<OsString> = words.collect();
+        let words = self.with_settings(args);
+        let environment = self.environment();
         let call = Call {
             args: &words,
             dir: &self.dir,
-            environment: &self.environment(),
+            environment: &environment,
             input,
             timeout: self.limit,
         };
         let began = Instant::now();
-        let output = self.runner.run(&call);
-        let output = output.map_err(|error| match (self.limit, error.kind()) {
-            (Some(limit), ErrorKind::TimedOut) => GitError::TimedOut { limit },
-            // a missing directory looks like a missing program
-            (_, ErrorKind::NotFound) if !self.dir.is_dir() => GitError::NoDirectory {
-                dir: self.dir.to_string(),
-            },
-            (_, _) => GitError::Missing(error),
-        })?;
-        let words = &words[words.len() - args.len()..];
-        let event = TraceEvent::Command(words, began.elapsed());
+        let output = self
+            .runner
+            .run(&call)
+            .map_err(|error| self.not_started(error))?;
+        let own_words = &words[words.len() - args.len()..];
+        let event = TraceEvent::Command(own_words, began.elapsed());
         self.trace.report(&event);
         Ok(output)
     }
 
-    /// The error of a call that ended with an unexpected status.
-    pub(super) fn failed(&self, what: &str, args: &[&str], answer: &Output) -> GitError {
-        let said = String::from_utf8_lossy(&answer.stderr);
-        let lines = said.lines().map(str::trim);
-        let lines = lines.filter(|l| !l.is_empty() && !l.starts_with("hint:"));
-        let lines: Vec<&str> = lines.collect();
-        // the first lines say what is wrong, the last what became of the command
-        let words = match lines.as_slice() {
-            [] => "git said nothing".to_owned(),
-            [first @ .., last] if first.len() > 5 => {
-                let more = format!("… and {} more lines", first.len() - 3);
-                [&first[..3], &[&more, last]].concat().join("\n  ")
-            }
-            all => all.join("\n  "),
-        };
-        // with the directory: typed elsewhere, `git reset --hard` would throw work away
-        let mut command = vec!["-C".to_owned(), self.dir.to_string()];
-        command.extend(args.iter().map(|arg| (*arg).to_owned()));
-        GitError::Failed {
-            what: what.to_owned(),
-            argv: command,
-            status: answer.status,
-            words,
+    /// Returns the words of a call: the settings of the mode, and its arguments.
+    fn with_settings(&self, args: &[&str]) -> Vec<OsString> {
+        let mut words = Vec::new();
+        for setting in self.mode.settings().split_ascii_whitespace() {
+            words.push("-c".into());
+            words.push(setting.into());
+        }
+        for argument in args {
+            words.push(argument.into());
+        }
+        words
+    }
+
+    /// Makes the error of a call that did not come to its end.
+    fn not_started(&self, error: std::io::Error) -> GitError {
+        match error.kind() {
+            ErrorKind::TimedOut if let Some(limit) = self.limit => GitError::TimedOut { limit },
+            // a missing directory looks like a missing program
+            ErrorKind::NotFound if !self.dir.is_dir() => GitError::NoDirectory {
+                dir: self.dir.to_string(),
+            },
+            _ => GitError::Missing(error),
         }
     }
 
-    /// Our own environment without what points elsewhere, and with what says where.
+    /// Makes the error of a call that ended with an unexpected status.
+    pub(super) fn failed(&self, what: &str, args: &[&str], output: &Output) -> GitError {
+        // with the directory: typed elsewhere, `git reset --hard` would throw work away
+        let mut argv = vec!["-C".to_owned(), self.dir.to_string()];
+        for argument in args {
+            argv.push((*argument).to_owned());
+        }
+        GitError::Failed {
+            what: what.to_owned(),
+            argv,
+            status: output.status,
+            words: shortened(&String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// Returns our own environment without what points elsewhere, and with what says where.
     fn environment(&self) -> Vec<(OsString, OsString)> {
-        let is_in = |list: &str, name: &OsStr| list.split_ascii_whitespace().any(|one| name == one);
-        let hardened = self.mode == GitMode::Hardened;
-        let mut all: Vec<(OsString, OsString)> = std::env::vars_os()
-            .filter(|(name, _)| {
-                !(is_in(LOCAL_VARIABLES, name) || hardened && is_in(CONFIG_VARIABLES, name))
-            })
-            .collect();
-        let mut set = |name: &str, value: &str| all.push((name.into(), value.into()));
+        let is_hardened = self.mode == GitMode::Hardened;
+        let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            let is_dropped = is_listed(LOCAL_VARIABLES, &name)
+                || is_hardened && is_listed(CONFIG_VARIABLES, &name);
+            if !is_dropped {
+                variables.push((name, value));
+            }
+        }
+        let mut set = |name: &str, value: &str| variables.push((name.into(), value.into()));
         set("LC_ALL", "C");
         set("GIT_OPTIONAL_LOCKS", "0");
-        let variables = HARDENED_VARIABLES.iter().filter(|_| hardened);
-        variables.for_each(|(name, value)| set(name, value));
+        if is_hardened {
+            for (name, value) in HARDENED_VARIABLES {
+                set(name, value);
+            }
+        }
         if let Some(git_dir) = &self.named {
             set("GIT_DIR", git_dir.as_str());
         }
         if let Some(work_tree) = &self.work_tree {
             set("GIT_WORK_TREE", work_tree.as_str());
         }
-        let variables = self.variables.iter();
-        variables.for_each(|(name, value)| set(name, value));
-        all
+        for (name, value) in &self.variables {
+            set(name, value);
+        }
+        variables
     }
 }
 
-/// The words of a command, split at blanks, and more that may have blanks in them.
+/// True if a list of names, split by blanks, has a name.
+fn is_listed(names: &str, name: &OsStr) -> bool {
+    names.split_ascii_whitespace().any(|listed| name == listed)
+}
+
+/// Shortens what git wrote to standard error: the first lines say what is wrong, the last what became
+/// of the command.
+fn shortened(stderr: &str) -> String {
+    let mut lines = Vec::new();
+    for line in stderr.lines() {
+        let text = line.trim();
+        if !text.is_empty() && !text.starts_with("hint:") {
+            lines.push(text.to_owned());
+        }
+    }
+    if lines.is_empty() {
+        return "git said nothing".to_owned();
+    }
+    if lines.len() > 6 {
+        let more = format!("… and {} more lines", lines.len() - 4);
+        let last = lines.len() - 1;
+        lines.splice(3..last, [more]);
+    }
+    lines.join("\n  ")
+}
+
+/// Splits a command at blanks, and adds words that may have blanks in them.
 pub(super) fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let words = command.split_ascii_whitespace();
     words.chain(more.iter().copied()).collect()

@@ -3,29 +3,40 @@
 //!
 //! While `pre-receive` runs, what was pushed is in a directory of its own below `objects`, and git
 //! tells its children by variables where (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). Those
-//! variables are never inherited: a program that sets them could show any objects. The directory is taken
-//! as a value instead, and only where git makes it.
+//! variables are never inherited: a program that sets them could show any objects. The directory is
+//! taken as a value instead, and only where git makes it.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::settings_file::quoted;
 
-/// Represents the directory of objects that a push brought.
+/// A directory of objects beside those of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantine {
     directory: Utf8PathBuf,
     objects: Utf8PathBuf,
-    /// Whether it is that of a push, while which refs must not move. A server on this machine would
-    /// inherit that ban from one of our own.
-    is_push: bool,
+    owner: Owner,
+}
+
+/// Says who made a quarantine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Git, for a push, during which refs must not move.
+    Push,
+    /// This program. A server on this machine would inherit the ban of moves from one of our own.
+    Us,
 }
 
 impl Quarantine {
     /// Takes a directory, if it stands directly in these objects (both without links in them).
     pub fn in_objects(objects: &Utf8Path, directory: &Utf8Path) -> Option<Self> {
-        (directory.parent() == Some(objects)).then(|| Self {
-            is_push: true,
-            ..Self::apart(objects, directory)
+        if directory.parent() != Some(objects) {
+            return None;
+        }
+        Some(Self {
+            directory: directory.to_owned(),
+            objects: objects.to_owned(),
+            owner: Owner::Push,
         })
     }
 
@@ -35,26 +46,28 @@ impl Quarantine {
         Self {
             directory: directory.to_owned(),
             objects: objects.to_owned(),
-            is_push: false,
+            owner: Owner::Us,
         }
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn directory(&self) -> &Utf8Path {
         &self.directory
     }
 
-    /// The variables under which git finds both, and during a push refuses to move refs (git(1)).
+    /// Returns the variables under which git finds the objects of both, and during a push refuses to
+    /// move refs (git(1)).
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
-        let objects = quoted(self.objects.as_str());
-        let mut all = vec![
-            ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
+        let directory = self.directory.to_string();
+        let alternates = quoted(self.objects.as_str());
+        let mut variables = vec![
+            ("GIT_OBJECT_DIRECTORY", directory.clone()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates),
         ];
-        if self.is_push {
-            all.push(("GIT_QUARANTINE_PATH", self.directory.to_string()));
+        if self.owner == Owner::Push {
+            variables.push(("GIT_QUARANTINE_PATH", directory));
         }
-        all
+        variables
     }
 }
 

@@ -6,7 +6,6 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
 use gix::remote::Direction;
 
-use crate::git::environment::GitMode;
 use crate::git::error::{GitError, reading, unreadable};
 use crate::git::git_dir::{read_file, require_file};
 use crate::git::object_format::commit_id_of;
@@ -361,7 +360,7 @@ impl Git {
     /// # Errors
     /// Fails when the refs cannot be read.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let repo = self.repo_of_either(GitMode::User)?;
+        let repo = self.repo_in_any_mode()?;
         // a revision such as `:/words` is below no ref (git-check-ref-format(1))
         let is_name = |prefix: &&str| !prefix.contains([':', '~', '^', '?', '[', '\\', ' ']);
         let prefixes: Vec<&str> = prefixes.iter().copied().filter(is_name).collect();

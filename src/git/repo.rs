@@ -3,7 +3,6 @@
 //! Settings, refs, reflogs and objects of a repository are read through one [`gix::Repository`].
 //! Replace refs, grafts and the commit graph never count: each of them could lie about history.
 //! A repository whose refs are reftables opens too; its refs are read by git (`reftable.rs`).
-
 #![expect(clippy::disallowed_methods, reason = "looks at git's files before gix")]
 
 use std::collections::HashMap;
@@ -21,15 +20,23 @@ use crate::git::environment::{self, GitMode};
 use crate::git::error::{GitError, reading, unreadable};
 use crate::git::git_dir::{common_dir, require_files};
 use crate::git::object_format::ObjectFormat;
-use crate::git::settings_file::pairs;
+use crate::git::settings_file::section_settings;
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).
-const KNOWN_EXTENSIONS: &str = "compatobjectformat noop noop-v1 objectformat partialclone \
-     preciousobjects refstorage \
-     relativeworktrees worktreeconfig";
+const KNOWN_EXTENSIONS: [&str; 9] = [
+    "compatobjectformat",
+    "noop",
+    "noop-v1",
+    "objectformat",
+    "partialclone",
+    "preciousobjects",
+    "refstorage",
+    "relativeworktrees",
+    "worktreeconfig",
+];
 
-/// Represents an open repository.
+/// An open repository.
 pub struct Repo {
     /// The private git directory: that of a linked worktree, or the common one.
     pub git_dir: Utf8PathBuf,
@@ -37,14 +44,14 @@ pub struct Repo {
     pub common_dir: Utf8PathBuf,
     /// The hash function.
     pub format: ObjectFormat,
-    /// Whether refs are no files, so that git has to read them.
+    /// True if refs are no files, so that git has to read them.
     pub is_reftable: bool,
     shared: ThreadSafeRepository,
     settings: Vec<GitSetting>,
-    stamps: Stamps,
+    stamps: SettingsStamps,
 }
 
-/// Holds one setting as `git config --list --show-scope` shows it.
+/// One setting as `git config --list --show-scope` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitSetting {
     /// The kind of its file, in git's words: `system`, `global`, `local`, `worktree`, `command`.
@@ -55,14 +62,40 @@ pub struct GitSetting {
     pub value: Option<BString>,
 }
 
-/// Says which content the two files of settings have.
-type Stamps = [Option<(u64, u64, i64, i64)>; 2];
+/// Tells whether the two files of settings are those that were read.
+#[derive(PartialEq, Eq)]
+struct SettingsStamps {
+    common: Option<FileStamp>,
+    worktree: Option<FileStamp>,
+}
 
-fn read_stamps(common_dir: &Utf8Path, git_dir: &Utf8Path) -> Stamps {
-    [common_dir.join("config"), git_dir.join("config.worktree")].map(|file| {
-        let meta = std::fs::metadata(file).ok()?;
-        Some((meta.ino(), meta.size(), meta.ctime(), meta.ctime_nsec()))
-    })
+#[derive(PartialEq, Eq)]
+struct FileStamp {
+    inode: u64,
+    size: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl SettingsStamps {
+    fn read(common_dir: &Utf8Path, git_dir: &Utf8Path) -> Self {
+        Self {
+            common: FileStamp::read(&common_dir.join("config")),
+            worktree: FileStamp::read(&git_dir.join("config.worktree")),
+        }
+    }
+}
+
+impl FileStamp {
+    fn read(file: &Utf8Path) -> Option<Self> {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some(Self {
+            inode: metadata.ino(),
+            size: metadata.size(),
+            seconds: metadata.ctime(),
+            nanoseconds: metadata.ctime_nsec(),
+        })
+    }
 }
 
 /// Keeps the repositories that a run has open, by git directory and mode.
@@ -89,7 +122,7 @@ impl OpenRepos {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         for accepted in [mode, other] {
             if let Some(repo) = open.get(&(git_dir.to_owned(), accepted))
-                && repo.stamps == read_stamps(&repo.common_dir, &repo.git_dir)
+                && repo.has_read_these_settings()
             {
                 return Ok(Arc::clone(repo));
             }
@@ -107,76 +140,112 @@ impl Repo {
     /// Fails when that is none, is damaged, or has an extension that changes its format.
     pub fn open(git_dir: &Utf8Path, mode: GitMode) -> Result<Self, GitError> {
         require_files(git_dir)?;
-        if let Some(common_dir) = common_dir(git_dir).filter(|common_dir| common_dir != git_dir) {
-            require_files(&common_dir)?;
+        if let Some(common) = common_dir(git_dir)
+            && common != git_dir
+        {
+            require_files(&common)?;
         }
-        let failed = |error: &dyn std::fmt::Display| {
-            unreadable(&format_args!("the repository {git_dir}"), error)
-        };
-        let parameters = environment::parameters(mode).map_err(|detail| failed(&detail))?;
-        let overrides = mode.settings().split_ascii_whitespace();
-        let overrides = overrides.map(ToOwned::to_owned);
-        let options = gix::open::Options::default()
-            .permissions(permissions(mode))
-            .with(gix::sec::Trust::Full)
-            .strict_config(true)
-            .open_path_as_is(true)
-            // packs that others add while we run have to fit in (100 imports at once)
-            .object_store_slots(Slots::AsNeededByDiskState {
-                multiplier: 2.0,
-                minimum: 256,
-            })
-            .cli_overrides(parameters.into_iter().chain(overrides))
-            .config_overrides(["core.useReplaceRefs=false", "core.commitGraph=false"]);
-        let shared = options.open(git_dir.as_std_path());
-        let mut shared = shared.map_err(reading(format_args!("the repository {git_dir}")))?;
+        let what = format!("the repository {git_dir}");
+        let mut shared = open_options(mode)
+            .map_err(|detail| unreadable(&what, detail))?
+            .open(git_dir.as_std_path())
+            .map_err(reading(&what))?;
         shared.refs.namespace = None;
         let local = shared.to_thread_local();
-        let common_dir = Utf8PathBuf::from_path_buf(local.common_dir().to_path_buf());
-        let common_dir = common_dir.map_err(|_| failed(&"its path is not UTF-8"))?;
-        let common_dir = common_dir.canonicalize_utf8().unwrap_or(common_dir);
-        let format = ObjectFormat(local.object_hash());
         let settings = settings_of(&local);
-        let of_repository = || settings.iter().filter(|one| one.scope == "local");
-        let is_unknown = |one: &&GitSetting| {
-            let name = one.key.strip_prefix("extensions.");
-            name.is_some_and(|name| !KNOWN_EXTENSIONS.split(' ').any(|known| known == name))
-        };
-        if let Some(GitSetting { key, .. }) = of_repository().find(is_unknown) {
-            return Err(failed(&format_args!("unknown repository extension {key}")));
+        if let Some(key) = unknown_extension(&settings) {
+            let detail = format!("unknown repository extension {key}");
+            return Err(unreadable(&what, &detail));
         }
-        let storage = of_repository().rfind(|one| one.key == "extensions.refstorage");
-        let storage = storage.and_then(|one| one.value.as_ref());
-        let is_reftable = storage.is_some_and(|storage| *storage != "files");
+        let common_dir =
+            common_dir_of(&local).ok_or_else(|| unreadable(&what, "its path is not UTF-8"))?;
         Ok(Self {
-            stamps: read_stamps(&common_dir, git_dir),
+            stamps: SettingsStamps::read(&common_dir, git_dir),
             git_dir: git_dir.to_owned(),
             common_dir,
-            format,
-            is_reftable,
+            format: ObjectFormat(local.object_hash()),
+            is_reftable: has_reftable(&settings),
             shared,
             settings,
         })
     }
 
-    /// The repository for one thread.
+    /// Returns the repository for one thread.
     pub(super) fn local(&self) -> gix::Repository {
         self.shared.to_thread_local()
     }
 
-    /// The objects, as many threads can read them.
+    /// Returns the objects, as many threads can read them.
     pub(super) fn objects(&self) -> gix::odb::Handle {
         self.shared.objects.to_cache_arc()
     }
 
-    /// Every setting, in git's order.
+    /// Returns every setting, in git's order.
     pub(super) fn settings(&self) -> &[GitSetting] {
         &self.settings
     }
+
+    /// True if it has no main worktree (`core.bare`); a linked worktree is never bare.
+    pub fn is_bare(&self) -> bool {
+        self.git_dir == self.common_dir && self.says_bare()
+    }
+
+    /// True if its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
+    /// worktree takes `core.bare` from the common file (git-worktree(1), "CONFIGURATION FILE").
+    pub(super) fn has_usual_work_tree(&self) -> bool {
+        if self.sets("core.worktree") {
+            return false;
+        }
+        let is_linked = self.git_dir != self.common_dir;
+        let takes_common_bare =
+            is_linked && self.sets("extensions.worktreeconfig") && self.says_bare();
+        !takes_common_bare
+    }
+
+    fn sets(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.key == key)
+    }
+
+    fn says_bare(&self) -> bool {
+        let local = self.local();
+        let config = local.config_snapshot();
+        let bare = config
+            .plumbing()
+            .boolean_filter("core.bare", is_no_setting_of_user);
+        matches!(bare, Ok(Some(true)))
+    }
+
+    fn has_read_these_settings(&self) -> bool {
+        self.stamps == SettingsStamps::read(&self.common_dir, &self.git_dir)
+    }
 }
 
-/// What gix may read beside the repository: the files that git reads for the user, and of the
-/// environment what says where those are.
+fn is_no_setting_of_user(meta: &Metadata) -> bool {
+    !matches!(meta.source, Source::Git | Source::User)
+}
+
+/// Returns how a repository is opened in a mode.
+fn open_options(mode: GitMode) -> Result<gix::open::Options, &'static str> {
+    let mut overrides = environment::parameters(mode)?;
+    for setting in mode.settings().split_ascii_whitespace() {
+        overrides.push(setting.to_owned());
+    }
+    Ok(gix::open::Options::default()
+        .permissions(permissions(mode))
+        .with(gix::sec::Trust::Full)
+        .strict_config(true)
+        .open_path_as_is(true)
+        // packs that others add while we run have to fit in (100 imports at once)
+        .object_store_slots(Slots::AsNeededByDiskState {
+            multiplier: 2.0,
+            minimum: 256,
+        })
+        .cli_overrides(overrides)
+        .config_overrides(["core.useReplaceRefs=false", "core.commitGraph=false"]))
+}
+
+/// Returns what gix may read beside the repository: the files that git reads for the user, and of
+/// the environment what says where those are.
 fn permissions(mode: GitMode) -> gix::open::Permissions {
     let mut permissions = environment::permissions();
     permissions.config.env = mode == GitMode::User;
@@ -185,9 +254,17 @@ fn permissions(mode: GitMode) -> gix::open::Permissions {
     permissions
 }
 
+fn common_dir_of(repository: &gix::Repository) -> Option<Utf8PathBuf> {
+    let path = Utf8PathBuf::from_path_buf(repository.common_dir().to_path_buf()).ok()?;
+    match path.canonicalize_utf8() {
+        Ok(canonical) => Some(canonical),
+        Err(_) => Some(path),
+    }
+}
+
 fn settings_of(repository: &gix::Repository) -> Vec<GitSetting> {
     let snapshot = repository.config_snapshot();
-    let mut all = Vec::new();
+    let mut settings = Vec::new();
     for section in snapshot.plumbing().sections() {
         let scope = match section.meta().source {
             Source::GitInstallation | Source::System => "system",
@@ -198,32 +275,33 @@ fn settings_of(repository: &gix::Repository) -> Vec<GitSetting> {
             // ours, and what gix makes of variables that we never hand to git
             Source::Api | Source::EnvOverride => continue,
         };
-        let setting = |(key, value)| GitSetting { scope, key, value };
-        all.extend(pairs(&section).into_iter().map(setting));
+        for (key, value) in section_settings(&section) {
+            settings.push(GitSetting { scope, key, value });
+        }
     }
-    all
+    settings
 }
 
-impl Repo {
-    /// Whether it has no main worktree (`core.bare`); a linked worktree is never bare.
-    pub fn is_bare(&self) -> bool {
-        self.git_dir == self.common_dir && self.says_bare()
+/// Returns the first extension of the repository's own settings that nobody here knows.
+fn unknown_extension(settings: &[GitSetting]) -> Option<&str> {
+    for setting in settings {
+        if setting.scope == "local"
+            && let Some(extension) = setting.key.strip_prefix("extensions.")
+            && !KNOWN_EXTENSIONS.contains(&extension)
+        {
+            return Some(&setting.key);
+        }
     }
+    None
+}
 
-    fn says_bare(&self) -> bool {
-        let local = self.local();
-        let config = local.config_snapshot();
-        let is_own = |meta: &Metadata| !matches!(meta.source, Source::Git | Source::User);
-        let bare = config.plumbing().boolean_filter("core.bare", is_own);
-        matches!(bare, Ok(Some(true)))
-    }
-
-    /// Whether its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
-    /// worktree takes `core.bare` from the common file (git-worktree(1), "CONFIGURATION FILE").
-    pub(super) fn has_usual_work_tree(&self) -> bool {
-        let sets = |key: &str| self.settings().iter().any(|one| one.key == key);
-        let is_linked = self.git_dir != self.common_dir;
-        let odd_bare = is_linked && sets("extensions.worktreeconfig") && self.says_bare();
-        !sets("core.worktree") && !odd_bare
+/// True if the repository's own settings say that refs are no files.
+fn has_reftable(settings: &[GitSetting]) -> bool {
+    let storage = settings
+        .iter()
+        .rfind(|setting| setting.scope == "local" && setting.key == "extensions.refstorage");
+    match storage.and_then(|setting| setting.value.as_ref()) {
+        Some(storage) => storage != "files",
+        None => false,
     }
 }

@@ -1,9 +1,9 @@
-//! Tries again what failed because another git held one of git's own lock files.
+//! Runs again what failed because another git held one of git's own lock files.
 //!
 //! Git waits for hardly any of its locks: of twenty `git config` at once three to eleven fail, and
-//! a `git worktree` that lists can meet an entry that another is just making. The words are git's
-//! own in the C locale. Only commands that have done nothing when they fail so are repeated, and
-//! no lock file is ever removed here: whose it is cannot be known.
+//! a `git worktree` that lists can meet an entry that another is just making. Only commands that
+//! have done nothing when they fail so are repeated, and no lock file is ever removed here: whose it
+//! is cannot be known.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -16,59 +16,113 @@ use crate::git::runner::Output;
 /// those who collided once do not do so again.
 const PAUSES: [u64; 5] = [40, 80, 200, 500, 800];
 
-/// Runs a command, and again while it fails only because of a lock, unless it may have done something.
+/// Runs a git command, and again while only the lock of another git stops it. A command that may
+/// have done something by then runs once.
 pub(super) fn retry_on_lock(
     args: &[&str],
     run: impl FnMut() -> Result<Output, GitError>,
 ) -> Result<Output, GitError> {
-    let is_stopped = |done: &Result<Output, GitError>| {
-        let stopped = |output: &Output| {
-            let words = String::from_utf8_lossy(&output.stderr);
-            output.status != Some(0) && is_contention(&words)
-        };
-        is_repeatable(args) && done.as_ref().is_ok_and(stopped)
-    };
-    repeat(run, is_stopped, pause)
+    let is_repeatable = is_repeatable(args);
+    repeat_while(
+        run,
+        |result| is_repeatable && is_stopped_by_lock(result),
+        pause,
+    )
 }
 
-/// As [`retry_on_lock`], for a method that knows by its error what has been done.
+/// Runs several steps, and again while only the lock of another git stops them. The steps know by
+/// themselves what they have done already.
 pub(super) fn retry_steps_on_lock(
-    run: impl FnMut() -> Result<(), GitError>,
+    steps: impl FnMut() -> Result<(), GitError>,
 ) -> Result<(), GitError> {
-    let is_stopped = |done: &Result<(), GitError>| matches!(done, Err(GitError::Failed { words, .. }) if is_contention(words));
-    repeat(run, is_stopped, pause)
+    repeat_while(steps, has_met_lock, pause)
 }
 
-fn repeat<T>(
-    mut run: impl FnMut() -> T,
+/// Creates a lock file of git's, and tries again while another git has it.
+pub(super) fn retry_while_locked(
+    create: impl FnMut() -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    repeat_while(create, is_already_there, pause)
+}
+
+fn is_stopped_by_lock(result: &Result<Output, GitError>) -> bool {
+    match result {
+        Ok(output) if output.status == Some(0) => false,
+        Ok(output) => is_contention(&String::from_utf8_lossy(&output.stderr)),
+        Err(_) => false,
+    }
+}
+
+fn has_met_lock(result: &Result<(), GitError>) -> bool {
+    match result {
+        Err(GitError::Failed { words, .. }) => is_contention(words),
+        Ok(()) | Err(_) => false,
+    }
+}
+
+fn is_already_there(result: &std::io::Result<()>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(error) => error.kind() == std::io::ErrorKind::AlreadyExists,
+    }
+}
+
+fn repeat_while<T>(
+    mut attempt: impl FnMut() -> T,
     is_stopped: impl Fn(&T) -> bool,
     mut pause: impl FnMut(u64),
 ) -> T {
     for longest in PAUSES {
-        let done = run();
-        if !is_stopped(&done) {
-            return done;
+        let result = attempt();
+        if !is_stopped(&result) {
+            return result;
         }
         pause(longest);
     }
-    run()
+    attempt()
 }
 
 fn pause(longest: u64) {
     let random = RandomState::new().build_hasher().finish();
-    let shorter = random % (longest / 2 + 1);
-    std::thread::sleep(Duration::from_millis(longest - shorter));
+    let shortened_by = random % (longest / 2 + 1);
+    std::thread::sleep(Duration::from_millis(longest - shortened_by));
 }
 
-/// Whether a command has done nothing when a lock stops it, or does the same once more. `hook run`
-/// is the user's own program, and `worktree add -b` may have made the branch.
+/// Commands that have done nothing when a lock stops them, or do the same once more.
+const REPEATABLE: [&str; 24] = [
+    "cat-file",
+    "check-ignore",
+    "check-ref-format",
+    "checkout-index",
+    "commit-tree",
+    "config",
+    "diff",
+    "diff-tree",
+    "for-each-ref",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "read-tree",
+    "reflog",
+    "reset",
+    "rev-list",
+    "rev-parse",
+    "sparse-checkout",
+    "status",
+    "symbolic-ref",
+    "update-index",
+    "update-ref",
+    "var",
+    "write-tree",
+];
+
+/// True if a command may run once more after a lock stopped it. `hook run` is the user's own
+/// program, and `worktree add -b` may have made the branch.
 fn is_repeatable(args: &[&str]) -> bool {
-    const ALWAYS: &str = "cat-file check-ignore check-ref-format checkout-index commit-tree config \
-         diff diff-tree for-each-ref ls-files ls-tree merge-base read-tree reflog reset rev-list \
-         rev-parse sparse-checkout status symbolic-ref update-index update-ref var write-tree";
     match args {
-        ["worktree", verb, ..] => *verb != "add",
-        [verb, ..] => ALWAYS.split(' ').any(|one| one == *verb),
+        ["worktree", "add", ..] => false,
+        ["worktree", ..] => true,
+        [verb, ..] => REPEATABLE.contains(verb),
         [] => false,
     }
 }
@@ -81,6 +135,7 @@ mod tests {
     fn only_what_is_harmless_twice_is_done_twice() {
         assert!(is_repeatable(&["update-ref", "-d", "refs/x"]));
         assert!(is_repeatable(&["worktree", "list", "--porcelain"]));
+        assert!(is_repeatable(&["write-tree"]));
         assert!(!is_repeatable(&["worktree", "add", "-b", "x"]));
         assert!(!is_repeatable(&["hook", "run", "post-checkout"]));
         assert!(!is_repeatable(&["push", "origin"]));
@@ -93,7 +148,7 @@ mod tests {
             if runs == wins_at { "" } else { words }
         };
         let is_stopped = |said: &&str| is_contention(said);
-        let said = repeat(run, is_stopped, |_| pauses += 1);
+        let said = repeat_while(run, is_stopped, |_| pauses += 1);
         (runs, pauses, (!said.is_empty()).then_some(128))
     }
 

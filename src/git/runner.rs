@@ -1,8 +1,9 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
-//! Every git command of this crate goes through the runner that its [`Git`](super::process::Git) holds, except
-//! two: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::process::Git::wants_colour)),
-//! and the pager ([`Git::page`](super::process::Git::page)).
+//! Every git command of this crate goes through the runner that its
+//! [`Git`](super::process::Git) holds, except two: asking whether the user lets git colour a terminal
+//! ([`wants_colour`](super::process::Git::wants_colour)), and the pager
+//! ([`page`](super::process::Git::page)).
 //!
 //! ```
 //! use git_agentwt::git::runner::{Call, Duct, Output, Runner};
@@ -53,7 +54,7 @@ pub struct Call<'a> {
     pub timeout: Option<Duration>,
 }
 
-/// Holds what a finished git said.
+/// What a finished git left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Its status, none when a signal ended it.
@@ -81,7 +82,7 @@ pub struct Stoppable {
 }
 
 /// Sends a signal (none where it is 0) to all of a git, its hooks and what they have started that
-/// still run; whether there were any.
+/// still run; true if there were any.
 pub type Family = Box<dyn Fn(usize) -> bool>;
 
 /// Represents a [`Runner`] that many share; the default is [`Duct`].
@@ -136,15 +137,13 @@ impl Runner for Stoppable {
         let git = command(call).start()?;
         let began = Instant::now();
         loop {
-            if let Some(ended) = git.wait_timeout(LOOK_UP)? {
+            if let Some(ended) = git.wait_timeout(POLL)? {
                 return Ok(output(ended));
             }
             let signal = self.signal.load(Ordering::SeqCst);
-            if call.timeout.is_some_and(|most| began.elapsed() > most) {
+            if call.timeout.is_some_and(|limit| began.elapsed() > limit) {
                 // what it has started may wait for ever as well, and is not waited for
-                for send in self.families(&git) {
-                    send(KILL);
-                }
+                send_to_all(&self.families(&git), KILL);
                 git.kill()?;
                 return Err(std::io::ErrorKind::TimedOut.into());
             }
@@ -157,24 +156,27 @@ impl Runner for Stoppable {
 
 impl Stoppable {
     fn families(&self, git: &duct::Handle) -> Vec<Family> {
-        git.pids().iter().map(|pid| (self.family)(*pid)).collect()
+        let mut families = Vec::new();
+        for pid in git.pids() {
+            families.push((self.family)(pid));
+        }
+        families
     }
 
     /// Hands the signal on, to git's hooks and what they have started as well, as a terminal does;
     /// a process that has not ended after a moment is killed.
     fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
         let families = self.families(git);
-        let send = |signal| families.iter().fold(false, |any, send| send(signal) | any);
-        send(signal);
-        let told = Instant::now();
+        send_to_all(&families, signal);
+        let signalled = Instant::now();
         let mut ended = None;
-        while told.elapsed() < PATIENCE && (ended.is_none() || send(0)) {
-            ended = git.wait_timeout(LOOK_UP)?.map(output);
-            if ended.is_some() && send(0) {
-                std::thread::sleep(LOOK_UP);
+        while signalled.elapsed() < PATIENCE && (ended.is_none() || is_any_left(&families)) {
+            ended = git.wait_timeout(POLL)?.map(output);
+            if ended.is_some() && is_any_left(&families) {
+                std::thread::sleep(POLL);
             }
         }
-        send(KILL);
+        send_to_all(&families, KILL);
         if ended.is_none() {
             git.kill()?;
             ended = git.wait_timeout(PATIENCE)?.map(output);
@@ -184,11 +186,26 @@ impl Stoppable {
     }
 }
 
+/// Sends a signal to all families; true if any of their processes still runs.
+fn send_to_all(families: &[Family], signal: usize) -> bool {
+    let mut is_any_left = false;
+    for send in families {
+        is_any_left |= send(signal);
+    }
+    is_any_left
+}
+
+/// True if any process of the families still runs.
+fn is_any_left(families: &[Family]) -> bool {
+    send_to_all(families, 0)
+}
+
 /// How often it is looked whether a signal came.
-const LOOK_UP: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(20);
 /// The signal that no process can ignore (signal(7)).
 const KILL: usize = 9;
-/// How long git may take to clean up at a signal, and then a process that keeps its output open to end.
+/// How long git may take to clean up at a signal, and then a process that keeps its output open to
+/// end.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
@@ -197,12 +214,12 @@ fn command(call: &Call<'_>) -> duct::Expression {
         .dir(call.dir)
         .full_env(call.environment.iter().cloned())
         .stdout_capture()
-        .stderr_capture();
-    let command = match call.input {
+        .stderr_capture()
+        .unchecked();
+    match call.input {
         Some(bytes) => command.stdin_bytes(bytes),
         None => command.stdin_null(),
-    };
-    command.unchecked()
+    }
 }
 
 fn output(ended: &std::process::Output) -> Output {
@@ -234,7 +251,7 @@ impl Trace {
         Self(Some(Arc::new(receiver)))
     }
 
-    /// Whether events are reported.
+    /// True if events are reported.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }

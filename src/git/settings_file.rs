@@ -10,12 +10,18 @@ use gix::config::{File, Source};
 use crate::git::error::{GitError, reading, unreadable};
 use crate::git::git_dir::read_file;
 
+const NOT_UTF8: &str = "it is not UTF-8";
+
+/// A key as git lists it (section and last part in lower case), and its value; none for a key alone,
+/// which means true.
+pub type Setting = (String, Option<BString>);
+
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
 /// git writes these in different orders and at different times.
-const AS_WE_SET_IT: &[(&[u8], &[u8])] = &[
-    (b"core.sparsecheckout", b"true"),
-    (b"core.sparsecheckoutcone", b"false"),
-    (b"index.sparse", b"false"),
+const SPARSE_SETTINGS: &[(&str, &str)] = &[
+    ("core.sparsecheckout", "true"),
+    ("core.sparsecheckoutcone", "false"),
+    ("index.sparse", "false"),
 ];
 
 /// Returns what a `config.worktree` says beyond that its sparse-checkout is on: one `key=value`
@@ -25,68 +31,97 @@ pub fn meaning(bytes: &[u8]) -> Vec<u8> {
         return bytes.to_vec();
     };
     let mut lines: Vec<u8> = Vec::new();
-    for section in file.sections() {
-        for (key, value) in pairs(&section) {
-            // a key without a value means true
-            let value = value.unwrap_or_else(|| "true".into());
-            let is_ours = |(k, v): &(&[u8], &[u8])| *k == key.as_bytes() && *v == value.as_slice();
-            if !AS_WE_SET_IT.iter().any(is_ours) {
-                lines.extend_from_slice(key.as_bytes());
-                lines.push(b'=');
-                lines.extend_from_slice(&value);
-                lines.push(b'\n');
-            }
+    for (key, value) in settings(&file) {
+        let value = value.unwrap_or_else(|| "true".into());
+        if !is_sparse_setting(&key, &value) {
+            lines.extend_from_slice(key.as_bytes());
+            lines.push(b'=');
+            lines.extend_from_slice(&value);
+            lines.push(b'\n');
         }
     }
     lines
 }
 
-/// Writes a value as git reads it in its settings (git-config(1), "Syntax") and in `objects/info/alternates`.
-pub fn in_quotes(text: &[u8]) -> BString {
-    let escaped = text.replace("\\", "\\\\").replace("\"", "\\\"");
-    let escaped = escaped.replace("\n", "\\n");
-    [b"\"", &escaped[..], b"\""].concat().into()
+fn is_sparse_setting(key: &str, value: &BString) -> bool {
+    SPARSE_SETTINGS
+        .iter()
+        .any(|(sparse_key, sparse_value)| key == *sparse_key && value == sparse_value)
 }
 
-/// A value as a configuration file spells it (git-config(1), "Syntax"), and a path as the list of
-/// alternates does (gitrepository-layout(5)), whatever is in it.
-pub fn quoted(value: &str) -> String {
-    let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
-    format!("\"{}\"", escaped.replace('\n', "\\n").replace('\t', "\\t"))
+/// Writes a value as git reads it in its settings (git-config(1), "Syntax") and a path as the list of
+/// alternates has it (gitrepository-layout(5)), whatever is in it.
+pub fn in_quotes(text: &[u8]) -> BString {
+    let mut quoted = BString::from("\"");
+    for byte in text {
+        match byte {
+            b'\\' => quoted.push_str("\\\\"),
+            b'"' => quoted.push_str("\\\""),
+            b'\n' => quoted.push_str("\\n"),
+            b'\t' => quoted.push_str("\\t"),
+            other => quoted.push_byte(*other),
+        }
+    }
+    quoted.push_byte(b'"');
+    quoted
+}
+
+/// As [`in_quotes`], of text.
+pub fn quoted(text: &str) -> String {
+    in_quotes(text.as_bytes()).to_string()
 }
 
 /// Writes a setting as a section of a file (git-config(1), "Syntax").
 pub fn quoted_setting(key: &str, value: &BString) -> BString {
-    let (rest, name) = key.rsplit_once('.').unwrap_or((key, ""));
-    let (section, subsection) = rest.split_once('.').unwrap_or((rest, ""));
-    let subsection = match subsection {
-        "" => BString::default(),
-        text => [b" ", &in_quotes(text.as_bytes())[..]].concat().into(),
-    };
-    let start = format!("[{section}{subsection}]\n\t{name} = ");
-    [start.as_bytes(), &in_quotes(value), b"\n"].concat().into()
+    let (place, name) = key.rsplit_once('.').unwrap_or((key, ""));
+    let (section, subsection) = place.split_once('.').unwrap_or((place, ""));
+    let mut text = BString::from("[");
+    text.push_str(section);
+    if !subsection.is_empty() {
+        text.push_byte(b' ');
+        text.push_str(in_quotes(subsection.as_bytes()));
+    }
+    text.push_str("]\n\t");
+    text.push_str(name);
+    text.push_str(" = ");
+    text.push_str(in_quotes(value));
+    text.push_byte(b'\n');
+    text
 }
 
 /// Reads the settings of one file, whose includes do not count; nothing where there is no file. What
 /// cannot be read, or is not a file of settings, is one setting `unreadable`.
-pub fn read_settings(file: &Utf8Path) -> Vec<(String, Option<BString>)> {
-    let unreadable = |detail: BString| vec![("unreadable".to_owned(), Some(detail))];
+pub fn read_settings(file: &Utf8Path) -> Vec<Setting> {
     let bytes = match read_file(file) {
         Ok(bytes) => bytes.unwrap_or_default(),
-        Err(error) => return unreadable(error.to_string().into()),
+        Err(error) => return vec![unreadable_setting(error.to_string().into())],
     };
     match parse(&bytes, Source::Local) {
-        Ok(parsed) => parsed.sections().flat_map(|one| pairs(&one)).collect(),
-        Err(_) => unreadable(bytes.into()),
+        Ok(parsed) => settings(&parsed),
+        Err(_) => vec![unreadable_setting(bytes.into())],
     }
 }
 
-/// The file that a setting of a file includes, whatever its condition is (git-config(1), "Includes").
+fn unreadable_setting(detail: BString) -> Setting {
+    ("unreadable".to_owned(), Some(detail))
+}
+
+/// Returns the file that a setting of a file includes, whatever its condition is (git-config(1),
+/// "Includes").
 pub fn included_by(file: &Utf8Path, key: &str, value: Option<&BString>) -> Option<Utf8PathBuf> {
-    let (section, last) = (key.split('.').next(), key.rsplit('.').next());
-    let is_include = matches!(section, Some("include" | "includeif")) && last == Some("path");
-    let named = path(key, value.filter(|_| is_include)).ok()?;
-    Some(file.parent().unwrap_or(file).join(named))
+    let section = key.split('.').next()?;
+    let name = key.rsplit('.').next()?;
+    if !matches!(section, "include" | "includeif") || name != "path" {
+        return None;
+    }
+    let included = setting_path(key, value).ok()?;
+    Some(file.parent().unwrap_or(file).join(included))
+}
+
+/// Reads one file of settings, whose includes do not count (`git config --file`).
+pub(super) fn read_config(file: &Utf8Path) -> Result<File, GitError> {
+    let bytes = read_file(file)?.unwrap_or_default();
+    parse(&bytes, Source::Local).map_err(reading(file))
 }
 
 fn parse(bytes: &[u8], source: Source) -> Result<File, gix::Error> {
@@ -94,8 +129,16 @@ fn parse(bytes: &[u8], source: Source) -> Result<File, gix::Error> {
     File::from_bytes_no_includes(bytes, meta, Options::default())
 }
 
-/// The keys of a section as git lists them, each with its values in order; a key alone has none.
-pub(super) fn pairs(section: &SectionRef<'_>) -> Vec<(String, Option<BString>)> {
+fn settings(file: &File) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for section in file.sections() {
+        settings.extend(section_settings(&section));
+    }
+    settings
+}
+
+/// Lists the keys of a section as git does, each with its values in order.
+pub(super) fn section_settings(section: &SectionRef<'_>) -> Vec<Setting> {
     let header = section.header();
     let mut prefix = BString::from(header.name().to_ascii_lowercase());
     if let Some(subsection) = header.subsection_name() {
@@ -103,32 +146,42 @@ pub(super) fn pairs(section: &SectionRef<'_>) -> Vec<(String, Option<BString>)> 
         prefix.push_str(subsection);
     }
     let body = section.body();
-    let mut all: Vec<(String, Option<BString>)> = Vec::new();
+    let mut settings: Vec<Setting> = Vec::new();
     for name in body.value_names() {
         let key = format!("{prefix}.{}", name.to_ascii_lowercase());
-        if all.iter().any(|(known, _)| *known == key) {
+        if settings.iter().any(|(listed, _)| *listed == key) {
             continue;
         }
-        let mut values: Vec<Option<BString>> = body.values(&name).into_iter().map(Some).collect();
+        let mut values: Vec<Option<BString>> = Vec::new();
+        for value in body.values(&name) {
+            values.push(Some(value));
+        }
         if body.value_implicit(&name) == Some(None) {
             values.pop();
             values.push(None);
         }
-        all.extend(values.into_iter().map(|value| (key.clone(), value)));
+        for value in values {
+            settings.push((key.clone(), value));
+        }
     }
-    all
+    settings
 }
 
-pub(super) fn text(key: &str, value: BString) -> Result<String, GitError> {
-    let text = String::from_utf8(value.into());
-    text.map_err(|_| unreadable(&format_args!("the setting {key}"), NOT_UTF8))
+/// Returns the value of a setting as text.
+pub(super) fn setting_text(key: &str, value: BString) -> Result<String, GitError> {
+    match String::from_utf8(value.into()) {
+        Ok(text) => Ok(text),
+        Err(_) => Err(unreadable(&format_args!("the setting {key}"), NOT_UTF8)),
+    }
 }
 
-/// A value as a path: `~` is the home of the user. An empty path is none to gix, and git takes it.
-pub(super) fn path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, GitError> {
-    let failed =
-        |detail: &dyn std::fmt::Display| unreadable(&format_args!("the setting {key}"), detail);
-    let value = value.ok_or_else(|| failed(&"it has no value"))?;
+/// Returns the value of a setting as a path: `~` is the home of the user. An empty path is none to
+/// gix, and git takes it.
+pub(super) fn setting_path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, GitError> {
+    let what = format!("the setting {key}");
+    let Some(value) = value else {
+        return Err(unreadable(&what, "it has no value"));
+    };
     if value.is_empty() {
         return Ok(Utf8PathBuf::new());
     }
@@ -138,18 +191,10 @@ pub(super) fn path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, Gi
         home_for_user: Some(interpolate::home_for_user),
         ..interpolate::Context::default()
     };
-    let path = gix::config::Path::from(value.as_bstr()).interpolate(context);
-    let path = path.map_err(|error| failed(&error))?;
-    let path = Utf8PathBuf::from_path_buf(path);
-    path.map_err(|_| failed(&NOT_UTF8))
-}
-
-const NOT_UTF8: &str = "it is not UTF-8";
-
-/// One file, whose includes do not count (`git config --file`).
-pub(super) fn read_config(file: &Utf8Path) -> Result<File, GitError> {
-    let bytes = read_file(file)?.unwrap_or_default();
-    parse(&bytes, Source::Local).map_err(reading(file))
+    let path = gix::config::Path::from(value.as_bstr())
+        .interpolate(context)
+        .map_err(|error| unreadable(&what, &error))?;
+    Utf8PathBuf::from_path_buf(path).map_err(|_| unreadable(&what, NOT_UTF8))
 }
 
 #[cfg(test)]

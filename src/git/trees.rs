@@ -1,23 +1,24 @@
-//! Reads, lists, compares and makes trees, without an index and without git.
+//! Lists, compares and makes trees, without an index and without git.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{Kind, Tree, TreeRef, Write};
 
 use crate::git::error::{GitError, reading, unwritable};
-use crate::git::object_format::id_of;
+use crate::git::object_format::{gix_id, id_of};
 use crate::git::objects::Objects;
-use crate::git::tree_level::{Held, TreeLevel, order, read_entries};
+use crate::git::tree_level::{TreeEntry, TreeLevel, TreeObject, parse_tree};
 use crate::judge::compare::Delta;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::path::{Paths, RepoPath};
 
 /// How many trees are kept as they were read.
-const KEPT_LEVELS: usize = 1_000;
+const CACHED_LEVELS: usize = 1_000;
 
-/// Holds every entry of a tree.
+/// Every entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeListing {
     /// The entries, sorted by path.
@@ -26,48 +27,37 @@ pub struct TreeListing {
     pub trees: CachedTree,
 }
 
-/// Holds what an index knows of a directory: how many entries are below it, and its tree.
+/// What an index knows of a directory: how many entries are below it, and its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedTree {
     name: Vec<u8>,
     id: ObjectId,
     count: usize,
-    below: Vec<Self>,
+    children: Vec<Self>,
 }
 
 impl CachedTree {
     /// Renders it as the content of an index's extension (gitformat-index(5), "Cache tree").
     pub(super) fn push_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.name);
-        let numbers = format!("\0{} {}\n", self.count, self.below.len());
+        let numbers = format!("\0{} {}\n", self.count, self.children.len());
         bytes.extend_from_slice(numbers.as_bytes());
         bytes.extend_from_slice(self.id.as_bytes());
-        self.below.iter().for_each(|one| one.push_to(bytes));
-    }
-}
-
-/// The kind of entry that git has for a mode, none for what git cannot hold.
-const fn kind_of(mode: Option<Mode>) -> Option<EntryKind> {
-    match mode {
-        None => Some(EntryKind::Tree),
-        Some(Mode::File) => Some(EntryKind::Blob),
-        Some(Mode::Executable) => Some(EntryKind::BlobExecutable),
-        Some(Mode::Link) => Some(EntryKind::Link),
-        Some(Mode::Gitlink) => Some(EntryKind::Commit),
-        Some(Mode::EmptyDirectory | Mode::NestedGit | Mode::Special) => None,
+        for child in &self.children {
+            child.push_to(bytes);
+        }
     }
 }
 
 impl Objects {
     fn read_level(&self, tree: &ObjectId) -> Result<TreeLevel, GitError> {
         let what = format_args!("tree {tree}");
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
         let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
-        read_entries(&what, data, self.format)
+        let data = self.find(&what, &gix_id(tree), Kind::Tree, &mut buffer)?;
+        parse_tree(&what, data, self.format)
     }
 
-    /// The direct entries of a tree, kept for the next question; none of none.
+    /// Returns the direct entries of a tree, kept for the next question; none of none.
     ///
     /// # Errors
     /// Fails when the tree is missing or damaged.
@@ -75,12 +65,12 @@ impl Objects {
         let Some(tree) = tree else {
             return Ok(Rc::default());
         };
-        if let Some(known) = self.levels.borrow().get(tree) {
-            return Ok(Rc::clone(known));
+        if let Some(cached) = self.levels.borrow().get(tree) {
+            return Ok(Rc::clone(cached));
         }
         let level = Rc::new(self.read_level(tree)?);
         let mut levels = self.levels.borrow_mut();
-        if levels.len() >= KEPT_LEVELS {
+        if levels.len() >= CACHED_LEVELS {
             levels.clear();
         }
         levels.insert(*tree, Rc::clone(&level));
@@ -97,13 +87,14 @@ impl Objects {
         to: Option<&ObjectId>,
     ) -> Result<Delta, GitError> {
         let mut delta = Delta::new();
-        self.descend(None, from, to, &mut delta)?;
+        self.compare_trees(None, from, to, &mut delta)?;
         Ok(delta)
     }
 
-    fn descend(
+    /// Compares two trees that stand at a path, entry by entry, in their common order.
+    fn compare_trees(
         &self,
-        parent: Option<&RepoPath>,
+        path: Option<&RepoPath>,
         from: Option<&ObjectId>,
         to: Option<&ObjectId>,
         delta: &mut Delta,
@@ -111,35 +102,46 @@ impl Objects {
         if from == to {
             return Ok(());
         }
-        let (before, after) = (self.level(from)?, self.level(to)?);
-        let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+        let old_level = self.level(from)?;
+        let new_level = self.level(to)?;
+        let mut old_entries = old_level.iter().peekable();
+        let mut new_entries = new_level.iter().peekable();
         loop {
-            let next = match (before.peek(), after.peek()) {
-                (Some((old, held)), Some((new, other))) => {
-                    order(old.as_bstr(), held, new.as_bstr(), other)
-                }
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
+            let order = match (old_entries.peek(), new_entries.peek()) {
+                (Some(old), Some(new)) => old.order(new),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
                 (None, None) => return Ok(()),
             };
-            let old = before.next_if(|_| next.is_le());
-            let new = after.next_if(|_| next.is_ge());
-            let held = |side: Option<&(BString, Held)>| side.map(|(_, held)| *held);
-            let (was, is) = (held(old), held(new));
-            if let Some((name, _)) = old.or(new)
-                && was != is
-            {
-                let path = RepoPath::child(parent, name);
-                let entry = |(mode, id): Held| mode.map(|mode| Entry { mode, id });
-                let tree = |(mode, id): Held| mode.is_none().then_some(id);
-                let file = is.and_then(entry);
-                if was.and_then(entry) != file {
-                    delta.insert(path.clone(), file);
-                }
-                let (from, to) = (was.and_then(tree), is.and_then(tree));
-                self.descend(Some(&path), from.as_ref(), to.as_ref(), delta)?;
-            }
+            let old = old_entries.next_if(|_| order.is_le());
+            let new = new_entries.next_if(|_| order.is_ge());
+            self.compare_entries(path, old, new, delta)?;
         }
+    }
+
+    /// Compares what two trees have under one name.
+    fn compare_entries(
+        &self,
+        parent: Option<&RepoPath>,
+        old: Option<&TreeEntry>,
+        new: Option<&TreeEntry>,
+        delta: &mut Delta,
+    ) -> Result<(), GitError> {
+        let Some(either) = old.or(new) else {
+            return Ok(());
+        };
+        if old == new {
+            return Ok(());
+        }
+        let path = RepoPath::child(parent, &either.name);
+        let old_leaf = old.and_then(TreeEntry::leaf);
+        let new_leaf = new.and_then(TreeEntry::leaf);
+        if old_leaf != new_leaf {
+            delta.insert(path.clone(), new_leaf);
+        }
+        let old_tree = old.and_then(TreeEntry::tree);
+        let new_tree = new.and_then(TreeEntry::tree);
+        self.compare_trees(Some(&path), old_tree, new_tree, delta)
     }
 
     /// Finds what a tree has at these paths that is no tree itself.
@@ -151,30 +153,30 @@ impl Objects {
         tree: &ObjectId,
         paths: impl IntoIterator<Item = &'p RepoPath>,
     ) -> Result<Vec<(RepoPath, Entry)>, GitError> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for path in paths {
-            if let Some((Some(mode), id)) = self.held_at(tree, path.as_bstr())? {
-                found.push((path.clone(), Entry { mode, id }));
+            if let Some(TreeObject::Leaf(entry)) = self.object_at(tree, path.as_bstr())? {
+                entries.push((path.clone(), entry));
             }
         }
-        Ok(found)
+        Ok(entries)
     }
 
     /// Finds what a tree has at a path.
     ///
     /// # Errors
     /// Fails when a tree is missing or damaged.
-    pub fn held_at(&self, tree: &ObjectId, path: &[u8]) -> Result<Option<Held>, GitError> {
-        let mut held = (None, *tree);
+    pub fn object_at(&self, tree: &ObjectId, path: &[u8]) -> Result<Option<TreeObject>, GitError> {
+        let mut object = TreeObject::Tree(*tree);
         for part in path.split_str("/") {
             // below a file there is nothing
-            let level = self.level(Some(&held.1).filter(|_| held.0.is_none()))?;
-            match level.iter().find(|(name, _)| name == part) {
-                Some((_, next)) => held = *next,
+            let level = self.level(object.tree())?;
+            match level.iter().find(|entry| entry.name == part) {
+                Some(entry) => object = entry.object,
                 None => return Ok(None),
             }
         }
-        Ok(Some(held))
+        Ok(Some(object))
     }
 
     /// Lists every entry of a tree, sorted by path.
@@ -190,16 +192,15 @@ impl Objects {
     /// # Errors
     /// Fails when a tree is missing or damaged.
     pub fn listing(&self, tree: &ObjectId) -> Result<TreeListing, GitError> {
-        let mut reading = Reading {
+        let mut reader = TreeReader {
             objects: self,
             paths: Paths::default(),
             entries: Vec::new(),
             path: Vec::new(),
             shared: 0,
         };
-        let trees = reading.read(Vec::new(), tree)?;
-        let entries = reading.paths.into_paths().zip(reading.entries);
-        let entries = entries.collect();
+        let trees = reader.read(Vec::new(), tree)?;
+        let entries = reader.paths.into_paths().zip(reader.entries).collect();
         Ok(TreeListing { entries, trees })
     }
 
@@ -208,42 +209,57 @@ impl Objects {
     ///
     /// # Errors
     /// Fails when a tree is missing, damaged, or cannot be written.
-    pub fn write_tree<P: AsRef<[u8]>, H: Into<Held>>(
+    pub fn write_tree<P: AsRef<[u8]>>(
         &self,
         from: Option<&ObjectId>,
-        edits: impl IntoIterator<Item = (P, Option<H>)>,
+        edits: impl IntoIterator<Item = (P, Option<Entry>)>,
     ) -> Result<ObjectId, GitError> {
-        let mut buffer = Vec::new();
         let root = match from {
-            Some(from) => {
-                let oid = gix::hash::ObjectId::from_bytes_or_panic(from.as_bytes());
-                let data = self.find(&format!("tree {from}"), &oid, Kind::Tree, &mut buffer)?;
-                let tree = TreeRef::from_bytes(data, self.format.0);
-                tree.map_err(reading("a tree"))?.into()
-            }
+            Some(from) => self.editable_tree(from)?,
             None => Tree::default(),
         };
         let mut editor = Editor::new(root, &self.store, self.format.0);
-        let mut come = Vec::new();
-        for (path, held) in edits {
-            let held: Option<Held> = held.map(Into::into);
-            match held.and_then(|(mode, id)| Some((kind_of(mode)?, id))) {
-                Some((kind, id)) => come.push((path, kind, id)),
+        let mut added = Vec::new();
+        for (path, edit) in edits {
+            let entry = edit.and_then(|entry| Some((kind_of(entry.mode)?, entry.id)));
+            match entry {
+                Some((kind, id)) => added.push((path, kind, id)),
                 // what goes goes first: a file may come in the place of a directory
                 None => {
-                    let done = editor.remove_if_leaf(names(path.as_ref()));
-                    done.map_err(reading("a tree"))?;
+                    editor
+                        .remove_if_leaf(names(path.as_ref()))
+                        .map_err(reading("a tree"))?;
                 }
             }
         }
-        for (path, kind, id) in come {
-            let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-            let done = editor.upsert(names(path.as_ref()), kind, id);
-            done.map_err(reading("a tree"))?;
+        for (path, kind, id) in added {
+            editor
+                .upsert(names(path.as_ref()), kind, gix_id(&id))
+                .map_err(reading("a tree"))?;
         }
-        let written = editor.write(|tree| self.store.write(tree));
-        let id = written.map_err(|error| unwritable("a tree", &error))?;
-        Ok(id_of(&id))
+        match editor.write(|tree| self.store.write(tree)) {
+            Ok(id) => Ok(id_of(&id)),
+            Err(error) => Err(unwritable("a tree", &error)),
+        }
+    }
+
+    fn editable_tree(&self, id: &ObjectId) -> Result<Tree, GitError> {
+        let what = format_args!("tree {id}");
+        let mut buffer = Vec::new();
+        let data = self.find(&what, &gix_id(id), Kind::Tree, &mut buffer)?;
+        let tree = TreeRef::from_bytes(data, self.format.0).map_err(reading("a tree"))?;
+        Ok(tree.into())
+    }
+}
+
+/// Returns the kind of entry that git has for a mode, none for what git cannot hold.
+const fn kind_of(mode: Mode) -> Option<EntryKind> {
+    match mode {
+        Mode::File => Some(EntryKind::Blob),
+        Mode::Executable => Some(EntryKind::BlobExecutable),
+        Mode::Link => Some(EntryKind::Link),
+        Mode::Gitlink => Some(EntryKind::Commit),
+        Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => None,
     }
 }
 
@@ -251,8 +267,8 @@ fn names(path: &[u8]) -> impl Iterator<Item = &BStr> {
     path.split_str("/").map(ByteSlice::as_bstr)
 }
 
-/// Holds what was read of a tree.
-struct Reading<'a> {
+/// Collects every entry of a tree.
+struct TreeReader<'a> {
     objects: &'a Objects,
     paths: Paths,
     entries: Vec<Entry>,
@@ -262,31 +278,44 @@ struct Reading<'a> {
     shared: usize,
 }
 
-impl Reading<'_> {
+impl TreeReader<'_> {
+    /// Reads the directory at `self.path`, and those below.
     fn read(&mut self, name: Vec<u8>, tree: &ObjectId) -> Result<CachedTree, GitError> {
-        let (first, mut below) = (self.entries.len(), Vec::new());
-        for (name, (mode, id)) in self.objects.read_level(tree)? {
+        let first = self.entries.len();
+        let mut children = Vec::new();
+        for entry in self.objects.read_level(tree)? {
             let directory = self.path.len();
-            self.path.extend_from_slice(&name);
-            if let Some(mode) = mode {
-                let pushed = self.paths.push(self.shared, &self.path[self.shared..]);
-                pushed.map_err(reading(format_args!("tree {tree}")))?;
-                self.shared = directory;
-                self.entries.push(Entry { mode, id });
-            } else {
-                self.path.push(b'/');
-                below.push(self.read(name.into(), &id)?);
-                self.shared = self.shared.min(directory);
+            self.path.extend_from_slice(&entry.name);
+            match entry.object {
+                TreeObject::Leaf(leaf) => {
+                    self.paths
+                        .push(self.shared, &self.path[self.shared..])
+                        .map_err(reading(format_args!("tree {tree}")))?;
+                    self.shared = directory;
+                    self.entries.push(leaf);
+                }
+                TreeObject::Tree(id) => {
+                    self.path.push(b'/');
+                    children.push(self.read(entry.name.into(), &id)?);
+                    self.shared = self.shared.min(directory);
+                }
             }
             self.path.truncate(directory);
         }
-        // git has the shorter names first
-        below.sort_unstable_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
+        children.sort_unstable_by(order_in_index);
         Ok(CachedTree {
             name,
             id: *tree,
             count: self.entries.len() - first,
-            below,
+            children,
         })
     }
+}
+
+/// Compares the places of two directories in the cache tree of an index: the shorter name comes first.
+fn order_in_index(left: &CachedTree, right: &CachedTree) -> Ordering {
+    left.name
+        .len()
+        .cmp(&right.name.len())
+        .then_with(|| left.name.cmp(&right.name))
 }

@@ -14,8 +14,10 @@ impl GitVersion {
 
     /// Parses what `git version` prints (`git version 2.39.5 (Apple Git-154)`).
     pub fn parse(text: &str) -> Option<Self> {
-        let said = text.strip_prefix("git version ")?;
-        let number = said.split_whitespace().next()?;
+        let number = text
+            .strip_prefix("git version ")?
+            .split_whitespace()
+            .next()?;
         let mut parts = number.split(['.', '-']).map(str::parse::<u32>);
         let major = parts.next()?.ok()?;
         let minor = parts.next()?.ok()?;

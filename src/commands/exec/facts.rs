@@ -16,7 +16,7 @@ use crate::fence::probe::{Probe, ProbeFailure, probe_for_start};
 use crate::fence::shim::PRIVATE_GIT;
 use crate::git::environment::LOCAL_VARIABLES;
 use crate::git::objects::Objects;
-use crate::git::tree_level::Held;
+use crate::git::tree_level::TreeEntry;
 use crate::refusal::Refusal;
 use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
@@ -160,9 +160,12 @@ fn shown(
         return Ok(Vec::new());
     };
     let top = objects.level(Some(&objects.commit(&head)?.tree))?;
-    let is_file = |held: &Held| matches!(held.0, Some(Mode::File | Mode::Executable));
-    let names = top.iter().filter(|(_, held)| is_file(held));
-    let names = names.map(|(name, _)| name.as_bstr());
+    let is_file = |entry: &&TreeEntry| {
+        let mode = entry.leaf().map(|leaf| leaf.mode);
+        matches!(mode, Some(Mode::File | Mode::Executable))
+    };
+    let names = top.iter().filter(is_file);
+    let names = names.map(|entry| entry.name.as_bstr());
     let all = names.chain([".cargo/config.toml".into()]);
     let all = all.flat_map(RepoPath::parse);
     let all = all.filter(|path| !known.scope.excludes_file(path));

@@ -170,7 +170,7 @@ pub fn settings_file(bytes: &[u8]) {
 /// An index: new change times leave all else as it is.
 pub fn index(bytes: &[u8]) {
     for kind in ["sha1", "sha256"] {
-        let format = ObjectFormat(kind.parse().expect("it is one of them"));
+        let format = ObjectFormat::parse(kind).expect("it is one of them");
         let Ok(index) = OpenIndex::parse("index".into(), Some(bytes.to_vec()), format) else {
             continue;
         };

@@ -5,8 +5,8 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use crate::config::{CONFIG_PATH, ConfigError};
-use crate::disk::DiskError;
-use crate::disk::copy::CopyError;
+use crate::disk::copy::staging::CopyError;
+use crate::disk::error::DiskError;
 use crate::fence::error::FenceError;
 use crate::git::error::GitError;
 use crate::record::worktree::{Alive, Owner};

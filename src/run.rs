@@ -11,8 +11,8 @@ use crate::cli::{Cli, Command, man};
 use crate::commands::hooks::arguments::HooksCommand;
 use crate::commands::list::arguments::List;
 use crate::commands::{Caller, Outcome, Session};
-use crate::disk::DiskError;
-use crate::disk::scan::Walking;
+use crate::disk::error::DiskError;
+use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
 use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Stoppable, Trace, TraceEvent};
@@ -193,7 +193,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
         walking: std::env::var("GIT_AGENTWT_WALK")
             .ok()
-            .and_then(|text| Walking::parse(&text))
+            .and_then(|text| WalkMode::parse(&text))
             .unwrap_or_default(),
         input,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")

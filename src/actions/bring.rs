@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::process::Git;

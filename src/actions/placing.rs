@@ -9,11 +9,12 @@ use crate::actions::sync_plan::{PlannedCopy, SyncPlan, bits};
 use crate::client;
 use crate::client::ContextFile;
 use crate::disk::copy::content::stage;
-use crate::disk::copy::settle::{Settled, settle};
-use crate::disk::copy::{CopyItem, Progress, Source, Staged, Staging};
-use crate::disk::entries::standing;
+use crate::disk::copy::move_in::{MovedIn, move_in};
+use crate::disk::copy::staging::{CopyItem, Progress, Source, Staged, Staging};
+use crate::disk::entries::stat_entries;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::remains::sweep;
-use crate::disk::{DiskError, files};
 use crate::git::process::Git;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
@@ -107,7 +108,7 @@ pub struct PlacedNow {
     pub placed: Placed,
     /// Whether the worktree's configuration is another now.
     pub changed_config: bool,
-    settled: Settled,
+    settled: MovedIn,
     excluded: ExcludeFile,
     list: Utf8PathBuf,
     list_before: Option<Vec<u8>>,
@@ -180,7 +181,7 @@ impl<'d> Destination<'d> {
             self.withdraw();
             let _ = files::remove_directory(&directory);
         })?;
-        let settled = settle(&copying, self.path, staged, &placing.over, &placing.before)
+        let settled = move_in(&copying, self.path, staged, &placing.over, &placing.before)
             .inspect_err(|_| self.withdraw())?;
         match self.write_down(placing, &settled) {
             Ok((placed, excluded, list_before)) => Ok(PlacedNow {
@@ -216,7 +217,7 @@ impl<'d> Destination<'d> {
         let parents: BTreeSet<_> = parents.collect();
         let parents = parents.into_iter().map(RepoPath::parse);
         let parents: Vec<RepoPath> = parents.filter_map(Result::ok).collect();
-        let stood = standing(self.path, parents.iter())?;
+        let stood = stat_entries(self.path, parents.iter())?;
         let is_staged = |path: &RepoPath| {
             let at = staged.binary_search_by(|staged| staged.path.cmp(path));
             at.is_ok()
@@ -245,7 +246,7 @@ impl<'d> Destination<'d> {
     fn write_down(
         &self,
         placing: &Placing,
-        settled: &Settled,
+        settled: &MovedIn,
     ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), Error> {
         let new = settled.staged.iter();
         let new: Vec<PlacedFile> = new.map(|staged| placed_file(placing, staged)).collect();

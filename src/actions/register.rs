@@ -6,15 +6,17 @@ use camino::Utf8Path;
 
 use crate::actions::scope_edit::Listing;
 use crate::disk::drift::Proof;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::disk::scan::{Believe, Walk, scan};
-use crate::disk::{DiskError, files};
+use crate::disk::scan::scan;
+use crate::disk::scan::walk::{FilesToRead, Walk};
 use crate::git::checkout::read_conversions;
 use crate::git::hooks::scripts::Method;
 use crate::git::refs::Ref;
+use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::{Item, Manifest, OnDisk};
 use crate::inventory::placed::Placed;
-use crate::inventory::walked::Walked;
 use crate::judge::change::by_kind;
 use crate::judge::finding::{Finding, Report};
 use crate::record::worktree::{Fingerprint, KeptFinding, LastVerification, Record, WatchedFile};
@@ -142,8 +144,8 @@ impl Registration<'_> {
                 source: Some(&self.repository.root),
             }),
             submodules: Some(&BTreeSet::new()),
-            believe: Believe::Nothing,
-            names: None,
+            files_to_read: FilesToRead::AllButPlaced,
+            known_directories: None,
             unread_above: None,
             hash: &hash,
         })?;
@@ -356,7 +358,7 @@ impl Worktree {
     }
 
     /// Writes which directories need not be read again. A failure costs only time.
-    pub fn write_walked(&self, walked: Option<&Walked>) {
+    pub fn write_walked(&self, walked: Option<&CleanDirectories>) {
         if let Some(walked) = walked {
             let file = self.dir.join(WALKED);
             let _ = files::write_beside(&file, &walked.to_bytes());

@@ -20,10 +20,9 @@ use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::answer::shapes::SavedField;
-use crate::disk::DiskError;
-use crate::disk::below::open_below;
-use crate::disk::files::Opened;
+use crate::disk::error::DiskError;
 use crate::disk::mode::DirectoryModes;
+use crate::disk::open::{Opened, open_below};
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::objects::Objects;

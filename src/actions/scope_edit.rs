@@ -3,10 +3,11 @@
 use camino::Utf8Path;
 
 use crate::answer::shapes::{AccessCounts, ExclusionField, RuleField};
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
 use crate::disk::remains::remove_dead_locks;
-use crate::disk::{DiskError, files};
 use crate::git::error::GitError;
 use crate::git::index::{IndexEntry, read_index};
 use crate::git::trees::{CachedTree, TreeListing};

@@ -9,9 +9,11 @@ use camino::Utf8Path;
 use crate::actions::sync_plan::{ComparedFiles, FileStanding, WorktreeFiles};
 use crate::config::FileSyncConfig;
 use crate::disk::candidates::{MainPaths, find_candidates};
-use crate::disk::drift::{digest_below, drift_of, is_proven};
-use crate::disk::entries::standing;
-use crate::disk::{DiskError, files};
+use crate::disk::digest::digest_below;
+use crate::disk::drift::{drift_of, is_proven};
+use crate::disk::entries::stat_entries;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::git::error::GitError;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Here, Placed};
@@ -141,7 +143,7 @@ pub fn read_worktree_files(
         return Ok(found);
     }
     found.tracked = tracked()?;
-    let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
+    let stands = stat_entries(path, candidates.entries.iter().map(|one| &one.path))?;
     let as_placed = as_placed(path, main, &found.placed, &stands.entries)?;
     for (at, stat) in stands.entries {
         let compared = if as_placed.contains(&at) {

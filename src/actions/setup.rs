@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::placing::BEFORE;
-use crate::disk::drift::{digest_below, drift, drift_of};
-use crate::disk::entries::standing;
+use crate::disk::digest::digest_below;
+use crate::disk::drift::{drift, drift_of};
+use crate::disk::entries::stat_entries;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::mode::{Doing, WriteBits, set_write_bits};
-use crate::disk::{DiskError, files};
 use crate::git::environment::LOCAL_VARIABLES;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Here, Placed, PlacedFile, PlacedKind, PlacedOrigin};
@@ -152,7 +154,7 @@ impl Copies {
         let root = &known.record.path;
         let copies = before.copies.iter().filter_map(|path| placed.get(path));
         let copies: Vec<&PlacedFile> = copies.collect();
-        let stands = standing(root, before.copies.iter())?.entries;
+        let stands = stat_entries(root, before.copies.iter())?.entries;
         let mut found = Self::default();
         let mut bits = Vec::new();
         for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
@@ -175,7 +177,7 @@ impl Copies {
         }
         // one that has another name by now stays writable
         set_write_bits(root, &bits, Doing::Change)?;
-        let stands = standing(root, found.unchanged.iter().map(|file| &file.path))?.entries;
+        let stands = stat_entries(root, found.unchanged.iter().map(|file| &file.path))?.entries;
         for file in &mut found.unchanged {
             if let Some(stat) = stands.get(&file.path) {
                 file.stat = *stat;
@@ -341,7 +343,7 @@ impl UserSteps<'_> {
         if new.is_empty() && made.is_empty() && copies.is_empty() {
             return Ok(known);
         }
-        let stands = standing(path, new.iter().copied())?.entries;
+        let stands = stat_entries(path, new.iter().copied())?.entries;
         let file = |(at, stat): (RepoPath, _)| {
             // what cannot be read is left to the verification
             let (kind, digest) = digest_below(path, &at).ok()??;

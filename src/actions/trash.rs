@@ -9,10 +9,11 @@
 
 use crate::actions::bring::bring;
 use crate::config::value::Strategy;
+use crate::disk::error::DiskError;
 use crate::disk::lock::Lock;
 use crate::disk::remains::sweep;
 use crate::disk::trash_bin::{DELETED, KEPT, TrashBin};
-use crate::disk::{DiskError, entries, files};
+use crate::disk::{entries, files};
 use crate::git::process::Git;
 use crate::record::worktree::{Removal, Term, TrashStamp};
 use crate::system;

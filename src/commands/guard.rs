@@ -6,7 +6,7 @@ use crate::answer::text::Text;
 use crate::client::call::ToolCall;
 use crate::commands::{Outcome, Session, is_nowhere};
 use crate::config::value::{Choice as _, Client};
-use crate::disk::below::resolve;
+use crate::disk::resolve::resolve;
 use crate::git::index::read_paths;
 use crate::judge::compare::Delta;
 use crate::scope::{Access, EntryKind};

@@ -16,7 +16,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
-use crate::disk::scan::Walking;
+use crate::disk::scan::walk::WalkMode;
 use crate::git::environment::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
@@ -176,9 +176,9 @@ fn looked(session: &Session, known: &Worktree) -> Extent {
     let index = files::stat(&known.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
-        Walking::Full => Extent::Everything,
-        Walking::Auto | Walking::Fast if is_small => Extent::Everything,
-        Walking::Auto | Walking::Fast => Extent::Commits,
+        WalkMode::Full => Extent::Everything,
+        WalkMode::Auto | WalkMode::Fast if is_small => Extent::Everything,
+        WalkMode::Auto | WalkMode::Fast => Extent::Commits,
     }
 }
 

@@ -35,9 +35,9 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::setup::UserSteps;
-use crate::disk::copy::Progress;
+use crate::disk::copy::staging::Progress;
 use crate::disk::lock::Waiting;
-use crate::disk::scan::Walking;
+use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
 use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Trace, TraceEvent};
@@ -63,7 +63,7 @@ pub struct Session {
     /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
     pub hook_index: Option<Utf8PathBuf>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
-    pub walking: Walking,
+    pub walking: WalkMode,
     /// What came on standard input for a hook (githooks(5)), as a prompt, as paths or as a tool call;
     /// empty elsewhere.
     pub input: Vec<u8>,

@@ -15,7 +15,9 @@ use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::disk::DiskError;
+use crate::disk::error::DiskError;
+use crate::disk::files::exists;
+use crate::disk::pool::threads;
 use crate::disk::stat::stat_of;
 use crate::scope::Case;
 use crate::sync::matcher::Matcher;
@@ -36,36 +38,32 @@ impl MainPaths {
         worktrees: impl IntoIterator<Item = RepoPath>,
         case: Case,
     ) -> Self {
-        let fold = |path: RepoPath| folded(&path, case);
         Self {
-            tracked: tracked.into_iter().map(fold).collect(),
-            worktrees: worktrees.into_iter().map(fold).collect(),
+            tracked: fold_all(tracked, case),
+            worktrees: fold_all(worktrees, case),
             case,
         }
     }
 
+    /// True if git tracks something below a directory.
     fn has_tracked_below(&self, directory: &BString) -> bool {
         let prefix = BString::from([directory.as_slice(), b"/"].concat());
-        let next = self.tracked.range(prefix.clone()..).next();
-        next.is_some_and(|path| path.starts_with(&prefix))
+        match self.tracked.range(prefix.clone()..).next() {
+            Some(path) => path.starts_with(&prefix),
+            None => false,
+        }
     }
 }
 
-fn folded(path: &RepoPath, case: Case) -> BString {
+fn fold_all(paths: impl IntoIterator<Item = RepoPath>, case: Case) -> BTreeSet<BString> {
+    paths.into_iter().map(|path| fold(&path, case)).collect()
+}
+
+/// Returns a path in lower case where the file system does not tell cases apart.
+fn fold(path: &RepoPath, case: Case) -> BString {
     match case {
         Case::Sensitive => path.as_bstr().to_owned(),
         Case::Insensitive => path.as_bstr().to_ascii_lowercase().into(),
-    }
-}
-
-/// Whether an entry is git's or ours, which nothing selects: `.git`, and all in `.agentwt` but the
-/// memory bank.
-fn is_reserved(folded: &BString, is_directory: bool) -> bool {
-    let mut parts = folded.splitn_str(3, "/");
-    match (parts.next(), parts.next()) {
-        (Some(b".agentwt"), Some(second)) => second != b"memory",
-        (Some(b".agentwt"), None) => !is_directory,
-        (first, _) => first == Some(b".git"),
     }
 }
 
@@ -90,26 +88,27 @@ pub fn find_candidates(
         failed: Mutex::new(None),
     };
     let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).threads(threads());
     builder
-        .standard_filters(false)
-        .threads(super::pool::threads());
-    builder.build_parallel().run(|| {
-        Box::new(|entry| {
-            let entry = entry.and_then(|entry| walk.entry(&entry));
-            entry.unwrap_or_else(|error| walk.fail(&error))
-        })
-    });
+        .build_parallel()
+        .run(|| Box::new(|entry| walk.visit(entry)));
     if let Some(error) = into_inner(walk.failed) {
         return Err(DiskError::new("look for files to sync", error));
     }
-    let mut found = into_inner(walk.found);
-    found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    found.not_entered.sort_unstable();
-    Ok(found)
+    let mut candidates = into_inner(walk.found);
+    candidates
+        .entries
+        .sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    candidates.not_entered.sort_unstable();
+    Ok(candidates)
 }
 
 fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct CandidateWalk<'a> {
@@ -121,8 +120,11 @@ struct CandidateWalk<'a> {
 }
 
 impl CandidateWalk<'_> {
-    fn found(&self) -> MutexGuard<'_, Candidates> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn visit(&self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
+        match entry.and_then(|entry| self.entry(&entry)) {
+            Ok(state) => state,
+            Err(error) => self.fail(&error),
+        }
     }
 
     fn fail(&self, error: &ignore::Error) -> WalkState {
@@ -130,57 +132,92 @@ impl CandidateWalk<'_> {
         if kind == Some(io::ErrorKind::NotFound) {
             return WalkState::Continue;
         }
-        let error = io::Error::new(kind.unwrap_or(io::ErrorKind::Other), error.to_string());
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        let reported = io::Error::new(kind.unwrap_or(io::ErrorKind::Other), error.to_string());
+        *lock(&self.failed) = Some(reported);
         WalkState::Quit
     }
 
     fn entry(&self, entry: &DirEntry) -> Result<WalkState, ignore::Error> {
-        let below = entry.path().strip_prefix(self.root);
-        let below = below.ok().filter(|_| entry.depth() > 0);
-        let path = below.and_then(|path| RepoPath::parse(path.as_os_str().as_bytes()).ok());
-        let (Some(path), Some(kind)) = (path, entry.file_type()) else {
+        let Some(path) = self.path_of(entry) else {
             return Ok(WalkState::Continue);
         };
-        let (paths, matcher, is_directory) = (self.paths, self.matcher, kind.is_dir());
-        let folded = folded(&path, paths.case);
-        let is_reserved = is_reserved(&folded, is_directory);
-        if is_directory && (is_reserved || !matcher.enters(&path)) {
+        let folded = fold(&path, self.paths.case);
+        let is_directory = is_directory(entry);
+        let is_reserved = is_reserved(&folded, entry);
+        if is_directory && (is_reserved || !self.matcher.enters(&path)) {
             return Ok(WalkState::Skip);
         }
-        let is_tracked = paths.tracked.contains(&folded);
-        let is_not_entered = if is_directory {
-            is_tracked || paths.worktrees.contains(&folded) || is_repository(entry.path())
-        } else {
-            kind.is_symlink() && matcher.names_as_directory(&path)
-        };
-        if is_not_entered {
-            self.found().not_entered.push(path);
+        if self.is_not_entered(entry, &path, &folded) {
+            lock(&self.found).not_entered.push(path);
             return Ok(WalkState::Skip);
         }
-        let selected = matcher.selected(&path, is_directory);
+        let selected = self.matcher.selected(&path, is_directory);
         if is_reserved || !selected.any() {
             return Ok(WalkState::Continue);
         }
-        let patterns = selected.patterns;
-        if is_tracked || paths.has_tracked_below(&folded) {
+        if self.paths.tracked.contains(&folded) || self.paths.has_tracked_below(&folded) {
             // the worktree has a tracked directory anyway
-            for pattern in patterns.into_iter().filter(|_| !is_directory) {
-                self.found().tracked[pattern] += 1;
+            if !is_directory {
+                self.count_tracked(&selected.patterns);
             }
             return Ok(WalkState::Continue);
         }
         let stat = stat_of(&entry.metadata()?);
-        self.found().entries.push(Candidate {
+        lock(&self.found).entries.push(Candidate {
             path,
             stat,
-            patterns,
+            patterns: selected.patterns,
         });
         Ok(WalkState::Continue)
+    }
+
+    /// Returns the path of an entry in the worktree; none for the worktree itself.
+    fn path_of(&self, entry: &DirEntry) -> Option<RepoPath> {
+        if entry.depth() == 0 {
+            return None;
+        }
+        let below = entry.path().strip_prefix(self.root).ok()?;
+        RepoPath::parse(below.as_os_str().as_bytes()).ok()
+    }
+
+    /// True if something below an entry could match, but it is a repository, a worktree or a link.
+    fn is_not_entered(&self, entry: &DirEntry, path: &RepoPath, folded: &BString) -> bool {
+        if is_directory(entry) {
+            self.paths.tracked.contains(folded)
+                || self.paths.worktrees.contains(folded)
+                || is_repository(entry.path())
+        } else {
+            entry.path_is_symlink() && self.matcher.names_as_directory(path)
+        }
+    }
+
+    fn count_tracked(&self, patterns: &[usize]) {
+        let mut found = lock(&self.found);
+        for pattern in patterns {
+            found.tracked[*pattern] += 1;
+        }
+    }
+}
+
+fn is_directory(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// True if an entry is git's or ours, which nothing selects: `.git`, and all in `.agentwt` but the
+/// memory bank.
+fn is_reserved(folded: &BString, entry: &DirEntry) -> bool {
+    let mut components = folded.splitn_str(3, "/");
+    match (components.next(), components.next()) {
+        (Some(b".agentwt"), Some(second)) => second != b"memory",
+        (Some(b".agentwt"), None) => !is_directory(entry),
+        (first, _) => first == Some(b".git"),
     }
 }
 
 fn is_repository(directory: &Path) -> bool {
-    let has = |name: &str| std::fs::symlink_metadata(directory.join(name)).is_ok();
-    has(".git") || has("HEAD") && has("objects") && has("refs")
+    if exists(&directory.join(".git")) {
+        return true;
+    }
+    let parts = ["HEAD", "objects", "refs"];
+    parts.iter().all(|part| exists(&directory.join(part)))
 }

@@ -8,44 +8,25 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bstr::ByteSlice;
 use camino::Utf8Path;
 use rustix::fs::{AtFlags, readlinkat, statat};
 use rustix::io::Errno;
 
-use crate::disk::DiskError;
-use crate::disk::below::{Directories, open_below, open_regular};
-use crate::disk::files::Opened;
+use crate::disk::digest::digest_of;
+use crate::disk::error::DiskError;
+use crate::disk::open::{Directories, is_unreachable, open_regular};
 use crate::disk::pool::map_parallel;
-use crate::disk::stat::{device_of, is_regular, stat_from};
+use crate::disk::stat::{device_of, stat_from};
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{
     Digest, Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There,
 };
 use crate::words::path::RepoPath;
 
-/// Returns what stands at a path below a root, with its digest; none where nothing with content
-/// does.
-///
-/// # Errors
-/// Fails when it is there and cannot be read.
-pub fn digest_below(root: &Utf8Path, path: &RepoPath) -> io::Result<Option<(PlacedKind, Digest)>> {
-    Ok(match open_below(root, path)? {
-        Opened::File { content, .. } => Some((PlacedKind::File, digest_of(content)?)),
-        Opened::Link(text) => Some((PlacedKind::Link, digest_of(text.as_bytes())?)),
-        Opened::Other => None,
-    })
-}
-
-/// Hashes everything that can be read.
-///
-/// # Errors
-/// Fails when it cannot be read.
-pub fn digest_of(content: impl io::Read) -> io::Result<Digest> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(content)?;
-    Ok(Digest(*hasher.finalize().as_bytes()))
-}
+/// The permissions of a copy that count: all that are not ours.
+const OF_COPY: u32 = 0o7777 & !0o222;
+/// The permissions of a source that count.
+const OF_SOURCE: u32 = 0o100;
 
 /// Looks at every placed file; the answers are in the order of the list. `source` is the root of
 /// the main worktree, if there is one.
@@ -71,23 +52,18 @@ pub fn drift_of(
     placed: &Placed,
     files: &[&PlacedFile],
 ) -> Result<Vec<Drift>, DiskError> {
-    let start = || {
-        let there = source.map(Directories::open).transpose()?;
-        Ok((Directories::open(worktree)?, there))
-    };
-    map_parallel(files, start, |(here, there), file| {
-        Ok(drift_between(placed, file, here, there.as_mut()))
-    })
+    let open = || BothRoots::open(worktree, source);
+    map_parallel(files, open, |roots, file| Ok(roots.drift(placed, file)))
 }
 
-/// Whether these stat data of what stands at the path of a placed file prove that it is what was
-/// placed. Of a directory only that it is one.
+/// True if these stat data prove that what stands at the path of a placed file is what was placed.
+/// Of a directory they prove only that it is one.
 pub fn is_proven(placed: &Placed, file: &PlacedFile, now: &Stat) -> bool {
-    let proven = file.kind == PlacedKind::Directory || placed.proves(file, now);
-    proven && resembles(file.kind, &file.stat, now, OF_COPY)
+    let is_proven = file.kind == PlacedKind::Directory || placed.proves(file, now);
+    is_proven && resembles(file.kind, &file.stat, now, OF_COPY)
 }
 
-/// Whether what stands at the path of a placed file is what was placed, by its content: for who
+/// True if what stands at the path of a placed file is what was placed, by its content: for who
 /// is about to replace or remove it. Only of a large file without a digest the stat data count.
 ///
 /// # Errors
@@ -97,15 +73,15 @@ pub fn is_unchanged(
     source: Option<&Utf8Path>,
     file: &PlacedFile,
 ) -> io::Result<bool> {
-    let mut here = Directories::open(root).map_err(|error| error.source)?;
-    let Some(spot) = Spot::at(&mut here, &file.path)? else {
+    let mut worktree = Directories::open(root).map_err(|error| error.source)?;
+    let Some(mut copy) = DiskEntry::at(&mut worktree, &file.path)? else {
         return Ok(false);
     };
-    let proven = file.digest.is_none() && spot.stat == file.stat;
-    with_source(file, source, |there| is_same(file, &spot, proven, there))
+    copy.is_proven = file.digest.is_none() && copy.stat == file.stat;
+    with_source(file, source, |source| copy.is_what_was_placed(file, source))
 }
 
-/// Whether the source of a placed file still is what was placed, by its content. What cannot be
+/// Compares the source of a placed file with what was placed, by its content. What cannot be
 /// read is something else.
 pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
     if file.kind == PlacedKind::Directory {
@@ -121,8 +97,13 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
     let Ok(mut directories) = Directories::open(source) else {
         return There::Newer;
     };
-    let spot = Spot::at(&mut directories, &file.path);
-    there(file, &recorded, i64::MIN, &spot, None)
+    let entry = DiskEntry::at(&mut directories, &file.path);
+    let recorded_source = RecordedSource {
+        file,
+        stat: recorded,
+        settled: i64::MIN,
+    };
+    recorded_source.compare(&entry, None)
 }
 
 /// Holds what was placed in a worktree, for a walk that comes across its files.
@@ -135,38 +116,43 @@ pub struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Whether the entry of an open directory is what was placed at this path.
-    pub(super) fn holds(&self, path: &RepoPath, above: &OwnedFd, name: &[u8]) -> io::Result<bool> {
+    /// True if the entry of an open directory is what was placed at this path.
+    pub(super) fn holds(
+        &self,
+        path: &RepoPath,
+        directory: &OwnedFd,
+        name: &[u8],
+    ) -> io::Result<bool> {
         let Some(file) = self.placed.get(path) else {
             return Ok(false);
         };
-        let spot = Spot::look(above, name)?;
-        let proven = self.placed.proves(file, &spot.stat);
-        with_source(file, self.source, |there| {
-            is_same(file, &spot, proven, there)
+        let mut copy = DiskEntry::stat(directory, name)?;
+        copy.is_proven = self.placed.proves(file, &copy.stat);
+        with_source(file, self.source, |source| {
+            copy.is_what_was_placed(file, source)
         })
     }
 
-    /// What of a regular file is not as it was placed. What cannot be read is other content.
+    /// Says what of a regular file is not as it was placed. What cannot be read is other content.
     pub fn difference(&self, worktree: &Utf8Path, file: &PlacedFile) -> Difference {
-        let look = || -> io::Result<Difference> {
-            let mut here = Directories::open(worktree).map_err(|error| error.source)?;
-            let Some(spot) = Spot::at(&mut here, &file.path)? else {
-                return Ok(Difference::Content);
-            };
-            with_source(file, self.source, |there| {
-                if spot.is_also(there) {
-                    return Ok(Difference::Linked);
-                }
-                let same = spot.stat.size == file.stat.size && has_content(file, &spot, there)?;
-                Ok(if same {
-                    Difference::Mode
-                } else {
-                    Difference::Content
-                })
-            })
+        self.find_difference(worktree, file)
+            .unwrap_or(Difference::Content)
+    }
+
+    fn find_difference(&self, worktree: &Utf8Path, file: &PlacedFile) -> io::Result<Difference> {
+        let mut directories = Directories::open(worktree).map_err(|error| error.source)?;
+        let Some(copy) = DiskEntry::at(&mut directories, &file.path)? else {
+            return Ok(Difference::Content);
         };
-        look().unwrap_or(Difference::Content)
+        with_source(file, self.source, |source| {
+            if copy.is_linked_to(source) {
+                return Ok(Difference::Linked);
+            }
+            if copy.stat.size == file.stat.size && copy.has_content(file, source)? {
+                return Ok(Difference::Mode);
+            }
+            Ok(Difference::Content)
+        })
     }
 }
 
@@ -182,166 +168,224 @@ pub enum Difference {
 }
 
 /// Holds an entry of an open directory.
-struct Spot<'d> {
-    above: &'d OwnedFd,
+struct DiskEntry<'d> {
+    directory: &'d OwnedFd,
     name: &'d [u8],
     stat: Stat,
     device: u64,
+    /// Whether its stat data prove that it is what was placed.
+    is_proven: bool,
 }
 
-impl<'d> Spot<'d> {
-    fn look(above: &'d OwnedFd, name: &'d [u8]) -> Result<Self, Errno> {
-        let found = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+impl<'d> DiskEntry<'d> {
+    fn stat(directory: &'d OwnedFd, name: &'d [u8]) -> Result<Self, Errno> {
+        let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Self {
-            above,
+            directory,
             name,
-            stat: stat_from(&found),
-            device: device_of(&found),
+            stat: stat_from(&stat),
+            device: device_of(&stat),
+            is_proven: false,
         })
     }
 
     fn at(directories: &'d mut Directories, path: &'d RepoPath) -> io::Result<Option<Self>> {
-        let above = directories.of(path);
-        match above.and_then(|above| Self::look(above, path.file_name())) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-            other => Ok(Some(other?)),
+        let directory = directories.of(path);
+        match directory.and_then(|directory| Self::stat(directory, path.file_name())) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(error) if is_unreachable(error) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
     fn digest(&self) -> io::Result<Digest> {
-        if is(&self.stat, PlacedKind::Link) {
-            let text = readlinkat(self.above, self.name, Vec::new())?;
-            return digest_of(text.to_bytes());
+        if has_kind(&self.stat, PlacedKind::Link) {
+            let text = readlinkat(self.directory, self.name, Vec::new())?;
+            return digest_of(text.as_bytes());
         }
-        digest_of(open_regular(self.above, self.name)?)
+        digest_of(open_regular(self.directory, self.name)?)
     }
 
-    /// Whether it is another name of the same file.
-    fn is_also(&self, other: Option<&Spot<'_>>) -> bool {
-        is_regular(&self.stat)
-            && other.is_some_and(|other| {
-                (self.stat.inode, self.device) == (other.stat.inode, other.device)
-            })
+    /// True if it is another name of the same file.
+    fn is_linked_to(&self, other: Option<&DiskEntry<'_>>) -> bool {
+        match other {
+            Some(other) if self.stat.is_file() => {
+                self.stat.inode == other.stat.inode && self.device == other.device
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// True if it is what was placed, given what stands at its source.
+    fn is_what_was_placed(
+        &self,
+        file: &PlacedFile,
+        source: Option<&DiskEntry<'_>>,
+    ) -> io::Result<bool> {
+        if !resembles(file.kind, &file.stat, &self.stat, OF_COPY) {
+            return Ok(false);
+        }
+        if self.is_proven || file.kind == PlacedKind::Directory {
+            return Ok(true);
+        }
+        if self.is_linked_to(source) {
+            return Ok(false);
+        }
+        self.has_content(file, source)
+    }
+
+    /// True if it has the content of what was placed.
+    fn has_content(&self, file: &PlacedFile, source: Option<&DiskEntry<'_>>) -> io::Result<bool> {
+        if let Some(digest) = file.digest {
+            return Ok(self.digest()? == digest);
+        }
+        match source {
+            Some(source) if Some(source.stat) == file.source => {
+                Ok(source.digest()? == self.digest()?)
+            }
+            Some(_) | None => Ok(false),
+        }
     }
 }
-
-/// The permissions that count of a copy: all that are not ours.
-const OF_COPY: u32 = 0o7777 & !0o222;
-/// Those that count of a source.
-const OF_SOURCE: u32 = 0o100;
 
 /// Does something with what stands at the source of a placed file, where it has one.
 fn with_source<T>(
     file: &PlacedFile,
     source: Option<&Utf8Path>,
-    work: impl FnOnce(Option<&Spot<'_>>) -> io::Result<T>,
+    work: impl FnOnce(Option<&DiskEntry<'_>>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let Some(source) = source.filter(|_| file.source.is_some()) else {
-        return work(None);
-    };
-    let mut there = Directories::open(source).map_err(|error| error.source)?;
-    work(Spot::at(&mut there, &file.path)?.as_ref())
+    match source {
+        Some(root) if file.source.is_some() => {
+            let mut directories = Directories::open(root).map_err(|error| error.source)?;
+            let entry = DiskEntry::at(&mut directories, &file.path)?;
+            work(entry.as_ref())
+        }
+        Some(_) | None => work(None),
+    }
 }
 
-fn is(stat: &Stat, kind: PlacedKind) -> bool {
-    PlacedKind::of(stat) == kind && (kind != PlacedKind::File || is_regular(stat))
+fn has_kind(stat: &Stat, kind: PlacedKind) -> bool {
+    PlacedKind::of(stat) == kind && (kind != PlacedKind::File || stat.is_file())
 }
 
-/// Whether something can be what was placed: kind, size, and those of the permissions that count.
+/// True if something can be what was placed: kind, size, and those of the permissions that count.
 fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat, counting: u32) -> bool {
-    let bits = |stat: &Stat| stat.mode & counting;
-    is(now, kind)
-        && match kind {
-            PlacedKind::Directory => true,
-            PlacedKind::Link => now.size == recorded.size,
-            PlacedKind::File => now.size == recorded.size && bits(now) == bits(recorded),
+    if !has_kind(now, kind) {
+        return false;
+    }
+    match kind {
+        PlacedKind::Directory => true,
+        PlacedKind::Link => now.size == recorded.size,
+        PlacedKind::File => {
+            now.size == recorded.size && now.mode & counting == recorded.mode & counting
         }
-}
-
-/// Whether what stands there is what was placed, given what stands at its source. `proven` says
-/// that stat data prove it.
-fn is_same(
-    file: &PlacedFile,
-    spot: &Spot<'_>,
-    proven: bool,
-    source: Option<&Spot<'_>>,
-) -> io::Result<bool> {
-    if !resembles(file.kind, &file.stat, &spot.stat, OF_COPY) {
-        return Ok(false);
-    }
-    if proven || file.kind == PlacedKind::Directory {
-        return Ok(true);
-    }
-    Ok(!spot.is_also(source) && has_content(file, spot, source)?)
-}
-
-/// Whether what stands there has the content of what was placed.
-fn has_content(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Spot<'_>>) -> io::Result<bool> {
-    match (file.digest, source) {
-        (Some(digest), _) => Ok(spot.digest()? == digest),
-        (None, Some(source)) if Some(source.stat) == file.source => {
-            Ok(source.digest()? == spot.digest()?)
-        }
-        (None, _) => Ok(false),
     }
 }
 
-/// How the source stands to what was placed. `proven` is what stands in the worktree, where stat
-/// data prove that it is that.
-fn there(
-    file: &PlacedFile,
-    recorded: &Stat,
+/// Holds what is recorded of the source of a placed file.
+struct RecordedSource<'a> {
+    file: &'a PlacedFile,
+    stat: Stat,
+    /// Up to when stat data prove nothing.
     settled: i64,
-    there: &io::Result<Option<Spot<'_>>>,
-    proven: Option<&Spot<'_>>,
-) -> There {
-    let there = match there {
-        Ok(None) => return There::Gone,
-        Ok(Some(there)) if resembles(file.kind, recorded, &there.stat, OF_SOURCE) => there,
-        Err(_) | Ok(Some(_)) => return There::Newer,
-    };
-    let as_recorded = there.stat == *recorded;
-    let is_same = match (file.digest, proven) {
-        (_, _) if file.kind == PlacedKind::Directory => Ok(true),
-        (_, _) if as_recorded && recorded.ctime < settled => Ok(true),
-        (Some(digest), _) => there.digest().map(|now| now == digest),
-        (None, Some(here)) => here.digest().and_then(|here| Ok(there.digest()? == here)),
-        (None, None) => Ok(as_recorded),
-    };
-    if is_same.unwrap_or(false) {
-        There::Same
-    } else {
-        There::Newer
+}
+
+impl RecordedSource<'_> {
+    /// Compares it with what stands there now. `proven` is what stands in the worktree, where stat
+    /// data prove that it is what was placed.
+    fn compare(
+        &self,
+        source: &io::Result<Option<DiskEntry<'_>>>,
+        proven: Option<&DiskEntry<'_>>,
+    ) -> There {
+        let source = match source {
+            Ok(None) => return There::Gone,
+            Ok(Some(source)) => source,
+            Err(_) => return There::Newer,
+        };
+        if resembles(self.file.kind, &self.stat, &source.stat, OF_SOURCE)
+            && self.is_same(source, proven).unwrap_or(false)
+        {
+            There::Same
+        } else {
+            There::Newer
+        }
+    }
+
+    fn is_same(&self, source: &DiskEntry<'_>, proven: Option<&DiskEntry<'_>>) -> io::Result<bool> {
+        if self.file.kind == PlacedKind::Directory {
+            return Ok(true);
+        }
+        let is_as_recorded = source.stat == self.stat;
+        if is_as_recorded && self.stat.ctime < self.settled {
+            return Ok(true);
+        }
+        if let Some(digest) = self.file.digest {
+            return Ok(source.digest()? == digest);
+        }
+        match proven {
+            Some(copy) => Ok(copy.digest()? == source.digest()?),
+            None => Ok(is_as_recorded),
+        }
     }
 }
 
-/// What cannot be read is taken for something else: then it is not overwritten unasked.
-fn drift_between(
-    placed: &Placed,
-    file: &PlacedFile,
-    here: &mut Directories,
-    source: Option<&mut Directories>,
-) -> Drift {
-    let here = Spot::at(here, &file.path);
-    let at = here.as_ref().ok().and_then(Option::as_ref);
-    let proven = at.filter(|spot| placed.proves(file, &spot.stat));
-    let source = source.filter(|_| file.source.is_some());
-    let source = source.map(|source| Spot::at(source, &file.path));
-    let there = match (file.source, &source) {
-        (Some(recorded), Some(source)) => there(file, &recorded, placed.settled(), source, proven),
-        (_, _) => There::None,
-    };
-    let source = source
-        .as_ref()
-        .and_then(|source| source.as_ref().ok()?.as_ref());
-    let here = match &here {
-        Ok(None) => Here::Missing,
-        Ok(Some(spot)) if is_same(file, spot, proven.is_some(), source).unwrap_or(false) => {
-            Here::Same
+/// Keeps the directories open that lead to a placed file and to its source.
+struct BothRoots {
+    worktree: Directories,
+    source: Option<Directories>,
+}
+
+impl BothRoots {
+    fn open(worktree: &Utf8Path, source: Option<&Utf8Path>) -> Result<Self, DiskError> {
+        Ok(Self {
+            source: source.map(Directories::open).transpose()?,
+            worktree: Directories::open(worktree)?,
+        })
+    }
+
+    /// What cannot be read is taken for something else: then it is not overwritten unasked.
+    fn drift(&mut self, placed: &Placed, file: &PlacedFile) -> Drift {
+        let mut copy = DiskEntry::at(&mut self.worktree, &file.path);
+        if let Ok(Some(entry)) = &mut copy {
+            entry.is_proven = placed.proves(file, &entry.stat);
         }
+        let (Some(recorded), Some(directories)) = (file.source, &mut self.source) else {
+            return Drift {
+                here: compare_copy(file, &copy, None),
+                there: There::None,
+            };
+        };
+        let source = DiskEntry::at(directories, &file.path);
+        let recorded_source = RecordedSource {
+            file,
+            stat: recorded,
+            settled: placed.settled(),
+        };
+        let proven = entry_of(&copy).filter(|entry| entry.is_proven);
+        Drift {
+            here: compare_copy(file, &copy, entry_of(&source)),
+            there: recorded_source.compare(&source, proven),
+        }
+    }
+}
+
+/// Returns the entry that was found, if one was.
+fn entry_of<'e, 'd>(found: &'e io::Result<Option<DiskEntry<'d>>>) -> Option<&'e DiskEntry<'d>> {
+    found.as_ref().ok()?.as_ref()
+}
+
+/// Compares what stands in the worktree with what was placed.
+fn compare_copy(
+    file: &PlacedFile,
+    copy: &io::Result<Option<DiskEntry<'_>>>,
+    source: Option<&DiskEntry<'_>>,
+) -> Here {
+    match copy {
+        Ok(None) => Here::Missing,
+        Ok(Some(copy)) if copy.is_what_was_placed(file, source).unwrap_or(false) => Here::Same,
         Ok(Some(_)) | Err(_) => Here::Edited,
-    };
-    Drift { here, there }
+    }
 }
 
 #[cfg(test)]

@@ -4,31 +4,39 @@
 //! nothing outside of the worktree is ever touched (openat(2), `O_NOFOLLOW`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 
-use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
-use rustix::fs::{fchmod, fstat, mkdirat, openat, statat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{fchmod, fstat, mkdirat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
-use crate::disk::DiskError;
-use crate::disk::below::{DIRECTORY, Directories};
-use crate::disk::copy::settle::move_new;
+use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::open::{Directories, is_unreachable, last_component, open_directory};
 use crate::disk::pool::map_parallel;
-use crate::disk::stat::{is_regular, stat_from};
+use crate::disk::rename::move_new;
+use crate::disk::stat::{mode_from, stat_entry};
 use crate::inventory::manifest::Stat;
 use crate::words::entry::Mode as Kind;
 use crate::words::path::RepoPath;
 
-/// Holds what stands where.
+/// Holds what stands at some paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stands {
+pub struct EntryStats {
     /// What stands at a path that was asked for; a link is not followed.
     pub entries: BTreeMap<RepoPath, Stat>,
     /// What is not a directory and stands above a path that was asked for: a link or a file.
     pub in_the_way: BTreeSet<RepoPath>,
+}
+
+/// Says what stands at one path.
+enum AtPath {
+    Nothing,
+    Entry(Stat),
+    /// A link or a file stands where a directory would lead to it.
+    Behind(RepoPath),
 }
 
 /// Looks at every path, with several threads where there are many; it is fast when they are
@@ -36,49 +44,50 @@ pub struct Stands {
 ///
 /// # Errors
 /// Fails when the root, or something on the way, cannot be looked at.
-pub fn standing<'p>(
+pub fn stat_entries<'p>(
     root: &Utf8Path,
     paths: impl Iterator<Item = &'p RepoPath>,
-) -> Result<Stands, DiskError> {
+) -> Result<EntryStats, DiskError> {
     let paths: Vec<&RepoPath> = paths.collect();
-    let start = || Directories::open(root);
-    let found = map_parallel(&paths, start, |directories, path| {
-        look_at(directories, path)
-            .map_err(|error| DiskError::new(format!("look at {root}/{path}"), error))
+    let open = || Directories::open(root);
+    let found = map_parallel(&paths, open, |directories, path| {
+        look_at(directories, path).attempting("look at", format_args!("{root}/{path}"))
     })?;
-    let mut stands = Stands::default();
-    for (path, stand) in paths.into_iter().zip(found) {
-        match stand {
-            Some(Ok(found)) => drop(stands.entries.insert(path.clone(), found)),
-            Some(Err(above)) => drop(stands.in_the_way.insert(above)),
-            None => {}
+    let mut stats = EntryStats::default();
+    for (path, at_path) in paths.into_iter().zip(found) {
+        match at_path {
+            AtPath::Nothing => {}
+            AtPath::Entry(stat) => {
+                stats.entries.insert(path.clone(), stat);
+            }
+            AtPath::Behind(other) => {
+                stats.in_the_way.insert(other);
+            }
         }
     }
-    Ok(stands)
+    Ok(stats)
 }
 
-/// What stands at a path, or above it where that is not a directory.
-fn look_at(
-    directories: &mut Directories,
-    path: &RepoPath,
-) -> Result<Option<Result<Stat, RepoPath>>, Errno> {
-    let above = match directories.of(path) {
-        Err(Errno::NOENT) => return Ok(None),
+fn look_at(directories: &mut Directories, path: &RepoPath) -> Result<AtPath, Errno> {
+    let directory = match directories.of(path) {
+        Err(Errno::NOENT) => return Ok(AtPath::Nothing),
         Err(Errno::NOTDIR | Errno::LOOP) => {
-            let above = directories.closed();
-            return Ok(above.and_then(|above| Some(Err(RepoPath::parse(above).ok()?))));
+            let other = directories.first_unopened().map(RepoPath::parse);
+            return Ok(match other {
+                Some(Ok(other)) => AtPath::Behind(other),
+                Some(Err(_)) | None => AtPath::Nothing,
+            });
         }
-        other => other?,
+        opened => opened?,
     };
-    let name = path.file_name().as_bytes();
-    match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(Ok(stat_from(&stat)))),
-        Err(Errno::NOENT) => Ok(None),
+    match stat_entry(directory, path.file_name()) {
+        Ok(stat) => Ok(AtPath::Entry(stat)),
+        Err(Errno::NOENT) => Ok(AtPath::Nothing),
         Err(error) => Err(error),
     }
 }
 
-/// Removes what stands at a path, and leaves the directories above; whether anything was removed.
+/// Removes what stands at a path, and leaves the directories above; true if anything was removed.
 /// Nothing there, or a link or file on the way, is fine: then nothing of ours is there.
 ///
 /// # Errors
@@ -86,8 +95,8 @@ fn look_at(
 pub fn remove_alone(root: &Utf8Path, path: &RepoPath) -> Result<bool, DiskError> {
     match unlink(root, path.as_bstr()) {
         Ok(()) => Ok(true),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
-        Err(error) => Err(DiskError::new(format!("remove {path}"), error)),
+        Err(error) if is_unreachable(error) => Ok(false),
+        Err(error) => Err(error).attempting("remove", path),
     }
 }
 
@@ -97,25 +106,42 @@ pub fn remove_alone(root: &Utf8Path, path: &RepoPath) -> Result<bool, DiskError>
 /// As [`remove_alone`].
 pub fn remove_entry(root: &Utf8Path, path: &RepoPath) -> Result<(), DiskError> {
     if remove_alone(root, path)? {
-        let _ = path.parents().try_for_each(|above| unlink(root, above));
+        for directory in path.parents() {
+            if unlink(root, directory).is_err() {
+                break;
+            }
+        }
     }
     Ok(())
 }
 
 /// Makes the directories on the way to a path that are there writable for their owner, so that
-/// git can write into them. What cannot be made so is told by git.
+/// git can write into them. What cannot be made so is reported by git.
 pub fn make_way(root: &Utf8Path, path: &RepoPath) {
-    let _ = parent_of(root, path.as_bstr(), false);
+    let _ = open_parent(root, path.as_bstr(), IfMissing::Fail);
 }
 
-/// The permission bits of the file that stands at a path; none when no file does.
+/// Returns the permission bits of the file that stands at a path; none when no file does.
 ///
 /// # Errors
-/// As [`standing`].
+/// As [`stat_entries`].
 pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, DiskError> {
-    let stands = standing(root, std::iter::once(path))?;
-    let file = stands.entries.get(path).filter(|stat| is_regular(stat));
-    Ok(file.map(|stat| stat.mode & 0o7777))
+    let stats = stat_entries(root, std::iter::once(path))?;
+    match stats.entries.get(path) {
+        Some(stat) if stat.is_file() => Ok(Some(stat.permissions())),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Says what is put at a path.
+#[derive(Clone, Copy, Debug)]
+pub struct NewEntry<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its content, or the text of the link.
+    pub bytes: &'a [u8],
+    /// The permission bits of a file or directory; none for the usual ones.
+    pub permissions: Option<u32>,
 }
 
 /// Puts something where nothing stands; the directories above it are made. A file or directory
@@ -123,92 +149,106 @@ pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, Disk
 ///
 /// # Errors
 /// Fails when something stands there or on the way, or the disk refuses.
-pub fn put_entry(
-    root: &Utf8Path,
-    path: &RepoPath,
-    (kind, bytes): (Kind, &[u8]),
-    permissions: Option<u32>,
-) -> Result<(), DiskError> {
-    let failed = |error: std::io::Error| DiskError::new(format!("write {path}"), error);
-    let above = parent_of(root, path.as_bstr(), true).map_err(|e| failed(e.into()))?;
-    let name = path.file_name().as_bytes();
-    // what the umask has taken off, and what a write takes off (setuid)
-    let finish = |opened: OwnedFd| {
-        permissions.map_or(Ok(()), |bits| {
-            fchmod(opened, Mode::from_raw_mode(bits as _))
-        })
-    };
-    let create = |usual: u32| -> std::io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode((permissions.unwrap_or(usual) & 0o777) as _);
-        let mut file = std::fs::File::from(openat(&above, name, flags, mode)?);
-        let written = file.write_all(bytes);
-        let finished = written.and_then(|()| Ok(finish(file.into())?));
-        // half a file would be taken for newer work
-        finished.inspect_err(|_| unlinkat(&above, name, AtFlags::empty()).unwrap_or(()))
-    };
-    let create_directory = || -> std::io::Result<()> {
-        let mode = permissions.map_or(0o777, |bits| bits & 0o777 | 0o700);
-        mkdirat(&above, name, Mode::from_raw_mode(mode as _))?;
-        Ok(finish(openat(&above, name, DIRECTORY, Mode::empty())?)?)
-    };
-    match kind {
-        Kind::Executable => create(0o777),
-        Kind::Link => symlinkat(bytes, &above, name).map_err(Into::into),
-        Kind::EmptyDirectory => create_directory(),
-        _file => create(0o666),
+pub fn put_entry(root: &Utf8Path, path: &RepoPath, entry: NewEntry<'_>) -> Result<(), DiskError> {
+    let created = open_parent(root, path.as_bstr(), IfMissing::Create)
+        .map_err(io::Error::from)
+        .and_then(|directory| entry.create(&directory, path.file_name()));
+    created.attempting("write", path)
+}
+
+impl NewEntry<'_> {
+    fn create(self, directory: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        match self.kind {
+            Kind::Link => Ok(symlinkat(self.bytes, directory, name)?),
+            Kind::EmptyDirectory => Ok(self.create_directory(directory, name)?),
+            Kind::Executable => self.create_file(directory, name, 0o777),
+            Kind::File | Kind::Gitlink | Kind::NestedGit | Kind::Special => {
+                self.create_file(directory, name, 0o666)
+            }
+        }
     }
-    .map_err(failed)
+
+    /// Creates a file with its permissions, or with the usual ones less the umask.
+    fn create_file(self, directory: &OwnedFd, name: &[u8], usual: u32) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = mode_from(self.permissions.unwrap_or(usual) & 0o777);
+        let mut file = File::from(openat(directory, name, flags, mode)?);
+        let written = file.write_all(self.bytes);
+        let finished = written.and_then(|()| Ok(self.set_permissions(&file)?));
+        if finished.is_err() {
+            // half a file would be taken for newer work
+            let _ = unlinkat(directory, name, AtFlags::empty());
+        }
+        finished
+    }
+
+    fn create_directory(self, directory: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+        let mode = self.permissions.map_or(0o777, |bits| bits & 0o777 | 0o700);
+        mkdirat(directory, name, mode_from(mode))?;
+        self.set_permissions(open_directory(directory, name)?)
+    }
+
+    /// Sets the bits that the umask has taken off, and those that a write takes off (setuid).
+    fn set_permissions(self, file: impl AsFd) -> Result<(), Errno> {
+        match self.permissions {
+            Some(bits) => fchmod(file, mode_from(bits)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Moves what stands at a path of one directory to the same path of another, where nothing stands,
-/// and makes the directories above it. Returns whether it was moved: it is not from another file
-/// system.
+/// and makes the directories above it. True if it was moved: it is not from another file system.
 pub fn move_entry(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> bool {
-    let moved = || {
-        let from = parent_of(from, path.as_bstr(), false)?;
-        let to = parent_of(to, path.as_bstr(), true)?;
-        let name = path.file_name().as_bytes();
-        move_new(&from, name, &to, name)
-    };
-    moved().is_ok()
+    try_move(from, to, path).is_ok()
+}
+
+fn try_move(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> Result<(), Errno> {
+    let from = open_parent(from, path.as_bstr(), IfMissing::Fail)?;
+    let to = open_parent(to, path.as_bstr(), IfMissing::Create)?;
+    let name = path.file_name();
+    move_new(&from, name, &to, name)
 }
 
 fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
-    let above = parent_of(root, path, false)?;
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-    let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let flags = if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+    let directory = open_parent(root, path, IfMissing::Fail)?;
+    let name = last_component(path);
+    let flags = if stat_entry(&directory, name)?.is_directory() {
         AtFlags::REMOVEDIR
     } else {
         AtFlags::empty()
     };
-    unlinkat(&above, name, flags)
+    unlinkat(&directory, name, flags)
 }
 
-/// Opens the directory that a path is in, created if that is asked for, and makes it writable for its
-/// owner.
-fn parent_of(root: &Utf8Path, path: &[u8], creates: bool) -> Result<OwnedFd, Errno> {
-    let mut directory = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty())?;
+/// Says what is done where a directory on the way is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IfMissing {
+    Create,
+    Fail,
+}
+
+/// Opens the directory that a path is in, and makes it and those above it writable for their owner.
+fn open_parent(root: &Utf8Path, path: &[u8], if_missing: IfMissing) -> Result<OwnedFd, Errno> {
+    let mut directory = open_directory(CWD, root.as_std_path())?;
     let mut components: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     components.pop();
     for name in components {
-        writable(&directory);
-        let open = match openat(&directory, name, DIRECTORY, Mode::empty()) {
-            Err(Errno::NOENT) if creates => {
-                mkdirat(&directory, name, Mode::from_raw_mode(0o777))?;
-                openat(&directory, name, DIRECTORY, Mode::empty())
+        make_directory_writable(&directory);
+        directory = match open_directory(&directory, name) {
+            Err(Errno::NOENT) if if_missing == IfMissing::Create => {
+                mkdirat(&directory, name, mode_from(0o777))?;
+                open_directory(&directory, name)?
             }
-            other => other,
+            opened => opened?,
         };
-        directory = open?;
     }
-    writable(&directory);
+    make_directory_writable(&directory);
     Ok(directory)
 }
 
-/// What cannot be made so is told by the step that needs it.
-fn writable(directory: &OwnedFd) {
+/// Lets the owner write. What refuses is reported by the step that needs it.
+fn make_directory_writable(directory: &OwnedFd) {
     if let Ok(stat) = fstat(directory) {
         let mode = Mode::from_raw_mode(stat.st_mode);
         if !mode.contains(Mode::WUSR | Mode::XUSR) {
@@ -246,7 +286,7 @@ mod tests {
         .iter()
         .map(|path| RepoPath::parse(*path).expect("it is normal"))
         .collect();
-        let stands = standing(root, paths.iter()).expect("it can be read");
+        let stands = stat_entries(root, paths.iter()).expect("it can be read");
         let found: Vec<_> = stands.entries.keys().map(ToString::to_string).collect();
         assert_eq!(found, ["a", "a-file", "a/b/file", "dangling", "link"]);
         let in_the_way: Vec<_> = stands.in_the_way.iter().map(ToString::to_string).collect();

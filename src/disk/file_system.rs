@@ -3,18 +3,23 @@
 #![expect(clippy::disallowed_methods, reason = "tests the disk, and reads /proc")]
 
 use std::collections::HashSet;
+use std::convert::Infallible;
+use std::fs::{File, Permissions, TryLockError};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use bstr::ByteSlice as _;
 use camino::Utf8Path;
 use ignore::WalkBuilder;
 
-use crate::disk::DiskError;
+use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::files::TEMPORARY;
 use crate::disk::pool::map_parallel;
+use crate::words::path::escape_for_terminal;
 
 /// Holds what a file system was seen to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct FileSystemAbilities {
     /// Whether a second lock on a locked file is refused (flock(2)).
     pub locks: bool,
     /// Whether a file that is made read-only is.
@@ -22,10 +27,12 @@ pub struct Tried {
 }
 
 /// Returns how many bytes can be written in a directory; none where the file system does not tell.
-pub fn room(directory: &Utf8Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(directory.as_std_path()).ok()?;
-    let is_told = found.f_blocks > 0;
-    is_told.then(|| found.f_bavail.saturating_mul(found.f_frsize))
+pub fn free_space(directory: &Utf8Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(directory.as_std_path()).ok()?;
+    if stat.f_blocks == 0 {
+        return None;
+    }
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// Returns the name of the file system of a directory, as mount(8) has it; none when it is of a
@@ -52,12 +59,15 @@ pub fn kind(directory: &Utf8Path) -> Option<&'static str> {
         (0x6573_5546, "fuse"),
         (0x00c3_6400, "ceph"),
     ];
-    let found = rustix::fs::statfs(directory.as_std_path()).ok()?;
+    let stat = rustix::fs::statfs(directory.as_std_path()).ok()?;
     // the numbers have 32 bits, whatever the type has on this machine
-    let found = KINDS
-        .iter()
-        .find(|(magic, _)| i128::from(*magic) == i128::from(found.f_type) & 0xffff_ffff);
-    found.map(|(_, name)| *name)
+    let wanted = i128::from(stat.f_type) & 0xffff_ffff;
+    for (magic, name) in KINDS {
+        if i128::from(magic) == wanted {
+            return Some(name);
+        }
+    }
+    None
 }
 
 /// Returns nothing: kinds are only told apart on Linux.
@@ -66,19 +76,18 @@ pub fn kind(_directory: &Utf8Path) -> Option<&'static str> {
     None
 }
 
-/// Whether a file there can be written to and keep its times: through a map (mmap(2)) of which the
+/// True if a file there can be written to and keep its times: through a map (mmap(2)) of which the
 /// page was read before. A file system with a disk below it takes such a page for clean and notes
 /// the first write to it; one in memory need not.
 pub fn leaves_no_trace(directory: &Utf8Path) -> bool {
     matches!(kind(directory), Some("tmpfs" | "ramfs"))
 }
 
-/// Whether whatever is made, removed or renamed in a directory there changes its change time, as far
+/// True if whatever is made, removed or renamed in a directory there changes its change time, as far
 /// as we know: of others, what is in a directory is read each time.
 pub fn notes_names(directory: &Utf8Path) -> bool {
-    let kind = kind(directory);
     matches!(
-        kind,
+        kind(directory),
         Some("ext4" | "btrfs" | "xfs" | "zfs" | "f2fs" | "bcachefs")
     )
 }
@@ -87,65 +96,69 @@ pub fn notes_names(directory: &Utf8Path) -> bool {
 ///
 /// # Errors
 /// Fails when no file can be made there.
-pub fn try_out(directory: &Utf8Path) -> Result<Tried, DiskError> {
-    let failed = |error| DiskError::new(format!("write in {directory}"), error);
+pub fn try_out(directory: &Utf8Path) -> Result<FileSystemAbilities, DiskError> {
+    try_with_file(directory).attempting("write in", directory)
+}
+
+fn try_with_file(directory: &Utf8Path) -> io::Result<FileSystemAbilities> {
     let file = tempfile::Builder::new()
-        .prefix(".agentwt-")
-        .tempfile_in(directory)
-        .map_err(failed)?;
-    let first = file.as_file().lock();
-    let second = std::fs::File::open(file.path()).map_err(failed)?;
-    let refused = matches!(second.try_lock(), Err(std::fs::TryLockError::WouldBlock));
-    let permissions = std::fs::Permissions::from_mode(0o444);
-    let changed = file.as_file().set_permissions(permissions);
-    let now = file.as_file().metadata().map_err(failed)?;
-    Ok(Tried {
-        locks: first.is_ok() && refused,
-        write_bits: changed.is_ok() && now.permissions().mode() & 0o222 == 0,
+        .prefix(TEMPORARY)
+        .tempfile_in(directory)?;
+    let is_locked = file.as_file().lock().is_ok();
+    let second = File::open(file.path())?;
+    let is_refused = matches!(second.try_lock(), Err(TryLockError::WouldBlock));
+    let read_only = Permissions::from_mode(0o444);
+    let is_changed = file.as_file().set_permissions(read_only).is_ok();
+    let mode = file.as_file().metadata()?.permissions().mode();
+    Ok(FileSystemAbilities {
+        locks: is_locked && is_refused,
+        write_bits: is_changed && mode & 0o222 == 0,
     })
 }
 
-/// Names what is mounted below a directory, relative to it and sorted, also from the same file
+/// Returns what is mounted below a directory, relative to it and sorted, also from the same file
 /// system.
 ///
 /// # Errors
 /// Fails when the system does not tell (`proc_pid_mountinfo(5)`).
 pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
     let file = "/proc/self/mountinfo";
-    let bytes = match std::fs::read(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| DiskError::new(format!("read {file}"), error))?,
+    let mounts = match std::fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.attempting("read", file)?,
     };
-    let mut found: Vec<String> = bytes
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4))
-        .filter_map(|point| relative(&unescaped(point), directory))
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    let mut below = Vec::new();
+    for line in mounts.split(|byte| *byte == b'\n') {
+        let mount_point = line.split(|byte| *byte == b' ').nth(4);
+        if let Some(mount_point) = mount_point
+            && let Some(path) = relative(&unescaped(mount_point), directory)
+        {
+            below.push(path);
+        }
+    }
+    below.sort_unstable();
+    below.dedup();
+    Ok(below)
 }
 
-/// Names what is mounted below a directory; nothing where the system does not tell.
-///
-/// # Errors
-/// Never.
-fn relative(point: &[u8], directory: &Utf8Path) -> Option<String> {
-    let rest = point.strip_prefix(directory.as_str().as_bytes())?;
-    let rest = rest.strip_prefix(b"/")?;
-    Some(crate::words::path::escape_for_terminal(rest))
+/// Returns the path of a mount point relative to a directory; none where it is not below that.
+fn relative(mount_point: &[u8], directory: &Utf8Path) -> Option<String> {
+    let below = mount_point.strip_prefix(directory.as_str().as_bytes())?;
+    Some(escape_for_terminal(below.strip_prefix(b"/")?))
 }
 
 /// A path there has blanks, newlines and backslashes as `\` and three octal digits.
 fn unescaped(text: &[u8]) -> Vec<u8> {
-    let escapes = [
+    let mut plain = text.to_owned();
+    for (escape, byte) in [
         ("\\040", " "),
         ("\\011", "\t"),
         ("\\012", "\n"),
         ("\\134", "\\"),
-    ];
-    let replace = |text: Vec<u8>, (escape, plain): &(&str, &str)| text.replace(escape, plain);
-    escapes.iter().fold(text.to_owned(), replace)
+    ] {
+        plain = plain.replace(escape, byte);
+    }
+    plain
 }
 
 /// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
@@ -155,9 +168,11 @@ const BLOCK: u64 = 512;
 /// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
 /// followed. None where something cannot be read.
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
-    let start = || Ok::<_, std::convert::Infallible>(());
-    let measured = map_parallel(directories, start, |(), one| Ok(measure(one).ok()));
-    measured.unwrap_or_default()
+    let start = || Ok::<(), Infallible>(());
+    let sizes = map_parallel(directories, start, |(), directory| {
+        Ok(measure(directory).ok())
+    });
+    sizes.unwrap_or_default()
 }
 
 fn measure(directory: &Utf8Path) -> Result<u64, ignore::Error> {
@@ -165,12 +180,11 @@ fn measure(directory: &Utf8Path) -> Result<u64, ignore::Error> {
     let mut seen = HashSet::new();
     for entry in WalkBuilder::new(directory).standard_filters(false).build() {
         let metadata = entry?.metadata()?;
-        let is_known = !metadata.is_dir()
-            && metadata.nlink() > 1
-            && !seen.insert((metadata.dev(), metadata.ino()));
-        if !is_known {
-            blocks += metadata.blocks();
+        let has_other_names = !metadata.is_dir() && metadata.nlink() > 1;
+        if has_other_names && !seen.insert((metadata.dev(), metadata.ino())) {
+            continue;
         }
+        blocks += metadata.blocks();
     }
     Ok(blocks * BLOCK)
 }
@@ -184,7 +198,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = Utf8Path::from_path(directory.path()).expect("it is UTF-8");
         let tried = try_out(path).expect("it can be written");
-        let both = Tried {
+        let both = FileSystemAbilities {
             locks: true,
             write_bits: true,
         };

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::disk::DiskError;
+use crate::disk::error::DiskError;
 use crate::disk::files::{inside, remove_if_empty};
+use crate::disk::stat::is_same_file;
 use crate::words::error::{Error, Fault, Interrupted};
 use crate::words::exit::ExitCode;
 use crate::words::log::Log;
@@ -26,6 +27,8 @@ const QUIET: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_millis(1);
 /// The longest.
 const LONGEST: Duration = Duration::from_millis(20);
+/// So often the file of a lock, or its directory, may go with the last lock in it.
+const MOST_REMOVALS: u32 = 1_000;
 
 /// Names a lock, and says how one waits for it.
 #[derive(Clone, Debug)]
@@ -52,15 +55,30 @@ pub struct Waiting {
 
 /// Says that another process has the lock, and `--no-wait` was given.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("worktree `{name}` is in use by another git-agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
-#[diagnostic(code(agentwt::lock::busy))]
-#[diagnostic(help(
-        "leave --no-wait out to wait for it; {}to see the worktree: git agentwt status {name}",
-        pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
-    ))]
+#[error("worktree `{name}` is in use by another git-agentwt{}", in_brackets(*pid))]
+#[diagnostic(code(agentwt::lock::busy), help("{}", self.advice()))]
 pub struct LockHeld {
     name: String,
     pid: Option<u32>,
+}
+
+impl LockHeld {
+    fn advice(&self) -> String {
+        let mut advice = "leave --no-wait out to wait for it; ".to_owned();
+        if let Some(pid) = self.pid {
+            advice.push_str(&format!("to see it: ps -p {pid}; "));
+        }
+        advice.push_str("to see the worktree: git agentwt status ");
+        advice.push_str(&self.name);
+        advice
+    }
+}
+
+fn in_brackets(pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!(" (pid {pid})"),
+        None => String::new(),
+    }
 }
 
 impl Fault for LockHeld {
@@ -73,7 +91,7 @@ impl Fault for LockHeld {
 /// removed with it, and the directories that were made for it, so that nothing is left behind.
 #[derive(Debug)]
 pub struct Lock {
-    held: File,
+    open: File,
     file: Utf8PathBuf,
 }
 
@@ -86,13 +104,21 @@ pub enum Holders {
     WithPrograms,
 }
 
+/// Says what a signal does to one who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnSignal {
+    Stop,
+    GoOn,
+}
+
 impl Lock {
     /// Waits for a lock and takes it.
     ///
     /// # Errors
-    /// Fails when the disk refuses, a signal comes, or another process has it and that is not waited for.
+    /// Fails when the disk refuses, a signal comes, or another process has it and that is not
+    /// waited for.
     pub fn wait(file: &LockFile) -> Result<Self, Error> {
-        Self::take(file, true)
+        Self::take(file, OnSignal::Stop)
     }
 
     /// As [`Lock::wait`], but no signal ends it: for undoing what a signal has stopped.
@@ -100,7 +126,7 @@ impl Lock {
     /// # Errors
     /// As [`Lock::wait`].
     pub fn wait_to_undo(file: &LockFile) -> Result<Self, Error> {
-        Self::take(file, false)
+        Self::take(file, OnSignal::GoOn)
     }
 
     /// Takes a lock that is free; none when a process has it.
@@ -108,11 +134,10 @@ impl Lock {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn if_free(file: &LockFile) -> Result<Option<Self>, DiskError> {
-        for _ in 0..1_000 {
+        for _ in 0..MOST_REMOVALS {
             match Self::try_file(&file.path) {
-                // its file, or the directory of that, goes with the last lock in it
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                other => return other.map_err(|error| file.failed(error)),
+                tried => return tried.map_err(|error| file.failed(error)),
             }
         }
         Err(file.failed(ErrorKind::NotFound))
@@ -127,39 +152,44 @@ impl Lock {
             Holders::OnlyUs => FdFlags::CLOEXEC,
             Holders::WithPrograms => FdFlags::empty(),
         };
-        let set = fcntl_setfd(&self.held, flags);
+        let set = fcntl_setfd(&self.open, flags);
         set.map_err(|error| DiskError::new(format!("hand {} on", self.file), error))
     }
 
-    fn take(file: &LockFile, stops: bool) -> Result<Self, Error> {
+    fn take(file: &LockFile, on_signal: OnSignal) -> Result<Self, Error> {
         let began = Instant::now();
-        let (mut pause, mut is_told) = (SHORTEST, false);
+        let mut pause = SHORTEST;
+        let mut is_reported = false;
         loop {
             if let Some(lock) = Self::if_free(file)? {
                 return Ok(lock);
             }
-            if let (Some(name), true) = (&file.name, file.waiting.no_wait) {
-                let (name, pid) = (name.clone(), file.holder());
-                return Err(LockHeld { name, pid }.into());
+            if file.waiting.no_wait
+                && let Some(name) = &file.name
+            {
+                return Err(Error::from(LockHeld {
+                    name: name.clone(),
+                    pid: file.holder(),
+                }));
             }
             let signal = file.waiting.signal.load(Ordering::SeqCst);
-            if signal != 0 && stops {
-                let signal = u8::try_from(signal).unwrap_or(2);
-                return Err(Interrupted { signal }.into());
+            if signal != 0 && on_signal == OnSignal::Stop {
+                return Err(Error::from(Interrupted {
+                    signal: u8::try_from(signal).unwrap_or(2),
+                }));
             }
-            if !is_told && began.elapsed() >= QUIET {
-                file.waiting.log.tell(&file.told());
-                is_told = true;
+            if !is_reported && began.elapsed() >= QUIET {
+                file.waiting.log.tell(&file.what_is_waited_for());
+                is_reported = true;
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST);
+            pause = LONGEST.min(pause * 2);
         }
     }
 
     /// Tries the file that is there now, or a new one; none where a process has it. `NotFound` says
-    /// that its last holder removed the file before it was ours.
+    /// that its last holder removed the file, or its directory, before it was ours.
     fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
-        use std::os::unix::fs::MetadataExt;
         let directory = file.parent().unwrap_or(Utf8Path::new("."));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
@@ -169,15 +199,14 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let (ours, there) = (open.metadata()?, std::fs::metadata(file)?);
-        if ours.dev() != there.dev() || ours.ino() != there.ino() {
+        if !is_same_file(&open.metadata()?, &std::fs::metadata(file)?) {
             return Err(ErrorKind::NotFound.into());
         }
         // for those who wait, and no more than that: a full disk is no reason not to go on
         let _ = open.set_len(0);
         let _ = writeln!(open, "{}", std::process::id());
         Ok(Some(Self {
-            held: open,
+            open,
             file: file.to_owned(),
         }))
     }
@@ -189,7 +218,7 @@ impl LockFile {
         DiskError::new(format!("lock {}", self.path), error)
     }
 
-    /// Whether a process has it; nothing is changed to find out.
+    /// True if a process has it; nothing is changed to find out.
     pub fn is_held(&self) -> bool {
         let Ok(open) = File::open(&self.path) else {
             return false;
@@ -198,19 +227,19 @@ impl LockFile {
         matches!(open.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// The process that has it, as far as it said.
+    /// Returns the process that has it, as far as that said so.
     pub fn holder(&self) -> Option<u32> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         text.trim().parse().ok()
     }
 
-    fn told(&self) -> String {
-        let shared = || "lets git write what all worktrees share".to_owned();
-        let name = self.name.as_ref();
-        let does = name.map_or_else(shared, |name| format!("works on `{name}`"));
-        let pid = self.holder();
-        let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        format!("waiting for another git agentwt that {does}{pid} …")
+    fn what_is_waited_for(&self) -> String {
+        let work = match &self.name {
+            Some(name) => format!("works on `{name}`"),
+            None => "lets git write what all worktrees share".to_owned(),
+        };
+        let pid = in_brackets(self.holder());
+        format!("waiting for another git agentwt that {work}{pid} …")
     }
 }
 

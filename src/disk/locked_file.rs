@@ -3,12 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
-use crate::disk::DiskError;
+use crate::disk::error::{Attempt as _, DiskError};
 
 /// Represents a lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub struct LockedFile {
     file: Utf8PathBuf,
     lock: Utf8PathBuf,
     open: File,
+    is_committed: bool,
 }
 
 impl LockedFile {
@@ -25,30 +27,32 @@ impl LockedFile {
     /// Fails when another process has it, or the disk refuses.
     pub fn take(file: &Utf8Path) -> Result<Self, DiskError> {
         let lock = Utf8PathBuf::from(format!("{file}.lock"));
-        let failed = |error| DiskError::new(format!("make {lock}"), error);
-        let open = File::create_new(&lock).map_err(failed)?;
+        let open = File::create_new(&lock).attempting("make", &lock)?;
         Ok(Self {
             file: file.to_owned(),
             lock,
             open,
+            is_committed: false,
         })
     }
 
-    /// Replaces the file with one of the same permissions and modification time: git takes an entry for racy by
-    /// that of the index (Documentation/technical/racy-git).
+    /// Replaces the file with one of the same permissions and modification time: git takes an entry
+    /// for racy by that of the index (Documentation/technical/racy-git).
     ///
     /// # Errors
     /// As [`LockedFile::commit`].
     pub fn commit_as_of_before(mut self, content: &[u8]) -> Result<(), DiskError> {
-        let mut replace = || {
-            let before = std::fs::metadata(&self.file)?;
-            self.open.write_all(content)?;
-            // as git has created it (`core.sharedRepository`), whatever our umask
-            self.open.set_permissions(before.permissions())?;
-            self.open.set_modified(before.modified()?)
-        };
-        replace().map_err(|error| DiskError::new(format!("write {}", self.file), error))?;
+        self.write_as_of_before(content)
+            .attempting("write", &self.file)?;
         self.commit(b"")
+    }
+
+    fn write_as_of_before(&mut self, content: &[u8]) -> io::Result<()> {
+        let before = std::fs::metadata(&self.file)?;
+        self.open.write_all(content)?;
+        // as git has created it (`core.sharedRepository`), whatever our umask
+        self.open.set_permissions(before.permissions())?;
+        self.open.set_modified(before.modified()?)
     }
 
     /// Replaces the file.
@@ -56,40 +60,62 @@ impl LockedFile {
     /// # Errors
     /// Fails when the disk refuses; the file is then as it was.
     pub fn commit(mut self, bytes: &[u8]) -> Result<(), DiskError> {
-        let failed = |error| DiskError::new(format!("write {}", self.file), error);
-        self.open.write_all(bytes).map_err(failed)?;
-        std::fs::rename(&self.lock, &self.file).map_err(failed)?;
-        // nothing is left to be removed
-        self.lock = Utf8PathBuf::new();
+        let written = self.open.write_all(bytes);
+        written
+            .and_then(|()| std::fs::rename(&self.lock, &self.file))
+            .attempting("write", &self.file)?;
+        self.is_committed = true;
         Ok(())
     }
 }
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        if !self.lock.as_str().is_empty() {
+        if !self.is_committed {
             let _ = std::fs::remove_file(&self.lock);
         }
     }
 }
 
-/// Returns the lock files of a directory, and below it if it is to be looked `deep`, with their age
-/// in seconds, sorted; what cannot be read has none.
-pub fn lock_files(directory: &Utf8Path, deep: bool) -> Vec<(Utf8PathBuf, u64)> {
-    let depth = (!deep).then_some(1);
-    let walk = WalkBuilder::new(directory)
+/// Says where lock files are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockDepth {
+    /// In the directory itself.
+    Here,
+    /// Also in the directories below it.
+    Below,
+}
+
+/// Returns the lock files of a directory with their age in seconds, sorted; one that cannot be read
+/// has the age 0.
+pub fn lock_files(directory: &Utf8Path, depth: LockDepth) -> Vec<(Utf8PathBuf, u64)> {
+    let depth = match depth {
+        LockDepth::Here => Some(1),
+        LockDepth::Below => None,
+    };
+    let mut locks = Vec::new();
+    let entries = WalkBuilder::new(directory)
         .standard_filters(false)
         .max_depth(depth)
         .build();
-    let lock = |entry: ignore::DirEntry| {
-        let is_lock = entry.file_type()?.is_file() && entry.path().extension()? == "lock";
-        let path = Utf8PathBuf::from_path_buf(entry.path().to_owned()).ok();
-        let path = path.filter(|_| is_lock)?;
-        let made = entry.metadata().ok().and_then(|it| it.modified().ok());
-        let age = made.and_then(|made| made.elapsed().ok());
-        Some((path, age.unwrap_or_default().as_secs()))
-    };
-    let mut found: Vec<_> = walk.filter_map(Result::ok).filter_map(lock).collect();
-    found.sort();
-    found
+    for entry in entries.filter_map(Result::ok) {
+        if !is_lock_file(&entry) {
+            continue;
+        }
+        if let Ok(path) = Utf8PathBuf::from_path_buf(entry.path().to_owned()) {
+            locks.push((path, age_of(&entry).unwrap_or_default().as_secs()));
+        }
+    }
+    locks.sort();
+    locks
+}
+
+fn is_lock_file(entry: &DirEntry) -> bool {
+    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+    is_file && entry.path().extension().is_some_and(|end| end == "lock")
+}
+
+fn age_of(entry: &DirEntry) -> Option<Duration> {
+    let modified = entry.metadata().ok()?.modified().ok()?;
+    modified.elapsed().ok()
 }

@@ -5,19 +5,17 @@
 //! (`docs/decisions/0005-write-bits.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, FileType, Mode, chmodat, fchmod, fstat, openat, statat};
+use rustix::fs::{AtFlags, Mode, chmodat, fchmod, fstat, statat};
 use rustix::io::Errno;
 
-use crate::disk::DiskError;
-use crate::disk::below::{DIRECTORY, Directories};
-use crate::disk::entries::standing;
+use crate::disk::entries::stat_entries;
+use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::open::{Directories, is_unreachable, open_directory};
 use crate::disk::pool::map_parallel;
-use crate::disk::stat::stat_from;
+use crate::disk::stat::{mode_from, stat_entry, stat_from};
 use crate::inventory::manifest::Stat;
 use crate::words::path::RepoPath;
 
@@ -70,13 +68,17 @@ pub fn set_write_bits(
     files: &[(RepoPath, WriteBits)],
     doing: Doing,
 ) -> Result<Applied, DiskError> {
-    let start = || Directories::open(root);
-    let all = map_parallel(files, start, |directories, (path, bits)| {
-        Ok::<_, DiskError>(set(directories, path, *bits, doing))
+    let open = || Directories::open(root);
+    let results = map_parallel(files, open, |directories, (path, bits)| {
+        Ok::<_, DiskError>(set_bits(directories, path, *bits, doing))
     })?;
     let mut applied = Applied::default();
-    for ((path, _), (before, after)) in files.iter().zip(all).filter_map(|(f, a)| Some((f, a?))) {
-        match after {
+    for ((path, _), result) in files.iter().zip(results) {
+        let Some(result) = result else {
+            continue;
+        };
+        let before = result.before;
+        match result.after {
             Ok(after) if after.mode == before.mode => {}
             Ok(after) => {
                 applied.changed.push(path.clone());
@@ -92,8 +94,8 @@ pub fn set_write_bits(
     Ok(applied)
 }
 
-/// Gives files, sorted by path, their permission bits, and says what stands on disk of each path
-/// then; nothing for an absent path and for one without bits.
+/// Gives files, sorted by path, their permission bits, and returns the stat data of each file
+/// then; none for an absent path and for one without bits.
 ///
 /// # Errors
 /// Fails when the root cannot be opened or a file refuses.
@@ -101,100 +103,59 @@ pub fn set_all_bits(
     root: &Utf8Path,
     files: &[(&RepoPath, Option<WriteBits>)],
 ) -> Result<Vec<Option<Stat>>, DiskError> {
-    let start = || Directories::open(root);
-    map_parallel(files, start, |directories, (path, bits)| {
-        let changed = bits.and_then(|bits| set(directories, path, bits, Doing::Change));
-        let after = changed.map(|(_, after)| after).transpose();
-        let failed = |error| DiskError::new(format!("set the permissions of {root}/{path}"), error);
-        after.map_err(failed)
+    let open = || Directories::open(root);
+    map_parallel(files, open, |directories, (path, bits)| {
+        let Some(bits) = bits else {
+            return Ok(None);
+        };
+        let Some(result) = set_bits(directories, path, *bits, Doing::Change) else {
+            return Ok(None);
+        };
+        let shown = format_args!("{root}/{path}");
+        let after = result.after.attempting("set the permissions of", shown)?;
+        Ok(Some(after))
     })
 }
 
-/// Returns what stood at a path before its bits were set, and what stands there now; none where
-/// nothing does. `MLINK` says that the bits are those of other names too.
-fn set(
+/// Holds what stood at a path before its bits were set, and what stands there now. `MLINK` says
+/// that the bits are those of other names too.
+struct BitsResult {
+    before: Stat,
+    after: Result<Stat, Errno>,
+}
+
+/// Sets the bits of one file; none where nothing stands.
+fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,
     bits: WriteBits,
     doing: Doing,
-) -> Option<(Stat, Result<Stat, Errno>)> {
+) -> Option<BitsResult> {
     let directory = directories.of(path).ok()?;
     let name = path.file_name().as_bytes();
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    let now = Mode::from_raw_mode(stat.st_mode);
-    let wanted = match bits {
-        WriteBits::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
-        WriteBits::Owner => now | Mode::WUSR,
-    };
     let before = stat_from(&stat);
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !is_file || wanted == now {
-        return Some((before, Ok(before)));
-    }
-    if stat.st_nlink > 1 && bits == WriteBits::Cleared {
-        return Some((before, Err(Errno::MLINK)));
-    }
-    if doing == Doing::Look {
-        let mode = before.mode ^ (now ^ wanted).bits() as u32;
-        return Some((before, Ok(Stat { mode, ..before })));
-    }
-    let set = chmodat(directory, name, wanted, AtFlags::empty());
-    let after = set.and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW));
-    Some((before, after.map(|stat| stat_from(&stat))))
-}
-
-/// Makes every directory below this one, and itself, readable and writable for its owner, so
-/// that it can be removed. Links are not followed.
-///
-/// # Errors
-/// Fails when one cannot be changed or read.
-pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> {
-    make_writable(directory, None)
-}
-
-/// As [`make_directories_writable`], files too, and removes what else stands there and is not to be kept.
-///
-/// # Errors
-/// Fails when something cannot be changed, read or removed.
-#[expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
-pub fn make_writable(directory: &Utf8Path, is_kept: Option<IsKept<'_>>) -> Result<(), DiskError> {
-    let failed = |error| DiskError::new(format!("make {directory} writable"), error);
-    let mut left = vec![directory.as_std_path().to_owned()];
-    let allow = |path: &Path, bits: u32| {
-        let mode = std::fs::symlink_metadata(path)?.permissions().mode();
-        if mode & bits == bits {
-            return Ok(());
-        }
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | bits))
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let wanted = match bits {
+        WriteBits::Cleared => mode - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
+        WriteBits::Owner => mode | Mode::WUSR,
     };
-    while let Some(next) = left.pop() {
-        match allow(&next, 0o700) {
-            // nothing that git made
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidFilename => continue,
-            done => done.map_err(failed)?,
-        }
-        for entry in std::fs::read_dir(&next).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-            let is_kept = is_kept.map(|is_kept| is_kept(&path, kind));
-            let done = match is_kept {
-                None | Some(true) if kind.is_dir() => {
-                    left.push(path);
-                    Ok(())
-                }
-                Some(true) => allow(&path, 0o600),
-                Some(false) if kind.is_dir() => std::fs::remove_dir_all(&path),
-                Some(false) => std::fs::remove_file(&path),
-                None => Ok(()),
-            };
-            done.map_err(failed)?;
-        }
-    }
-    Ok(())
+    let after = if !before.is_file() || wanted == mode {
+        Ok(before)
+    } else if stat.st_nlink > 1 && bits == WriteBits::Cleared {
+        Err(Errno::MLINK)
+    } else if doing == Doing::Look {
+        let changed_bits = (mode ^ wanted).bits() as u32;
+        Ok(Stat {
+            mode: before.mode ^ changed_bits,
+            ..before
+        })
+    } else {
+        let set = chmodat(directory, name, wanted, AtFlags::empty());
+        set.and_then(|()| stat_entry(directory, name))
+    };
+    Some(BitsResult { before, after })
 }
-
-/// Says whether something is to be kept; of what is, only files and directories are made writable.
-type IsKept<'a> = &'a dyn Fn(&Path, std::fs::FileType) -> bool;
 
 /// Holds the permissions that directories are to have in the end, sorted by path, so that each is
 /// after those above it.
@@ -202,7 +163,7 @@ type IsKept<'a> = &'a dyn Fn(&Path, std::fs::FileType) -> bool;
 pub struct DirectoryModes(pub BTreeMap<RepoPath, u32>);
 
 impl DirectoryModes {
-    /// Those that these directories have now; what is none is left out.
+    /// Returns those that these directories have now; what is not a directory is left out.
     ///
     /// # Errors
     /// Fails when the root, or something on the way, cannot be looked at.
@@ -210,11 +171,15 @@ impl DirectoryModes {
         root: &Utf8Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Self, DiskError> {
-        let paths: BTreeSet<&RepoPath> = paths.collect();
-        let stands = standing(root, paths.into_iter())?.entries;
-        let directories = stands.into_iter().filter(|(_, stat)| stat.is_directory());
-        let modes = directories.map(|(path, stat)| (path, stat.permissions()));
-        Ok(Self(modes.collect()))
+        let sorted: BTreeSet<&RepoPath> = paths.collect();
+        let stats = stat_entries(root, sorted.into_iter())?;
+        let mut modes = Self::default();
+        for (path, stat) in stats.entries {
+            if stat.is_directory() {
+                modes.add(path, stat.permissions());
+            }
+        }
+        Ok(modes)
     }
 
     /// Gives a directory that has none of these permissions yet.
@@ -228,18 +193,22 @@ impl DirectoryModes {
         self
     }
 
-    /// Lets the owner write to each. What refuses is told by the step that needs it.
+    /// Lets the owner write to each. What refuses is reported by the step that needs it.
     pub fn open(&self, root: &Utf8Path) {
-        let _ = self.set(root, true);
+        if self.0.is_empty() {
+            return;
+        }
+        if let Ok(mut directories) = Directories::open(root) {
+            // from a closed directory nothing below it can be reached
+            for path in self.0.keys() {
+                let _ = change_mode(&mut directories, path, |mode| mode | Mode::RWXU);
+            }
+        }
     }
 
     /// Gives each its permissions; what could not be done, a sentence each. What is gone is fine.
     #[must_use = "they are warnings for the user"]
     pub fn close(&self, root: &Utf8Path) -> Vec<String> {
-        self.set(root, false)
-    }
-
-    fn set(&self, root: &Utf8Path, open: bool) -> Vec<String> {
         if self.0.is_empty() {
             return Vec::new();
         }
@@ -247,33 +216,32 @@ impl DirectoryModes {
             Ok(directories) => directories,
             Err(error) => return vec![error.to_string()],
         };
-        let mut set_one = |path: &RepoPath, mode: &u32| -> Result<(), Errno> {
-            let above = directories.of(path)?;
-            let name = path.file_name().as_bytes();
-            let directory = openat(above, name, DIRECTORY, Mode::empty())?;
-            let now = Mode::from_raw_mode(fstat(&directory)?.st_mode);
-            let wanted = if open {
-                now | Mode::RWXU
-            } else {
-                Mode::from_raw_mode(*mode as _)
-            };
-            if wanted == now {
-                return Ok(());
+        let mut warnings = Vec::new();
+        for (path, mode) in self.0.iter().rev() {
+            match change_mode(&mut directories, path, |_| mode_from(*mode)) {
+                Err(error) if !is_unreachable(error) => {
+                    let why = std::io::Error::from(error);
+                    warnings.push(format!("cannot set the permissions of {path}: {why}"));
+                }
+                Ok(()) | Err(_) => {}
             }
-            fchmod(&directory, wanted)
-        };
-        let mut set_one = |(path, mode)| match set_one(path, mode) {
-            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
-            Err(error) => {
-                let error = std::io::Error::from(error);
-                Some(format!("cannot set the permissions of {path}: {error}"))
-            }
-        };
-        // from a closed directory nothing below it can be reached
-        if open {
-            self.0.iter().filter_map(&mut set_one).collect()
-        } else {
-            self.0.iter().rev().filter_map(&mut set_one).collect()
         }
+        warnings
     }
+}
+
+/// Changes the mode of a directory, unless it is as wanted.
+fn change_mode(
+    directories: &mut Directories,
+    path: &RepoPath,
+    wanted: impl FnOnce(Mode) -> Mode,
+) -> Result<(), Errno> {
+    let parent = directories.of(path)?;
+    let directory = open_directory(parent, path.file_name().as_bytes())?;
+    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+    let wanted_mode = wanted(mode);
+    if wanted_mode != mode {
+        fchmod(&directory, wanted_mode)?;
+    }
+    Ok(())
 }

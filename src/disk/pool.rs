@@ -3,8 +3,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 
-/// How many threads share the work: more than eight wait for each other.
+/// Returns how many threads share the work: more than eight wait for each other.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
@@ -23,35 +24,71 @@ pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
     each: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     let threads = threads();
-    let blocks = items.chunks((items.len() / threads / 4).clamp(1, AT_ONCE));
-    let blocks: Vec<&[T]> = blocks.collect();
+    let block_size = (items.len() / threads / 4).clamp(1, AT_ONCE);
+    let blocks: Vec<&[T]> = items.chunks(block_size).collect();
     let next = AtomicUsize::new(0);
-    let work = || {
-        let do_next = || {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let block = blocks.get(at)?.iter();
-            let done =
-                start().and_then(|mut state| block.map(|item| each(&mut state, item)).collect());
-            Some((at, done))
-        };
-        std::iter::from_fn(do_next).collect::<Vec<(usize, Result<Vec<R>, E>)>>()
-    };
-    let mut all = std::thread::scope(|scope| {
-        let others = (1..threads.min(blocks.len())).map(|_| scope.spawn(work));
-        let others: Vec<_> = others.collect();
-        let mut all = work();
-        for other in others {
-            let other = other.join();
-            all.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let mut blocks_done = std::thread::scope(|scope| {
+        let mut others = Vec::new();
+        for _ in 1..threads.min(blocks.len()) {
+            others.push(scope.spawn(|| map_blocks(&blocks, &next, &start, &each)));
         }
-        all
+        let mut results = map_blocks(&blocks, &next, &start, &each);
+        for other in others {
+            results.extend(join(other));
+        }
+        results
     });
-    all.sort_unstable_by_key(|(at, _)| *at);
-    let mut done = Vec::with_capacity(items.len());
-    for (_, block) in all {
-        done.extend(block?);
+    blocks_done.sort_unstable_by_key(|block| block.position);
+    let mut mapped = Vec::with_capacity(items.len());
+    for block in blocks_done {
+        mapped.extend(block.result?);
     }
-    Ok(done)
+    Ok(mapped)
+}
+
+/// Waits for a thread and takes what it returns. Panics as the thread did.
+pub(super) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    match thread.join() {
+        Ok(returned) => returned,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Holds what became of one block of items.
+struct MappedBlock<R, E> {
+    position: usize,
+    result: Result<Vec<R>, E>,
+}
+
+/// Takes one block after another until none is left.
+fn map_blocks<T, S, R, E>(
+    blocks: &[&[T]],
+    next: &AtomicUsize,
+    start: &impl Fn() -> Result<S, E>,
+    each: &impl Fn(&mut S, &T) -> Result<R, E>,
+) -> Vec<MappedBlock<R, E>> {
+    let mut mapped = Vec::new();
+    loop {
+        let position = next.fetch_add(1, Ordering::Relaxed);
+        let Some(block) = blocks.get(position) else {
+            return mapped;
+        };
+        let result = map_block(block, start, each);
+        mapped.push(MappedBlock { position, result });
+    }
+}
+
+fn map_block<T, S, R, E>(
+    block: &[T],
+    start: &impl Fn() -> Result<S, E>,
+    each: &impl Fn(&mut S, &T) -> Result<R, E>,
+) -> Result<Vec<R>, E> {
+    let mut state = start()?;
+    let mut results = Vec::with_capacity(block.len());
+    for item in block {
+        results.push(each(&mut state, item)?);
+    }
+    Ok(results)
 }
 
 /// Represents work that waits for a thread, and may bring more of it.

@@ -5,11 +5,15 @@
 //! milliseconds, and one that writes for longer can be seen to (`packed-refs.new` grows).
 #![expect(clippy::disallowed_methods, reason = "removes files it is told of")]
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::files::TEMPORARY;
+use crate::disk::error::DiskError;
+use crate::disk::files::{TEMPORARY, exists, remove_directory};
 
 /// How often a lock file is looked at while it is watched.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -17,52 +21,89 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long nothing may happen to a lock file until it counts as dead: any git takes some of them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What changes when a process is at work: inode, size, and time of the last change.
-type Look = (u64, u64, SystemTime);
+/// Holds what changes of a file when a process is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileStamp {
+    inode: u64,
+    size: u64,
+    modified: SystemTime,
+}
+
+/// Holds a lock file that is watched, and the file beside it into which git writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct WatchedLock {
+    lock: Utf8PathBuf,
+    new: Utf8PathBuf,
+    lock_stamp: Option<FileStamp>,
+    new_stamp: Option<FileStamp>,
+}
+
+impl WatchedLock {
+    fn of(lock: &Utf8Path) -> Self {
+        let new = lock.with_extension("new");
+        Self {
+            lock_stamp: stamp(lock),
+            new_stamp: stamp(&new),
+            lock: lock.to_owned(),
+            new,
+        }
+    }
+}
 
 /// Removes the dead ones of these lock files: made after the file `since` was, and without a
 /// change for as long as they are watched. Returns at once where there is none.
 pub fn remove_dead_locks(locks: &[Utf8PathBuf], since: &Utf8Path) {
-    let seen = |lock: &Utf8PathBuf| (look(lock), look(&lock.with_extension("new")));
-    let is_new = |lock: &&Utf8PathBuf| look(lock).is_some() && is_newer(lock, since);
-    let new = locks.iter().filter(is_new);
-    let mut watched: Vec<_> = new.map(|lock| (lock, seen(lock))).collect();
+    let mut watched = Vec::new();
+    for lock in locks {
+        if exists(lock) && is_newer(lock, since) {
+            watched.push(WatchedLock::of(lock));
+        }
+    }
     let until = Instant::now() + PATIENCE;
     while !watched.is_empty() && Instant::now() < until {
-        std::thread::sleep(PAUSE);
-        watched.retain(|(lock, was)| seen(lock) == *was);
+        thread::sleep(PAUSE);
+        watched.retain(|before| WatchedLock::of(&before.lock) == *before);
     }
-    for (lock, _) in watched {
+    for dead in watched {
         // first what the lock guards: without it the next one would find it free
-        let _ = std::fs::remove_file(lock.with_extension("new"));
-        let _ = std::fs::remove_file(lock);
+        let _ = fs::remove_file(dead.new);
+        let _ = fs::remove_file(dead.lock);
     }
 }
 
-fn look(file: &Utf8Path) -> Option<Look> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::symlink_metadata(file).ok()?;
-    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
+fn stamp(file: &Utf8Path) -> Option<FileStamp> {
+    let metadata = fs::symlink_metadata(file).ok()?;
+    Some(FileStamp {
+        inode: metadata.ino(),
+        size: metadata.len(),
+        modified: metadata.modified().ok()?,
+    })
 }
 
-/// Whether something was changed after a file was made, or at the same time.
+/// True if something was changed after a file was made, or at the same time.
 pub fn is_newer(path: &Utf8Path, file: &Utf8Path) -> bool {
-    let modified = |path| look(path).map(|(.., modified)| modified);
-    modified(file).is_some_and(|since| modified(path) >= Some(since))
+    match (stamp(path), stamp(file)) {
+        (Some(changed), Some(made)) => changed.modified >= made.modified,
+        _ => false,
+    }
 }
 
-/// Removes the temporary files that a killed [`write`](super::files::write) left in a directory, of
-/// the files with these names (`[""]`: all). The caller holds the lock under which alone these are
-/// written there.
+/// Removes the temporary files that a killed [`write`](crate::disk::files::write) left in a
+/// directory, of the files with these names (`[""]`: all). The caller holds the lock under which
+/// alone these are written there.
 pub fn sweep(directory: &Utf8Path, names: &[&str]) {
-    let Ok(entries) = std::fs::read_dir(directory) else {
+    let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let of = |file: &&str| name.starts_with(&format!("{TEMPORARY}{file}"));
-        if names.iter().any(of) && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            let _ = std::fs::remove_file(entry.path());
+        let file_name = entry.file_name();
+        let name = file_name.to_string_lossy();
+        let is_ours = match name.strip_prefix(TEMPORARY) {
+            Some(rest) => names.iter().any(|name| rest.starts_with(name)),
+            None => false,
+        };
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }
@@ -71,15 +112,15 @@ pub fn sweep(directory: &Utf8Path, names: &[&str]) {
 /// for a moment.
 ///
 /// # Errors
-/// As [`remove_directory`](super::files::remove_directory).
-pub fn remove_busy_directory(directory: &Utf8Path) -> Result<(), super::DiskError> {
+/// As [`remove_directory`].
+pub fn remove_busy_directory(directory: &Utf8Path) -> Result<(), DiskError> {
     for pause in [20, 50, 100, 200, 400, 800] {
-        match super::files::remove_directory(directory) {
-            Ok(()) if !super::files::exists(directory) => return Ok(()),
-            Ok(()) | Err(_) => std::thread::sleep(Duration::from_millis(pause)),
+        match remove_directory(directory) {
+            Ok(()) if !exists(directory) => return Ok(()),
+            Ok(()) | Err(_) => thread::sleep(Duration::from_millis(pause)),
         }
     }
-    super::files::remove_directory(directory)
+    remove_directory(directory)
 }
 
 #[cfg(test)]

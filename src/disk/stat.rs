@@ -1,68 +1,33 @@
-//! Says what one thing on the disk is: its stat data, its kind, and the id of its content.
+//! Says what one thing on the disk is: its stat data and its kind.
 
-use std::os::fd::OwnedFd;
+use std::fs::Metadata;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
 
-use rustix::fs::{AtFlags, FileType, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, fstat, statat};
+use rustix::io::Errno;
 
-use crate::disk::below::open_regular;
-use crate::disk::scan::HashBlob;
 use crate::inventory::manifest::Stat;
-use crate::words::entry::{Entry, Mode, ObjectId};
 
-/// The kind of a file (inode(7)). A mode has 16 bits on macOS, and the kind is in these.
+/// Returns the kind of a file (inode(7)). A mode has 16 bits on macOS, and the kind is in these.
 pub(super) fn file_type(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.mode as _)
 }
 
-pub(super) fn is_regular(stat: &Stat) -> bool {
-    file_type(stat) == FileType::RegularFile
+/// Returns permission bits in the form of the system.
+pub(super) fn mode_from(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as _)
 }
 
-pub(super) fn mode_of_file(stat: &Stat) -> Mode {
-    if stat.mode & 0o100 == 0 {
-        Mode::File
-    } else {
-        Mode::Executable
-    }
+/// Returns the stat data of an entry of an open directory; a link is not followed.
+pub(super) fn stat_entry(directory: impl AsFd, name: &[u8]) -> Result<Stat, Errno> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(stat_from(&stat))
 }
 
-pub(super) fn read_entry(
-    above: &OwnedFd,
-    name: &[u8],
-    stat: &Stat,
-    hash: HashBlob<'_>,
-) -> std::io::Result<Entry> {
-    match file_type(stat) {
-        FileType::RegularFile => {
-            let mut file = open_regular(above, name)?;
-            Ok(Entry {
-                mode: mode_of_file(stat),
-                id: hash(file.metadata()?.len(), &mut file)?,
-            })
-        }
-        FileType::Symlink => {
-            let text = readlinkat(above, name, Vec::new())?;
-            let text = text.to_bytes();
-            Ok(Entry {
-                mode: Mode::Link,
-                id: hash(text.len() as u64, &mut &*text)?,
-            })
-        }
-        _other => Ok(Entry {
-            mode: Mode::Special,
-            id: ObjectId::none(),
-        }),
-    }
-}
-
-/// Whether a directory named `.git` is a repository (gitrepository-layout(5)) and not merely a
-/// place to hide files in.
-pub(super) fn is_repository(above: &OwnedFd, name: &[u8]) -> bool {
-    let has = |part: &[u8]| {
-        let path = [name, b"/", part].concat();
-        statat(above, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-    };
-    has(b"HEAD") && has(b"objects") && has(b"refs")
+/// Returns the stat data of what is open.
+pub(super) fn stat_open(file: impl AsFd) -> Result<Stat, Errno> {
+    Ok(stat_from(&fstat(file)?))
 }
 
 #[allow(
@@ -82,7 +47,7 @@ pub(super) fn stat_from(stat: &rustix::fs::Stat) -> Stat {
     }
 }
 
-/// The device of what has these stat data.
+/// Returns the device of what has these stat data.
 #[allow(
     clippy::unnecessary_cast,
     clippy::cast_sign_loss,
@@ -93,8 +58,7 @@ pub(super) const fn device_of(stat: &rustix::fs::Stat) -> u64 {
 }
 
 /// Takes the stat data out of the standard library's form.
-pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
-    use std::os::unix::fs::MetadataExt;
+pub fn stat_of(metadata: &Metadata) -> Stat {
     Stat {
         size: metadata.size(),
         mtime: time(metadata.mtime(), metadata.mtime_nsec()),
@@ -102,6 +66,11 @@ pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
         inode: metadata.ino(),
         mode: metadata.mode(),
     }
+}
+
+/// True if two names are of one file.
+pub(super) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    one.dev() == other.dev() && one.ino() == other.ino()
 }
 
 const fn time(seconds: i64, nanoseconds: i64) -> i64 {

@@ -5,18 +5,20 @@
 //! without following a link: whatever is swapped meanwhile, nothing outside is touched
 //! (`docs/decisions/0018-removal.md`). Nothing in another file system is deleted.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
-use rustix::fs::{
-    fchmod, flock, fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode};
+use rustix::fs::{fchmod, flock, fstat, mkdirat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::disk::DiskError;
-use crate::disk::below::DIRECTORY;
+use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::open::{open_directory, open_root};
+use crate::disk::rename::move_new;
+use crate::disk::stat::stat_entry;
+use crate::words::path::escape_for_terminal;
 
 /// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
 pub const KEPT: &str = ".trash";
@@ -25,6 +27,10 @@ pub const DELETED: &str = ".deleted";
 
 /// How many directories are held open on the way down: what is deeper is moved up first.
 const DEPTH: usize = 100;
+/// So often another process may remove a directory of ours before something is in it.
+const MOST_REMOVALS: usize = 100;
+/// After so many entries the time is looked at.
+const ENTRIES_AT_ONCE: usize = 64;
 
 /// Represents the directory of worktrees of one root, held open.
 #[derive(Debug)]
@@ -38,18 +44,18 @@ impl TrashBin {
     /// # Errors
     /// Fails when it, or `.agentwt`, is a link or not a directory, or cannot be opened.
     pub fn open(root: &Utf8Path) -> Result<Option<Self>, DiskError> {
-        let follow = DIRECTORY.difference(OFlags::NOFOLLOW);
         let mut path = root.to_owned();
-        let mut worktrees = openat(CWD, root.as_std_path(), follow, Mode::empty())
-            .map_err(|error| DiskError::new(format!("open {root}"), error))?;
+        let mut directory = open_root(root)?;
         for name in [".agentwt", "worktrees"] {
             path.push(name);
-            worktrees = match openat(&worktrees, name, DIRECTORY, Mode::empty()) {
+            directory = match open_directory(&directory, name) {
                 Err(Errno::NOENT) => return Ok(None),
-                other => other.map_err(|error| refused(&path, error))?,
+                opened => opened.map_err(|error| not_used(&path, error))?,
             };
         }
-        Ok(Some(Self { worktrees }))
+        Ok(Some(Self {
+            worktrees: directory,
+        }))
     }
 
     /// Moves the directory of this name into the bin, to be deleted later. One that cannot be moved
@@ -58,22 +64,18 @@ impl TrashBin {
     /// # Errors
     /// Fails when the bin is a link or not a directory, or the disk refuses.
     pub fn put(&self, name: &str) -> Result<(), DiskError> {
-        use std::io::ErrorKind::{CrossesDevices, ResourceBusy};
-        if let Ok(stat) = statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW)
-            && FileType::from_raw_mode(stat.st_mode) != FileType::Directory
-        {
-            return unlink(&self.worktrees, name.as_bytes())
-                .map_err(|error| DiskError::new(format!("delete {name}"), error));
+        let stat = stat_entry(&self.worktrees, name.as_bytes());
+        if stat.is_ok_and(|stat| !stat.is_directory()) {
+            return unlink(&self.worktrees, name.as_bytes()).attempting("delete", name);
         }
-        match self.carry(&self.worktrees, name, DELETED, &unused(name)) {
-            Err(error) if matches!(error.source.kind(), CrossesDevices | ResourceBusy) => {
-                let _ = unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR);
-                match self.delete(name, None)?.into_iter().flatten().next() {
-                    Some(left) => Err(DiskError::new("delete it", std::io::Error::other(left))),
-                    None => Ok(()),
-                }
-            }
-            other => other,
+        match self.move_into(DELETED, &self.worktrees, name, &unused(name)) {
+            Err(error) if cannot_be_moved(&error) => {}
+            moved => return moved,
+        }
+        self.remove_if_empty(DELETED);
+        match self.delete(name, None)?.unwrap_or_default().first() {
+            Some(left) => Err(std::io::Error::other(left.clone())).attempting("delete", "it"),
+            None => Ok(()),
         }
     }
 
@@ -82,7 +84,7 @@ impl TrashBin {
     /// # Errors
     /// Fails when the trash is a link or not a directory, or the disk refuses.
     pub fn keep(&self, name: &str, id: &str) -> Result<(), DiskError> {
-        self.carry(&self.worktrees, name, KEPT, id)
+        self.move_into(KEPT, &self.worktrees, name, id)
     }
 
     /// Renames what is in the trash back among the worktrees; nothing there is fine.
@@ -90,15 +92,17 @@ impl TrashBin {
     /// # Errors
     /// Fails when something stands there, or the disk refuses.
     pub fn bring_back(&self, id: &str, name: &str) -> Result<(), DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("move {name} out of {KEPT}"), error);
         let Some(trash) = self.directory(KEPT)? else {
             return Ok(());
         };
         match rename(&trash, id, &self.worktrees, name) {
             Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => {
+                let attempt = format!("move {name} out of {KEPT}");
+                return Err(DiskError::new(attempt, error));
+            }
         }
-        let _ = unlinkat(&self.worktrees, KEPT, AtFlags::REMOVEDIR);
+        self.remove_if_empty(KEPT);
         Ok(())
     }
 
@@ -108,33 +112,39 @@ impl TrashBin {
     /// As [`TrashBin::put`].
     pub fn discard(&self, id: &str) -> Result<(), DiskError> {
         if let Some(trash) = self.directory(KEPT)? {
-            self.carry(&trash, id, DELETED, &unused(id))?;
-            let _ = unlinkat(&self.worktrees, KEPT, AtFlags::REMOVEDIR);
+            self.move_into(DELETED, &trash, id, &unused(id))?;
+            self.remove_if_empty(KEPT);
         }
         Ok(())
     }
 
     /// Renames an entry into a directory of ours, which is created; nothing there is fine.
-    fn carry(&self, from: &OwnedFd, name: &str, to: &str, id: &str) -> Result<(), DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("move {name} into {to}"), error);
+    fn move_into(
+        &self,
+        target: &str,
+        from: &OwnedFd,
+        name: &str,
+        new_name: &str,
+    ) -> Result<(), DiskError> {
+        let moved = format_args!("{name} into {target}");
         // another may remove the directory at any moment until something is in it
-        for _ in 0..100 {
+        for _ in 0..MOST_REMOVALS {
             if is_absent(from, name) {
                 return Ok(());
             }
-            match mkdirat(&self.worktrees, to, Mode::RWXU) {
+            match mkdirat(&self.worktrees, target, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(failed(error)),
+                refused => return refused.attempting("move", moved),
             }
-            let Some(directory) = self.directory(to)? else {
+            let Some(directory) = self.directory(target)? else {
                 continue;
             };
-            match rename(from, name, &directory, id) {
+            match rename(from, name, &directory, new_name) {
                 Err(Errno::NOENT) => {}
-                other => return other.map_err(failed),
+                renamed => return renamed.attempting("move", moved),
             }
         }
-        Err(failed(Errno::BUSY))
+        Err(Errno::BUSY).attempting("move", moved)
     }
 
     /// Deletes a directory with all that is in it, mostly the bin: until then if a time is given, and
@@ -148,54 +158,89 @@ impl TrashBin {
         name: &str,
         until: Option<Instant>,
     ) -> Result<Option<Vec<String>>, DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("empty {name}"), error);
-        let operation = match until {
-            None => FlockOperation::LockExclusive,
-            Some(_) => FlockOperation::NonBlockingLockExclusive,
-        };
-        let mut before = None;
+        let mut left_before = Vec::new();
         loop {
             let Some(directory) = self.directory(name)? else {
                 return Ok(Some(Vec::new()));
             };
-            // a process that works in a worktree may hold a lock on its directory
-            match (name == DELETED).then(|| flock(&directory, operation)) {
-                Some(Err(Errno::WOULDBLOCK)) => return Ok(None),
-                other => other.unwrap_or(Ok(())).map_err(failed)?,
+            match self.delete_once(&directory, name, until) {
+                Ok(Deleted::Unfinished) => return Ok(None),
+                Ok(Deleted::Whole) => return Ok(Some(Vec::new())),
+                Ok(Deleted::But(left)) => {
+                    if !left.is_empty() && left == left_before {
+                        return Ok(Some(left));
+                    }
+                    left_before = left;
+                }
+                Err(error) => return Err(error).attempting("empty", name),
             }
-            let mut deletion = Deletion {
-                top: &directory,
-                until,
-                stopped: false,
-                failed: Vec::new(),
+        }
+    }
+
+    fn delete_once(
+        &self,
+        directory: &OwnedFd,
+        name: &str,
+        until: Option<Instant>,
+    ) -> Result<Deleted, Errno> {
+        // a process that works in a worktree may hold a lock on its directory
+        if name == DELETED {
+            let operation = match until {
+                None => FlockOperation::LockExclusive,
+                Some(_) => FlockOperation::NonBlockingLockExclusive,
             };
-            deletion.content(&directory, "", 0).map_err(failed)?;
-            if deletion.stopped {
-                return Ok(None);
+            match flock(directory, operation) {
+                Err(Errno::WOULDBLOCK) => return Ok(Deleted::Unfinished),
+                locked => locked?,
             }
-            // still locked: what was moved in, or up, since keeps the directory
-            match unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR) {
-                Ok(()) | Err(Errno::NOENT) => return Ok(Some(Vec::new())),
-                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-                Err(error) => return Err(failed(error)),
-            }
-            let left = Some(deletion.failed).filter(|left| !left.is_empty());
-            if left.is_some() && before == left {
-                return Ok(left);
-            }
-            before = left;
+        }
+        let mut deletion = Deletion {
+            top: directory,
+            until,
+            is_stopped: false,
+            left: Vec::new(),
+        };
+        deletion.delete_content(directory, "", 0)?;
+        if deletion.is_stopped {
+            return Ok(Deleted::Unfinished);
+        }
+        // still locked: what was moved in, or up, since keeps the directory
+        match unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(Deleted::Whole),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Deleted::But(deletion.left)),
+            Err(error) => Err(error),
         }
     }
 
     /// Opens a directory; none when there is none.
     fn directory(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
-        match open_directory(&self.worktrees, name.as_bytes()) {
+        match open_to_change(&self.worktrees, name.as_bytes()) {
+            Ok(directory) => Ok(Some(directory)),
             Err(Errno::NOENT) => Ok(None),
-            other => Ok(Some(
-                other.map_err(|error| refused(Utf8Path::new(name), error))?,
-            )),
+            Err(error) => Err(not_used(Utf8Path::new(name), error)),
         }
     }
+
+    fn remove_if_empty(&self, name: &str) {
+        let _ = unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// True if a directory has to be deleted where it is.
+fn cannot_be_moved(error: &DiskError) -> bool {
+    matches!(
+        error.source.kind(),
+        ErrorKind::CrossesDevices | ErrorKind::ResourceBusy
+    )
+}
+
+/// Says how far a directory was deleted.
+enum Deleted {
+    Whole,
+    /// All but these entries, with the reasons, and what came since.
+    But(Vec<String>),
+    /// The time was over, or another process deletes.
+    Unfinished,
 }
 
 /// Deletes trees, and remembers what cannot be deleted.
@@ -204,145 +249,158 @@ struct Deletion<'a> {
     top: &'a OwnedFd,
     until: Option<Instant>,
     /// Whether the time was over before all was done.
-    stopped: bool,
+    is_stopped: bool,
     /// What stays, and why.
-    failed: Vec<String>,
+    left: Vec<String>,
 }
 
 impl Deletion<'_> {
     /// Deletes all that is in a directory. `shown` is its path for people.
-    fn content(&mut self, directory: &OwnedFd, shown: &str, depth: usize) -> Result<(), Errno> {
-        let entries: Result<Vec<_>, Errno> = Dir::read_from(directory)?.collect();
-        for (at, entry) in entries?.iter().enumerate() {
-            let name = entry.file_name().to_bytes();
-            let is_due = || self.until.is_some_and(|until| Instant::now() >= until);
-            self.stopped = self.stopped || at % 64 == 0 && is_due();
-            if self.stopped {
+    fn delete_content(
+        &mut self,
+        directory: &OwnedFd,
+        shown: &str,
+        depth: usize,
+    ) -> Result<(), Errno> {
+        let entries = Dir::read_from(directory)?.collect::<Result<Vec<_>, Errno>>()?;
+        for (number, entry) in entries.iter().enumerate() {
+            if number % ENTRIES_AT_ONCE == 0 {
+                self.look_at_the_time();
+            }
+            if self.is_stopped {
                 return Ok(());
             }
-            if matches!(name, b"." | b"..") {
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
                 continue;
             }
-            let below = || {
-                let name = crate::words::path::escape_for_terminal(name);
-                let above = if shown.is_empty() { "" } else { "/" };
-                format!("{shown}{above}{name}")
-            };
-            let is_file = !matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
-            let deleted = match is_file.then(|| unlink(directory, name)) {
-                Some(Err(Errno::ISDIR | Errno::PERM)) | None => {
-                    self.tree(directory, name, &below(), depth)
+            let deleted = match entry.file_type() {
+                FileType::Directory | FileType::Unknown => {
+                    self.delete_tree(directory, name, shown, depth)
                 }
-                Some(other) => other,
+                _file => match unlink(directory, name) {
+                    Err(Errno::ISDIR | Errno::PERM) => {
+                        self.delete_tree(directory, name, shown, depth)
+                    }
+                    unlinked => unlinked,
+                },
             };
             if let Err(error) = deleted {
                 let why = std::io::Error::from(error);
-                self.failed.push(format!("{}: {why}", below()));
+                self.left.push(format!("{}: {why}", join(shown, name)));
             }
         }
         Ok(())
     }
 
-    fn tree(
+    fn look_at_the_time(&mut self) {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            self.is_stopped = true;
+        }
+    }
+
+    fn delete_tree(
         &mut self,
-        above: &OwnedFd,
+        parent: &OwnedFd,
         name: &[u8],
         shown: &str,
         depth: usize,
     ) -> Result<(), Errno> {
-        let directory = match open_directory(above, name) {
+        let directory = match open_to_change(parent, name) {
             Err(Errno::NOENT) => return Ok(()),
             // a link, or not a directory by now
-            Err(Errno::LOOP | Errno::NOTDIR) => return unlink(above, name),
-            other => other?,
+            Err(Errno::LOOP | Errno::NOTDIR) => return unlink(parent, name),
+            opened => opened?,
         };
-        if is_mount_point(above, &directory)? {
+        if is_mount_point(parent, &directory)? {
             return Err(Errno::BUSY);
         }
         if depth >= DEPTH {
             // to the top, where the next round finds it
-            return renameat(above, name, self.top, unused("deep"));
+            return renameat(parent, name, self.top, unused("deep"));
         }
-        let failures = self.failed.len();
-        self.content(&directory, shown, depth + 1)?;
-        if self.stopped || self.failed.len() > failures {
+        let left_before = self.left.len();
+        self.delete_content(&directory, &join(shown, name), depth + 1)?;
+        if self.is_stopped || self.left.len() > left_before {
             // what is in it was named
             return Ok(());
         }
-        match unlinkat(above, name, AtFlags::REMOVEDIR) {
+        match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOENT) => Ok(()),
-            other => other,
+            removed => removed,
         }
+    }
+}
+
+/// Returns the path of an entry for people.
+fn join(directory: &str, name: &[u8]) -> String {
+    let shown = escape_for_terminal(name);
+    if directory.is_empty() {
+        shown
+    } else {
+        format!("{directory}/{shown}")
     }
 }
 
 fn is_absent(directory: &OwnedFd, name: &str) -> bool {
-    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-    matches!(stat, Err(Errno::NOENT))
+    stat_entry(directory, name.as_bytes()) == Err(Errno::NOENT)
 }
 
 /// Renames, and replaces nothing. A directory that its owner may not write to is made writable: its
 /// `..` changes.
-fn rename(from: &OwnedFd, name: &str, to: &OwnedFd, there: &str) -> Result<(), Errno> {
-    let attempt = || match renameat_with(from, name, to, there, RenameFlags::NOREPLACE) {
-        // a file system that does not know the flag
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if is_absent(to, there) => {
-            renameat(from, name, to, there)
-        }
-        other => other,
-    };
-    match attempt() {
+fn rename(from: &OwnedFd, name: &str, to: &OwnedFd, new_name: &str) -> Result<(), Errno> {
+    match move_new(from, name.as_bytes(), to, new_name.as_bytes()) {
         Err(Errno::ACCESS | Errno::PERM) => {
-            drop(open_directory(from, name.as_bytes())?);
-            attempt()
+            drop(open_to_change(from, name.as_bytes())?);
+            move_new(from, name.as_bytes(), to, new_name.as_bytes())
         }
-        other => other,
+        renamed => renamed,
     }
 }
 
 /// Says why a directory of ours is not used.
-fn refused(path: &Utf8Path, error: Errno) -> DiskError {
-    let error = match error {
+fn not_used(path: &Utf8Path, error: Errno) -> DiskError {
+    let why = match error {
         Errno::LOOP | Errno::NOTDIR => {
             std::io::Error::other("it is a link or not a directory, and nothing behind it is ours")
         }
         error => error.into(),
     };
-    DiskError::new(format!("use {path}"), error)
+    DiskError::new(format!("use {path}"), why)
 }
 
-/// A name in the bin that nothing has.
+/// Returns a name in the bin that nothing has.
 fn unused(name: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_nanos());
-    format!("{name}-{}-{now:x}", std::process::id())
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanoseconds = since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos());
+    format!("{name}-{}-{nanoseconds:x}", std::process::id())
 }
 
 /// Unlinks what is not a directory; a directory that is not writable is made so.
-fn unlink(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
-    let unlinked = match unlinkat(above, name, AtFlags::empty()) {
+fn unlink(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    let unlinked = match unlinkat(parent, name, AtFlags::empty()) {
         Err(Errno::ACCESS) => {
-            let mode = Mode::from_raw_mode(fstat(above)?.st_mode);
-            fchmod(above, mode | Mode::RWXU)?;
-            unlinkat(above, name, AtFlags::empty())
+            let mode = Mode::from_raw_mode(fstat(parent)?.st_mode);
+            fchmod(parent, mode | Mode::RWXU)?;
+            unlinkat(parent, name, AtFlags::empty())
         }
-        other => other,
+        unlinked => unlinked,
     };
     match unlinked {
         Err(Errno::NOENT) => Ok(()),
-        other => other,
+        unlinked => unlinked,
     }
 }
 
 /// Opens a directory without following a link, so that what is in it can be unlinked: its owner
 /// is let in where it is closed.
-fn open_directory(above: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
-    let directory = match openat(above, name, DIRECTORY, Mode::empty()) {
+fn open_to_change(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let directory = match open_directory(parent, name) {
         Err(Errno::ACCESS) => {
-            let_in(above, name)?;
-            openat(above, name, DIRECTORY, Mode::empty())?
+            let_in(parent, name)?;
+            open_directory(parent, name)?
         }
-        other => other?,
+        opened => opened?,
     };
     let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
     if !mode.contains(Mode::RWXU) {
@@ -353,9 +411,10 @@ fn open_directory(above: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
 
 /// Lets the owner into a directory that cannot be opened.
 #[cfg(target_os = "linux")]
-fn let_in(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+fn let_in(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    use rustix::fs::{OFlags, openat};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = openat(above, name, flags, Mode::empty())?;
+    let handle = openat(parent, name, flags, Mode::empty())?;
     // a path handle takes no fchmod(2); its name in /proc is followed to it and nowhere else
     let itself = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
     rustix::fs::chmod(itself, Mode::RWXU)
@@ -363,13 +422,13 @@ fn let_in(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
 
 /// Lets the owner into a directory that cannot be opened.
 #[cfg(not(target_os = "linux"))]
-fn let_in(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
-    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
+fn let_in(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Whether something is mounted on a directory, also from the same file system.
-fn is_mount_point(above: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
-    if fstat(above.as_fd())?.st_dev != fstat(directory.as_fd())?.st_dev {
+/// True if something is mounted on a directory, also from the same file system.
+fn is_mount_point(parent: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
+    if fstat(parent)?.st_dev != fstat(directory)?.st_dev {
         return Ok(true);
     }
     #[cfg(target_os = "linux")]

@@ -11,7 +11,7 @@
 
 pub mod codec;
 
-use crate::words::entry::Entry;
+use crate::words::entry::{Entry, Mode};
 use crate::words::path::RepoPath;
 
 /// Holds the stat data that prove a file unchanged (stat(2)).
@@ -30,19 +30,28 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Whether they are those of a regular file.
+    /// True if this is a regular file.
     pub const fn is_file(&self) -> bool {
         self.mode & 0o170_000 == 0o100_000
     }
 
-    /// Whether they are those of a directory.
+    /// True if this is a directory.
     pub const fn is_directory(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }
 
-    /// The permission bits.
+    /// Returns the permission bits.
     pub const fn permissions(&self) -> u32 {
         self.mode & 0o7777
+    }
+
+    /// Returns the mode that git gives a regular file with these permissions.
+    pub const fn file_mode(&self) -> Mode {
+        if self.mode & 0o100 == 0 {
+            Mode::File
+        } else {
+            Mode::Executable
+        }
     }
 }
 
@@ -61,7 +70,7 @@ pub struct IndexStat {
 }
 
 impl IndexStat {
-    /// Whether these are the stat data of a file that has those.
+    /// True if the index was written when the file had these stat data.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -116,41 +125,45 @@ impl Manifest {
 
     /// Creates a manifest of a tree that says nothing of the disk.
     pub fn of_tree(entries: impl IntoIterator<Item = (RepoPath, Entry)>) -> Self {
-        let item = |(path, entry)| Item {
-            path,
-            base: Some(entry),
-            disk: None,
-        };
-        Self::new(entries.into_iter().map(item).collect(), i64::MIN)
+        let mut items = Vec::new();
+        for (path, entry) in entries {
+            items.push(Item {
+                path,
+                base: Some(entry),
+                disk: None,
+            });
+        }
+        Self::new(items, i64::MIN)
     }
 
-    /// All items, sorted by path.
+    /// Returns all items, sorted by path.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// All items, to make another manifest of.
+    /// Returns all items, to make another manifest of.
     pub fn into_items(self) -> Vec<Item> {
         self.items
     }
 
-    /// The file system's time at which everything recorded here was already there, nanoseconds
-    /// since the epoch.
+    /// Returns the file system's time at which everything recorded here was already there, in
+    /// nanoseconds since the epoch.
     pub const fn settled(&self) -> i64 {
         self.settled
     }
 
-    /// The item of a path.
+    /// Returns the item of a path.
     pub fn get(&self, path: &RepoPath) -> Option<&Item> {
-        self.position(path.as_bstr()).ok().map(|at| &self.items[at])
+        let at = self.position(path.as_bstr()).ok()?;
+        Some(&self.items[at])
     }
 
-    /// What the base has at a path.
+    /// Returns what the base has at a path.
     pub fn base(&self, path: &RepoPath) -> Option<Entry> {
-        self.get(path).and_then(|item| item.base)
+        self.get(path)?.base
     }
 
-    /// The range of the items below a directory, or of all for the root.
+    /// Returns the range of the items below a directory, or of all for the root.
     pub fn below(&self, directory: Option<&RepoPath>) -> std::ops::Range<usize> {
         let Some(directory) = directory else {
             return 0..self.items.len();
@@ -162,23 +175,23 @@ impl Manifest {
         start..start + count
     }
 
-    /// Whether the base or the recorded disk had anything below this path.
+    /// True if the base or the recorded disk has anything below this path.
     pub fn has_directory(&self, path: &RepoPath) -> bool {
         !self.below(Some(path)).is_empty()
     }
 
-    /// The same, of which no stat data prove anything.
-    pub fn unproven(self) -> Self {
-        let settled = i64::MIN;
-        Self { settled, ..self }
+    /// Returns the same manifest, whose stat data prove nothing.
+    pub fn unproven(mut self) -> Self {
+        self.settled = i64::MIN;
+        self
     }
 
-    /// Whether these stat data prove that a file is what was recorded.
+    /// True if these stat data prove that a file is what was recorded.
     pub fn proves(&self, recorded: &Stat, now: &Stat) -> bool {
         recorded == now && recorded.ctime < self.settled
     }
 
-    /// The position of a path, or where it would stand.
+    /// Returns the position of a path.
     ///
     /// # Errors
     /// Returns the position at which the path would have to be inserted.

@@ -39,32 +39,12 @@ pub enum PlacedOrigin {
 }
 
 impl PlacedOrigin {
-    /// The word in every output format.
+    /// Returns the word in every output format.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Synced => "synced",
             Self::Context => "context",
             Self::Setup => "setup",
-        }
-    }
-}
-
-impl PlacedKind {
-    /// What these are the stat data of.
-    pub const fn of(stat: &Stat) -> Self {
-        match stat.mode & 0o170_000 {
-            0o040_000 => Self::Directory,
-            0o120_000 => Self::Link,
-            _other => Self::File,
-        }
-    }
-
-    /// The word in every output format.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Link => "link",
-            Self::Directory => "directory",
         }
     }
 }
@@ -78,6 +58,26 @@ pub enum PlacedKind {
     Link,
     /// A directory that we made; what is in it stands beside it in the list.
     Directory,
+}
+
+impl PlacedKind {
+    /// Returns the kind of what has these stat data.
+    pub const fn of(stat: &Stat) -> Self {
+        match stat.mode & 0o170_000 {
+            0o040_000 => Self::Directory,
+            0o120_000 => Self::Link,
+            _other => Self::File,
+        }
+    }
+
+    /// Returns the word in every output format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Link => "link",
+            Self::Directory => "directory",
+        }
+    }
 }
 
 /// Holds one placed file.
@@ -108,12 +108,14 @@ pub struct Placed {
     settled: i64,
 }
 
+/// The change time of stat data that prove nothing: nothing that is changed now has it.
+const NEVER: i64 = i64::MAX;
+
 impl Placed {
-    /// Nothing is placed yet in a worktree that was made with these options.
-    pub fn nothing(globs: Vec<String>, without_config: bool) -> Self {
+    /// Creates the empty list of a worktree that is made with these globs.
+    pub fn none(globs: Vec<String>) -> Self {
         Self {
             globs,
-            without_config,
             ..Self::default()
         }
     }
@@ -133,73 +135,74 @@ impl Placed {
         }
     }
 
-    /// All of them, directories too, sorted by path.
+    /// Returns all files, directories too, sorted by path.
     pub fn files(&self) -> &[PlacedFile] {
         &self.files
     }
 
-    /// The time up to which stat data prove nothing, nanoseconds since the epoch.
+    /// Returns the time up to which stat data prove nothing, in nanoseconds since the epoch.
     pub const fn settled(&self) -> i64 {
         self.settled
     }
 
-    /// What was placed at a path.
+    /// Returns what was placed at a path.
     pub fn get(&self, path: &RepoPath) -> Option<&PlacedFile> {
         let at = self.files.binary_search_by(|file| file.path.cmp(path));
-        at.ok().map(|at| &self.files[at])
+        Some(&self.files[at.ok()?])
     }
 
-    /// Whether these stat data prove that a file is what was placed (see [`crate::inventory::manifest`]).
+    /// True if these stat data prove that a file is what was placed (see
+    /// [`crate::inventory::manifest`]).
     pub fn proves(&self, file: &PlacedFile, now: &Stat) -> bool {
         file.stat == *now && file.stat.ctime < self.settled
     }
 
-    /// The same list, of which stat data prove nothing but of files that have no digest: there is
-    /// nothing else to know those by.
+    /// Returns the same list, whose stat data prove nothing but of files without a digest: nothing
+    /// else is known of those.
     pub fn unproven(mut self) -> Self {
-        for file in self.files.iter_mut().filter(|file| file.digest.is_some()) {
-            file.stat.ctime = i64::MAX;
+        for file in &mut self.files {
+            if file.digest.is_some() {
+                file.stat.ctime = NEVER;
+            }
         }
         self
     }
 
-    /// The same list without the files at these paths.
+    /// Returns the same list without the files at these paths.
     pub fn without(&self, paths: &BTreeSet<RepoPath>) -> Self {
         let mut list = self.clone();
         list.files.retain(|file| !paths.contains(&file.path));
         list
     }
 
-    /// The same list, in which these stand for what was at their paths.
-    pub fn replaced_by(&self, mut new: Vec<PlacedFile>, settled: i64) -> Self {
-        new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
-        let kept = self.files.iter().filter(|file| !is_new(&file.path));
-        let kept = kept.cloned().collect();
+    /// Returns the same list, in which new files take the place of what was at their paths.
+    pub fn replaced_by(&self, new: Vec<PlacedFile>, settled: i64) -> Self {
+        let new_paths: BTreeSet<&RepoPath> = new.iter().map(|file| &file.path).collect();
+        let mut kept = Vec::new();
+        for file in &self.files {
+            if !new_paths.contains(&file.path) {
+                kept.push(file.clone());
+            }
+        }
         self.with_files(kept, new, settled)
     }
 
-    /// The same list with other files. What the stat data of a kept file did not prove, the later
-    /// time does not prove either.
-    pub fn with_files(
-        &self,
-        kept: Vec<PlacedFile>,
-        mut new: Vec<PlacedFile>,
-        settled: i64,
-    ) -> Self {
-        let before = self.settled;
-        let kept = kept.into_iter().map(|mut file| {
-            if file.stat.ctime >= before {
-                file.stat.ctime = i64::MAX;
-            }
-            file
-        });
+    /// Returns the same list with other files. What the stat data of a kept file did not prove,
+    /// the later time does not prove either.
+    pub fn with_files(&self, kept: Vec<PlacedFile>, new: Vec<PlacedFile>, settled: i64) -> Self {
+        let mut files = new;
         // many thousands are held twice otherwise
-        new.extend(kept);
+        files.reserve_exact(kept.len());
+        for mut file in kept {
+            if file.stat.ctime >= self.settled {
+                file.stat.ctime = NEVER;
+            }
+            files.push(file);
+        }
         Self {
             globs: self.globs.clone(),
             without_config: self.without_config,
-            ..Self::new(new, settled)
+            ..Self::new(files, settled)
         }
     }
 }
@@ -239,29 +242,28 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Whether nothing moved.
+    /// True if neither side changed.
     pub const fn is_same(self) -> bool {
         matches!(self.here, Here::Same) && matches!(self.there, There::Same | There::None)
     }
 
-    /// The words for it: `same`, or what moved, here first.
+    /// Returns the words for it: `same`, or what changed, the worktree first.
     pub fn words(self) -> Vec<&'static str> {
-        let here = match self.here {
-            Here::Same => None,
-            Here::Edited => Some("edited here"),
-            Here::Missing => Some("missing"),
-        };
-        let there = match self.there {
-            There::Same | There::None => None,
-            There::Newer => Some("source newer"),
-            There::Gone => Some("gone at source"),
-        };
-        let moved: Vec<_> = here.into_iter().chain(there).collect();
-        if moved.is_empty() {
-            vec!["same"]
-        } else {
-            moved
+        let mut words = Vec::new();
+        match self.here {
+            Here::Same => {}
+            Here::Edited => words.push("edited here"),
+            Here::Missing => words.push("missing"),
         }
+        match self.there {
+            There::Same | There::None => {}
+            There::Newer => words.push("source newer"),
+            There::Gone => words.push("gone at source"),
+        }
+        if words.is_empty() {
+            words.push("same");
+        }
+        words
     }
 }
 
@@ -282,9 +284,12 @@ pub struct DriftCounts {
 
 impl DriftCounts {
     /// Counts files with their drift.
-    pub fn of<'f>(all: impl Iterator<Item = (&'f PlacedFile, Drift)>) -> Self {
+    pub fn of<'f>(files: impl Iterator<Item = (&'f PlacedFile, Drift)>) -> Self {
         let mut counts = Self::default();
-        for (_, drift) in all.filter(|(file, _)| file.kind != PlacedKind::Directory) {
+        for (file, drift) in files {
+            if file.kind == PlacedKind::Directory {
+                continue;
+            }
             counts.files += 1;
             counts.edited += usize::from(drift.here == Here::Edited);
             counts.missing += usize::from(drift.here == Here::Missing);

@@ -5,7 +5,7 @@ use crate::answer::paint::Paint;
 use crate::arguments::output::Format;
 use crate::cli::{Cli, Command};
 use crate::commands::Outcome;
-use crate::disk::DiskError;
+use crate::disk::error::DiskError;
 use crate::git::process::Git;
 use crate::output::{render, render_error};
 use crate::words::error::Error;

@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::disk::below::{open_below, resolve};
-use crate::disk::files::Opened;
+use crate::disk::open::{Opened, open_below};
+use crate::disk::resolve::resolve;
 use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;

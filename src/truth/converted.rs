@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::files::Temporary;
-use crate::disk::{DiskError, files};
 use crate::git::lfs::is_named_by;
 use crate::git::object_format::ObjectFormat;
 use crate::git::objects::Objects;

@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::pool::map_parallel;
-use crate::disk::{DiskError, files};
 use crate::judge::change::Place;
 use crate::judge::finding::{Report, VerifyOptions};
 use crate::record::worktree::LastVerification;

@@ -31,13 +31,15 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::drift::Proof;
-use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::disk::scan::RunningWalk;
+use crate::disk::scan::walk::{HashBlob, KnownDirectories, Unreadable, Walk};
 use crate::git::environment::GitMode;
 use crate::git::index::OpenIndex;
+use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::Manifest;
 use crate::inventory::placed::Placed;
-use crate::inventory::walked::Walked;
 use crate::judge::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in, same};
 use crate::truth::commits::{contents, links_out};
@@ -67,7 +69,7 @@ pub struct Survey {
     /// The commits of its own, the newest first.
     pub commits: Vec<CommitId>,
     /// The directories whose names are known now; none when no more of them are than before.
-    pub walked: Option<Walked>,
+    pub walked: Option<CleanDirectories>,
 }
 
 /// Holds the states of a worktree, each as its difference from the base.
@@ -179,7 +181,7 @@ fn survey(
     };
     let ground = ground;
     let (mut sources, index, mut disk) = std::thread::scope(|threads| {
-        let walk = Begun::begin(threads, ground.walk(&placed, &walked, &hash));
+        let walk = RunningWalk::begin(threads, ground.walk(&placed, &walked, &hash));
         let (mut sources, index) = ready.or_else(|index| ground.read_sources(index))?;
         let disk = ground.disk(walk, &mut sources, (&index, &placed))?;
         Ok::<_, Error>((sources, index, disk))
@@ -262,14 +264,19 @@ impl Ground<'_> {
     }
 
     /// The walk of the worktree; which submodules there are is not known yet.
-    fn walk<'a>(&'a self, placed: &'a Placed, walked: &'a Walked, hash: HashBlob<'a>) -> Walk<'a> {
+    fn walk<'a>(
+        &'a self,
+        placed: &'a Placed,
+        walked: &'a CleanDirectories,
+        hash: HashBlob<'a>,
+    ) -> Walk<'a> {
         Walk {
             root: &self.known.record.path,
             manifest: &self.manifest,
             placed: Some(self.proof(placed)),
             submodules: None,
-            believe: self.repository.walking.believe(),
-            names: Names::known(walked, &self.known.record.path),
+            files_to_read: self.repository.walking.files_to_read(),
+            known_directories: KnownDirectories::of(walked, &self.known.record.path),
             unread_above: Some(LARGE),
             hash,
         }
@@ -300,7 +307,7 @@ impl Ground<'_> {
 
     fn disk(
         &self,
-        walk: Result<Begun<'_, '_>, DiskError>,
+        walk: Result<RunningWalk<'_, '_>, DiskError>,
         sources: &mut Sources,
         (index, placed): (&IndexState, &Placed),
     ) -> Result<DiskState, Error> {

@@ -217,12 +217,14 @@ impl Seal<'_> {
 
     /// The digest of a file that can be run; none for what has no content.
     fn script(&self, file: &Utf8Path) -> Option<String> {
-        let (mut text, end) = match crate::disk::below::open_entry(file.as_std_path()) {
-            Ok(files::Opened::File { executable, .. }) if executable => (Vec::new(), ""),
-            Ok(files::Opened::File { .. }) => (Vec::new(), PLAIN),
+        let (mut text, end) = match crate::disk::open::open_entry(file.as_std_path()) {
+            Ok(crate::disk::open::Opened::File { executable, .. }) if executable => {
+                (Vec::new(), "")
+            }
+            Ok(crate::disk::open::Opened::File { .. }) => (Vec::new(), PLAIN),
             // the file that a link leads to can change as well
-            Ok(files::Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
-            Ok(files::Opened::Other) => {
+            Ok(crate::disk::open::Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
+            Ok(crate::disk::open::Opened::Other) => {
                 return files::is_endless(file).then(|| "a pipe or a device".to_owned());
             }
             Err(_) => return Some("unreadable".to_owned()),

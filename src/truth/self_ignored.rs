@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use crate::disk::below::open_below;
-use crate::disk::files::Opened;
+use crate::disk::open::Opened;
+use crate::disk::open::open_below;
 use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::Delta;

@@ -232,10 +232,10 @@ impl FileSearch<'_> {
 /// The content of a file that git takes for a ref: an object id, the name of a ref, or a link.
 fn content_of_ref(directory: &Utf8Path, name: &BStr) -> Option<BString> {
     let path = directory.as_std_path().join(name.to_path().ok()?);
-    let open = match crate::disk::below::open_entry(&path).ok()? {
-        files::Opened::Link(target) => return Some(target),
-        files::Opened::File { content, .. } => content,
-        files::Opened::Other => return None,
+    let open = match crate::disk::open::open_entry(&path).ok()? {
+        crate::disk::open::Opened::Link(target) => return Some(target),
+        crate::disk::open::Opened::File { content, .. } => content,
+        crate::disk::open::Opened::Other => return None,
     };
     let mut bytes = Vec::new();
     open.take(LONGEST).read_to_end(&mut bytes).ok()?;

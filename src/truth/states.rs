@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::disk::below::open_below;
 use crate::disk::drift::{Difference, Proof};
-use crate::disk::files::Opened;
-use crate::disk::scan::{Begun, Found, Scan, Unreadable};
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::disk::open::Opened;
+use crate::disk::open::open_below;
+use crate::disk::scan::RunningWalk;
+use crate::disk::scan::walk::{FoundEntry, Scan, Unreadable};
 use crate::git::ignore::IgnoreStack;
 use crate::git::index::{IndexEntry, OpenIndex, Stage};
 use crate::git::object_format::ObjectFormat;
@@ -73,7 +75,7 @@ impl DiskState {
     /// files was laid. A file may be that of a reference, or of HEAD, as a checkout writes it.
     pub fn read(
         ground: &Ground<'_>,
-        walk: Result<Begun<'_, '_>, DiskError>,
+        walk: Result<RunningWalk<'_, '_>, DiskError>,
         proof: Proof<'_>,
         (sources, index): (&Sources, &IndexState),
     ) -> Result<Self, Error> {
@@ -91,7 +93,7 @@ impl DiskState {
             missing,
             submodules,
             unreadable,
-            walked,
+            clean_directories: walked,
         } = walk?.finish(&allowed.keys().cloned().collect());
         let mut state = Self {
             unreadable,
@@ -152,7 +154,7 @@ impl DiskState {
         Ok(state)
     }
 
-    fn add(&mut self, known: &Worktree, item: Option<&Item>, found: Found) {
+    fn add(&mut self, known: &Worktree, item: Option<&Item>, found: FoundEntry) {
         let recorded = item.and_then(|item| item.disk);
         let base = item.and_then(|item| item.base);
         let mut entry = found.entry;
@@ -190,7 +192,7 @@ impl DiskState {
         recorded: Option<OnDisk>,
         proof: Proof<'_>,
         file: &PlacedFile,
-        found: Found,
+        found: FoundEntry,
     ) {
         let now = found.entry.mode;
         let is_same = recorded.is_some_and(|recorded| recorded.entry == found.entry);
@@ -307,7 +309,7 @@ pub fn gitlinks(
 impl Ground<'_> {
     /// Whether a file that was not read has the size of a blob that it must be told from: one that a
     /// reference has at its path, or one that the scope excludes.
-    fn may_be_a_blob(&self, found: &Found, references: &[&Delta]) -> Result<bool, Error> {
+    fn may_be_a_blob(&self, found: &FoundEntry, references: &[&Delta]) -> Result<bool, Error> {
         let at = |reference: &&Delta| entry_in(&self.manifest, reference, &found.path);
         let base = self.manifest.base(&found.path);
         let mut classifier = self.known.scope.classifier();
@@ -326,7 +328,7 @@ impl Ground<'_> {
     }
 
     /// Whether the content of a large file is asked for, or may be one that a person accepted.
-    fn needs_content(&self, found: &Found) -> bool {
+    fn needs_content(&self, found: &FoundEntry) -> bool {
         if self.terms.large_files.reads(&found.path) {
             return true;
         }
@@ -360,7 +362,7 @@ fn was_opened(recorded: &Stat, now: &Stat) -> bool {
 }
 
 /// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.
-fn may_be_as_stored(item: &Item, found: &Found) -> bool {
+fn may_be_as_stored(item: &Item, found: &FoundEntry) -> bool {
     let both = item.base.zip(item.disk.map(|disk| disk.entry));
     both.is_some_and(|(base, recorded)| {
         let all = [base, recorded, found.entry];

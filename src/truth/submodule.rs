@@ -9,7 +9,8 @@ use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
 use crate::disk::files;
-use crate::disk::scan::{Believe, Unreadable, Walk, scan};
+use crate::disk::scan::scan;
+use crate::disk::scan::walk::{FilesToRead, Unreadable, Walk};
 use crate::git::error::GitError;
 use crate::git::index::OpenIndex;
 use crate::git::layout::Layout;
@@ -195,8 +196,8 @@ impl<'a> OpenSubmodule<'a> {
             manifest,
             placed: None,
             submodules: Some(&inner.keys().cloned().collect()),
-            believe: Believe::Nothing,
-            names: None,
+            files_to_read: FilesToRead::AllButPlaced,
+            known_directories: None,
             unread_above: Some(LARGE),
             hash: &|size, content| format.hash_blob(size, content),
         })?;

@@ -1,6 +1,7 @@
 //! Reads small files that worktrees and git directories have.
 
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::words::toml_file::from_text;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 

@@ -11,10 +11,11 @@
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::remains::sweep;
 use crate::disk::trash_bin::KEPT;
-use crate::disk::{DiskError, files};
 use crate::git::environment::default_excludes_file;
 use crate::git::error::GitError;
 use crate::git::process::Git;
@@ -312,7 +313,8 @@ fn line(text: &mut Vec<u8>, path: &RepoPath) {
 mod tests {
     use super::*;
     use crate::inventory::manifest::Stat;
-    use crate::inventory::placed::{PlacedFile, PlacedOrigin};
+    use crate::inventory::placed::PlacedFile;
+    use crate::inventory::placed::PlacedOrigin;
 
     fn placed(files: &[(&str, PlacedKind)]) -> Placed {
         let file = |(path, kind): &(&str, PlacedKind)| PlacedFile {

@@ -3,7 +3,7 @@
 use crate::config::value::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
-use crate::disk::scan::Walking;
+use crate::disk::scan::walk::WalkMode;
 use crate::disk::trash_bin::KEPT;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
@@ -13,9 +13,9 @@ use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::object_format::ObjectFormat;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
+use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::inventory::placed::{Placed, PlacedFile, PlacedOrigin};
-use crate::inventory::walked::Walked;
 use crate::record::worktree::{Intent, LastVerification, Record, Shared};
 use crate::scope::overlap::WorktreeScope;
 use crate::scope::{Access, Case, EntryKind, Scope};
@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-/// The file of the record with the directories that need not be read again ([`Walked`]).
+/// The file of the record with the directories that need not be read again ([`CleanDirectories`]).
 pub const WALKED: &str = "walked";
 /// The file of the record with the last verification.
 pub const VERIFICATION: &str = "verification.toml";
@@ -47,7 +47,7 @@ pub struct Worktree {
     /// Where the record is.
     pub dir: Utf8PathBuf,
     /// Whether recorded stat data are believed.
-    pub walking: Walking,
+    pub walking: WalkMode,
     /// Where it was made, if it stands in the trash by now.
     pub made_at: Option<Utf8PathBuf>,
 }
@@ -302,10 +302,10 @@ impl Worktree {
 
     /// Loads which directories have what this manifest says of the base and nothing else; none are
     /// known where that cannot be read.
-    pub fn walked(&self, manifest: &Manifest) -> Walked {
+    pub fn walked(&self, manifest: &Manifest) -> CleanDirectories {
         let bytes = files::read(&self.dir.join(WALKED)).ok().flatten();
-        let walked = bytes.and_then(|bytes| Walked::from_bytes(&bytes, manifest));
-        walked.unwrap_or_else(|| Walked::nothing(manifest))
+        let walked = bytes.and_then(|bytes| CleanDirectories::from_bytes(&bytes, manifest));
+        walked.unwrap_or_else(|| CleanDirectories::none(manifest))
     }
 
     /// Loads what was placed; nothing where nothing ever was. What is being moved in counts as

@@ -30,7 +30,7 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
-use crate::disk::mode::make_writable;
+use crate::disk::writable::make_writable;
 use crate::git::environment::GitMode;
 use crate::git::object_format::ObjectFormat;
 use crate::git::refs::{Ref, is_ref_name, parse_reflog_file};
@@ -227,7 +227,7 @@ impl PrivateGit {
             };
             !is_lock && (kind.is_file() || kind.is_dir() || kind.is_symlink() && leads_inside())
         };
-        make_writable(&git, Some(&is_kept))?;
+        make_writable(&git, &is_kept)?;
         self.write_mended_refs(known)?;
         for name in ["commondir", "config.worktree"] {
             clear(&git.join(name))?;

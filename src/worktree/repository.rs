@@ -4,7 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::disk::lock::{LockFile, Waiting};
-use crate::disk::scan::Walking;
+use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
 use crate::git::layout::Layout;
 use crate::git::object_format::ObjectFormat;
@@ -60,7 +60,7 @@ pub struct Repository {
     /// How locks are waited for.
     pub waiting: Waiting,
     /// Whether stat data are believed.
-    pub walking: Walking,
+    pub walking: WalkMode,
     /// The repository that made the worktree and has its records, locks and main worktree, where
     /// this one is a clone of it; none where it is that repository itself.
     pub home: Option<Box<Self>>,
@@ -116,7 +116,7 @@ impl Repository {
             toplevel: toplevel.or(layout.toplevel),
             inside,
             waiting: Waiting::default(),
-            walking: Walking::default(),
+            walking: WalkMode::default(),
             home: None,
             recorded_git_dirs: RecordedGitDirs::default(),
         })

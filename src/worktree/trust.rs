@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Located};
-use crate::disk::drift::digest_of;
+use crate::disk::digest::digest_of;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::lock::{Lock, LockFile};
-use crate::disk::{DiskError, files};
 use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::words::toml_file::{from_text, to_text};

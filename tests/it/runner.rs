@@ -74,7 +74,7 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         state: None,
         environment: Vec::new(),
         hook_index: None,
-        walking: git_agentwt::disk::scan::Walking::default(),
+        walking: git_agentwt::disk::scan::walk::WalkMode::default(),
         input: Vec::new(),
         quarantine: None,
         command_line: String::new(),

@@ -6,18 +6,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::disk::scan::Believe;
-use git_agentwt::disk::scan::Names;
-use git_agentwt::disk::scan::Scan;
-use git_agentwt::disk::scan::Walk;
 use git_agentwt::disk::scan::scan;
+use git_agentwt::disk::scan::walk::FilesToRead;
+use git_agentwt::disk::scan::walk::KnownDirectories;
+use git_agentwt::disk::scan::walk::Scan;
+use git_agentwt::disk::scan::walk::Walk;
 use git_agentwt::disk::stat::stat_of;
 use git_agentwt::git::object_format::ObjectFormat;
+use git_agentwt::inventory::clean_directories::CleanDirectories;
 use git_agentwt::inventory::manifest::Item;
 use git_agentwt::inventory::manifest::Manifest;
 use git_agentwt::inventory::manifest::OnDisk;
 use git_agentwt::inventory::manifest::Stat;
-use git_agentwt::inventory::walked::Walked;
 use git_agentwt::words::entry::Entry;
 use git_agentwt::words::entry::Mode;
 use git_agentwt::words::entry::ObjectId;
@@ -162,23 +162,23 @@ impl Slow {
     }
 }
 
-fn fast(root: &Path, manifest: &Manifest, believe: Believe) -> Scan {
-    with_names(root, manifest, believe, None)
+fn fast(root: &Path, manifest: &Manifest, files_to_read: FilesToRead) -> Scan {
+    with_names(root, manifest, files_to_read, None)
 }
 
 fn with_names(
     root: &Path,
     manifest: &Manifest,
-    believe: Believe,
-    names: Option<Names<'_>>,
+    files_to_read: FilesToRead,
+    known_directories: Option<KnownDirectories<'_>>,
 ) -> Scan {
     let walk = Walk {
         root: Utf8Path::from_path(root).expect("it is UTF-8"),
         manifest,
         placed: None,
         submodules: Some(&BTreeSet::new()),
-        believe,
-        names,
+        files_to_read,
+        known_directories,
         unread_above: None,
         hash: &|size, content| ObjectFormat::default().hash_blob(size, content),
     };
@@ -193,8 +193,8 @@ fn manifest(
     has_base: fn(usize) -> bool,
     is_there: fn(usize) -> bool,
 ) -> Manifest {
-    let found = fast(root, &Manifest::default(), Believe::Nothing).found;
-    let item = |(at, found): (usize, git_agentwt::disk::scan::Found)| {
+    let found = fast(root, &Manifest::default(), FilesToRead::AllButPlaced).found;
+    let item = |(at, found): (usize, git_agentwt::disk::scan::walk::FoundEntry)| {
         let (entry, stat) = (found.entry, found.stat);
         let tracked = entry.mode.is_regular() || entry.mode == Mode::Link;
         Item {
@@ -218,20 +218,20 @@ fn the_walk_finds_what_a_slow_one_finds() {
         let manifest = manifest(root, settled, |at| at % 3 > 0, |at| at % 7 > 0);
         let steps = numbers.below(12);
         (0..steps).for_each(|_| put(root, &mut numbers));
-        for (believe, trusts) in [(Believe::Manifest, true), (Believe::Content, false)] {
+        for (files_to_read, trusts) in [(FilesToRead::Unproven, true), (FilesToRead::All, false)] {
             let mut slow = Slow::default();
             slow.directory(root, root, &manifest, trusts);
-            let scan = fast(root, &manifest, believe);
+            let scan = fast(root, &manifest, files_to_read);
             let found = scan.found.into_iter().map(|f| (f.path, (f.entry, f.stat)));
             assert_eq!(
                 found.collect::<BTreeMap<_, _>>(),
                 slow.found,
-                "seed {seed} {believe:?}"
+                "seed {seed} {files_to_read:?}"
             );
             let there = manifest.items().iter().filter(|item| item.disk.is_some());
             let missing = there.map(|item| item.path.clone());
             let missing: Vec<_> = missing.filter(|path| !slow.seen.contains(path)).collect();
-            assert_eq!(scan.missing, missing, "seed {seed} {believe:?}");
+            assert_eq!(scan.missing, missing, "seed {seed} {files_to_read:?}");
             assert_eq!(scan.unreadable, [], "seed {seed}");
         }
     }
@@ -246,28 +246,29 @@ fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
         let mut numbers = Numbers(seed);
         (0..60).for_each(|_| put(root, &mut numbers));
         let manifest = manifest(root, i64::MAX, |at| at % 13 > 0, |_| true);
-        let mut walked = Walked::nothing(&manifest);
+        let mut walked = CleanDirectories::none(&manifest);
         let device = std::fs::metadata(root).expect("it is there").dev();
         for _ in 0..3 {
-            let names = Names {
-                walked: &walked,
+            let names = KnownDirectories {
+                clean: &walked,
                 before: i64::MAX,
                 device,
             };
-            let learned = with_names(root, &manifest, Believe::Manifest, Some(names)).walked;
+            let learned =
+                with_names(root, &manifest, FilesToRead::Unproven, Some(names)).clean_directories;
             known += learned.len();
             walked = walked.with(learned);
             // the clock of the file system moves on before anything changes
             std::thread::sleep(std::time::Duration::from_millis(15));
             let steps = numbers.below(4);
             (0..steps).for_each(|_| put(root, &mut numbers));
-            let names = Names {
-                walked: &walked,
+            let names = KnownDirectories {
+                clean: &walked,
                 before: i64::MIN,
                 device,
             };
-            let by_names = with_names(root, &manifest, Believe::Manifest, Some(names));
-            let by_reading = fast(root, &manifest, Believe::Manifest);
+            let by_names = with_names(root, &manifest, FilesToRead::Unproven, Some(names));
+            let by_reading = fast(root, &manifest, FilesToRead::Unproven);
             assert_eq!(by_names, by_reading, "seed {seed}");
         }
     }

@@ -9,7 +9,7 @@ use crate::actions::trash;
 use crate::actions::trash::{Expiry, Trashed};
 use crate::disk::files;
 use crate::disk::lock::LockFile;
-use crate::disk::locked_file::lock_files;
+use crate::disk::locked_file::{LockDepth, lock_files};
 use crate::disk::trash_bin::{DELETED, KEPT};
 use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
@@ -323,20 +323,20 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
 /// Looks at git's lock files.
 fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
-    let mut found = lock_files(common, false);
-    found.extend(lock_files(&common.join("info"), false));
-    found.extend(lock_files(&common.join("refs"), true));
-    found.extend(lock_files(&common.join("reftable"), false));
+    let mut found = lock_files(common, LockDepth::Here);
+    found.extend(lock_files(&common.join("info"), LockDepth::Here));
+    found.extend(lock_files(&common.join("refs"), LockDepth::Below));
+    found.extend(lock_files(&common.join("reftable"), LockDepth::Here));
     for id in files::names(&common.join("worktrees"))? {
         let admin_dir = common.join("worktrees").join(id);
-        found.extend(lock_files(&admin_dir, false));
-        found.extend(lock_files(&admin_dir.join("info"), false));
+        found.extend(lock_files(&admin_dir, LockDepth::Here));
+        found.extend(lock_files(&admin_dir.join("info"), LockDepth::Here));
     }
     for known in known.iter().filter(|known| known.has_own_repository()) {
         let own = known.record.path.join(".git");
-        found.extend(lock_files(&own, false));
-        found.extend(lock_files(&own.join("info"), false));
-        found.extend(lock_files(&own.join("refs"), true));
+        found.extend(lock_files(&own, LockDepth::Here));
+        found.extend(lock_files(&own.join("info"), LockDepth::Here));
+        found.extend(lock_files(&own.join("refs"), LockDepth::Below));
     }
     if found.is_empty() {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ pub mod incomplete;
 use crate::actions::trash;
 use crate::actions::unfinished::remove_unfinished;
 use crate::disk::files;
-use crate::disk::mode::make_directories_writable;
+use crate::disk::writable::make_directories_writable;
 use crate::record::worktree::Intent;
 use crate::words::error::Error;
 use crate::worktree::admin_dir::delete_entry;

@@ -15,7 +15,7 @@ use crate::commands::add::checkout::Checkout;
 use crate::commands::add::clone;
 use crate::commands::add::clone::FetchedClone;
 use crate::config::value::Strategy;
-use crate::disk::copy::CopyError;
+use crate::disk::copy::staging::CopyError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::Doing;
@@ -168,7 +168,8 @@ impl Creation<'_> {
         let (root, path) = (&home.root, &record.path);
         let sync = &self.options.sync;
         let without_config = sync.no_sync || self.options.repo.is_some();
-        let before = Placed::nothing(sync.globs.clone(), without_config);
+        let mut before = Placed::none(sync.globs.clone());
+        before.without_config = without_config;
         let made_by_hook = |paths: &[RepoPath]| {
             Error::from(SyncRefusal::made_by_hook(record.name.as_str(), paths))
         };

@@ -8,11 +8,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::scope_edit::{Classified, write_bits};
 use crate::commands::Session;
-use crate::disk::below::open_below;
-use crate::disk::files::Opened;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::set_all_bits;
-use crate::disk::{DiskError, files};
+use crate::disk::open::Opened;
+use crate::disk::open::open_below;
 use crate::git::checkout::{NewWorktree, read_conversions};
 use crate::git::process::Git;
 use crate::inventory::manifest::{OnDisk, Stat};

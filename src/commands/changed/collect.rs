@@ -10,8 +10,9 @@ use crate::commands::changed::answer::{
     ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8,
 };
 use crate::commands::changed::patch::Patches;
-use crate::disk::below::resolve;
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::disk::resolve::resolve;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::judge::change::{Change, Kind, Place, Seen};

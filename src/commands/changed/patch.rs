@@ -9,9 +9,9 @@ use std::io::Read as _;
 use bstr::ByteSlice;
 
 use crate::actions::apart::Apart;
-use crate::disk::below::open_below;
-use crate::disk::files::Opened;
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::disk::open::{Opened, open_below};
 use crate::git::environment::GitMode;
 use crate::git::process::Git;
 use crate::git::settings_file::quoted;

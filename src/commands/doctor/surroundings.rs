@@ -13,8 +13,9 @@ use crate::commands::doctor::answer::DoctorCheck;
 use crate::config::installers::INSTALLERS;
 use crate::config::value::{Choice as _, Fence};
 use crate::config::{CONFIG_PATH, Config, Located};
-use crate::disk::file_system::{Tried, kind, try_out};
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::file_system::{FileSystemAbilities, kind, try_out};
+use crate::disk::files;
 use crate::fence::probe::probes;
 use crate::git::process::Git;
 use crate::record::worktree::SetupState;
@@ -125,7 +126,7 @@ fn served(kind: Option<&str>) -> DoctorCheck {
     }
 }
 
-fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
+fn kept(tried: Result<FileSystemAbilities, DiskError>) -> Option<DoctorCheck> {
     let lost = "file locks do not hold here: two `add` at once could break each other";
     let open = "a file cannot be made read-only here: the read list is only verified";
     match tried {
@@ -134,7 +135,9 @@ fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
             let fix = "let this user write there";
             Some(DoctorCheck::warning("locks", found, fix))
         }
-        Ok(Tried { locks: false, .. }) => Some(DoctorCheck::problem("locks", lost, ELSEWHERE)),
+        Ok(FileSystemAbilities { locks: false, .. }) => {
+            Some(DoctorCheck::problem("locks", lost, ELSEWHERE))
+        }
         Ok(tried) => (!tried.write_bits).then(|| {
             DoctorCheck::warning(
                 "write-bits",
@@ -303,7 +306,7 @@ mod tests {
 
     #[test]
     fn each_shortcoming_of_the_file_system_has_a_level() {
-        let tried = |locks, write_bits| kept(Ok(Tried { locks, write_bits }));
+        let tried = |locks, write_bits| kept(Ok(FileSystemAbilities { locks, write_bits }));
         let level = |check: Option<DoctorCheck>| check.map_or("", |check| check.level);
         assert_eq!(level(tried(true, true)), "");
         assert_eq!(level(tried(false, true)), "problem");

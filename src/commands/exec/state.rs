@@ -8,8 +8,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::client::state::{Versions, with_last};
-use crate::disk::mode::make_directories_writable;
-use crate::disk::{DiskError, files};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::disk::writable::make_directories_writable;
 use crate::fence::presets::{Settings, StandIn};
 use crate::inventory::manifest::Stat;
 use crate::worktree::loaded::Worktree;

@@ -7,9 +7,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::file_system::room;
+use crate::disk::backup::{Backup, EntryState};
+use crate::disk::file_system::free_space;
 use crate::disk::files;
-use crate::disk::kept::{Kept, Standing};
 use crate::disk::lock::{Holders, Lock};
 use crate::disk::remains::remove_dead_locks;
 use crate::git::error::GitError;
@@ -148,7 +148,7 @@ impl<'a> Forward<'a> {
         };
         let needed = write();
         end(&self.place)?;
-        let there = room(&self.begun.checkout).unwrap_or(u64::MAX);
+        let there = free_space(&self.begun.checkout).unwrap_or(u64::MAX);
         Ok(needed?.saturating_sub(there))
     }
 
@@ -214,8 +214,8 @@ impl<'a> Forward<'a> {
         end(&self.place)
     }
 
-    fn kept(&self) -> Kept {
-        Kept::new(&self.begun.checkout, &self.place.join("kept"))
+    fn kept(&self) -> Backup {
+        Backup::new(&self.begun.checkout, &self.place.join("kept"))
     }
 
     fn git_dir(&self) -> Result<Utf8PathBuf, GitError> {
@@ -269,7 +269,7 @@ impl<'a> Forward<'a> {
             }
         }
         for (number, one) in touched.iter().enumerate() {
-            let is_directory = kept.standing(number, &one.file)? == Standing::Directory;
+            let is_directory = kept.state(number, &one.file)? == EntryState::Directory;
             if is_directory && one.old.is_some_and(is_file) {
                 blocked.push(one.path.to_string());
             } else {
@@ -285,12 +285,12 @@ impl<'a> Forward<'a> {
         let mut changed = Vec::new();
         let mut files = Vec::new();
         for (number, one) in touched.iter().enumerate() {
-            match kept.standing(number, &one.file)? {
+            match kept.state(number, &one.file)? {
                 // what is in a directory is looked at last
-                Standing::Nothing | Standing::Directory | Standing::Kept => {}
-                Standing::File => files.push(one),
-                Standing::Link(text) if one.has(&text, self.repository.home().format) => {}
-                Standing::Link(_) | Standing::Other => changed.push(one.path.to_string()),
+                EntryState::Nothing | EntryState::Directory | EntryState::Kept => {}
+                EntryState::File => files.push(one),
+                EntryState::Link(text) if one.has(&text, self.repository.home().format) => {}
+                EntryState::Link(_) | EntryState::Other => changed.push(one.path.to_string()),
             }
         }
         let git = self.repository.git.at(&self.begun.checkout);

@@ -18,10 +18,11 @@ use crate::commands::restore::answer::{RestoreAnswer, RestoredPath};
 use crate::commands::restore::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
 use crate::commands::restore::rewrite::rewrite;
 use crate::disk::copy::content::make_staging;
-use crate::disk::copy::{CopyItem, Source};
-use crate::disk::entries::standing;
+use crate::disk::copy::staging::{CopyItem, Source};
+use crate::disk::entries::{NewEntry, stat_entries};
+use crate::disk::error::DiskError;
 use crate::disk::mode::{DirectoryModes, Doing};
-use crate::disk::{DiskError, entries, files};
+use crate::disk::{entries, files};
 use crate::git::environment::GitMode;
 use crate::git::plumbing::{index_info, nul_ended};
 use crate::inventory::placed::{PlacedFile, PlacedKind, PlacedOrigin};
@@ -250,8 +251,13 @@ fn directory_modes(
 
 /// Makes a directory that may be there already.
 fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), DiskError> {
-    let (root, content) = (&known.record.path, (Mode::EmptyDirectory, &b""[..]));
-    match entries::put_entry(root, path, content, Some(mode)) {
+    let root = &known.record.path;
+    let directory = NewEntry {
+        kind: Mode::EmptyDirectory,
+        bytes: b"",
+        permissions: Some(mode),
+    };
+    match entries::put_entry(root, path, directory) {
         Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
     }
@@ -394,7 +400,7 @@ impl Restoring<'_> {
         let from = match file.origin {
             PlacedOrigin::Setup => None,
             PlacedOrigin::Synced => {
-                let stands = standing(&source, [&file.path].into_iter())?.entries;
+                let stands = stat_entries(&source, [&file.path].into_iter())?.entries;
                 let stat = stands.get(&file.path);
                 stat.map(|stat| Source::File(file.kind, *stat))
             }
@@ -458,8 +464,13 @@ fn write_saved(
     let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
         for saved in paths.iter().map(|path| contents[path]) {
             let Entry { mode, id } = saved.disk.expect("it was selected for its content");
-            let content = (mode, &objects.blob(&id)?[..]);
-            entries::put_entry(directory, &saved.path, content, saved.permissions)?;
+            let content = objects.blob(&id)?;
+            let entry = NewEntry {
+                kind: mode,
+                bytes: &content,
+                permissions: saved.permissions,
+            };
+            entries::put_entry(directory, &saved.path, entry)?;
         }
         Ok(())
     };

@@ -9,7 +9,7 @@ use crate::commands::scope::answer::{ScopeAnswer, ScopeChange};
 use crate::commands::scope::arguments::ScopeArguments;
 use crate::commands::{Outcome, Session};
 use crate::disk::drift::is_unchanged;
-use crate::disk::entries::standing;
+use crate::disk::entries::stat_entries;
 use crate::disk::files;
 use crate::inventory::placed::{Placed, PlacedOrigin};
 use crate::record::accepted::Decision;
@@ -91,7 +91,7 @@ fn renew_guards(
         else {
             continue;
         };
-        let there = standing(&next.record.path, [&guard.path].into_iter())?.entries;
+        let there = stat_entries(&next.record.path, [&guard.path].into_iter())?.entries;
         match there.get(&guard.path) {
             Some(stat) if is_unchanged(&next.record.path, None, file).unwrap_or(false) => {
                 placing.over.insert(guard.path.clone(), *stat);

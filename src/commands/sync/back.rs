@@ -9,11 +9,13 @@ use crate::answer::shapes::{PathField, SavedField, paths};
 use crate::commands::sync::answer::{CleanedFiles, StayedFile, SyncedWorktree};
 use crate::commands::sync::{Run, is_config};
 use crate::disk::copy::content::stage;
-use crate::disk::copy::settle::{remove_placed, settle};
-use crate::disk::copy::{CopyItem, Source, Staged, Staging};
+use crate::disk::copy::move_in::move_in;
+use crate::disk::copy::removal::remove_placed;
+use crate::disk::copy::staging::{CopyItem, Source, Staged, Staging};
 use crate::disk::drift::drift;
-use crate::disk::entries::standing;
-use crate::disk::{DiskError, files};
+use crate::disk::entries::stat_entries;
+use crate::disk::error::DiskError;
+use crate::disk::files;
 use crate::git::index::read_paths;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
@@ -59,7 +61,7 @@ impl Run<'_> {
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
         let tracked = tracked.unwrap_or_default();
-        let here = standing(path, placed.files().iter().map(|file| &file.path))?.entries;
+        let here = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
         let drift = self.drift(known, placed)?;
         let plan = plan_pull(&PullFacts {
             name: known.record.name.as_str(),
@@ -210,7 +212,7 @@ fn apply_pull(
     here: &Stats,
     pull: &[&PlacedFile],
 ) -> Result<Vec<String>, Error> {
-    let there = standing(from.main, pull.iter().map(|file| &file.path))?.entries;
+    let there = stat_entries(from.main, pull.iter().map(|file| &file.path))?.entries;
     let item = |file: &&PlacedFile| {
         let stat = here.get(&file.path)?;
         Some(CopyItem {
@@ -235,7 +237,7 @@ fn apply_pull(
     let staged = stage(&copying, &items);
     from.progress.end();
     // in the main worktree nothing is ours
-    let settled = settle(&copying, from.main, staged?, &there, &Placed::default())?;
+    let settled = move_in(&copying, from.main, staged?, &there, &Placed::default())?;
     match write_down(from, placed, here, &settled.staged) {
         Ok(()) => Ok(settled.done()),
         Err(error) => Err(Error::from(error).leaving(settled.take_back())),
@@ -286,7 +288,7 @@ fn apply_clean(
     cleaned: &mut CleanedFiles,
 ) -> Result<bool, Error> {
     // touched since it was placed and with the same content, its stat data are others
-    let stands = standing(to.path, remove.iter().map(|file| &file.path))?;
+    let stands = stat_entries(to.path, remove.iter().map(|file| &file.path))?;
     let expected = remove.iter().filter_map(|file| {
         Some(Staged {
             path: file.path.clone(),

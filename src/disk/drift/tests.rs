@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use camino::Utf8PathBuf;
 
 use super::*;
+use crate::disk::digest::digest_below;
 use crate::disk::files::settled_time;
 use crate::disk::stat::stat_of;
 use crate::inventory::placed::PlacedOrigin;

@@ -4,6 +4,7 @@
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
+use bstr::ByteSlice as _;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -18,53 +19,94 @@ const AT_ONCE: usize = 32 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct DirectoryListing {
     names: Vec<u8>,
-    entries: Vec<(usize, FileType)>,
+    entries: Vec<ListedName>,
     #[cfg(any(target_os = "linux", target_os = "android"))]
     buffer: Vec<u8>,
+}
+
+/// Holds one name of a directory.
+#[derive(Clone, Copy, Debug)]
+struct ListedName {
+    /// Where it begins among the names; it ends with NUL.
+    start: usize,
+    kind: FileType,
 }
 
 impl DirectoryListing {
     /// Reads a directory from its beginning, without `.` and `..`; forgets the one before it.
     pub fn read(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
         self.clear();
-        self.fill(directory)
+        self.read_names(directory)
     }
 
-    /// Forgets all names.
-    pub fn clear(&mut self) {
+    /// Lists the names that what the base has on disk makes up: of all that is below one directory,
+    /// whose path with the `/` after it is so long.
+    pub fn fill(&mut self, below: &[Item], skip: usize) {
+        self.clear();
+        for (name, kind) in names(below, skip).flatten() {
+            self.push_name(name, kind);
+        }
+    }
+
+    /// True if a directory has exactly these names, each of the kind that it should be.
+    pub fn is_of(&self, below: &[Item], skip: usize) -> bool {
+        let mut expected = Vec::new();
+        for name in names(below, skip) {
+            match name {
+                // fewer than there are will do to say no
+                Some(name) if expected.len() < self.entries.len() => expected.push(name),
+                Some(_) | None => return false,
+            }
+        }
+        if expected.len() != self.entries.len() {
+            return false;
+        }
+        let mut listed = Vec::with_capacity(self.entries.len());
+        for (name, kind) in self.entries() {
+            listed.push((name.to_bytes(), kind));
+        }
+        listed.sort_unstable_by_key(|(name, _)| *name);
+        expected.sort_unstable_by_key(|(name, _)| *name);
+        listed == expected
+    }
+
+    fn clear(&mut self) {
         self.names.clear();
         self.entries.clear();
     }
 
-    /// Adds a name without NUL that is known from elsewhere.
-    pub fn push_name(&mut self, name: &[u8], kind: FileType) {
-        self.entries.push((self.names.len(), kind));
+    /// Adds a name without NUL.
+    fn push_name(&mut self, name: &[u8], kind: FileType) {
+        self.entries.push(ListedName {
+            start: self.names.len(),
+            kind,
+        });
         self.names.extend_from_slice(name);
         self.names.push(0);
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn fill(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
+    fn read_names(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         buffer.reserve(AT_ONCE);
         let mut entries = rustix::fs::RawDir::new(directory, buffer.spare_capacity_mut());
-        let mut read = Ok(());
+        let mut result = Ok(());
         while let Some(entry) = entries.next() {
             match entry {
                 Ok(entry) => self.push(entry.file_name(), entry.file_type()),
                 Err(error) => {
-                    read = Err(error);
+                    result = Err(error);
                     break;
                 }
             }
         }
         self.buffer = buffer;
-        read
+        result
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn fill(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
+    fn read_names(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
         for entry in rustix::fs::Dir::read_from(directory)? {
             let entry = entry?;
             self.push(entry.file_name(), entry.file_type());
@@ -73,89 +115,55 @@ impl DirectoryListing {
     }
 
     fn push(&mut self, name: &CStr, kind: FileType) {
-        if matches!(name.to_bytes(), b"." | b"..") {
-            return;
+        if name != c"." && name != c".." {
+            self.push_name(name.to_bytes(), kind);
         }
-        self.push_name(name.to_bytes(), kind);
     }
 
-    /// How many names there are.
-    pub const fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there is nothing in it.
+    /// True if there is nothing in it.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Each name, and of what kind the directory says that it is: [`FileType::Unknown`] where the
-    /// file system does not say.
+    /// Returns each name, and of what kind the directory says that it is: [`FileType::Unknown`]
+    /// where the file system does not say.
     pub fn entries(&self) -> impl Iterator<Item = (&CStr, FileType)> {
-        self.entries.iter().map(|(start, kind)| {
-            let name = CStr::from_bytes_until_nul(&self.names[*start..]);
-            (name.expect("because each ends with NUL"), *kind)
+        self.entries.iter().map(|listed| {
+            let name = CStr::from_bytes_until_nul(&self.names[listed.start..]);
+            (name.expect("because each ends with NUL"), listed.kind)
         })
     }
 
-    /// Whether it has a name.
+    /// True if it has a name.
     pub fn has(&self, name: &CStr) -> bool {
-        let name = name.to_bytes_with_nul();
-        let mut rests = self.entries.iter().map(|(start, _)| &self.names[*start..]);
-        // most names differ in the first byte
-        rests.any(|rest| rest.first() == name.first() && rest.starts_with(name))
-    }
-}
-
-/// Fills a listing with the names that what the base has on disk makes up, and of what kind each is:
-/// of all that is below one directory, whose path with the `/` after it is so long.
-pub(super) fn fill(listing: &mut DirectoryListing, below: &[Item], skip: usize) {
-    listing.clear();
-    for (name, kind) in names(below, skip).flatten() {
-        listing.push_name(name, kind);
-    }
-}
-
-/// Whether a directory has exactly these names, each of the kind that it should be.
-pub(super) fn are_in(listing: &DirectoryListing, below: &[Item], skip: usize) -> bool {
-    let mut expected = Vec::new();
-    for one in names(below, skip) {
-        match one {
-            // fewer than there are will do to say no
-            Some(one) if expected.len() < listing.len() => expected.push(one),
-            Some(_) | None => return false,
+        let wanted = name.to_bytes_with_nul();
+        for listed in &self.entries {
+            let rest = &self.names[listed.start..];
+            // most names differ in the first byte
+            if rest.first() == wanted.first() && rest.starts_with(wanted) {
+                return true;
+            }
         }
+        false
     }
-    if expected.len() != listing.len() {
-        return false;
-    }
-    let mut found: Vec<_> = listing
-        .entries()
-        .map(|(name, kind)| (CStr::to_bytes(name), kind))
-        .collect();
-    found.sort_unstable_by_key(|(name, _)| *name);
-    expected.sort_unstable_by_key(|(name, _)| *name);
-    found == expected
 }
 
-/// Each name, once; none for what is not to be known by its name (a submodule, a directory that the
-/// base has nothing in).
+/// Returns each name that what the base has on disk makes up, once, and of what kind it is; none for
+/// what is not to be known by its name (a submodule, a directory that the base has nothing in).
 fn names(below: &[Item], skip: usize) -> impl Iterator<Item = Option<(&[u8], FileType)>> {
-    let mut before: Option<&[u8]> = None;
-    let there = below
-        .iter()
-        .filter_map(|item| Some((item, item.base.and(item.disk)?)));
-    there.filter_map(move |(item, disk)| {
+    let mut previous: Option<&[u8]> = None;
+    below.iter().filter_map(move |item| {
+        let mode = item.base.and(item.disk)?.entry.mode;
         let rest: &[u8] = &item.path.as_bstr()[skip..];
-        let (name, kind) = match rest.iter().position(|byte| *byte == b'/') {
+        let (name, kind) = match rest.find_byte(b'/') {
             Some(end) => (&rest[..end], Some(FileType::Directory)),
-            None => (rest, kind_of(disk.entry.mode)),
+            None => (rest, kind_of(mode)),
         };
         // what is below one directory stands together
-        if before == Some(name) {
+        if previous == Some(name) {
             return None;
         }
-        before = Some(name);
+        previous = Some(name);
         Some(kind.map(|kind| (name, kind)))
     })
 }
@@ -210,7 +218,7 @@ mod tests {
     #[test]
     fn what_the_base_has_on_disk_makes_up_the_names() {
         let mut filled = listing(&[("before", FileType::Fifo)]);
-        fill(&mut filled, &below(), 2);
+        filled.fill(&below(), 2);
         let names: Vec<_> = filled
             .entries()
             .map(|(name, kind)| (name.to_str().expect("UTF-8").to_owned(), kind))
@@ -221,7 +229,7 @@ mod tests {
             ("z", FileType::Symlink),
         ];
         assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
-        assert!(are_in(&filled, &below(), 2));
+        assert!(filled.is_of(&below(), 2));
     }
 
     #[test]
@@ -246,10 +254,10 @@ mod tests {
             &[("A", RegularFile), ("b", Directory), ("z", Symlink)],
             &[],
         ] {
-            assert!(!are_in(&listing(names), &below(), 2), "{names:?}");
+            assert!(!listing(names).is_of(&below(), 2), "{names:?}");
         }
         let any_order = [("z", Symlink), ("b", Directory), ("a", RegularFile)];
-        assert!(are_in(&listing(&any_order), &below(), 2));
+        assert!(listing(&any_order).is_of(&below(), 2));
         let submodule = [
             below(),
             vec![item("d/zz", Mode::EmptyDirectory, true, true)],
@@ -261,6 +269,6 @@ mod tests {
             ("z", Symlink),
             ("zz", Directory),
         ];
-        assert!(!are_in(&listing(&all), &submodule, 2));
+        assert!(!listing(&all).is_of(&submodule, 2));
     }
 }

@@ -2,20 +2,19 @@
 
 use std::cmp::Ordering;
 use std::ffi::CStr;
+use std::io::{Error, ErrorKind};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
-use rustix::fs::{AtFlags, FileType, Mode as Bits, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, fstat, readlinkat, statat};
 use rustix::io::Errno;
 
-use crate::disk::below::DIRECTORY;
-use crate::disk::scan::listing::{DirectoryListing, are_in, fill};
-use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk};
-use crate::disk::stat::{
-    device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
-};
+use crate::disk::open::{open_directory, open_regular};
+use crate::disk::scan::listing::DirectoryListing;
+use crate::disk::scan::walk::{FilesToRead, FoundEntry, HashBlob, Scan, Unreadable, Walk};
+use crate::disk::stat::{device_of, file_type, stat_entry, stat_from, stat_open};
 use crate::inventory::manifest::{Item, Stat};
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::path::RepoPath;
@@ -24,42 +23,46 @@ use crate::words::path::RepoPath;
 const GIT: &CStr = c".git";
 
 /// Holds a directory that waits to be looked at.
-pub(super) struct Directory {
+pub(super) struct QueuedDirectory {
     path: Option<RepoPath>,
-    /// What of the manifest is below it.
+    /// Which items of the manifest are below it.
     range: Range<usize>,
     /// Where the manifest has something at this very path.
-    at: Option<usize>,
-    above: Arc<OwnedFd>,
+    item: Option<usize>,
+    parent: Arc<OwnedFd>,
 }
 
-impl Directory {
+impl QueuedDirectory {
     /// The worktree itself, with all of the manifest.
     pub fn root(root: OwnedFd, items: usize) -> Self {
         Self {
             path: None,
             range: 0..items,
-            at: None,
-            above: Arc::new(root),
+            item: None,
+            parent: Arc::new(root),
         }
     }
 
     fn open(&self) -> Result<OwnedFd, Errno> {
-        let name: &[u8] = self.path.as_ref().map_or(b".", |path| path.file_name());
-        openat(&*self.above, name, DIRECTORY, Bits::empty())
+        let name: &[u8] = match &self.path {
+            Some(path) => path.file_name(),
+            None => b".",
+        };
+        open_directory(&*self.parent, name)
     }
 }
 
 /// Looks at directories, and remembers what was found.
 pub(super) struct Worker<'a> {
     walk: Walk<'a>,
+    /// Which items of the manifest are there.
     seen: &'a [AtomicBool],
     listing: DirectoryListing,
     /// Where in its range the next file of a directory stands if names come in order.
     next: usize,
     pub scan: Scan,
     /// Directories with a `.git` in them, while it is not known which are submodules.
-    pub undecided: Vec<Directory>,
+    pub undecided: Vec<QueuedDirectory>,
 }
 
 impl<'a> Worker<'a> {
@@ -74,94 +77,98 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn unreadable(&mut self, path: Option<&RepoPath>, error: &dyn std::fmt::Display) {
+    fn add_found(&mut self, path: RepoPath, entry: Entry, stat: Stat) {
+        self.scan.found.push(FoundEntry { path, entry, stat });
+    }
+
+    fn add_unreadable(&mut self, path: Option<RepoPath>, error: impl Into<Error>) {
         self.scan.unreadable.push(Unreadable {
-            path: path.cloned(),
-            detail: error.to_string(),
+            path,
+            detail: error.into().to_string(),
         });
     }
 
     /// Looks at what is in one directory, and adds the directories in it to those below.
-    pub fn directory(&mut self, directory: Directory, below: &mut Vec<Directory>) {
+    pub fn directory(&mut self, directory: QueuedDirectory, below: &mut Vec<QueuedDirectory>) {
         let mut listing = std::mem::take(&mut self.listing);
-        let opened = directory.open().and_then(|fd| {
-            self.list(&directory, &fd, &mut listing)?;
-            Ok(fd)
-        });
-        let is_undecided = directory.path.is_some() && listing.has(GIT);
-        match opened {
-            Ok(_) if is_undecided && self.walk.submodules.is_none() => {
-                self.undecided.push(directory);
-            }
-            Ok(fd) => self.listed(&directory, fd, &listing, below),
+        match self.open_and_list(&directory, &mut listing) {
+            Ok(opened) => self.listed(directory, opened, &listing, below),
             // what is gone since it was listed is not there: the manifest knows if it should be
             Err(Errno::NOENT) => {}
-            Err(error) => self.unreadable(directory.path.as_ref(), &error),
+            Err(error) => self.add_unreadable(directory.path, error),
         }
         self.listing = listing;
     }
 
-    /// Finds out which names a directory has: from the manifest where its stat data prove that it has
-    /// those, else by reading it.
-    fn list(
+    /// Opens a directory and finds out which names it has: from the manifest where its stat data
+    /// prove that it has those, else by reading it.
+    fn open_and_list(
         &mut self,
-        directory: &Directory,
-        fd: &OwnedFd,
+        directory: &QueuedDirectory,
         listing: &mut DirectoryListing,
-    ) -> Result<(), Errno> {
-        let walk = self.walk;
-        let names = walk.names.filter(|_| walk.believe == Believe::Manifest);
-        let (Some(names), Some(path)) = (names, &directory.path) else {
-            return listing.read(fd);
+    ) -> Result<OwnedFd, Errno> {
+        let opened = directory.open()?;
+        let known_directories = match self.walk.files_to_read {
+            FilesToRead::Unproven => self.walk.known_directories,
+            FilesToRead::All | FilesToRead::AllButPlaced => None,
         };
-        let below = &self.walk.manifest.items()[directory.range.clone()];
-        let skip = path.as_bstr().len() + 1;
+        let (Some(known), Some(path)) = (known_directories, &directory.path) else {
+            listing.read(&opened)?;
+            return Ok(opened);
+        };
         // before it is read: what changes from then on shows
-        let stat = fstat(fd)?;
-        if device_of(&stat) != names.device {
-            return listing.read(fd);
+        let stat = fstat(&opened)?;
+        if device_of(&stat) != known.device {
+            listing.read(&opened)?;
+            return Ok(opened);
         }
-        let stat = stat_from(&stat);
-        if names.walked.proves(path, &stat) {
-            fill(listing, below, skip);
-            return Ok(());
+        let now = stat_from(&stat);
+        let items = &self.walk.manifest.items()[directory.range.clone()];
+        let skip = path.as_bstr().len() + 1;
+        if known.clean.proves(path, &now) {
+            listing.fill(items, skip);
+            return Ok(opened);
         }
-        listing.read(fd)?;
-        if stat.ctime < names.before && are_in(listing, below, skip) {
-            self.scan.walked.push((path.clone(), stat));
+        listing.read(&opened)?;
+        if now.ctime < known.before && listing.is_of(items, skip) {
+            self.scan.clean_directories.push((path.clone(), now));
         }
-        Ok(())
+        Ok(opened)
     }
 
     fn listed(
         &mut self,
-        directory: &Directory,
-        fd: OwnedFd,
+        directory: QueuedDirectory,
+        opened: OwnedFd,
         listing: &DirectoryListing,
-        below: &mut Vec<Directory>,
+        below: &mut Vec<QueuedDirectory>,
     ) {
         if let Some(path) = &directory.path {
-            if listing.is_empty() {
-                return self.empty_directory(directory, path, &fd);
+            if listing.has(GIT) {
+                match self.walk.submodules {
+                    None => {
+                        self.undecided.push(directory);
+                        return;
+                    }
+                    Some(submodules) if submodules.contains(path) => {
+                        self.scan.submodules.push(path.clone());
+                        self.mark_seen(directory.item);
+                        return;
+                    }
+                    Some(_) => {}
+                }
             }
-            self.mark_directory(directory.at);
-            let submodules = self.walk.submodules;
-            if listing.has(GIT) && submodules.is_some_and(|all| all.contains(path)) {
-                self.scan.submodules.push(path.clone());
-                self.mark(directory.at);
+            if listing.is_empty() {
+                self.empty_directory(&directory, path, &opened);
                 return;
             }
+            self.mark_filled_directory(directory.item);
         }
-        let path = directory.path.as_ref();
-        let here = CurrentDirectory {
-            path,
-            fd: Arc::new(fd),
-            range: directory.range.clone(),
-            skip: path.map_or(0, |path| path.as_bstr().len() + 1),
-        };
+        let is_root = directory.path.is_none();
+        let here = CurrentDirectory::new(directory, opened);
         self.next = 0;
         for (name, kind) in listing.entries() {
-            if path.is_some() || name != GIT {
+            if !is_root || name != GIT {
                 self.name(&here, name, kind, below);
             }
         }
@@ -171,175 +178,253 @@ impl<'a> Worker<'a> {
     /// the stat data say what it is.
     fn name(
         &mut self,
-        here: &CurrentDirectory<'_>,
+        here: &CurrentDirectory,
         name: &CStr,
         kind: FileType,
-        below: &mut Vec<Directory>,
+        below: &mut Vec<QueuedDirectory>,
     ) {
         if kind == FileType::Directory && name != GIT {
-            below.push(self.below(here, name));
+            below.push(self.queued(here, name));
             return;
         }
-        let stat = match statat(&*here.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
+        let stat = match statat(&*here.opened, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat_from(&stat),
             Err(Errno::NOENT) => return,
             Err(error) => {
-                self.unreadable(Some(&here.child(name)), &error);
+                self.add_unreadable(Some(here.child(name)), error);
                 return;
             }
         };
-        let stat = stat_from(&stat);
         if !stat.is_directory() {
             self.entry(here, name, &stat);
-        } else if name == GIT && is_repository(&here.fd, name.to_bytes()) {
-            let (mode, id) = (Mode::NestedGit, ObjectId::none());
-            self.scan.found.push(Found {
-                path: here.child(name),
-                entry: Entry { mode, id },
-                stat,
-            });
+        } else if name == GIT && is_repository(&here.opened, name.to_bytes()) {
+            self.add_found(here.child(name), without_content(Mode::NestedGit), stat);
         } else {
-            below.push(self.below(here, name));
+            below.push(self.queued(here, name));
         }
     }
 
-    fn below(&self, here: &CurrentDirectory<'_>, name: &CStr) -> Directory {
-        let name = name.to_bytes();
-        let items = &self.walk.manifest.items()[here.range.clone()];
+    fn queued(&self, here: &CurrentDirectory, name: &CStr) -> QueuedDirectory {
+        let items = self.items(here);
         let start = items.partition_point(|item| here.compare_below(item, name).is_lt());
-        let size = items[start..].partition_point(|item| here.compare_below(item, name).is_le());
+        let count = items[start..].partition_point(|item| here.compare_below(item, name).is_le());
         // what is at the path itself stands before all that is below it
-        let at = items[..start].binary_search_by(|item| here.compare(item, name));
-        let start = here.range.start + start;
-        Directory {
-            path: Some(RepoPath::child(here.path, name)),
-            range: start..start + size,
-            at: at.ok().map(|at| here.range.start + at),
-            above: Arc::clone(&here.fd),
+        let item = items[..start].binary_search_by(|item| here.compare(item, name));
+        let first = here.range.start + start;
+        QueuedDirectory {
+            path: Some(here.child(name)),
+            range: first..first + count,
+            item: item.ok().map(|position| here.range.start + position),
+            parent: Arc::clone(&here.opened),
         }
+    }
+
+    /// Returns what of the manifest is below a directory.
+    fn items(&self, here: &CurrentDirectory) -> &'a [Item] {
+        &self.walk.manifest.items()[here.range.clone()]
     }
 
     /// An empty directory is something only where the base has no directory: git itself leaves
     /// one behind when a process works in it.
-    fn empty_directory(&mut self, directory: &Directory, path: &RepoPath, fd: &OwnedFd) {
-        let known = self.mark(directory.at).and_then(|item| item.disk);
+    fn empty_directory(&mut self, directory: &QueuedDirectory, path: &RepoPath, opened: &OwnedFd) {
+        let recorded = self.mark_seen(directory.item).and_then(|item| item.disk);
         if !directory.range.is_empty() {
             return;
         }
-        let (mode, id) = (Mode::EmptyDirectory, ObjectId::none());
-        let entry = Entry { mode, id };
-        let stat = match fstat(fd) {
-            Ok(stat) => stat_from(&stat),
-            Err(error) => return self.unreadable(Some(path), &error),
-        };
-        let believes = self.walk.believe != Believe::Nothing;
-        if known.is_none_or(|disk| disk.entry != entry) || !believes {
-            self.scan.found.push(Found {
-                path: path.clone(),
-                entry,
-                stat,
-            });
+        let entry = without_content(Mode::EmptyDirectory);
+        match stat_open(opened) {
+            Err(error) => self.add_unreadable(Some(path.clone()), error),
+            Ok(stat) => {
+                let is_recorded = recorded.is_some_and(|disk| disk.entry == entry);
+                if !is_recorded || self.walk.files_to_read == FilesToRead::AllButPlaced {
+                    self.add_found(path.clone(), entry, stat);
+                }
+            }
         }
     }
 
     /// A directory that was empty is there also with something in it; that of a submodule which
     /// was not filled is something else then.
-    fn mark_directory(&self, at: Option<usize>) {
-        let item = at.map(|at| &self.walk.manifest.items()[at]);
-        let known = item.filter(|item| item.base.is_none());
-        let known = known.and_then(|item| item.disk);
-        if known.is_some_and(|disk| disk.entry.mode == Mode::EmptyDirectory) {
-            self.mark(at);
+    fn mark_filled_directory(&self, position: Option<usize>) {
+        let Some(position) = position else {
+            return;
+        };
+        let item = &self.walk.manifest.items()[position];
+        if item.base.is_none()
+            && let Some(disk) = &item.disk
+            && disk.entry.mode == Mode::EmptyDirectory
+        {
+            self.mark_seen(Some(position));
         }
     }
 
-    /// Notes that what the manifest says of a path is there, and gives it.
-    fn mark(&self, at: Option<usize>) -> Option<&'a Item> {
-        let at = at?;
-        self.seen[at].store(true, Memory::Relaxed);
-        Some(&self.walk.manifest.items()[at])
+    /// Notes that what the manifest says of a path is there, and returns it.
+    fn mark_seen(&self, position: Option<usize>) -> Option<&'a Item> {
+        let position = position?;
+        self.seen[position].store(true, Memory::Relaxed);
+        Some(&self.walk.manifest.items()[position])
     }
 
-    fn entry(&mut self, here: &CurrentDirectory<'_>, name: &CStr, stat: &Stat) {
-        let walk = self.walk;
-        let raw = name.to_bytes();
-        let items = &walk.manifest.items()[here.range.clone()];
-        let is_next = |item: &Item| here.compare(item, raw).is_eq();
-        let at = if items.get(self.next).is_some_and(is_next) {
-            Some(self.next)
-        } else {
-            items.binary_search_by(|item| here.compare(item, raw)).ok()
-        };
-        self.next = at.map_or(self.next, |at| at + 1);
-        let item = at.map(|at| &items[at]);
-        if let Some(at) = at {
-            self.seen[here.range.start + at].store(true, Memory::Relaxed);
-        }
-        let (base, disk) = item.map_or((None, None), |item| (item.base, item.disk.as_ref()));
-        let believes = match walk.believe {
-            Believe::Manifest => true,
-            // of what is tracked nothing may be proven yet; of what was placed it is
-            Believe::Nothing => base.is_none(),
-            Believe::Content => false,
-        };
-        if believes && disk.is_some_and(|disk| walk.manifest.proves(&disk.stat, stat)) {
+    /// Looks at what is not a directory.
+    fn entry(&mut self, here: &CurrentDirectory, name: &CStr, stat: &Stat) {
+        let position = self.position_of(here, name);
+        let item = self.mark_seen(position);
+        if item.is_some_and(|item| self.is_proven(item, stat)) {
             return;
         }
         let path = here.child(name);
-        let has_other_size = disk.is_none_or(|disk| disk.stat.size != stat.size);
-        let is_unread = has_other_size
-            && is_regular(stat)
-            && walk.unread_above.is_some_and(|limit| stat.size > limit);
-        let proof = walk.placed.filter(|_| base.is_none());
-        let held = proof.map(|proof| proof.holds(&path, &here.fd, raw));
-        let entry = match (held, disk) {
-            (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
-            (Some(Err(error)), _) => Err(error),
-            (_, _) if is_unread => Ok(Entry {
-                mode: mode_of_file(stat),
-                id: ObjectId::none(),
-            }),
-            (_, _) => read_entry(&here.fd, raw, stat, walk.hash),
-        };
-        let stat = *stat;
-        match entry {
-            Ok(entry) => self.scan.found.push(Found { path, entry, stat }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                if let Some(at) = at {
-                    self.seen[here.range.start + at].store(false, Memory::Relaxed);
+        match self.read(here, &path, item, stat) {
+            Ok(entry) => self.add_found(path, entry, *stat),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if let Some(position) = position {
+                    self.seen[position].store(false, Memory::Relaxed);
                 }
             }
-            Err(error) => self.unreadable(Some(&path), &error),
+            Err(error) => self.add_unreadable(Some(path), error),
         }
+    }
+
+    /// Returns where the manifest has something at a name. The system often lists names in order.
+    fn position_of(&mut self, here: &CurrentDirectory, name: &CStr) -> Option<usize> {
+        let items = self.items(here);
+        let next = items.get(self.next);
+        let position = if next.is_some_and(|item| here.compare(item, name).is_eq()) {
+            self.next
+        } else {
+            let found = items.binary_search_by(|item| here.compare(item, name));
+            found.ok()?
+        };
+        self.next = position + 1;
+        Some(here.range.start + position)
+    }
+
+    /// True if a file need not be read.
+    fn is_proven(&self, item: &Item, stat: &Stat) -> bool {
+        let Some(disk) = &item.disk else {
+            return false;
+        };
+        let may_be_proven = match self.walk.files_to_read {
+            FilesToRead::Unproven => true,
+            FilesToRead::All => false,
+            FilesToRead::AllButPlaced => item.base.is_none(),
+        };
+        may_be_proven && self.walk.manifest.proves(&disk.stat, stat)
+    }
+
+    fn read(
+        &self,
+        here: &CurrentDirectory,
+        path: &RepoPath,
+        item: Option<&Item>,
+        stat: &Stat,
+    ) -> std::io::Result<Entry> {
+        let name: &[u8] = path.file_name();
+        let base = item.and_then(|item| item.base);
+        let disk = item.and_then(|item| item.disk.as_ref());
+        if base.is_none()
+            && let Some(proof) = self.walk.placed
+            && proof.holds(path, &here.opened, name)?
+            && let Some(disk) = disk
+        {
+            return Ok(disk.entry);
+        }
+        if let Some(limit) = self.walk.unread_above
+            && stat.size > limit
+            && stat.is_file()
+            && disk.is_none_or(|disk| disk.stat.size != stat.size)
+        {
+            return Ok(without_content(stat.file_mode()));
+        }
+        read_entry(&here.opened, name, stat, self.walk.hash)
     }
 }
 
 /// Holds the directory that is being looked at.
-struct CurrentDirectory<'a> {
-    path: Option<&'a RepoPath>,
-    fd: Arc<OwnedFd>,
+struct CurrentDirectory {
+    path: Option<RepoPath>,
+    opened: Arc<OwnedFd>,
     range: Range<usize>,
     /// How much of the paths in the range is the path of this directory, with the `/` after it.
     skip: usize,
 }
 
-impl CurrentDirectory<'_> {
+impl CurrentDirectory {
+    fn new(directory: QueuedDirectory, opened: OwnedFd) -> Self {
+        let skip = match &directory.path {
+            Some(path) => path.as_bstr().len() + 1,
+            None => 0,
+        };
+        Self {
+            path: directory.path,
+            opened: Arc::new(opened),
+            range: directory.range,
+            skip,
+        }
+    }
+
     fn child(&self, name: &CStr) -> RepoPath {
-        RepoPath::child(self.path, name.to_bytes())
+        RepoPath::child(self.path.as_ref(), name.to_bytes())
     }
 
-    /// How an item of the range stands to what is at a name in this directory.
-    fn compare(&self, item: &Item, name: &[u8]) -> Ordering {
+    /// Compares an item of the range with what is at a name in this directory.
+    fn compare(&self, item: &Item, name: &CStr) -> Ordering {
         let rest: &[u8] = &item.path.as_bstr()[self.skip..];
-        rest.cmp(name)
+        rest.cmp(name.to_bytes())
     }
 
-    /// How an item of the range stands to all that is below a name in this directory.
-    fn compare_below(&self, item: &Item, name: &[u8]) -> Ordering {
-        let rest = &item.path.as_bstr()[self.skip..];
-        let (same, more) = rest.split_at(rest.len().min(name.len()));
+    /// Compares an item of the range with all that is below a name in this directory.
+    fn compare_below(&self, item: &Item, name: &CStr) -> Ordering {
+        let directory = name.to_bytes();
+        let rest: &[u8] = &item.path.as_bstr()[self.skip..];
+        let (start, end) = rest.split_at(rest.len().min(directory.len()));
         // what comes after the `/` is below the name
-        let next = || more.first().copied().cmp(&Some(b'/'));
-        same.cmp(name).then_with(next)
+        start
+            .cmp(directory)
+            .then_with(|| end.first().cmp(&Some(&b'/')))
     }
+}
+
+const fn without_content(mode: Mode) -> Entry {
+    Entry {
+        mode,
+        id: ObjectId::none(),
+    }
+}
+
+fn read_entry(
+    directory: &OwnedFd,
+    name: &[u8],
+    stat: &Stat,
+    hash: HashBlob<'_>,
+) -> std::io::Result<Entry> {
+    match file_type(stat) {
+        FileType::RegularFile => {
+            let mut file = open_regular(directory, name)?;
+            let size = file.metadata()?.len();
+            Ok(Entry {
+                mode: stat.file_mode(),
+                id: hash(size, &mut file)?,
+            })
+        }
+        FileType::Symlink => {
+            let text = readlinkat(directory, name, Vec::new())?.into_bytes();
+            Ok(Entry {
+                mode: Mode::Link,
+                id: hash(text.len() as u64, &mut text.as_slice())?,
+            })
+        }
+        _other => Ok(without_content(Mode::Special)),
+    }
+}
+
+/// True if a directory named `.git` is a repository (gitrepository-layout(5)) and not merely a
+/// place to hide files in.
+fn is_repository(directory: &OwnedFd, name: &[u8]) -> bool {
+    for part in ["/HEAD", "/objects", "/refs"] {
+        let path = [name, part.as_bytes()].concat();
+        if stat_entry(directory, &path).is_err() {
+            return false;
+        }
+    }
+    true
 }

@@ -4,6 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
+use rustix::fs::CWD;
 
 use super::*;
 
@@ -118,10 +119,10 @@ fn a_tree_of_any_depth_is_deleted() {
     let world = World::new();
     let bin = world.bin();
     let task = world.worktrees().join("task");
-    let mut at = openat(CWD, task.as_std_path(), DIRECTORY, Mode::empty()).expect("it opens");
+    let mut at = open_directory(CWD, task.as_std_path()).expect("it opens");
     for _ in 0..3000 {
         mkdirat(&at, "deeper", Mode::RWXU).expect("a directory");
-        at = openat(&at, "deeper", DIRECTORY, Mode::empty()).expect("it opens");
+        at = open_directory(&at, "deeper").expect("it opens");
     }
     bin.put("task").expect("it moves");
     let left = bin.delete(DELETED, None).expect("it is emptied");

@@ -73,11 +73,11 @@ impl Manifest {
     /// Fails on anything that [`Manifest::to_bytes`] would not have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
         let bytes = bytes.strip_prefix(HEAD).ok_or(Damaged)?;
-        let mut input = Reader(Input::new(bytes));
-        let settled = input.0.signed()?;
-        let count = input.0.size()?;
-        let items = input.items(count)?;
-        if input.0.rest() == END {
+        let mut input = Input::new(bytes);
+        let settled = input.signed()?;
+        let count = input.size()?;
+        let items = read_items(&mut input, count)?;
+        if input.rest() == END {
             Ok(Self { items, settled })
         } else {
             Err(Damaged)
@@ -92,83 +92,89 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
 }
 
 fn put_item(out: &mut Vec<u8>, item: &Item) {
-    let same = matches!((&item.base, &item.disk), (Some(b), Some(d)) if *b == d.entry);
+    let disk_entry = item.disk.map(|disk| disk.entry);
+    let is_same_entry = item.base.is_some() && item.base == disk_entry;
     let mut flags = 0;
-    flags |= if item.base.is_some() { HAS_BASE } else { 0 };
-    flags |= if item.disk.is_some() { HAS_DISK } else { 0 };
-    flags |= if same { SAME_ENTRY } else { 0 };
+    if item.base.is_some() {
+        flags |= HAS_BASE;
+    }
+    if item.disk.is_some() {
+        flags |= HAS_DISK;
+    }
+    if is_same_entry {
+        flags |= SAME_ENTRY;
+    }
     out.push(flags);
     if let Some(base) = &item.base {
         put_entry(out, base);
     }
     if let Some(disk) = &item.disk {
-        if !same {
+        if !is_same_entry {
             put_entry(out, &disk.entry);
         }
         disk.stat.put(out);
     }
 }
 
-/// Reads the parts of a manifest.
-struct Reader<'b>(Input<'b>);
-
-impl Reader<'_> {
-    /// Reads all paths, then what is known of each.
-    fn items(&mut self, count: usize) -> Result<Vec<Item>, Damaged> {
-        // each has two bytes at least, so that no number makes us take more than is there
-        let mut paths = Paths::with_capacity(count.min(self.0.rest().len() / 2));
-        for _ in 0..count {
-            self.path(&mut paths)?;
-        }
-        let mut items = Vec::with_capacity(paths.len());
-        for path in paths.into_paths() {
-            let (base, disk) = (None, None);
-            items.push(Item { path, base, disk });
-        }
-        // in place: to hand over what is known of an item takes longer than to read it
-        for item in &mut items {
-            self.known(&mut item.base, &mut item.disk)?;
-        }
-        Ok(items)
+/// Reads all paths, then what is recorded of each.
+fn read_items(input: &mut Input<'_>, count: usize) -> Result<Vec<Item>, Damaged> {
+    // each has two bytes at least, so that no number makes us take more than is there
+    let mut paths = Paths::with_capacity(count.min(input.rest().len() / 2));
+    for _ in 0..count {
+        read_path(input, &mut paths)?;
     }
-
-    /// Reads a path after the others. Paths come in order, each once.
-    fn path(&mut self, paths: &mut Paths) -> Result<(), Damaged> {
-        let shared = self.0.size()?;
-        let rest = self.0.bytes()?;
-        match paths.push(shared, rest) {
-            Ok(Some(Ordering::Greater)) => Ok(()),
-            _out_of_order => Err(Damaged),
-        }
+    let mut items = Vec::with_capacity(paths.len());
+    for path in paths.into_paths() {
+        items.push(Item {
+            path,
+            base: None,
+            disk: None,
+        });
     }
-
-    fn entry(&mut self) -> Result<Entry, Damaged> {
-        let code = self.0.byte()?;
-        let mode = Mode::from_code(code >> 1).ok_or(Damaged)?;
-        let raw = self.0.take(if code & 1 == 1 { 32 } else { 20 })?;
-        let id = ObjectId::from_bytes(raw).ok_or(Damaged)?;
-        Ok(Entry { mode, id })
+    // in place: to hand over what is recorded of an item takes longer than to read it
+    for item in &mut items {
+        read_item(input, item)?;
     }
+    Ok(items)
+}
 
-    fn known(
-        &mut self,
-        base: &mut Option<Entry>,
-        disk: &mut Option<OnDisk>,
-    ) -> Result<(), Damaged> {
-        let flags = self.0.byte()?;
-        if flags & HAS_BASE != 0 {
-            *base = Some(self.entry()?);
-        }
-        if flags & HAS_DISK != 0 {
-            let entry = match *base {
-                Some(base) if flags & SAME_ENTRY != 0 => base,
-                Some(_) | None => self.entry()?,
-            };
-            let stat = Stat::take(&mut self.0)?;
-            *disk = Some(OnDisk { entry, stat });
-        }
-        Ok(())
+/// Reads a path after the others. Paths come in order, each once.
+pub(in crate::inventory) fn read_path(
+    input: &mut Input<'_>,
+    paths: &mut Paths,
+) -> Result<(), Damaged> {
+    let shared = input.size()?;
+    let rest = input.bytes()?;
+    match paths.push(shared, rest) {
+        Ok(Some(Ordering::Greater)) => Ok(()),
+        _out_of_order => Err(Damaged),
     }
+}
+
+/// Reads what is recorded of an item.
+fn read_item(input: &mut Input<'_>, item: &mut Item) -> Result<(), Damaged> {
+    let flags = input.byte()?;
+    if flags & HAS_BASE != 0 {
+        item.base = Some(read_entry(input)?);
+    }
+    if flags & HAS_DISK != 0 {
+        let entry = match item.base {
+            Some(base) if flags & SAME_ENTRY != 0 => base,
+            Some(_) | None => read_entry(input)?,
+        };
+        let stat = Stat::take(input)?;
+        item.disk = Some(OnDisk { entry, stat });
+    }
+    Ok(())
+}
+
+fn read_entry(input: &mut Input<'_>) -> Result<Entry, Damaged> {
+    let code = input.byte()?;
+    let length = if code & 1 == 1 { 32 } else { 20 };
+    Ok(Entry {
+        mode: Mode::from_code(code >> 1).ok_or(Damaged)?,
+        id: ObjectId::from_bytes(input.take(length)?).ok_or(Damaged)?,
+    })
 }
 
 #[cfg(test)]

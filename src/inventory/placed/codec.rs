@@ -5,6 +5,7 @@
 
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::words::path::RepoPath;
 use crate::words::varint::{Damaged, Input, put, put_bytes, put_path, put_signed};
 
 const HEAD: &[u8] = b"agentwt-placed 1\n";
@@ -61,7 +62,7 @@ impl Placed {
         let mut files: Vec<PlacedFile> = Vec::with_capacity(count.min(bytes.len()));
         for _ in 0..count {
             let path = input.path(files.last().map(|file| &file.path))?;
-            files.push(file(&mut input, path)?);
+            files.push(read_file(&mut input, path)?);
         }
         if input.rest() != END {
             return Err(Damaged);
@@ -81,13 +82,16 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
         PlacedKind::Link => 1,
         PlacedKind::Directory => 2,
     };
-    for (is_set, flag) in [
-        (file.origin == PlacedOrigin::Context, IS_CONTEXT),
-        (file.origin == PlacedOrigin::Setup, IS_SETUP),
-        (file.digest.is_some(), HAS_DIGEST),
-        (file.source.is_some(), HAS_SOURCE),
-    ] {
-        flags |= u8::from(is_set) * flag;
+    match file.origin {
+        PlacedOrigin::Synced => {}
+        PlacedOrigin::Context => flags |= IS_CONTEXT,
+        PlacedOrigin::Setup => flags |= IS_SETUP,
+    }
+    if file.digest.is_some() {
+        flags |= HAS_DIGEST;
+    }
+    if file.source.is_some() {
+        flags |= HAS_SOURCE;
     }
     out.push(flags);
     if let Some(Digest(digest)) = &file.digest {
@@ -99,23 +103,28 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
     }
 }
 
-fn file(input: &mut Input<'_>, path: crate::words::path::RepoPath) -> Result<PlacedFile, Damaged> {
+fn read_file(input: &mut Input<'_>, path: RepoPath) -> Result<PlacedFile, Damaged> {
     let flags = input.byte()?;
     if flags & !(KIND | IS_CONTEXT | HAS_DIGEST | HAS_SOURCE | IS_SETUP) != 0 {
         return Err(Damaged);
     }
-    let kind = *KINDS.get(usize::from(flags & KIND)).ok_or(Damaged)?;
-    let has = |flag: u8| flags & flag != 0;
-    let digest = has(HAS_DIGEST).then(|| input.take(32)).transpose()?;
-    let digest = digest.and_then(|raw| raw.try_into().ok()).map(Digest);
-    let stat = Stat::take(input)?;
-    let source = has(HAS_SOURCE).then(|| Stat::take(input)).transpose()?;
-    let origin = match (has(IS_CONTEXT), has(IS_SETUP)) {
-        (false, false) => PlacedOrigin::Synced,
-        (true, false) => PlacedOrigin::Context,
-        (false, true) => PlacedOrigin::Setup,
-        (true, true) => return Err(Damaged),
+    let origin = match flags & (IS_CONTEXT | IS_SETUP) {
+        0 => PlacedOrigin::Synced,
+        IS_CONTEXT => PlacedOrigin::Context,
+        IS_SETUP => PlacedOrigin::Setup,
+        _both => return Err(Damaged),
     };
+    let kind = *KINDS.get(usize::from(flags & KIND)).ok_or(Damaged)?;
+    let mut digest = None;
+    if flags & HAS_DIGEST != 0 {
+        let bytes = input.take(32)?.try_into().map_err(|_| Damaged)?;
+        digest = Some(Digest(bytes));
+    }
+    let stat = Stat::take(input)?;
+    let mut source = None;
+    if flags & HAS_SOURCE != 0 {
+        source = Some(Stat::take(input)?);
+    }
     Ok(PlacedFile {
         path,
         origin,
@@ -129,7 +138,6 @@ fn file(input: &mut Input<'_>, path: crate::words::path::RepoPath) -> Result<Pla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::path::RepoPath;
 
     fn sample() -> Placed {
         let stat = Stat {

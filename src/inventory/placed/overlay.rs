@@ -1,15 +1,12 @@
 //! Lays the list of placed files over a manifest, so that one walk knows both.
 
 use crate::inventory::manifest::{Item, Manifest, OnDisk};
-use crate::inventory::placed::{Placed, PlacedFile, PlacedKind};
+use crate::inventory::placed::{NEVER, Placed, PlacedFile, PlacedKind};
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::path::RepoPath;
 
-/// Says that stat data prove nothing: nothing that is changed now has this change time.
-const NEVER: i64 = i64::MAX;
-
 impl Placed {
-    /// Whether the manifest stays as it is when the list is laid over it, whatever is tracked.
+    /// True if the manifest stays as it is when the list is laid over it, whatever is tracked.
     pub fn leaves(&self, manifest: &Manifest) -> bool {
         self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some())
     }
@@ -28,57 +25,70 @@ impl Placed {
         if self.leaves(&manifest) {
             return (manifest, self);
         }
-        let has_base = |path: &RepoPath| manifest.base(path).is_some();
         self.files
-            .retain(|file| !has_base(&file.path) && !is_tracked(&file.path));
-        let before = manifest.settled();
-        let settled = if self.files.is_empty() {
-            before
-        } else {
-            before.max(self.settled)
-        };
-        let doubt = |mut item: Item, proven_before: i64| {
-            if let Some(disk) = &mut item.disk
-                && disk.stat.ctime >= proven_before
-            {
-                disk.stat.ctime = NEVER;
+            .retain(|file| manifest.base(&file.path).is_none() && !is_tracked(&file.path));
+        let manifest_settled = manifest.settled();
+        let mut settled = manifest_settled;
+        if !self.files.is_empty() {
+            settled = settled.max(self.settled);
+        }
+        let mut items = Vec::with_capacity(manifest.items().len() + self.files.len());
+        for mut item in manifest.into_items() {
+            if item.base.is_none() && (is_tracked(&item.path) || self.get(&item.path).is_some()) {
+                continue;
             }
-            item
-        };
-        let mut items: Vec<Item> = Vec::with_capacity(manifest.items().len() + self.files.len());
-        for item in manifest.into_items() {
-            if item.base.is_some() || !is_tracked(&item.path) && self.get(&item.path).is_none() {
-                items.push(doubt(item, before));
+            doubt(&mut item, manifest_settled);
+            items.push(item);
+        }
+        for file in &self.files {
+            if !self.is_filled(file) {
+                let mut item = item_of(file);
+                doubt(&mut item, self.settled);
+                items.push(item);
             }
         }
-        let found = self.files.iter().filter(|file| !self.is_filled(file));
-        items.extend(found.map(|file| doubt(item_of(file), self.settled)));
         (Manifest::new(items, settled), self)
     }
 
-    /// Whether it is a directory in which something was placed: the walk only finds empty ones.
-    pub fn is_filled(&self, file: &PlacedFile) -> bool {
-        let inside = RepoPath::child(Some(&file.path), b"");
-        let first = self.files.partition_point(|other| other.path < inside);
-        let next = self.files.get(first);
-        next.is_some_and(|next| next.path.is_below(file.path.as_bstr()))
+    /// True if something was placed in this directory: the walk only reports empty ones.
+    pub fn is_filled(&self, directory: &PlacedFile) -> bool {
+        let inside = RepoPath::child(Some(&directory.path), b"");
+        let first = self.files.partition_point(|file| file.path < inside);
+        match self.files.get(first) {
+            Some(file) => file.path.is_below(directory.path.as_bstr()),
+            None => false,
+        }
     }
 }
 
-/// What the walk is to find.
-fn item_of(file: &PlacedFile) -> Item {
+/// Makes stat data prove nothing that did not prove anything up to this time.
+const fn doubt(item: &mut Item, settled: i64) {
+    if let Some(disk) = &mut item.disk
+        && disk.stat.ctime >= settled
+    {
+        disk.stat.ctime = NEVER;
+    }
+}
+
+/// Returns what the walk is to find at the path of a placed file.
+const fn entry_of(file: &PlacedFile) -> Entry {
     let mode = match file.kind {
-        PlacedKind::File if file.stat.mode & 0o100 != 0 => Mode::Executable,
-        PlacedKind::File => Mode::File,
+        PlacedKind::File => file.stat.file_mode(),
         PlacedKind::Link => Mode::Link,
         PlacedKind::Directory => Mode::EmptyDirectory,
     };
-    let id = ObjectId::none();
+    Entry {
+        mode,
+        id: ObjectId::none(),
+    }
+}
+
+fn item_of(file: &PlacedFile) -> Item {
     Item {
         path: file.path.clone(),
         base: None,
         disk: Some(OnDisk {
-            entry: Entry { mode, id },
+            entry: entry_of(file),
             stat: file.stat,
         }),
     }

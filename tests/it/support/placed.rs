@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use git_agentwt::disk::drift::digest_below;
+use git_agentwt::disk::digest::digest_below;
 use git_agentwt::disk::files::settled_time;
 use git_agentwt::disk::stat::stat_of;
 use git_agentwt::inventory::manifest::Stat;

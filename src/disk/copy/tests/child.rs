@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
 
-use crate::disk::copy::Source;
+use crate::disk::copy::staging::Source;
 use crate::disk::copy::tests::support::Ground;
 use crate::inventory::placed::PlacedKind;
 
@@ -120,7 +120,7 @@ fn in_a_child() {
         ("place", _files) => {
             items.retain(|item| !matches!(item.from, Source::File(PlacedKind::Directory, _)));
             let staged = ground.stage(&items).expect("it is staged");
-            let settled = ground.settle(staged).expect("it is settled");
+            let settled = ground.move_in(staged).expect("it is settled");
             assert_eq!(settled.done(), [""; 0]);
         }
         ("take", _back) => assert_eq!(ground.place().take_back(), [""; 0]),
@@ -138,7 +138,7 @@ fn in_a_child() {
                 false
             };
             let staged = ground.stage_until(&items, &stop).expect("it is staged");
-            let settled = ground.settle(staged).expect("it is settled");
+            let settled = ground.move_in(staged).expect("it is settled");
             assert_eq!(settled.done(), [""; 0]);
         }
         (other, _) => unreachable!("{other} is no verb"),

@@ -128,8 +128,8 @@ fn progress_counts_all_files_and_bytes() {
         .open(sparse)
         .expect("it is there");
     sparse.set_len(1 << 20).expect("it grows");
-    let progress = crate::disk::copy::Progress::default();
-    let staging = crate::disk::copy::Staging {
+    let progress = crate::disk::copy::staging::Progress::default();
+    let staging = crate::disk::copy::staging::Staging {
         source: &ground.from(),
         directory: &ground.staging(),
         progress: &progress,

@@ -140,7 +140,7 @@ fn directories_that_were_made_on_the_way_are_told() {
     let mut items = ground.items();
     items.retain(|item| item.path.to_string().ends_with(['f', 'z']));
     let staged = ground.stage(&items).expect("it is staged");
-    let settled = ground.settle(staged).expect("it is settled");
+    let settled = ground.move_in(staged).expect("it is settled");
     let made = settled
         .staged
         .iter()

@@ -1,7 +1,7 @@
 //! Only what is as it was placed is removed.
 
-use crate::disk::copy::Staged;
-use crate::disk::copy::settle::{Removed, remove_placed};
+use crate::disk::copy::removal::{Removed, remove_placed};
+use crate::disk::copy::staging::Staged;
 use crate::disk::copy::tests::support::{Ground, listing, names};
 
 fn remove(ground: &Ground, placed: &[Staged]) -> Removed {

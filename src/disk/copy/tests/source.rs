@@ -127,8 +127,8 @@ fn a_file_that_is_written_to_is_refused() {
 fn a_large_file_that_is_written_to_meanwhile_is_refused() {
     let ground = Ground::new();
     let file = ground.put("f", vec![1; 100 << 20]);
-    let progress = crate::disk::copy::Progress::default();
-    let staging = crate::disk::copy::Staging {
+    let progress = crate::disk::copy::staging::Progress::default();
+    let staging = crate::disk::copy::staging::Staging {
         source: &ground.from(),
         directory: &ground.staging(),
         progress: &progress,

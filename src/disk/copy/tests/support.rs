@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::copy::content::stage;
-use crate::disk::copy::settle::{Settled, settle};
-use crate::disk::copy::{CopyItem, Progress, Source, Staged, Staging};
+use crate::disk::copy::move_in::{MovedIn, move_in};
+use crate::disk::copy::staging::{CopyItem, Progress, Source, Staged, Staging};
 use crate::disk::stat::stat_of;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedKind};
@@ -107,12 +107,12 @@ impl Ground {
         stage(&staging, items)
     }
 
-    pub fn settle(&self, staged: Vec<Staged>) -> Result<Settled, Error> {
+    pub fn move_in(&self, staged: Vec<Staged>) -> Result<MovedIn, Error> {
         self.settle_over(staged, &[])
     }
 
     /// Settles, and may replace these paths as they are now.
-    pub fn settle_over(&self, staged: Vec<Staged>, over: &[&str]) -> Result<Settled, Error> {
+    pub fn settle_over(&self, staged: Vec<Staged>, over: &[&str]) -> Result<MovedIn, Error> {
         let over = over.iter();
         let over = over.map(|path| (repo_path(path), lstat(self.to().join(path))));
         self.settle_seen(staged, &over.collect())
@@ -123,7 +123,7 @@ impl Ground {
         &self,
         staged: Vec<Staged>,
         over: &BTreeMap<RepoPath, Stat>,
-    ) -> Result<Settled, Error> {
+    ) -> Result<MovedIn, Error> {
         self.settle_into(staged, over, &Placed::default())
     }
 
@@ -133,21 +133,21 @@ impl Ground {
         staged: Vec<Staged>,
         over: &BTreeMap<RepoPath, Stat>,
         ours: &Placed,
-    ) -> Result<Settled, Error> {
+    ) -> Result<MovedIn, Error> {
         let staging = Staging {
             source: &self.from(),
             directory: &self.staging(),
             progress: &Progress::default(),
             stop: &|| Ok(()),
         };
-        settle(&staging, &self.to(), staged, over, ours)
+        move_in(&staging, &self.to(), staged, over, ours)
     }
 
     /// Copies all of the source into the destination.
     #[track_caller]
-    pub fn place(&self) -> Settled {
+    pub fn place(&self) -> MovedIn {
         let staged = self.stage(&self.items()).expect("it is staged");
-        self.settle(staged).expect("it is settled")
+        self.move_in(staged).expect("it is settled")
     }
 
     /// Whether nothing of the staging is left.

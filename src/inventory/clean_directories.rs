@@ -1,13 +1,12 @@
-//! Holds [`Walked`]: the directories in which a walk found what the base has there, and nothing
-//! else.
+//! Holds [`CleanDirectories`]: the directories in which a walk found what the base has there, and
+//! nothing else.
 //!
 //! Whatever is made, removed or renamed in a directory changes its change time, which no call can
 //! set (inode(7)). Where its stat data are as they were then, the names in it are known without
-//! reading it; every file is still looked at by itself. It is of one manifest: what else is told of
-//! another proves nothing.
+//! reading it; every file is still looked at by itself. The list belongs to one manifest and proves
+//! nothing beside another.
 
-use std::cmp::Ordering;
-
+use crate::inventory::manifest::codec::read_path;
 use crate::inventory::manifest::{Manifest, Stat};
 use crate::words::path::{Paths, RepoPath};
 use crate::words::varint::{Damaged, Input, put, put_path, put_signed};
@@ -15,56 +14,64 @@ use crate::words::varint::{Damaged, Input, put, put_path, put_signed};
 const HEAD: &[u8] = b"agentwt-walked 1\n";
 const END: &[u8] = b"end\n";
 
-/// Represents the directories of which the names are known.
+/// Represents the directories whose names are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Walked {
-    of: Of,
+pub struct CleanDirectories {
+    manifest: ManifestId,
     /// Sorted by path.
     directories: Vec<(RepoPath, Stat)>,
 }
 
-/// When a manifest settled, and its items: no two of one worktree settled at the same moment.
-type Of = (i64, usize);
-
-fn of(manifest: &Manifest) -> Of {
-    (manifest.settled(), manifest.items().len())
+/// Tells the manifests of a worktree from each other: no two of them settled at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ManifestId {
+    settled: i64,
+    items: usize,
 }
 
-impl Walked {
-    /// Nothing yet, of this manifest, as it was recorded.
-    pub fn nothing(manifest: &Manifest) -> Self {
+impl ManifestId {
+    fn of(manifest: &Manifest) -> Self {
         Self {
-            of: of(manifest),
+            settled: manifest.settled(),
+            items: manifest.items().len(),
+        }
+    }
+}
+
+impl CleanDirectories {
+    /// Creates an empty list for this manifest, as it was recorded.
+    pub fn none(manifest: &Manifest) -> Self {
+        Self {
+            manifest: ManifestId::of(manifest),
             directories: Vec::new(),
         }
     }
 
-    /// Whether a directory with these stat data has the names that it was found to have.
+    /// True if a directory with these stat data has the names that it was found to have.
     pub fn proves(&self, path: &RepoPath, now: &Stat) -> bool {
-        let at = self
+        let position = self
             .directories
-            .binary_search_by(|(known, _)| known.cmp(path));
-        at.is_ok_and(|at| self.directories[at].1 == *now)
+            .binary_search_by(|(directory, _)| directory.cmp(path));
+        position.is_ok_and(|at| self.directories[at].1 == *now)
     }
 
-    /// The same, and what a walk found besides, which counts more.
-    pub fn with(mut self, mut found: Vec<(RepoPath, Stat)>) -> Self {
+    /// Returns the same list with what a walk found, which replaces what was known.
+    pub fn with(mut self, found: Vec<(RepoPath, Stat)>) -> Self {
+        let mut directories = found;
         // of two with one path the first stays
-        found.append(&mut self.directories);
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
-        found.dedup_by(|(a, _), (b, _)| a == b);
-        Self {
-            directories: found,
-            ..self
-        }
+        directories.append(&mut self.directories);
+        directories.sort_by(|(a, _), (b, _)| a.cmp(b));
+        directories.dedup_by(|(a, _), (b, _)| a == b);
+        self.directories = directories;
+        self
     }
 
-    /// Writes it.
+    /// Writes the list.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.directories.len() * 48);
         out.extend_from_slice(HEAD);
-        put_signed(&mut out, self.of.0);
-        put(&mut out, self.of.1 as u64);
+        put_signed(&mut out, self.manifest.settled);
+        put(&mut out, self.manifest.items as u64);
         put(&mut out, self.directories.len() as u64);
         let mut before = None;
         for (path, stat) in &self.directories {
@@ -76,34 +83,36 @@ impl Walked {
         out
     }
 
-    /// Reads what is of this manifest; none where it is of another, or not what
-    /// [`Walked::to_bytes`] writes.
+    /// Reads the list of this manifest; none where it belongs to another, or is not what
+    /// [`CleanDirectories::to_bytes`] writes.
     pub fn from_bytes(bytes: &[u8], manifest: &Manifest) -> Option<Self> {
         let mut input = Input::new(bytes.strip_prefix(HEAD)?);
-        let told: Of = (input.signed().ok()?, input.size().ok()?);
-        if told != of(manifest) {
+        let written_for = ManifestId {
+            settled: input.signed().ok()?,
+            items: input.size().ok()?,
+        };
+        if written_for != ManifestId::of(manifest) {
             return None;
         }
-        let directories = directories(&mut input).ok()?;
-        (input.rest() == END).then_some(Self {
-            of: told,
+        let directories = read_directories(&mut input).ok()?;
+        if input.rest() != END {
+            return None;
+        }
+        Some(Self {
+            manifest: written_for,
             directories,
         })
     }
 }
 
-fn directories(input: &mut Input<'_>) -> Result<Vec<(RepoPath, Stat)>, Damaged> {
+fn read_directories(input: &mut Input<'_>) -> Result<Vec<(RepoPath, Stat)>, Damaged> {
     let count = input.size()?;
     // each has two bytes at least, so that no number makes us take more than is there
     let expected = count.min(input.rest().len() / 2);
     let mut paths = Paths::with_capacity(expected);
     let mut stats = Vec::with_capacity(expected);
     for _ in 0..count {
-        let shared = input.size()?;
-        let order = paths.push(shared, input.bytes()?).map_err(|_| Damaged)?;
-        if order.is_none_or(Ordering::is_le) {
-            return Err(Damaged);
-        }
+        read_path(input, &mut paths)?;
         stats.push(Stat::take(input)?);
     }
     Ok(paths.into_paths().zip(stats).collect())
@@ -138,7 +147,7 @@ mod tests {
     #[test]
     fn what_was_found_last_counts() {
         let walked =
-            Walked::nothing(&manifest(9)).with(vec![(path("b"), at(1)), (path("a"), at(1))]);
+            CleanDirectories::none(&manifest(9)).with(vec![(path("b"), at(1)), (path("a"), at(1))]);
         let walked = walked.with(vec![(path("b"), at(2)), (path("a/b"), at(3))]);
         for (text, ctime, is_proven) in [
             ("a", 1, true),
@@ -153,10 +162,10 @@ mod tests {
 
     #[test]
     fn it_is_read_back_for_its_own_manifest_only() {
-        let walked =
-            Walked::nothing(&manifest(9)).with(vec![(path("a"), at(1)), (path("a/b"), at(2))]);
+        let walked = CleanDirectories::none(&manifest(9))
+            .with(vec![(path("a"), at(1)), (path("a/b"), at(2))]);
         let bytes = walked.to_bytes();
-        let read = |bytes: &[u8], settled| Walked::from_bytes(bytes, &manifest(settled));
+        let read = |bytes: &[u8], settled| CleanDirectories::from_bytes(bytes, &manifest(settled));
         assert_eq!(read(&bytes, 9).as_ref(), Some(&walked));
         assert_eq!(read(&bytes, 8), None);
         for cut in 0..bytes.len() {

@@ -1,0 +1,317 @@
+//! Moves what was staged into the destination, and takes it back.
+//!
+//! Nothing is written through a link, and nothing is replaced but what the caller has seen: a file
+//! that is replaced is exchanged with its copy and looked at once more.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{AtFlags, CWD, Mode, chmodat, mkdirat, utimensat};
+use rustix::io::Errno;
+
+use crate::disk::copy::content::mtime;
+use crate::disk::copy::removal::remove_placed;
+use crate::disk::copy::staging::{CopyError, Staged, Staging, changed, drop_staging};
+use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::mode::DirectoryModes;
+use crate::disk::open::{Directories, open_directory};
+use crate::disk::rename::{exchange, move_new};
+use crate::disk::stat::{mode_from, stat_entry};
+use crate::inventory::manifest::Stat;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+
+/// The permissions of a directory that are kept: all but set-user-id.
+const OF_DIRECTORY: u32 = 0o3777;
+
+/// Represents what was moved in; what it replaced is still in the staging directory.
+#[derive(Debug)]
+#[must_use = "what was replaced is still there"]
+pub struct MovedIn {
+    /// What was placed, with the directories that were created on the way.
+    pub staged: Vec<Staged>,
+    staging: Utf8PathBuf,
+    destination: Utf8PathBuf,
+    /// What was replaced, with its name in the staging directory.
+    replaced: Vec<(RepoPath, String)>,
+    closed: DirectoryModes,
+}
+
+/// Moves in what was staged. `over` is what may be replaced, as it was seen; the directories of
+/// `ours` are opened for it where their mode forbids it.
+///
+/// # Errors
+/// Fails when something else stands there, a file to be replaced has changed, or the disk refuses;
+/// then all is taken back.
+pub fn move_in(
+    staging: &Staging<'_>,
+    destination: &Utf8Path,
+    staged: Vec<Staged>,
+    over: &BTreeMap<RepoPath, Stat>,
+    ours: &Placed,
+) -> Result<MovedIn, Error> {
+    let closed = closed_directories(destination, &staged, ours)
+        .map_err(|error| Error::from(error).leaving(drop_staging(staging.directory)))?;
+    closed.open(destination);
+    let mut moved = MovedIn {
+        staged: Vec::with_capacity(staged.len()),
+        staging: staging.directory.to_owned(),
+        destination: destination.to_owned(),
+        replaced: Vec::new(),
+        closed,
+    };
+    match moved.move_all(staging.source, staged, over) {
+        Ok(()) => {
+            // what refuses is reported by `done`
+            let _ = moved.closed.close(destination);
+            Ok(moved)
+        }
+        Err(error) => Err(error.leaving(moved.take_back())),
+    }
+}
+
+/// Returns the directories of ours above what was staged that their owner cannot write to.
+fn closed_directories(
+    destination: &Utf8Path,
+    staged: &[Staged],
+    ours: &Placed,
+) -> Result<DirectoryModes, DiskError> {
+    let mut directories = Vec::new();
+    for entry in staged {
+        for parent in entry.path.parents() {
+            if let Ok(path) = RepoPath::parse(parent)
+                && let Some(file) = ours.get(&path)
+                && file.kind == PlacedKind::Directory
+            {
+                directories.push(&file.path);
+            }
+        }
+    }
+    let modes = DirectoryModes::of(destination, directories.into_iter())?;
+    Ok(modes.closed())
+}
+
+/// Says what is moved or made at a path.
+enum MoveStep {
+    /// A file or a link, with its number in the staging directory.
+    File(usize, Staged),
+    /// A directory that was asked for.
+    Directory(Staged),
+    /// A directory on the way to something.
+    DirectoryOnTheWay,
+}
+
+/// Sorts what was staged by path, each directory before what is in it.
+fn steps(staged: Vec<Staged>) -> BTreeMap<RepoPath, MoveStep> {
+    let mut steps = BTreeMap::new();
+    for (number, staged) in staged.into_iter().enumerate() {
+        let mut parent = staged.path.parent();
+        while let Some(directory) = parent.filter(|directory| !steps.contains_key(directory)) {
+            parent = directory.parent();
+            steps.insert(directory, MoveStep::DirectoryOnTheWay);
+        }
+        let path = staged.path.clone();
+        let step = match staged.kind {
+            PlacedKind::Directory => MoveStep::Directory(staged),
+            PlacedKind::File | PlacedKind::Link => MoveStep::File(number, staged),
+        };
+        steps.insert(path, step);
+    }
+    steps
+}
+
+impl MovedIn {
+    fn move_all(
+        &mut self,
+        source: &Utf8Path,
+        staged: Vec<Staged>,
+        over: &BTreeMap<RepoPath, Stat>,
+    ) -> Result<(), Error> {
+        let staging = open_staging(&self.staging)?;
+        let mut source_directories = Directories::open(source)?;
+        let mut directories = Directories::open(&self.destination)?;
+        for (path, step) in steps(staged) {
+            let directory = directories.of(&path).map_err(|error| match error {
+                Errno::NOTDIR | Errno::LOOP => changed(&path),
+                error => DiskError::new(format!("open the directory of {path}"), error).into(),
+            })?;
+            match step {
+                MoveStep::File(number, staged) => {
+                    self.place(&staging, &number.to_string(), directory, &path, over)?;
+                    self.staged.push(staged);
+                    let placed = stat_entry(directory, path.file_name());
+                    let stat = placed.attempting("look at", &path)?;
+                    self.staged.last_mut().expect("because it was pushed").stat = stat;
+                }
+                MoveStep::Directory(staged) => {
+                    let bits = staged.stat.permissions() & OF_DIRECTORY;
+                    if create_directory(directory, &path, bits)? {
+                        self.staged.push(staged);
+                    }
+                }
+                MoveStep::DirectoryOnTheWay => {
+                    let bits = bits_at_source(&mut source_directories, &path);
+                    if create_directory(directory, &path, bits)? {
+                        self.staged.push(directory_on_the_way(path));
+                    }
+                }
+            }
+        }
+        self.finish_directories(&mut directories)
+    }
+
+    /// Gives the directories that were asked for the modes and times of their sources, those below
+    /// first: a directory may not be writable in the end.
+    fn finish_directories(&mut self, directories: &mut Directories) -> Result<(), Error> {
+        for staged in self.staged.iter_mut().rev() {
+            if staged.kind == PlacedKind::Directory {
+                let finished = finish_directory(directories, staged);
+                staged.stat = finished.attempting("make the directory", &staged.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        from: &OwnedFd,
+        staged: &str,
+        to: &OwnedFd,
+        path: &RepoPath,
+        over: &BTreeMap<RepoPath, Stat>,
+    ) -> Result<(), Error> {
+        let name = path.file_name().as_bytes();
+        match move_new(from, staged.as_bytes(), to, name) {
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+            moved => return Ok(moved.attempting("place", path)?),
+        }
+        let there = stat_entry(to, name).attempting("place", path)?;
+        match over.get(path) {
+            Some(seen) if !there.is_directory() => {
+                if *seen != there {
+                    return Err(changed(path));
+                }
+            }
+            Some(_) | None => return Err(in_the_way(path, &there)),
+        }
+        exchange(from, staged, to, name).attempting("place", path)?;
+        let mut replaced = stat_entry(from, staged.as_bytes());
+        if let Ok(replaced) = &mut replaced {
+            // a rename changes this time
+            replaced.ctime = there.ctime;
+        }
+        if replaced != Ok(there) {
+            exchange(from, staged, to, name).attempting("place", path)?;
+            return Err(changed(path));
+        }
+        self.replaced.push((path.clone(), staged.to_owned()));
+        Ok(())
+    }
+
+    /// Removes what was placed and puts back what it replaced. Returns what could not be done.
+    #[must_use = "they are warnings for the user"]
+    pub fn take_back(self) -> Vec<String> {
+        self.closed.open(&self.destination);
+        let mut warnings = match self.move_back() {
+            Ok(warnings) => warnings,
+            Err(error) => vec![error.to_string()],
+        };
+        warnings.extend(self.closed.close(&self.destination));
+        warnings
+    }
+
+    fn move_back(&self) -> Result<Vec<String>, DiskError> {
+        let mut warnings = Vec::new();
+        for (path, reason) in remove_placed(&self.destination, &self.staged)?.stayed {
+            warnings.push(format!("cannot remove {path} again: {reason}"));
+        }
+        let staging = open_staging(&self.staging)?;
+        let mut directories = Directories::open(&self.destination)?;
+        let mut all_is_back = true;
+        for (path, staged) in self.replaced.iter().rev() {
+            let moved = directories.of(path).and_then(|directory| {
+                move_new(&staging, staged.as_bytes(), directory, path.file_name())
+            });
+            if let Err(error) = moved {
+                all_is_back = false;
+                let why = std::io::Error::from(error);
+                let kept = self.staging.join(staged);
+                warnings.push(format!(
+                    "cannot put {path} back: {why}; what was there is {kept}"
+                ));
+            }
+        }
+        if all_is_back {
+            warnings.extend(drop_staging(&self.staging));
+        }
+        Ok(warnings)
+    }
+
+    /// Removes what was replaced. Returns what could not be done.
+    #[must_use = "they are warnings for the user"]
+    pub fn done(self) -> Vec<String> {
+        let mut warnings = self.closed.close(&self.destination);
+        warnings.extend(drop_staging(&self.staging));
+        warnings
+    }
+}
+
+fn open_staging(directory: &Utf8Path) -> Result<OwnedFd, DiskError> {
+    open_directory(CWD, directory.as_std_path()).attempting("open", directory)
+}
+
+/// Returns the permissions of a directory on the way: no more open than its source.
+fn bits_at_source(source: &mut Directories, path: &RepoPath) -> u32 {
+    let stat = source
+        .of(path)
+        .and_then(|directory| stat_entry(directory, path.file_name()));
+    stat.map_or(0o777, |stat| stat.permissions() & 0o777)
+}
+
+fn directory_on_the_way(path: RepoPath) -> Staged {
+    Staged {
+        path,
+        kind: PlacedKind::Directory,
+        digest: None,
+        stat: Stat::default(),
+    }
+}
+
+/// Creates a directory, in which its owner may write for now. True if there was none.
+fn create_directory(parent: &OwnedFd, path: &RepoPath, bits: u32) -> Result<bool, Error> {
+    let name = path.file_name().as_bytes();
+    match mkdirat(parent, name, mode_from(bits) | Mode::RWXU) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => {
+            let there = stat_entry(parent, name).attempting("make the directory", path)?;
+            if there.is_directory() {
+                Ok(false)
+            } else {
+                Err(in_the_way(path, &there))
+            }
+        }
+        Err(error) => Ok(Err(error).attempting("make the directory", path)?),
+    }
+}
+
+fn finish_directory(directories: &mut Directories, staged: &Staged) -> Result<Stat, Errno> {
+    let parent = directories.of(&staged.path)?;
+    let name = staged.path.file_name().as_bytes();
+    if staged.stat != Stat::default() {
+        let mode = mode_from(staged.stat.permissions() & OF_DIRECTORY);
+        let time = mtime(&staged.stat);
+        utimensat(parent, name, &time, AtFlags::SYMLINK_NOFOLLOW)?;
+        chmodat(parent, name, mode, AtFlags::empty())?;
+    }
+    stat_entry(parent, name)
+}
+
+fn in_the_way(path: &RepoPath, there: &Stat) -> Error {
+    Error::from(CopyError::InTheWay {
+        path: path.clone(),
+        found: PlacedKind::of(there),
+    })
+}

@@ -183,7 +183,8 @@ impl Default for Options {
 
 impl Options {
     fn repository(&self) -> Result<Repository, Error> {
-        let (runner, trace) = (self.runner.clone(), Trace::default());
+        let runner = self.runner.clone();
+        let trace = Trace::default();
         Repository::find(&self.directory, runner, trace)
     }
 
@@ -489,7 +490,8 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
     let mut outcome = commands::remove::run(&session, &remove)?;
     tell(&session, &outcome.notes);
     outcome.answer.worktrees.pop().ok_or_else(|| {
-        let (name, known) = (name.to_owned(), Vec::new());
+        let name = name.to_owned();
+        let known = Vec::new();
         WorktreeFault::UnknownWorktree { name, known }.into()
     })
 }

@@ -44,7 +44,8 @@ pub enum Refusal {
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
     #[diagnostic(code(agentwt::add::no_client))]
     #[diagnostic(help(
-        "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} --client claude-code"
+        "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} \
+            --client claude-code"
     ))]
     NoClient {
         name: String,
@@ -59,7 +60,8 @@ pub enum Refusal {
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
     #[diagnostic(code(agentwt::add::another_scope))]
     #[diagnostic(help(
-        "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
+        "`-` is what it has, `+` what was asked for; take another name, or remove it first: git \
+            agentwt remove {name}"
     ))]
     AnotherScope {
         name: String,
@@ -115,7 +117,8 @@ pub enum Refusal {
     #[error("{remote} has no {ref_name}")]
     #[diagnostic(code(agentwt::add::no_request))]
     #[diagnostic(help(
-        "check the number, and --pr (GitHub, Gitea) or --mr (GitLab); to see what there is: git ls-remote {remote} 'refs/pull/*' 'refs/merge-requests/*'"
+        "check the number, and --pr (GitHub, Gitea) or --mr (GitLab); to see what there is: git \
+            ls-remote {remote} 'refs/pull/*' 'refs/merge-requests/*'"
     ))]
     NoRequest { remote: String, ref_name: String },
 
@@ -125,21 +128,24 @@ pub enum Refusal {
     )]
     #[diagnostic(code(agentwt::add::no_request_remote))]
     #[diagnostic(help(
-        "to add one: git remote add origin <url>; to choose: git branch --set-upstream-to=<remote>/{base} {base}"
+        "to add one: git remote add origin <url>; to choose: git branch \
+            --set-upstream-to=<remote>/{base} {base}"
     ))]
     NoRequestRemote { names: String, base: String },
 
     #[error("cannot add `{name}`: the pull request and `{base}` have no commit in common")]
     #[diagnostic(code(agentwt::add::unrelated_request))]
     #[diagnostic(help(
-        "name the branch it is for: --base <branch>; in a shallow clone, first: git fetch --unshallow"
+        "name the branch it is for: --base <branch>; in a shallow clone, first: git fetch \
+            --unshallow"
     ))]
     UnrelatedRequest { name: String, base: String },
 
     #[error("cannot change {path}: {why}")]
     #[diagnostic(code(agentwt::hooks::not_claude_settings))]
     #[diagnostic(help(
-        "nothing was changed; correct the file as Claude Code reads it (see: claude doctor), then run the command again"
+        "nothing was changed; correct the file as Claude Code reads it (see: claude doctor), then \
+            run the command again"
     ))]
     NotClaudeSettings { path: Utf8PathBuf, why: String },
 
@@ -170,7 +176,8 @@ pub enum Refusal {
     #[error("cannot create the branch `{branch}`: several remotes have it: {names}")]
     #[diagnostic(code(agentwt::add::several_remotes))]
     #[diagnostic(help(
-        "to choose: git branch --track {branch} {first}, or git config checkout.defaultRemote <remote>"
+        "to choose: git branch --track {branch} {first}, or git config checkout.defaultRemote \
+            <remote>"
     ))]
     SeveralRemotes {
         branch: String,
@@ -200,7 +207,8 @@ pub enum Refusal {
     #[error("worktree `{name}` belongs to {owner}{}", running(*alive))]
     #[diagnostic(code(agentwt::add::owned_by_another))]
     #[diagnostic(help(
-        "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} --owner {asked} --take-over"
+        "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} \
+            --owner {asked} --take-over"
     ))]
     OwnedByAnother {
         name: String,
@@ -263,7 +271,8 @@ pub enum Refusal {
     )]
     #[diagnostic(code(agentwt::add::other_format))]
     #[diagnostic(help(
-        "clone it with --parent into a directory that is in no repository, made with: GIT_DEFAULT_HASH=sha256"
+        "clone it with --parent into a directory that is in no repository, made with: \
+            GIT_DEFAULT_HASH=sha256"
     ))]
     OtherFormat { name: String, url: String },
 
@@ -290,14 +299,16 @@ pub enum Refusal {
     #[error("cannot accept {path}: it has no finding with content, apart from its history")]
     #[diagnostic(code(agentwt::accept::not_acceptable))]
     #[diagnostic(help(
-        "see the findings: git agentwt verify {name}; to accept everything, history too: git agentwt accept {name} --all"
+        "see the findings: git agentwt verify {name}; to accept everything, history too: git \
+            agentwt accept {name} --all"
     ))]
     NotAcceptable { path: RepoPath, name: String },
 
     #[error("no program is named that opens `{name}`: {why}")]
     #[diagnostic(code(agentwt::open::no_program))]
     #[diagnostic(help(
-        "name a program: git config --global agentwt.opener 'code -n --wait'; or start one there: cd {}",
+        "name a program: git config --global agentwt.opener 'code -n --wait'; or start one there: \
+            cd {}",
         shell_word(path.as_str())
     ))]
     NoOpener {
@@ -324,7 +335,8 @@ pub enum Refusal {
     )]
     #[diagnostic(code(agentwt::add::overlap))]
     #[diagnostic(help(
-        "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt add {name} without --exclusive"
+        "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt \
+            add {name} without --exclusive"
     ))]
     Overlap { name: String, items: Vec<String> },
 
@@ -476,7 +488,8 @@ pub enum RangeRefusal {
     #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` {why}")]
     #[diagnostic(code(agentwt::range::no_scope))]
     #[diagnostic(help(
-        "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+        "commit a config there (git agentwt init writes it), name one of its profiles with \
+            --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
     ))]
     NoScope {
         range: String,

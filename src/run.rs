@@ -131,7 +131,8 @@ fn stopped(session: &Session, command: &Command, error: Error) -> Error {
 /// Lists the worktrees, and draws the list again while it becomes complete, where people look at a
 /// terminal.
 fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Error> {
-    let (stdout, form) = (std::io::stdout(), options.output.form());
+    let stdout = std::io::stdout();
+    let form = options.output.form();
     let size = Some(&stdout).filter(|stdout| form.0 == Format::Human && stdout.is_terminal());
     let size = size.and_then(|stdout| tcgetwinsize(stdout).ok());
     let look = size.map(|_| (paint(true), width_of(&stdout)));

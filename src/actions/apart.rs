@@ -35,7 +35,8 @@ impl Apart {
         );
         let alternate = quoted(repository.common_dir.join("objects").as_str());
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
-        let (config, alternates) = (format!("{format}{settings}"), format!("{alternate}\n"));
+        let config = format!("{format}{settings}");
+        let alternates = format!("{alternate}\n");
         files::write(&git_dir.join("config"), config.as_bytes())?;
         let file = git_dir.join("objects/info/alternates");
         files::write(&file, alternates.as_bytes())?;

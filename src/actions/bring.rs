@@ -45,7 +45,8 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     if !own.is_clone() {
         return bring_run(repository, known);
     }
-    let (home, name) = (own.home(), &known.record.name);
+    let home = own.home();
+    let name = &known.record.name;
     let kept = |id: &CommitId| kept_ref(known, id);
     let fresh = fresh(&own, known)?;
     let tip = known.record.branch.full_ref();
@@ -74,7 +75,8 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
         git.delete_ref(&temporary, &tip)?;
         let short = tip.short();
         notes.push(format!(
-            "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge {incoming}"
+            "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge \
+                {incoming}"
         ));
     }
     if let [(_, first), others @ ..] = wanted.as_slice() {

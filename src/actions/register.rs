@@ -56,7 +56,8 @@ impl Registration<'_> {
     /// # Errors
     /// Fails when git or the disk does; the caller removes the directory.
     pub fn write(mut self) -> Result<Record, Error> {
-        let (repository, record) = (self.repository, &self.record);
+        let repository = self.repository;
+        let record = &self.record;
         let dir = repository.record_dir(&record.name);
         let refs = repository.git.for_each_ref(&["refs/"])?;
         // whether a file on disk may differ from what git stores, by whatever says so now: what is put
@@ -154,7 +155,8 @@ impl Registration<'_> {
             if placed.get(&found.path).is_some() {
                 continue;
             }
-            let (entry, stat) = (found.entry, found.stat);
+            let entry = found.entry;
+            let stat = found.stat;
             let disk = Some(OnDisk { entry, stat });
             match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
                 Ok(at) => items[at].disk = disk,

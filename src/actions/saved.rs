@@ -91,7 +91,8 @@ impl<'a> Saving<'a> {
     /// # Errors
     /// Fails when the disk does.
     pub fn begin(repository: &'a Repository, name: &'a WorktreeName) -> Result<Self, Error> {
-        let (common_dir, format) = (&repository.common_dir, repository.format);
+        let common_dir = &repository.common_dir;
+        let format = repository.format;
         Ok(Self {
             repository,
             git: repository.git.with_mode(GitMode::Hardened),
@@ -137,7 +138,8 @@ impl<'a> Saving<'a> {
         known: &Worktree,
         time: &str,
     ) -> Result<Rescue, Error> {
-        let (name, scope) = (self.name, &known.scope);
+        let name = self.name;
+        let scope = &known.scope;
         let list = self.write_list(paths, &known.record.path)?;
         self.scratch.migrate()?;
         let message = format!("git-agentwt: how {name} was before `restore`\n");
@@ -210,7 +212,8 @@ pub fn rescue_ref(name: &WorktreeName, time: &str) -> String {
 /// # Errors
 /// Fails when git does.
 pub fn unused_ref(repository: &Repository, name: &str) -> Result<String, GitError> {
-    let (git, home) = (&repository.git, &repository.home().git);
+    let git = &repository.git;
+    let home = &repository.home().git;
     let mut free = name.to_owned();
     for number in 2_u32.. {
         if git.rev_parse_commit(&free)?.is_none() && home.rev_parse_commit(&free)?.is_none() {
@@ -352,7 +355,8 @@ fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8
 type SavedList = (Vec<SavedPath>, Vec<(RepoPath, u32)>);
 
 fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
-    let (mut paths, mut directories) = (Vec::<SavedPath>::new(), Vec::new());
+    let mut paths = Vec::<SavedPath>::new();
+    let mut directories = Vec::new();
     for record in bytes.split_inclusive(|byte| *byte == 0) {
         let (head, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
         let path = RepoPath::parse(path).ok()?;

@@ -224,7 +224,8 @@ impl UserSteps<'_> {
         let variables = variables(self.repository, known);
         for (at, command) in commands.iter().enumerate() {
             let shown = escape_for_terminal(command.as_bytes());
-            let (at, number) = (at + 1, commands.len());
+            let at = at + 1;
+            let number = commands.len();
             self.log
                 .tell(&format!("{name}: {table} {at} of {number}: {shown}"));
             let line = ShellLine {
@@ -251,7 +252,8 @@ impl UserSteps<'_> {
 
     /// Why the commands did not end well: the signal that came, or else what failed.
     pub fn fault(&self, known: &Worktree, table: &'static str, why: String, help: &str) -> Error {
-        let (name, help) = (known.record.name.to_string(), help.to_owned());
+        let name = known.record.name.to_string();
+        let help = help.to_owned();
         let table = if table == "setup" { "set-up" } else { table };
         let fault = match u8::try_from(self.signal.load(Ordering::SeqCst)) {
             Ok(0) | Err(_) => SetupFault::Failed {
@@ -276,7 +278,8 @@ impl UserSteps<'_> {
     /// # Errors
     /// Fails when git does: the others are there.
     pub fn fill_submodules(&self, known: &Worktree) -> Result<(), Error> {
-        let (home, record) = (self.repository.home(), &known.record);
+        let home = self.repository.home();
+        let record = &known.record;
         let git = known.repository(home).git.at(&record.path);
         let mut found = Vec::new();
         for (name, path) in git.submodules(&record.checked_out)? {
@@ -291,7 +294,8 @@ impl UserSteps<'_> {
                     found.push((name, path, url, reference));
                 }
                 _none => self.log.tell(&format!(
-                    "{}: the submodule {path} stays empty, as in the main worktree; to have it there: git submodule update --init {path}",
+                    "{}: the submodule {path} stays empty, as in the main worktree; to have it \
+                        there: git submodule update --init {path}",
                     record.name
                 )),
             }
@@ -322,7 +326,8 @@ impl UserSteps<'_> {
     /// # Errors
     /// Fails when the worktree cannot be read, or the list not be written.
     pub fn note(&self, known: Worktree, before: &UntrackedBefore) -> Result<Worktree, Error> {
-        let (survey, path) = (collect(self.repository, &known)?, &known.record.path);
+        let survey = collect(self.repository, &known)?;
+        let path = &known.record.path;
         let listed = known.placed()?;
         let copies = Copies::read(&known, &listed, before)?;
         let is_new = |path: &RepoPath, seen| {

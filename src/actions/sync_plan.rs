@@ -156,7 +156,9 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
     require_limits(&facts.selection.limits, &allowed)?;
     let mut edited = Vec::new();
     for (candidate, access) in allowed {
-        let (path, kind, stat) = (&candidate.path, candidate.kind(), candidate.stat);
+        let path = &candidate.path;
+        let kind = candidate.kind();
+        let stat = candidate.stat;
         require_place(facts, candidate)?;
         let over = match facts.there.standing.get(path) {
             None => None,
@@ -204,7 +206,10 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
 }
 
 fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
-    let (name, here, there, first) = (facts.name, facts.path, facts.root, &paths[0]);
+    let name = facts.name;
+    let here = facts.path;
+    let there = facts.root;
+    let first = &paths[0];
     let edited = match paths.len() {
         1 => "a file was edited there and is".to_owned(),
         count => format!("{count} files were edited there and are"),
@@ -217,7 +222,8 @@ fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
     SyncRefusal::Edited {
         message: format!("cannot sync into `{name}`: {edited} not as in the main worktree:{files}"),
         help: format!(
-            "to keep what is in the worktree: git agentwt sync {name} --pull {first}; to replace it, saved first: git agentwt sync {name} --force"
+            "to keep what is in the worktree: git agentwt sync {name} --pull {first}; to replace \
+                it, saved first: git agentwt sync {name} --force"
         ),
         paths,
     }
@@ -299,7 +305,8 @@ fn require_matches(
             PatternOrigin::Flag(_) | PatternOrigin::Record | PatternOrigin::BuiltIn => "have it in",
         };
         let optional = format!(
-            "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match nothing"
+            "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match \
+                nothing"
         );
         let (message, help) = match (left_out, candidates.tracked.get(at)) {
             (Some((path, rule)), _) => (
@@ -316,7 +323,8 @@ fn require_matches(
                 let closed = match candidates.not_entered.as_slice() {
                     [] => String::new(),
                     closed => format!(
-                        "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
+                        "; not entered, as a link, or another repository or worktree is there, or \
+                            git has something else: {}",
                         first_of(closed, SHOWN)
                     ),
                 };
@@ -345,9 +353,12 @@ fn require_limits(
         );
         Err(SyncRefusal::Config { message, help })
     };
-    let (mut total, mut largest) = (0_u64, None::<&Candidate>);
+    let mut total = 0_u64;
+    let mut largest = None::<&Candidate>;
     for file in files {
-        let (path, size, limit) = (&file.path, file.stat.size, limits.max_file_size_mb);
+        let path = &file.path;
+        let size = file.stat.size;
+        let limit = limits.max_file_size_mb;
         if size > limits.max_file_bytes() {
             let message = format!(
                 "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MiB",
@@ -362,10 +373,13 @@ fn require_limits(
     }
     match largest {
         Some(largest) if total > limits.max_total_bytes() => {
-            let (path, size) = (&largest.path, Size(largest.stat.size));
-            let (together, limit) = (Size(total), limits.max_total_size_mb);
+            let path = &largest.path;
+            let size = Size(largest.stat.size);
+            let together = Size(total);
+            let limit = limits.max_total_size_mb;
             let message = format!(
-                "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MiB; the largest is {path} with {size}"
+                "cannot sync: the files have {together} ({total} bytes) together, and may have \
+                    {limit} MiB; the largest is {path} with {size}"
             );
             let patterns = "patterns that select less";
             refused(message, patterns, "max_total_size_mb", total)
@@ -376,9 +390,11 @@ fn require_limits(
 
 /// Nothing is written through a link, and no directory takes the place of a file.
 fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
-    let (name, path) = (facts.name, &candidate.path);
+    let name = facts.name;
+    let path = &candidate.path;
     let is_directory = candidate.kind() == PlacedKind::Directory;
-    let (file, directory) = ("a file or a link", "a directory");
+    let file = "a file or a link";
+    let directory = "a directory";
     let mut in_the_way = facts.there.in_the_way.iter();
     let above = in_the_way.find(|above| path.is_below(above.as_bstr()));
     let standing = facts.there.standing.get(path);
@@ -391,7 +407,8 @@ fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), Syn
     Err(SyncRefusal::blocked(
         format!("cannot sync into `{name}`: {path} is {found} there, and has to be {wanted}"),
         format!(
-            "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git agentwt sync {name}"
+            "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git \
+                agentwt sync {name}"
         ),
     ))
 }
@@ -443,10 +460,12 @@ impl SyncRefusal {
         let files = first_of(paths, SHOWN);
         Self::blocked(
             format!(
-                "cannot place {files} in `{name}`: a post-checkout hook made it first, with another content"
+                "cannot place {files} in `{name}`: a post-checkout hook made it first, with \
+                    another content"
             ),
             format!(
-                "leave it to the hook (git agentwt add {name} --no-sync, or --client none for context), or take it out of the hook"
+                "leave it to the hook (git agentwt add {name} --no-sync, or --client none for \
+                    context), or take it out of the hook"
             ),
         )
     }

@@ -254,7 +254,8 @@ pub fn free_time(repository: &Repository, name: &WorktreeName, now: &str) -> Res
     let now = now.replace([':', '-'], "");
     let mut time = now.clone();
     for number in 2_u32.. {
-        let (id, name) = (id(name, &time), format!("{REFS}{name}/{time}"));
+        let id = id(name, &time);
+        let name = format!("{REFS}{name}/{time}");
         if !files::exists(&record_of(repository, &id))
             && !files::exists(&place_of(repository, &id))
             && repository.git.rev_parse_commit(&name)?.is_none()

@@ -38,7 +38,8 @@ pub fn remove_unfinished(
     repository: &Repository,
     intent: &Intent,
 ) -> Result<Option<Utf8PathBuf>, Error> {
-    let (name, path) = (&intent.record.name, &intent.record.path);
+    let name = &intent.record.name;
+    let path = &intent.record.path;
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(path);
     let shared = Lock::wait_to_undo(&repository.shared_lock())?;
@@ -55,7 +56,8 @@ pub fn remove_unfinished(
 
 /// Moves an incomplete worktree that has work in it into the trash; returns its place there.
 fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8PathBuf>, Error> {
-    let (name, path) = (&intent.record.name, &intent.record.path);
+    let name = &intent.record.name;
+    let path = &intent.record.path;
     if *path != repository.worktree_path(name) || !files::is_directory(path) {
         return Ok(None);
     }
@@ -74,7 +76,8 @@ fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8Path
 /// returns what could not be removed. The shared lock is held. `git_was_killed` says whether a git of
 /// ours may have left locks behind.
 pub fn remove(repository: &Repository, intent: &Intent, git_was_killed: bool) -> Vec<String> {
-    let (common_dir, path) = (&repository.common_dir, &intent.record.path);
+    let common_dir = &repository.common_dir;
+    let path = &intent.record.path;
     let worktrees = repository.root.join(WORKTREES);
     let since = intent_file(repository, &intent.record.name);
     let own = intent.branch_at.as_ref().map(|_| &intent.record.branch);
@@ -134,8 +137,10 @@ fn admin_dirs(repository: &Repository, intent: &Intent) -> Vec<Utf8PathBuf> {
 
 /// Deletes the branch where it is as we created it. A branch that moved has work.
 fn delete_branch(repository: &Repository, intent: &Intent) -> Option<String> {
-    let (at, branch) = (intent.branch_at.as_ref()?, &intent.record.branch);
-    let (git, name) = (&repository.git, branch.full_ref());
+    let at = intent.branch_at.as_ref()?;
+    let branch = &intent.record.branch;
+    let git = &repository.git;
+    let name = branch.full_ref();
     let is_at = || git.rev_parse_commit(&name).ok().flatten().as_ref() == Some(at);
     if is_at()
         && let Err(error) = git.delete_ref(&name, at)

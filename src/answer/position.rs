@@ -115,7 +115,8 @@ pub fn main_position(repository: &Repository) -> Result<Option<MainPosition>, Er
         return Ok(None);
     }
     let git = &repository.git;
-    let (full, head) = (git.symbolic_ref_head()?, git.rev_parse_commit("HEAD")?);
+    let full = git.symbolic_ref_head()?;
+    let head = git.rev_parse_commit("HEAD")?;
     let upstream = full.as_deref().map(|full| git.upstream(full)).transpose()?;
     let upstream = match upstream.flatten() {
         Some(name) => Some((short(&name), git.rev_parse_commit(&name)?)),
@@ -224,7 +225,8 @@ impl<'b> Points<'b> {
     fn position(&self, reach: Option<&Reach>) -> Position {
         let only_in =
             |one: Option<&CommitId>, other: Option<&CommitId>| reach?.only_in(one?, other?);
-        let (head, base) = (self.head, self.base);
+        let head = self.head;
+        let base = self.base;
         let time = head.and_then(|head| reach?.time(head));
         let time = time.map(jiff::Timestamp::from_second);
         Position {

@@ -236,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_directory_in_which_all_findings_are_alike_is_one_line() {
-        let (new, edit) = (Kind::Created, Kind::Modified);
+        let new = Kind::Created;
+        let edit = Kind::Modified;
         let text = printed(
             &[
                 ("d/a", new),

@@ -316,7 +316,8 @@ impl AccessCounts {
     /// The counts for people.
     pub fn text(&self) -> String {
         let write = count(self.write, "file", "files");
-        let (read, excluded) = (self.read, self.excluded);
+        let read = self.read;
+        let excluded = self.excluded;
         format!("{write} to edit, {read} to read, {excluded} excluded")
     }
 }
@@ -431,7 +432,8 @@ impl CopiesField {
         let line = |(rule, paths): (&str, Vec<&PathField>)| match paths.as_slice() {
             [path] => format!("{}: {rule}", not_copied(path)),
             paths => {
-                let (number, first) = (paths.len(), paths[0].shown());
+                let number = paths.len();
+                let first = paths[0].shown();
                 format!("  {number} files are not copied, such as {first}: {rule}")
             }
         };

@@ -192,9 +192,11 @@ pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usiz
     let mut out = String::new();
     for (cells, row) in &rows {
         let mut line = String::from(indent);
-        let (mut owed, mut start) = (0, indent.len());
+        let mut owed = 0;
+        let mut start = indent.len();
         for at in kept.iter().filter(|at| **at < cells.len()) {
-            let (cell, column) = (&cells[*at], widths[*at]);
+            let cell = &cells[*at];
+            let column = widths[*at];
             if !cell.shown.is_empty() {
                 let is_last = kept.last() == Some(at) && start > indent.len();
                 let width = width.filter(|width| is_last && start + cell.shown.width() > *width);

@@ -57,7 +57,8 @@ impl VerdictField {
         let groups = groups(&violations, true);
         let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
         words.extend((groups.len() > SHOWN).then(|| "…".to_owned()));
-        let (no, name) = (paint.bad("NO"), self.verified());
+        let no = paint.bad("NO");
+        let name = self.verified();
         let number = count(violations.len(), one, many);
         format!("agentwt: {no} {name}: {number}: {}", words.join(", "))
     }
@@ -126,7 +127,8 @@ impl VerdictField {
             return format!("{ok} {name}: in scope{profile}, {changed}{notices}{accepted}\n");
         }
         let violations = count(self.violations.len(), "violation", "violations");
-        let (no, violations) = (paint.bad("NO"), paint.bad(&violations));
+        let no = paint.bad("NO");
+        let violations = paint.bad(&violations);
         format!("{no} {name}: {violations}{profile}{notices}, {changed}{accepted}\n")
     }
 

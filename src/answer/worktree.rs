@@ -113,7 +113,8 @@ impl RecordedField {
                 None => "unknown whether alive",
             };
             let process = owner.pid.map(|pid| format!("process {pid} "));
-            let (process, host) = (process.unwrap_or_default(), &owner.host);
+            let process = process.unwrap_or_default();
+            let host = &owner.host;
             let more = format!(" ({process}on {host}, {})", age(&owner.since));
             remarks.push(("owner", format!("{id}, {alive}"), more));
         }
@@ -145,7 +146,8 @@ impl RecordedField {
         }
         let last = self.verification.as_ref().map(|one| &one.last);
         let branch = self.position.base_branch.as_ref();
-        let (owner, claim) = (self.owner.as_ref(), self.claim.as_ref());
+        let owner = self.owner.as_ref();
+        let claim = self.claim.as_ref();
         let reason = || self.lock_reason.clone().unwrap_or_default();
         [
             ("base", text(self.base.commit.as_ref())),

@@ -170,7 +170,8 @@ fn template(whole: &clap::Command) -> String {
                 [] => String::new(),
                 _ => format!(" [alias: {}]", aliases.join(", ")),
             };
-            let (name, about) = (one.get_name(), about.unwrap_or_default());
+            let name = one.get_name();
+            let about = about.unwrap_or_default();
             text.push_str(&format!("  {name:<12} {about}{alias}\n"));
         }
     }
@@ -314,7 +315,8 @@ mod tests {
     fn the_short_help_of_add_leaves_out_what_only_a_scheduler_needs() {
         let mut whole = Cli::whole();
         let add = whole.find_subcommand_mut("add").expect("it is there");
-        let (short, long) = (add.render_help(), add.render_long_help());
+        let short = add.render_help();
+        let long = add.render_long_help();
         for option in ["--owner", "--retries", "--claim", "For programs"] {
             assert!(!short.to_string().contains(option), "{short}");
             assert!(long.to_string().contains(option), "{option}");

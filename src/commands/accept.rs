@@ -207,7 +207,8 @@ fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Dec
     let known_contents: Vec<&Finding> = all.filter(|one| one.accepted().is_some()).collect();
     let is_missing = |path: &&RepoPath| !known_contents.iter().any(|one| is_at(path, one));
     if let Some(path) = paths.iter().find(is_missing) {
-        let (path, name) = (path.clone(), name.to_string());
+        let path = path.clone();
+        let name = name.to_string();
         return Err(Refusal::NotAcceptable { path, name }.into());
     }
     if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {

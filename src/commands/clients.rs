@@ -90,7 +90,8 @@ fn rows(about: &AgentProgram) -> Vec<Row> {
 
 /// A sentence in lines of [`WIDTH`], indented below its first word.
 fn wrapped(head: &str, sentence: &str) -> String {
-    let (first, others) = (format!("  {head}"), " ".repeat(2 + head.len()));
+    let first = format!("  {head}");
+    let others = " ".repeat(2 + head.len());
     let options = Options::new(WIDTH).word_splitter(WordSplitter::NoHyphenation);
     let options = options.initial_indent(&first).subsequent_indent(&others);
     textwrap::fill(sentence, options)

@@ -115,7 +115,8 @@ impl Judge<'_> {
     /// Why a file must not be edited; none where it may.
     fn denied(&self, named: &str, path: &Path) -> Option<String> {
         let named = escape_for_terminal(named.as_bytes());
-        let (worktree, name) = (&self.known.record.path, &self.known.record.name);
+        let worktree = &self.known.record.path;
+        let name = &self.known.record.name;
         // where links go in a circle or a directory is closed, the program cannot write either
         let reached = resolve(path, &|_| false).ok()?;
         if let Ok(inside) = reached.strip_prefix(worktree) {
@@ -125,7 +126,8 @@ impl Judge<'_> {
             }
             let pattern = shell_word(&format!("/{}", inside.display()));
             return Some(format!(
-                "{why}; if the task needs this edit, ask the user to run: git agentwt scope {name} --add-write {pattern}"
+                "{why}; if the task needs this edit, ask the user to run: git agentwt scope \
+                    {name} --add-write {pattern}"
             ));
         }
         let (root, whose, inside) = self.elsewhere(&reached)?;
@@ -189,7 +191,8 @@ impl Judge<'_> {
     /// The repository's directory, what a path outside of the worktree is in, and the path there; none where
     /// the path is not of this repository.
     fn elsewhere<'p>(&self, reached: &'p Path) -> Option<(&Utf8Path, String, Option<&'p Path>)> {
-        let (root, common) = (&self.repository.root, &self.repository.home().common_dir);
+        let root = &self.repository.root;
+        let common = &self.repository.home().common_dir;
         if reached.starts_with(common) {
             return Some((common, "git's directory".to_owned(), None));
         }

@@ -193,7 +193,8 @@ fn put_bits_back(
     session.idle.store(true, Ordering::SeqCst);
     put_back?;
     let placed = known.placed()?;
-    let (root, scope) = (&known.record.path, &known.scope);
+    let root = &known.record.path;
+    let scope = &known.scope;
     set_bits(root, scope, &[], placed.files(), Doing::Change)?;
     Ok(())
 }
@@ -267,7 +268,8 @@ fn proposed_changes(
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
-    let (before, now) = (known.shared()?.settings, seal::settings(repository)?);
+    let before = known.shared()?.settings;
+    let now = seal::settings(repository)?;
     let rewired = sealed::rewired_remotes(&known.settings_as_accepted(&before), &now);
     let moves = RefMoves::read(repository, known, &journal, &heads)?;
     let tips = heads::find_tips(&objects, &moves, &rewired)?;
@@ -307,7 +309,8 @@ const MARGIN: i64 = 1_000_000_000;
 /// Fails when the index cannot be read, or the worktree cannot be opened.
 fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let record = &known.record;
-    let (file, noted) = (record.admin_dir.join("index"), known.dir.join(READ_BEFORE));
+    let file = record.admin_dir.join("index");
+    let noted = known.dir.join(READ_BEFORE);
     let Some(written) = files::stat(&file) else {
         return Ok(());
     };
@@ -322,7 +325,8 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let since = before.filter(|_| comparable).map(|time| time - MARGIN);
     let index = OpenIndex::read(&file, repository.format)?;
     let mut classifier = known.scope.classifier();
-    let (mut bits, mut seen) = (Vec::new(), Vec::new());
+    let mut bits = Vec::new();
+    let mut seen = Vec::new();
     for (number, entry) in index.entries().enumerate() {
         let entry = entry?;
         // a merge leaves entries without stat data

@@ -99,7 +99,8 @@ impl Answer for HooksAnswer {
         let hooks = self.hooks.as_ref();
         let state = done.or(hooks.map(|hooks| hooks.state)).unwrap_or_default();
         let method = self.method.or(hooks.and_then(|hooks| hooks.method));
-        let (name, method) = (self.name.as_deref(), method.unwrap_or_default());
+        let name = self.name.as_deref();
+        let method = method.unwrap_or_default();
         let fields = [name.unwrap_or_default(), state, method, self.path.as_str()];
         vec![Row::record(&fields.map(str::as_bytes))]
     }

@@ -174,7 +174,8 @@ impl Session {
     /// # Errors
     /// Fails when there is none.
     pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, Error> {
-        let (runner, trace) = (self.runner.clone(), self.trace.clone());
+        let runner = self.runner.clone();
+        let trace = self.trace.clone();
         let mut repository = Repository::find(directory, runner, trace)?;
         repository.walking = self.walking;
         repository.waiting = Waiting {

@@ -45,7 +45,8 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     let repository = session.repository()?;
     let known = Worktree::of(&repository, Some(&options.name))?;
     session.require_own(&repository, &known.record.name)?;
-    let (name, path) = (known.record.name.to_string(), known.record.path.clone());
+    let name = known.record.name.to_string();
+    let path = known.record.path.clone();
     if !files::is_directory(&path) {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }

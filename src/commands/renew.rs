@@ -97,7 +97,8 @@ impl Answer for RenewAnswer {
         let name = text.paint.name(&self.name);
         let escape = |text: &str| escape_for_terminal(text.as_bytes());
         if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {
-            let (owner, HeldClaim { remote, lease, .. }) = (escape(owner), claim);
+            let owner = escape(owner);
+            let HeldClaim { remote, lease, .. } = claim;
             text.tell(format!(
                 "{done} the claim of `{owner}` on {name} at {remote} for {lease}"
             ));

@@ -91,7 +91,8 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
 /// Counts what each rule matches, with advice for the author of the scope.
 fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<ScopeAnswer>, Error> {
     let rules = shown.scope.rules();
-    let (mut matches, mut advice) = (vec![0; rules.len()], Vec::new());
+    let mut matches = vec![0; rules.len()];
+    let mut advice = Vec::new();
     let mut files = AccessCounts::default();
     if let Some(commit) = &shown.commit {
         let listing = Listing::read(repository, commit)?;

@@ -170,10 +170,8 @@ impl WorktreeStatus {
         }
         for decision in &self.decisions {
             let Decision { user, host, at, .. } = decision;
-            let (user, host) = (
-                escape_for_terminal(user.as_bytes()),
-                escape_for_terminal(host.as_bytes()),
-            );
+            let user = escape_for_terminal(user.as_bytes());
+            let host = escape_for_terminal(host.as_bytes());
             let (what, decided) = decision.summary();
             text.fact(what, format!("{decided}, by {user} on {host}, {}", age(at)));
         }
@@ -222,7 +220,8 @@ impl WorktreeStatus {
             && (moved > 0 || branch.ahead != position.commits)
         {
             let number = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
-            let (ahead, behind) = (number(branch.ahead), number(branch.behind));
+            let ahead = number(branch.ahead);
+            let behind = number(branch.behind);
             text.fact(
                 "beside",
                 format!("{}: {ahead} ahead, {behind} behind", branch.name),
@@ -255,7 +254,8 @@ impl WorktreeStatus {
             paths.push(file.path.shown());
         }
         for (state, paths) in moved {
-            let (number, paths) = (paths.len(), first_of(paths, SHOWN));
+            let number = paths.len();
+            let paths = first_of(paths, SHOWN);
             text.line(format!("    {number} {state}: {paths}"));
         }
     }
@@ -342,7 +342,8 @@ impl WorktreeStatus {
             put(&[b"change", change.kind.as_bytes(), change.bytes()]);
         }
         for finding in self.violations.iter().chain(&self.notices) {
-            let (level, change) = (finding.level.as_bytes(), &finding.change);
+            let level = finding.level.as_bytes();
+            let change = &finding.change;
             put(&[level, change.kind.as_bytes(), change.bytes()]);
         }
         rows
@@ -406,11 +407,13 @@ fn of(
     options: &Status,
 ) -> Result<WorktreeStatus, Error> {
     let record = &known.record;
-    let (home, repository) = (repository, &known.readable_repository(repository));
+    let home = repository;
+    let repository = &known.readable_repository(repository);
     let hooks = hooks_of(&repository.git, &known.record);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();
     let placed = placed(repository, known, &live.states.placed)?;
-    let (report, git) = (&live.report, &repository.git);
+    let report = &live.report;
+    let git = &repository.git;
     let set = &report.changes;
     let commits = git.rev_list_count(&record.base.commit, &set.head)?;
     let changes = set.changes.iter().chain(&set.integrity);

@@ -121,7 +121,8 @@ impl Answer for TrustAnswer {
         }
         let verb = would(self.dry_run, "trusted", "would trust");
         text.tell(format!(
-            "{verb}: `git agentwt add` runs [setup], and a removal runs [teardown]; a changed text is not run"
+            "{verb}: `git agentwt add` runs [setup], and a removal runs [teardown]; a changed \
+                text is not run"
         ));
         text.tell("to take it back: git agentwt trust --revoke");
     }

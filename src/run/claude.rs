@@ -70,7 +70,10 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             found.notes.push(error.to_string());
             let record = Worktree::of(&session.repository()?, Some(&name))?.record;
             if record.setup == Some(SetupState::Pending) {
-                found.notes.push(format!("the set-up of {name} was not run to its end: git agentwt add {name}, with the options of its first `add`"));
+                found.notes.push(format!(
+                    "the set-up of {name} was not run to its end: git \
+                    agentwt add {name}, with the options of its first `add`"
+                ));
             }
             Ok(print(cli, HUMAN, &found))
         }

@@ -35,7 +35,8 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
     let known = Worktree::load(&repository, &made.answer.record.name)?;
     let mut removal = Remove::default();
     removal.names.push(known.record.name.to_string());
-    let (fence, command) = (&options.fence, &options.command);
+    let fence = &options.fence;
+    let command = &options.command;
     let form = options.add.output.form();
     let output = exec::output_of(form.0);
     let mut ran = match exec::run_in(session, &repository, &known, fence, command, output) {

@@ -165,7 +165,8 @@ impl Claims {
         let own = own.filter(|own| own.remote == self.remote.name && own.owner == who.owner);
         let seen = state.seen.as_ref();
         let seen = seen.filter(|seen| seen.remote == self.remote.name);
-        let (asked, commit) = (standing.asked.clone(), standing.claim.as_ref());
+        let asked = standing.asked.clone();
+        let commit = standing.claim.as_ref();
         let commit = commit.map(|(commit, _)| commit.clone());
         let is_known = seen.is_some_and(|seen| {
             Some(&seen.commit) == commit.as_ref() && asked.since(&seen.first).is_some()
@@ -216,7 +217,9 @@ impl Claims {
         let claim = self.ours(RENEW, standing, held)?;
         let mut who = claim.who;
         if let Some(asked) = renewal.owner.as_ref().filter(|asked| **asked != who.owner) {
-            let (name, asked, owner) = (self.name.clone(), asked.clone(), who.owner);
+            let name = self.name.clone();
+            let asked = asked.clone();
+            let owner = who.owner;
             return Err(ClaimError::AnotherOwner { name, asked, owner }.into());
         }
         if let Some(pid) = renewal.owner_pid {
@@ -287,7 +290,8 @@ impl Claims {
             let (claim, answer) = next(standing)?;
             let new = claim.map(|claim| self.git.commit_nothing(&claim.to_message()));
             let new = new.transpose()?;
-            let (to, expects) = (new.as_ref(), expected.as_ref());
+            let to = new.as_ref();
+            let expects = expected.as_ref();
             let git = &self.git;
             let Err(said) = git.push_claim(&self.remote, &self.ref_name, to, expects)? else {
                 return Ok((new, answer));

@@ -16,7 +16,8 @@ pub enum WorktreeFault {
     #[error("nothing says what `{name}` may edit")]
     #[diagnostic(code(agentwt::add::no_write_list))]
     #[diagnostic(help(
-            "{}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)",
+            "{}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task \
+                that only reads)",
             write_list(*config_found)
         ))]
     NoWriteList {
@@ -55,7 +56,8 @@ pub enum WorktreeFault {
     #[error("cannot read {file} of worktree `{name}`: {detail}")]
     #[diagnostic(code(agentwt::facts::damaged))]
     #[diagnostic(help(
-        "see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/{name} stash -u"
+        "see what is there with `git worktree list`; to save its work: git -C \
+            .agentwt/worktrees/{name} stash -u"
     ))]
     Damaged {
         /// The worktree.
@@ -87,7 +89,8 @@ pub enum WorktreeFault {
     #[error("worktree `{name}` belongs to the repository {there}, and this is {here}")]
     #[diagnostic(code(agentwt::facts::elsewhere))]
     #[diagnostic(help(
-        "if this is a copy, run the command in the original: cd {there}; if the repository was moved, move it back to {there}"
+        "if this is a copy, run the command in the original: cd {there}; if the repository was \
+            moved, move it back to {there}"
     ))]
     Elsewhere {
         /// The worktree.
@@ -154,7 +157,8 @@ pub enum WorktreeFault {
     #[error("the directory of worktree `{name}` does not exist: {path}")]
     #[diagnostic(code(agentwt::facts::no_directory))]
     #[diagnostic(help(
-        "if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
+        "if a removal was interrupted: git agentwt remove --undo {name}; if the directory was \
+            deleted: git agentwt remove {name}"
     ))]
     NoDirectory {
         /// The worktree.
@@ -167,7 +171,8 @@ pub enum WorktreeFault {
 impl WorktreeFault {
     /// A file of ours that cannot be read.
     pub fn damaged(name: &WorktreeName, file: &str, detail: String) -> Self {
-        let (name, file) = (name.to_string(), file.to_owned());
+        let name = name.to_string();
+        let file = file.to_owned();
         Self::Damaged { name, file, detail }
     }
 }
@@ -193,7 +198,9 @@ pub struct ClaimAttempt {
 
 impl fmt::Display for ClaimAttempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (doing, name, remote) = (self.doing, &self.name, &self.remote);
+        let doing = self.doing;
+        let name = &self.name;
+        let remote = &self.remote;
         write!(f, "cannot {doing} `{name}` at {remote}")
     }
 }
@@ -206,7 +213,8 @@ pub enum ClaimError {
     #[error("{at}: {claim} holds it")]
     #[diagnostic(code(agentwt::claim::held))]
     #[diagnostic(help(
-            "if it stays unchanged for {left} from now, by the clock of this host, it may be taken over: git agentwt add {} --claim {}",
+            "if it stays unchanged for {left} from now, by the clock of this host, it may be \
+                taken over: git agentwt add {} --claim {}",
             at.name, at.remote
         ))]
     Held {
@@ -218,7 +226,8 @@ pub enum ClaimError {
     #[error("{at}: the claim {commit} there cannot be read: {}", escape_for_terminal(why.as_bytes()))]
     #[diagnostic(code(agentwt::claim::unreadable))]
     #[diagnostic(help(
-            "once you know that no agent works there: git push --force-with-lease={REFS}{}:{commit} {} :{REFS}{}",
+            "once you know that no agent works there: git push \
+                --force-with-lease={REFS}{}:{commit} {} :{REFS}{}",
             at.name, at.remote, at.name
         ))]
     Unreadable {

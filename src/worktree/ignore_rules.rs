@@ -197,7 +197,8 @@ pub fn write_exclude(
         shared: SharedFile::read(admin_dir.join(EXCLUDE))?,
         configured: None,
     };
-    let (lines, before) = (lines(placed), &written.shared.before);
+    let lines = lines(placed);
+    let before = &written.shared.before;
     if lines.is_empty() && before.is_none() {
         return Ok(written);
     }
@@ -266,7 +267,8 @@ pub fn read_shown_note(
     let shown = asked.iter().filter(|path| !ignored.contains(**path));
     let shown = first_of(shown, 1);
     let note = format!(
-        "git shows {shown} in {worktree} all the same: a `!` rule of a .gitignore counts more than any exclude file, so `git add -A` would take it"
+        "git shows {shown} in {worktree} all the same: a `!` rule of a .gitignore counts more \
+            than any exclude file, so `git add -A` would take it"
     );
     Ok((!shown.is_empty()).then_some(note))
 }

@@ -438,7 +438,8 @@ impl Worktree {
 
     /// How git's own files stand that move whenever git works here, or moves what the base follows.
     pub fn activity(&self, repository: &Repository) -> Activity {
-        let (admin, common) = (&self.record.admin_dir, &repository.common_dir);
+        let admin = &self.record.admin_dir;
+        let common = &repository.common_dir;
         let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
         let private = ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE];
         watched.extend(private.map(|name| admin.join(name)));

@@ -149,7 +149,8 @@ impl PrivateGit {
         // first in PATH where nothing can be mounted over `.git`
         files::write_link(&self.dir.join("bin/git"), binary)?;
         let branch = known.record.branch.full_ref();
-        let (whole, new) = (self.git_dir(), self.dir.join(NEW));
+        let whole = self.git_dir();
+        let new = self.dir.join(NEW);
         let goes_on = self.is_there();
         let (now, fits) = match imported.filter(|_| goes_on) {
             Some(imported) => imported,
@@ -217,7 +218,8 @@ impl PrivateGit {
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
     pub fn write_mended(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
-        let (git, is_withheld) = (self.git_dir(), self.is_withheld());
+        let git = self.git_dir();
+        let is_withheld = self.is_withheld();
         // no git of the run is left that would hold a lock
         let is_kept = |path: &Path, kind: FileType| {
             let is_lock = path.extension().is_some_and(|end| end == "lock");
@@ -242,7 +244,8 @@ impl PrivateGit {
     /// Writes HEAD and the refs anew where they are none, as after a loss of power: the logs of the branch and of the
     /// stash have where these were.
     fn write_mended_refs(&self, known: &Worktree) -> Result<(), Error> {
-        let (git, own) = (self.git_dir(), known.record.branch.full_ref());
+        let git = self.git_dir();
+        let own = known.record.branch.full_ref();
         for name in NAMES.split_whitespace() {
             let is_wanted = name.starts_with("objects") || name.starts_with("refs");
             if files::is_directory(&git.join(name)) != is_wanted {
@@ -286,7 +289,8 @@ impl PrivateGit {
         known: &Worktree,
         withholds: bool,
     ) -> Result<(), Error> {
-        let (record, common) = (&known.record, &repository.common_dir);
+        let record = &known.record;
+        let common = &repository.common_dir;
         files::create_directories(&git.join("logs"))?;
         let mark = self.dir.join(WITHHELD_MARK);
         if withholds {
@@ -312,7 +316,8 @@ impl PrivateGit {
     /// Copies the index of the worktree into the git directory, with the parts of a split one, and keeps it as
     /// [`Self::begun_index`]: last, so that a kill before leaves the one that the next import compares with.
     fn copy_index(&self, git: &Utf8Path, known: &Worktree) -> Result<(), Error> {
-        let (new, admin) = (self.dir.join("index.new"), &known.record.admin_dir);
+        let new = self.dir.join("index.new");
+        let admin = &known.record.admin_dir;
         files::link_or_copy(&admin.join("index"), &new)?;
         let parts = files::names(admin)?.into_iter();
         for part in parts.filter(|name| name.starts_with("sharedindex.")) {
@@ -471,7 +476,8 @@ pub fn run_refs(known: &Worktree) -> String {
 /// # Errors
 /// Fails when git does.
 pub fn read_run_refs(repository: &Repository, known: &Worktree) -> Result<Vec<Ref>, Error> {
-    let (incoming, below) = (incoming_ref(known), run_refs(known));
+    let incoming = incoming_ref(known);
+    let below = run_refs(known);
     let git = repository.git.with_mode(GitMode::Hardened);
     Ok(git.for_each_ref(&[&incoming, &below])?)
 }
@@ -503,7 +509,8 @@ fn write_given(
     let info = git.join("info");
     clear(&info)?;
     files::create_directories(&info)?;
-    let (admin, common) = (&known.record.admin_dir, &repository.common_dir);
+    let admin = &known.record.admin_dir;
+    let common = &repository.common_dir;
     for (from, name) in [
         (admin, "sparse-checkout"),
         (common, "exclude"),
@@ -525,7 +532,8 @@ fn fetch_present(
     let patterns = files::read(&patterns)?.unwrap_or_default();
     let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
     let filter = repository.objects()?.write_blob(size, &mut &patterns[..])?;
-    let (private, common) = (repository.git.on(git, None), &repository.common_dir);
+    let private = repository.git.on(git, None);
+    let common = &repository.common_dir;
     for tip in refs {
         private.fetch_filtered(common, WITHHELD_REMOTE, &filter, &tip.id)?;
     }

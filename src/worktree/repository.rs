@@ -331,7 +331,8 @@ fn parent_home<'a>(
         return Ok(None);
     };
     let layout = git.at(&root.join(PARENT_HOME)).layout()?;
-    let (main, root) = (Main::Bare, root.to_owned());
+    let main = Main::Bare;
+    let root = root.to_owned();
     Ok(layout.map(|layout| LocatedWorktree { layout, main, root }))
 }
 

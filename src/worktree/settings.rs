@@ -118,7 +118,8 @@ fn note_uncounted(key: &str, value: &str) -> String {
     };
     let value = shell_word(&escape_for_terminal(value.as_bytes()));
     format!(
-        "{key} in the repository's configuration does not count, as an agent can write it; if it is yours: git config --global {option}{key} {value}"
+        "{key} in the repository's configuration does not count, as an agent can write it; if it \
+            is yours: git config --global {option}{key} {value}"
     )
 }
 
@@ -208,7 +209,8 @@ pub fn rules_of(
             patterns.map(rule).collect::<Vec<_>>()
         };
         let in_config = |pattern: &Located<String>| {
-            let (path, line) = (CONFIG_PATH.to_owned(), pattern.line);
+            let path = CONFIG_PATH.to_owned();
+            let line = pattern.line;
             ScopeRule::new(list, pattern.value.as_str(), Origin::File { path, line })
         };
         match (flag, of_profile, list) {

@@ -22,7 +22,8 @@ pub const SCOPE_FILE: &str = "scope.toml";
 
 /// The variables of the programs that work in a worktree.
 pub fn variables(repository: &Repository, known: &Worktree) -> Vec<(&'static str, String)> {
-    let (record, home) = (&known.record, repository.home());
+    let record = &known.record;
+    let home = repository.home();
     let mut all = vec![
         ("AGENTWT_NAME", record.name.to_string()),
         ("AGENTWT_ROOT", record.path.to_string()),

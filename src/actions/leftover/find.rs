@@ -75,7 +75,8 @@ pub fn of_name(
     name: &WorktreeName,
     now: i64,
 ) -> Result<NameLeftovers, Error> {
-    let (dir, path) = (repository.record_dir(name), repository.worktree_path(name));
+    let dir = repository.record_dir(name);
+    let path = repository.worktree_path(name);
     let mut found = NameLeftovers::default();
     let of_name = |kind, why: &str| Leftover::new(kind, name.as_str(), why).going();
     let mut damage = files::exists(&dir).then(|| "there is no record in it".to_owned());
@@ -122,7 +123,8 @@ pub fn of_name(
         copies.push(format!("{}{name}", COPIES[0]));
     } else {
         let entry = entry_of(repository, &path)?.is_some();
-        let (name, stands) = (name.as_str(), standing(&path, entry));
+        let name = name.as_str();
+        let stands = standing(&path, entry);
         let unrecorded = judge_name(name, stands, entry, damage.as_deref());
         let at = if damage.is_some() { &dir } else { &path };
         found.all.extend(unrecorded.map(|one| one.at(at)));
@@ -299,7 +301,8 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
             Some(path) if lock.is_none() && is_absent(path) => (
                 format!("{path} is not there"),
                 format!(
-                    "git worktree prune; or if it was moved: git worktree repair <its new path> ({admin})"
+                    "git worktree prune; or if it was moved: git worktree repair <its new path> \
+                        ({admin})"
                 ),
             ),
             Some(_) => continue,

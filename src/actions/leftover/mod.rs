@@ -152,7 +152,8 @@ fn judge_name(
             record(&format!("{why}, and there is no worktree")).going()
         }
         (EntryStanding::Nothing, Some(why)) => record(why).with_help(format!(
-            "what was staged may still be in git's index for it: git worktree list; then git worktree remove {place}"
+            "what was staged may still be in git's index for it: git worktree list; then git \
+                worktree remove {place}"
         )),
         (EntryStanding::Empty, None) => {
             let why = "it is empty, and nothing is recorded of it";
@@ -161,22 +162,24 @@ fn judge_name(
         (EntryStanding::Worktree, None) => {
             let why = "it is a worktree without a record";
             Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
-                "look at its work (git -C {place} status), then git worktree remove {place}; to verify it: git agentwt hooks install {place}"
+                "look at its work (git -C {place} status), then git worktree remove {place}; to \
+                    verify it: git agentwt hooks install {place}"
             ))
         }
         (EntryStanding::Clone, None) => {
             let why = "it is a clone without a record";
             Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
-                "look at its work (git -C {place} status; git -C {place} log --branches --not --remotes), then rm -r {place}"
+                "look at its work (git -C {place} status; git -C {place} log --branches --not \
+                    --remotes), then rm -r {place}"
             ))
         }
         (EntryStanding::Other, None) => stranger(&place),
         (EntryStanding::Clone | EntryStanding::Other, Some(why)) => {
             record(why).with_help(format!("{saved} rm -r {place} && git agentwt prune"))
         }
-        (EntryStanding::Empty | EntryStanding::Worktree, Some(why)) => record(why).with_help(format!(
-            "{saved} git worktree remove --force {place} && git agentwt prune"
-        )),
+        (EntryStanding::Empty | EntryStanding::Worktree, Some(why)) => record(why).with_help(
+            format!("{saved} git worktree remove --force {place} && git agentwt prune"),
+        ),
     })
 }
 

@@ -252,7 +252,8 @@ fn read_files(
     survey: &Survey,
     is_there: bool,
 ) -> Result<(), Error> {
-    let (states, path) = (&survey.states, &known.record.path);
+    let states = &survey.states;
+    let path = &known.record.path;
     let staged = survey.staged_only();
     let mut uncommitted = if is_there {
         survey.uncommitted(known)

@@ -67,7 +67,8 @@ fn compare(
     let tree = objects.commit(tip)?.tree;
     let net = objects.difference(Some(&base_tree), Some(&tree))?;
     // whether each commit changes something and is not a merge, and whether no change was reset
-    let (mut is_plain, mut is_whole) = (true, !net.is_empty());
+    let mut is_plain = true;
+    let mut is_whole = !net.is_empty();
     for commit in own {
         let paths = touched(objects, commit)?;
         is_plain &= objects.commit(commit)?.parents.len() < 2 && !paths.is_empty();

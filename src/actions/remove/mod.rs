@@ -90,7 +90,8 @@ impl Leaving {
         whole: bool,
     ) -> Result<Self, Error> {
         let rest = trash::going(repository, &known);
-        let (mut survey, mut heads) = (None, Heads::default());
+        let mut survey = None;
+        let mut heads = Heads::default();
         let mut facts = RemoveFacts::default();
         if rest.is_none() {
             if whole {
@@ -167,7 +168,8 @@ impl Leaving {
                 let saved = removal.saved.as_ref();
                 let saved = saved.map(|at| format!("; its commits are in {at}"));
                 let saved = saved.unwrap_or_default();
-                let (name, done) = (&record.name, "finished a removal that was interrupted");
+                let name = &record.name;
+                let done = "finished a removal that was interrupted";
                 plan.notes.push(format!("{name}: {done}{saved}"));
                 Begun {
                     removal: removal.clone(),
@@ -453,7 +455,8 @@ pub fn finish(
         // of a clone nothing is here but the record
         Strategy::Clone => BranchFate::Private,
         Strategy::Worktree => {
-            let (path, admin) = (&known.record.path, &known.record.admin_dir);
+            let path = &known.record.path;
+            let admin = &known.record.admin_dir;
             // an entry that names another place is another worktree's, there or not
             if removal.trash.is_none() && worktree_of(admin).is_none_or(|at| at == *path) {
                 delete_entry(repository, admin)?;

@@ -304,7 +304,8 @@ pub fn plan(
         };
         let items = reasons.iter().flat_map(|one| &one.items);
         let items: String = items.map(|item| format!("\n  {item}")).collect();
-        let (name, reason) = (&record.name, join(|one| &one.phrase, ", "));
+        let name = &record.name;
+        let reason = join(|one| &one.phrase, ", ");
         return Err(RemoveRefusal {
             exit: ExitCode::Refused,
             code: format!("remove::{}", first.code),
@@ -361,7 +362,8 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
     }
     if facts.modules && options.force == 0 {
         notes.push(
-            "a submodule's repository has something of its own, so the worktree is kept in the trash"
+            "a submodule's repository has something of its own, so the worktree is kept in the \
+                trash"
                 .to_owned(),
         );
     }
@@ -454,7 +456,9 @@ fn reasons(
     options: &RemoveOptions,
     stays: bool,
 ) -> Vec<RemovalReason> {
-    let (name, path, branch) = (&record.name, &record.path, &record.branch);
+    let name = &record.name;
+    let path = &record.path;
+    let branch = &record.branch;
     let place = facts.root.join(WORKTREES).join(name.as_str());
     if record.made_by == MadeBy::Git {
         let mut advice =
@@ -467,7 +471,8 @@ fn reasons(
     if *path != place {
         let phrase = format!("its record names another place than {place}");
         let advice = format!(
-            "if the repository was moved, move it back to where {path} is in it; {place} is not touched: git worktree list"
+            "if the repository was moved, move it back to where {path} is in it; {place} is not \
+                touched: git worktree list"
         );
         return vec![reason("elsewhere", None, phrase, advice)];
     }
@@ -488,7 +493,8 @@ fn reasons(
     };
     let to = facts.moved_to.as_deref().map_or("", Utf8Path::as_str);
     let advice = format!(
-        "move it back first: git worktree move {to} {path}, or where {path} is a link: rm {path} && mv {to} {path}"
+        "move it back first: git worktree move {to} {path}, or where {path} is a link: rm {path} \
+            && mv {to} {path}"
     );
     let moved: Vec<String> = facts.moved_to.iter().map(ToString::to_string).collect();
     listed("moved", None, "it was moved to ", &moved, advice);
@@ -502,7 +508,9 @@ fn reasons(
     listed("submodule", Some(1), what, &facts.submodules, advice);
     let what = "a command in a fence left work that is not imported: ";
     let advice = format!(
-        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: git agentwt exec {name} -- git stash list; its directory is gone: git agentwt remove --force {name}, which fetches what was committed"
+        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: \
+            git agentwt exec {name} -- git stash list; its directory is gone: git agentwt remove \
+            --force {name}, which fetches what was committed"
     );
     listed("run", Some(1), what, &facts.runs, advice);
     let what = "a command in a fence left a damaged git directory: ";
@@ -533,7 +541,8 @@ fn reasons(
 
 /// Who uses the worktree.
 fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<RemovalReason> {
-    let (name, path) = (&record.name, &record.path);
+    let name = &record.name;
+    let path = &record.path;
     let mut all = Vec::new();
     if facts.locked {
         let advice = format!("git worktree unlock {path}");
@@ -548,7 +557,8 @@ fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<
         };
         let pids: Vec<String> = running.iter().map(|one| one.pid.to_string()).collect();
         let advice = format!(
-            "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt remove -ff {name}`",
+            "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt \
+                remove -ff {name}`",
             pids.join(",")
         );
         all.push(reason("running", Some(2), phrase, advice));
@@ -561,7 +571,8 @@ fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<
         let pid = pid.map(|process| format!(" (process {})", process.pid));
         let phrase = format!("its owner `{id}` is alive{}", pid.unwrap_or_default());
         let advice = format!(
-            "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a live owner: git agentwt remove -ff {name}"
+            "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a \
+                live owner: git agentwt remove -ff {name}"
         );
         all.push(reason("owned", Some(2), phrase, advice));
     }

@@ -203,7 +203,8 @@ impl Answer for AddAnswer {
             text.line(self.path.as_str());
             return text.tell(format!("{name} is there already"));
         }
-        let (record, branch) = (&self.record, text.paint.name(&self.branch));
+        let record = &self.record;
+        let branch = text.paint.name(&self.branch);
         let new = when(self.branch_made, "new ");
         let branch = format!("{new}branch {branch}");
         let mut base = record.base.commit.short().to_owned();

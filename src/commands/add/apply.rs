@@ -74,7 +74,9 @@ impl Creation<'_> {
         created: &mut CreatedWorktree<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Record, SyncPlan), Error> {
-        let (session, home, wanted) = (self.session, self.home, &self.record);
+        let session = self.session;
+        let home = self.home;
+        let wanted = &self.record;
         let listing = classified.listing;
         created.write_intent()?;
         created.rules = ignore_rules::ensure(home)?;
@@ -164,8 +166,10 @@ impl Creation<'_> {
         listing: &Listing,
         notes: &mut Vec<String>,
     ) -> Result<(SyncPlan, Placed), Error> {
-        let (home, record) = (self.home, &self.record);
-        let (root, path) = (&home.root, &record.path);
+        let home = self.home;
+        let record = &self.record;
+        let root = &home.root;
+        let path = &record.path;
         let sync = &self.options.sync;
         let without_config = sync.no_sync || self.options.repo.is_some();
         let mut before = Placed::none(sync.globs.clone());
@@ -278,7 +282,8 @@ impl<'a> CreatedWorktree<'a> {
     fn undo(mut self, why: &Error) -> Vec<String> {
         // where not even a lock can be written, there is all the more to remove
         let _shared = Lock::wait_to_undo(&self.home.shared_lock()).ok();
-        let (mut left, mut shared) = (Vec::new(), Vec::new());
+        let mut left = Vec::new();
+        let mut shared = Vec::new();
         if self.in_git {
             // another process has created the branch since the plan, perhaps at the same commit
             let git = why.find::<GitError>();
@@ -305,7 +310,8 @@ impl<'a> CreatedWorktree<'a> {
 }
 
 fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8PathBuf, Error> {
-    let (path, branch) = (&record.path, &record.branch);
+    let path = &record.path;
+    let branch = &record.branch;
     let at = record.branch_made.then_some(&record.checked_out);
     home.git.worktree_add_no_checkout(path, branch, at)?;
     let git = home.git.at(path);

@@ -93,7 +93,8 @@ impl Checkout<'_> {
             entries: &self.classified.listing.entries,
             accesses: &self.classified.accesses,
         };
-        let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let stop = AtomicBool::new(false);
+        let over = AtomicBool::new(false);
         let created = std::thread::scope(|threads| {
             threads.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
@@ -111,7 +112,8 @@ impl Checkout<'_> {
         };
         if let Some(path) = created.collisions.first() {
             notes.push(format!(
-                "this file system takes {path} for another path of the tree: only one of them is there"
+                "this file system takes {path} for another path of the tree: only one of them is \
+                    there"
             ));
         }
         let stats = self.set_bits()?;

@@ -37,7 +37,8 @@ pub(super) fn find_home(
     if options.repo.is_none() {
         let found = session.repository_to_change()?;
         if found.common_dir == found.root.join(PARENT_HOME) {
-            let (name, dir) = (name.to_string(), found.root);
+            let name = name.to_string();
+            let dir = found.root;
             return Err(Refusal::NeedsRepo { name, dir }.into());
         }
         return session.repository_with_checkout();
@@ -117,7 +118,8 @@ impl FetchedClone {
         cloned?;
         let layout = git.at(&clone.directory).layout()?;
         if layout.is_some_and(|layout| layout.format != home.format) {
-            let (name, url) = (name.to_string(), url.to_owned());
+            let name = name.to_string();
+            let url = url.to_owned();
             return Err(Refusal::OtherFormat { name, url }.into());
         }
         Ok(clone)
@@ -140,7 +142,8 @@ impl FetchedClone {
 /// # Errors
 /// Fails when git or the disk does; the caller removes what is there by then.
 pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
-    let (from, path) = (&home.common_dir, &record.path);
+    let from = &home.common_dir;
+    let path = &record.path;
     // by the directory alone: git would take GIT_WORK_TREE for that of the clone
     let git = home.git.at(&home.root);
     git.clone_no_checkout(from.as_str(), path)?;
@@ -194,7 +197,8 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
 }
 
 fn new_branch(record: &Record) -> Option<Ref> {
-    let (name, id) = (record.branch.full_ref(), record.checked_out.clone());
+    let name = record.branch.full_ref();
+    let id = record.checked_out.clone();
     record.branch_made.then(|| Ref::new(name, id))
 }
 

@@ -230,7 +230,8 @@ fn classify<'l>(
             overlaps = overlaps_of(scope, &others, &listing.kinds());
         }
         if options.exclusive && !overlaps.is_empty() {
-            let (name, items) = (name.to_string(), refused_items(&overlaps));
+            let name = name.to_string();
+            let items = refused_items(&overlaps);
             return Err(Refusal::Overlap { name, items }.into());
         }
         notes.extend(joined(covered).advice);
@@ -284,21 +285,27 @@ fn keep(
     attempts: &mut Attempts<'_>,
 ) -> Result<Outcome<AddAnswer>, Error> {
     let mut record = known.record.clone();
-    let (name, path) = (&record.name, &record.path);
+    let name = &record.name;
+    let path = &record.path;
     // without `.git`, git would take the main worktree for an empty directory there
     if !files::exists(&path.join(".git")) {
-        let (name, path) = (name.to_string(), path.clone());
+        let name = name.to_string();
+        let path = path.clone();
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let context = context::note_on_kept_context(known, &options.context, prompt)?;
     let mut notes = Vec::from_iter(context);
     if !options.sync.globs.is_empty() {
-        notes.push(format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}"));
+        notes.push(format!(
+            "--sync only counts when a worktree is made; to have what this one was \
+            made with: git agentwt sync {name}"
+        ));
     }
     if let Some(PullRequest { remote, ref_name }) = &record.request {
         let at = shell_word(path.as_str());
         notes.push(format!(
-            "to update it: git -C {at} pull --ff-only {remote} {ref_name}; if the request was rewritten: git agentwt remove {name}, then add it again"
+            "to update it: git -C {at} pull --ff-only {remote} {ref_name}; if the request was \
+                rewritten: git agentwt remove {name}, then add it again"
         ));
     }
     match (&owner, &record.owner) {

@@ -67,7 +67,8 @@ pub(super) fn wanted(
         None => format!("{}{name}", settings.branch_prefix.value),
     };
     let path = repository.worktree_path(name);
-    let (id, pid) = (&options.programs.owner, options.programs.owner_pid);
+    let id = &options.programs.owner;
+    let pid = options.programs.owner_pid;
     let owner = id.as_ref().map(|id| Owner::new(id, pid, Session::now()));
     if let (Some(None), Some(pid)) = (&owner, pid) {
         return Err(Refusal::NoSuchProcess { pid }.into());
@@ -109,7 +110,8 @@ pub(super) fn plan_new(
     options: &Add,
     mut record: Record,
 ) -> Result<Record, Error> {
-    let (name, path) = (record.name.to_string(), record.path.clone());
+    let name = record.name.to_string();
+    let path = record.path.clone();
     // some file systems cannot tell names apart that differ only in case
     let is_similar =
         |other: &WorktreeName| other.as_str() != name && other.as_str().eq_ignore_ascii_case(&name);
@@ -162,7 +164,8 @@ fn plan_request(
     tips.extend(fetched.base.filter(|id| matches!(is_here(id), Ok(Some(_)))));
     let common = git.merge_base_all(&record.checked_out, &tips)?;
     let Some(common) = common.into_iter().next() else {
-        let (name, base) = (record.name.to_string(), record.base.revision);
+        let name = record.name.to_string();
+        let base = record.base.revision;
         return Err(Refusal::UnrelatedRequest { name, base }.into());
     };
     record.base.commit = common;
@@ -177,7 +180,8 @@ fn branch_tip(
     worktrees: &[WorktreeEntry],
 ) -> Result<Option<CommitId>, Error> {
     let git = &repository.git;
-    let (branch, full) = (wanted.branch.to_string(), wanted.branch.full_ref());
+    let branch = wanted.branch.to_string();
+    let full = wanted.branch.full_ref();
     if let Some(tip) = git.rev_parse_commit(&full)? {
         let holds = |entry: &&WorktreeEntry| entry.branch.as_deref() == Some(full.as_str());
         if !is_named {
@@ -255,7 +259,8 @@ fn base(
     record: &Record,
     tip: Option<&CommitId>,
 ) -> Result<(CommitId, String), Error> {
-    let (git, name) = (&repository.git, record.name.to_string());
+    let git = &repository.git;
+    let name = record.name.to_string();
     let setting = loaded.settings.base.as_ref();
     let named = repository.base_name(setting.map(|setting| setting.value.as_str()))?;
     if let (Some(tip), false) = (tip, is_base_asked(loaded)) {
@@ -280,7 +285,8 @@ fn base(
     if let Some(tip) = tip
         && !git.is_ancestor(&commit, tip)?
     {
-        let (branch, base) = (record.branch.to_string(), commit.short().to_owned());
+        let branch = record.branch.to_string();
+        let base = commit.short().to_owned();
         return Err(Refusal::BaseNotAncestor { branch, base }.into());
     }
     Ok((commit, revision))
@@ -306,7 +312,8 @@ pub(super) fn keep(
     let name = existing.name.to_string();
     let programs = &options.programs;
     let inside = || running_inside(&existing.path, programs.owner_pid);
-    let (asked, take_over) = (wanted.owner.as_ref(), programs.take_over);
+    let asked = wanted.owner.as_ref();
+    let take_over = programs.take_over;
     let owner = new_owner(existing, asked, take_over, Owner::alive, inside)?;
     let settings = &loaded.settings;
     let mut what = None;
@@ -357,7 +364,8 @@ fn new_owner(
     let Some(asked) = asked.cloned() else {
         return Ok(None);
     };
-    let (name, path) = (existing.name.to_string(), existing.path.clone());
+    let name = existing.name.to_string();
+    let path = existing.path.clone();
     let recorded = existing.owner.as_ref().map(|owner| (owner, alive(owner)));
     match recorded {
         Some((recorded, alive)) if recorded.id == asked.id => {
@@ -413,7 +421,8 @@ pub(super) fn behind_upstream(
     repository: &Repository,
     record: &Record,
 ) -> Result<Option<String>, Error> {
-    let (git, revision) = (&repository.git, &record.base.revision);
+    let git = &repository.git;
+    let revision = &record.base.revision;
     let branch = format!("refs/heads/{revision}");
     let Some(upstream) = git.upstream(&branch)? else {
         return Ok(None);
@@ -466,7 +475,8 @@ mod tests {
         let mut existing = Record::new(name, "/r/x".into(), "then".to_owned());
         let alive = facts.recorded.as_ref().map(|(_, alive)| *alive);
         existing.owner = facts.recorded.clone().map(|(owner, _)| owner);
-        let (asked, inside) = (facts.asked.as_ref(), || facts.inside.clone());
+        let asked = facts.asked.as_ref();
+        let inside = || facts.inside.clone();
         let alive = |_: &Owner| alive.expect("because there is an owner");
         new_owner(&existing, asked, facts.take_over, alive, inside)
     }

@@ -53,7 +53,8 @@ impl AskedRequest {
         let asked = AskedRemote::to_read(remote.clone());
         let mut names = vec![self.ref_name.as_str(), base_ref.as_str()];
         let mut found = git.ls_remote(&asked, &names)?.into_iter();
-        let (head, base) = (found.next().flatten(), found.next().flatten());
+        let head = found.next().flatten();
+        let base = found.next().flatten();
         let ref_name = self.ref_name.clone();
         let Some(head) = head else {
             return Err(Refusal::NoRequest { remote, ref_name }.into());

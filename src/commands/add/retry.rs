@@ -97,7 +97,8 @@ impl Attempts<'_> {
     /// Asks everyone who knows, right before an attempt: what is lost during the pause must not be
     /// touched again.
     fn ask(&self, attempt: u32) -> Result<(), Error> {
-        let (session, programs) = (self.session, &self.options.programs);
+        let session = self.session;
+        let programs = &self.options.programs;
         let name = self.name.to_string();
         let unknown = |who: &str, why: &str| {
             session.log.tell(&format!(
@@ -118,7 +119,8 @@ impl Attempts<'_> {
             })
         });
         for prober in session.prober.iter().chain(&command) {
-            let (answer, by) = (prober.ask(&question), prober.title());
+            let answer = prober.ask(&question);
+            let by = prober.title();
             session.check()?;
             match answer {
                 Ownership::Ours => {}
@@ -150,7 +152,9 @@ impl Attempts<'_> {
         repository: &Repository,
         existing: Option<&Record>,
     ) -> Result<Option<(HeldClaim, String)>, Error> {
-        let (session, programs, name) = (self.session, &self.options.programs, self.name);
+        let session = self.session;
+        let programs = &self.options.programs;
+        let name = self.name;
         let Some(remote) = &self.options.claims.claim else {
             return Ok(None);
         };
@@ -232,7 +236,8 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_may_pass_and_what_is_wrong_does_not() {
-        let (name, path) = ("task-5".to_owned(), camino::Utf8PathBuf::from("/r/x"));
+        let name = "task-5".to_owned();
+        let path = camino::Utf8PathBuf::from("/r/x");
         let branch = "fix".to_owned();
         for refusal in [
             Refusal::BranchHeld {

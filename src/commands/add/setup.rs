@@ -61,11 +61,13 @@ pub(super) fn apply(
     let Some(setup) = setup.as_mut().filter(|_| !options.dry_run) else {
         return Ok(());
     };
-    let (is_new, again) = (*done == Done::Made, &session.command_line);
+    let is_new = *done == Done::Made;
+    let again = &session.command_line;
     if setup.trusted && is_new && record.request.is_some() {
         setup.state = "skipped";
         outcome.notes.push(format!(
-            "the set-up is skipped, as it could run the code of the pull request; when you have read that code, to run the set-up: {again}"
+            "the set-up is skipped, as it could run the code of the pull request; when you have \
+                read that code, to run the set-up: {again}"
         ));
         return Ok(());
     }
@@ -78,7 +80,8 @@ pub(super) fn apply(
             format!("the worktree was removed; to try again: {again}")
         } else {
             format!(
-                "the worktree stays; to run the set-up again: git agentwt add {name}; to remove it: git agentwt remove {name}"
+                "the worktree stays; to run the set-up again: git agentwt add {name}; to remove \
+                    it: git agentwt remove {name}"
             )
         };
         run(session, &home, setup, &known, &help).map_err(|error| {
@@ -94,7 +97,8 @@ pub(super) fn apply(
     setup.state = if setup.trusted { "done" } else { "skipped" };
     if !setup.trusted {
         outcome.notes.push(format!(
-            "the set-up is skipped, as you have not trusted its commands; to review them and run them: git agentwt trust && {again}"
+            "the set-up is skipped, as you have not trusted its commands; to review them and run \
+                them: git agentwt trust && {again}"
         ));
     }
     Ok(())
@@ -110,11 +114,13 @@ fn run(
     if !setup.trusted && !setup.submodules {
         return Ok(());
     }
-    let (name, path) = (known.record.name.clone(), &known.record.path);
+    let name = known.record.name.clone();
+    let path = &known.record.path;
     if UntrackedBefore::is_left(known) {
         let pids = running_inside(path, None);
         if !pids.is_empty() {
-            let (name, path) = (name.to_string(), path.clone());
+            let name = name.to_string();
+            let path = path.clone();
             return Err(Refusal::StillRunning { name, path, pids }.into());
         }
     }

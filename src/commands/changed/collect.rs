@@ -329,7 +329,8 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
     paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
         let at = |delta: &Delta| entry_in(manifest, delta, path);
-        let (head, disk) = (at(&states.compared.head), at(&states.disk.delta));
+        let head = at(&states.compared.head);
+        let disk = at(&states.disk.delta);
         let staged = states.index.deltas.first().map_or(head, at);
         let absent = states.disk.leaves_out(path, &known.scope);
         let on_disk = !absent && !same(head, disk);

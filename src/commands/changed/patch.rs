@@ -83,7 +83,9 @@ impl<'a> Patches<'a> {
         onto: &CommitId,
         changes: &[Change],
     ) -> Result<(Vec<u8>, Vec<RepoPath>), Error> {
-        let (mut left_out, mut now, mut aside) = (Vec::new(), Delta::new(), Vec::new());
+        let mut left_out = Vec::new();
+        let mut now = Delta::new();
+        let mut aside = Vec::new();
         for path in changes.iter().filter_map(|change| change.place.path()) {
             match self.now(path, &mut aside)? {
                 Some(entry) => drop(now.insert(path.clone(), entry)),

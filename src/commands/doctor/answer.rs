@@ -177,8 +177,10 @@ impl Answer for DoctorAnswer {
 
     fn rows(&self) -> Vec<Row> {
         let checks = self.checks.iter().map(|check| {
-            let (level, found) = (check.level, check.found.as_str());
-            let (fix, done) = (check.fix.as_deref(), check.done.unwrap_or_default());
+            let level = check.level;
+            let found = check.found.as_str();
+            let fix = check.fix.as_deref();
+            let done = check.done.unwrap_or_default();
             let fix = fix.unwrap_or_default();
             [level, check.topic, check.check, found, fix, done]
         });

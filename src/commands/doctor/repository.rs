@@ -44,10 +44,12 @@ fn worktree_config(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let misplaced = misplaced.into_iter().filter_map(|(key, value)| {
         let value = value.filter(|_| is_on)?;
         let found = format!(
-            "{key} stands in the common configuration beside extensions.worktreeConfig: it breaks every linked worktree"
+            "{key} stands in the common configuration beside extensions.worktreeConfig: it breaks \
+                every linked worktree"
         );
         let fix = format!(
-            "git config --file '{file}.worktree' {key} '{value}' && git config --file '{file}' --unset-all {key}"
+            "git config --file '{file}.worktree' {key} '{value}' && git config --file '{file}' \
+                --unset-all {key}"
         );
         Some(DoctorCheck::problem("worktree-config", found, fix))
     });
@@ -90,7 +92,8 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
         true if is_ignored(&config) => DoctorCheck::warning(
             "config-file",
             ".agentwt/config.toml is ignored, so it does not reach other clones",
-            "remove the rule that `git check-ignore -v .agentwt/config.toml` names, or git add --force .agentwt/config.toml",
+            "remove the rule that `git check-ignore -v .agentwt/config.toml` names, or git add \
+                --force .agentwt/config.toml",
         ),
         true => note(
             ".agentwt/config.toml is not committed",
@@ -115,13 +118,15 @@ fn worktrees(
     let rule = (!rules.exclude_rule).then(|| format!("{EXCLUDE_RULE} is not in info/exclude"));
     let file = (!rules.gitignore).then(|| format!("there is no {WORKTREES_GITIGNORE_PATH}"));
     let missing: Vec<String> = rule.into_iter().chain(file).collect();
-    let (missing, fix) = (missing.join(", and "), "git agentwt doctor --fix");
+    let missing = missing.join(", and ");
+    let fix = "git agentwt doctor --fix";
     match (is_ignored, missing.is_empty()) {
         (true, true) => DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees"),
         (false, true) => DoctorCheck::problem(
             "ignored",
             "both rules are there, and git does not ignore .agentwt/worktrees",
-            "remove the rule that `git check-ignore -v .agentwt/worktrees/x` names: it begins with '!'",
+            "remove the rule that `git check-ignore -v .agentwt/worktrees/x` names: it begins \
+                with '!'",
         ),
         (true, false) => {
             let found = format!("{missing}: another rule still ignores .agentwt/worktrees");

@@ -32,7 +32,8 @@ const SERVED: [&str; 9] = [
 
 /// Checks git, this program and its manual.
 pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
-    let pages = "install man-db, and the pages with ./install.sh in the sources; or use `git agentwt <command> -h`";
+    let pages = "install man-db, and the pages with ./install.sh in the sources; or use `git \
+        agentwt <command> -h`";
     vec![
         git(session),
         program(
@@ -118,7 +119,8 @@ fn served(kind: Option<&str>) -> DoctorCheck {
     match kind {
         Some(name) if SERVED.contains(&name) => {
             let found = format!(
-                "{name}: another host or a program serves it, which makes git slow, and locks and times less certain"
+                "{name}: another host or a program serves it, which makes git slow, and locks and \
+                    times less certain"
             );
             DoctorCheck::warning("file-system", found, ELSEWHERE)
         }
@@ -204,7 +206,8 @@ pub(super) fn setup(
 
 /// What `init` would propose for the files of the project, and the config does not have.
 fn unserved(context: &DoctorContext<'_>, config: &Config) -> Result<Vec<DoctorCheck>, Error> {
-    let (root, setup) = (&context.repository.root, &config.setup);
+    let root = &context.repository.root;
+    let setup = &config.setup;
     let is_tracked = |name: &str| context.index.iter().any(|path| path.as_bstr() == name);
     let mut found = Vec::new();
     for (file, command) in INSTALLERS {
@@ -220,7 +223,8 @@ fn unserved(context: &DoctorContext<'_>, config: &Config) -> Result<Vec<DoctorCh
         found.push(("new worktrees have no submodules".to_owned(), fix));
     }
     if !is_tracked(".env") && files::exists(&root.join(".env")) {
-        let (limits, origin) = (&config.file_sync, PatternOrigin::Flag("--sync"));
+        let limits = &config.file_sync;
+        let origin = PatternOrigin::Flag("--sync");
         let patterns = patterns(limits, false, &[], &origin)?;
         let all = context.repository.candidates(&patterns, limits.enabled)?;
         if !all.entries.iter().any(|one| one.path.as_bstr() == ".env") {
@@ -272,7 +276,8 @@ pub(super) fn tools(root: &Utf8Path) -> Result<Vec<DoctorCheck>, Error> {
     let mut lines = TOOLS.trim().lines();
     while let (Some(tool), Some(line)) = (lines.next(), lines.next()) {
         let (name, files) = tool.split_once(' ').unwrap_or((tool, ""));
-        let (mut shown, mut is_named) = (None, false);
+        let mut shown = None;
+        let mut is_named = false;
         for file in files.split(' ') {
             let path = root.join(file.trim_start_matches('+'));
             // a directory of that name configures nothing

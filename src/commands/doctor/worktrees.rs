@@ -22,8 +22,10 @@ const RESCUE: &str = "refs/agentwt/rescue/";
 /// Checks the hooks of every worktree that is there.
 pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
-    let (mut installed, mut unwanted) = (Vec::new(), Vec::new());
-    let (mut silent, mut lacking) = (Vec::new(), Vec::new());
+    let mut installed = Vec::new();
+    let mut unwanted = Vec::new();
+    let mut silent = Vec::new();
+    let mut lacking = Vec::new();
     let there = context.known.iter();
     for known in there.filter(|known| files::is_directory(&known.record.path)) {
         let name = &known.record.name;
@@ -50,7 +52,8 @@ pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
             (None, ..) => unwanted.push(name.to_string()),
             (_, Some((scope, path)), _) => {
                 let found = format!(
-                    "a core.hooksPath ({scope}) comes before the hooks of {name}: git runs those in {path}"
+                    "a core.hooksPath ({scope}) comes before the hooks of {name}: git runs those \
+                        in {path}"
                 );
                 let fix = format!("git config --{scope} --unset core.hooksPath, then {install}");
                 checks.push(problem(found, fix));
@@ -71,7 +74,8 @@ pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
                 let own = known.readable_repository(context.repository);
                 let git = own.git.with_mode(GitMode::Hardened);
                 let head = git.rev_parse_commit(&known.record.branch.full_ref());
-                let (head, last) = (head.ok().flatten(), known.last_verification());
+                let head = head.ok().flatten();
+                let last = known.last_verification();
                 let last = last.as_ref().map(|last| &last.head);
                 let is_silent = hooks_silent(known, head.as_ref(), last);
                 silent.extend(is_silent.then(|| name.to_string()));
@@ -129,18 +133,21 @@ fn users_hooks(context: &DoctorContext<'_>, lacking: &[String]) -> Option<Doctor
         return Some(DoctorCheck::ok("hooks-path", found));
     }
     let found = format!(
-        "core.hooksPath is {path} ({scope}), which is not in {}: git skips your hooks there, and says nothing",
+        "core.hooksPath is {path} ({scope}), which is not in {}: git skips your hooks there, and \
+            says nothing",
         some(lacking)
     );
     let fix = format!(
-        "run your hooks' installer there, and add its command to the commands of [setup] (`npm ci` for husky, which creates {path})"
+        "run your hooks' installer there, and add its command to the commands of [setup] (`npm \
+            ci` for husky, which creates {path})"
     );
     Some(DoctorCheck::warning("hooks-path", found, fix))
 }
 
 /// Lists everything; nothing is removed.
 pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
-    let (repository, now) = (context.repository, jiff::Timestamp::now().as_second());
+    let repository = context.repository;
+    let now = jiff::Timestamp::now().as_second();
     let mut checks = Vec::new();
     for name in crate::actions::leftover::find::all_names(repository)? {
         let found = crate::actions::leftover::find::of_name(repository, &name, now)?.all;
@@ -166,7 +173,8 @@ fn judge(leftover: Leftover) -> DoctorCheck {
     use LeftoverKind::{Claim, Entry, Record, Temporary, Trash};
     let check = leftover.kind.as_str();
     let found = format!("{}: {}", leftover.what, leftover.why);
-    let (stays, has_help) = (!leftover.goes, leftover.help.is_some());
+    let stays = !leftover.goes;
+    let has_help = leftover.help.is_some();
     let fix = match leftover.help {
         _ if !stays => "git agentwt prune".to_owned(),
         help => help.unwrap_or_default(),
@@ -189,7 +197,8 @@ fn saved(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Error> {
     Ok((number > 0).then(|| {
         let found = format!("saved files under {RESCUE}: {number}");
         let fix = format!(
-            "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d <ref>"
+            "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d \
+                <ref>"
         );
         DoctorCheck::note("saved", found, fix)
     }))

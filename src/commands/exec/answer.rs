@@ -158,7 +158,9 @@ impl Answer for ExecAnswer {
 impl ExecRun {
     fn print(&self, text: &mut Text) {
         if let Some(MovedField { from, to }) = &self.moved {
-            let (branch, from, to) = (&self.branch, from.short(), to.short());
+            let branch = &self.branch;
+            let from = from.short();
+            let to = to.short();
             let said = format!("agentwt: verified, {branch} moved from {from} to {to}");
             text.tell(said);
         }
@@ -176,7 +178,12 @@ impl ExecRun {
         for message in verdict.messages() {
             text.tell(format!("agentwt: {message}"));
         }
-        text.tell(format!("agentwt: the branch stays; the commits: git log {incoming}; to take them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- true"));
+        text.tell(format!(
+            "agentwt: the branch stays; the commits: git log {incoming}; to take \
+            them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what \
+            you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- \
+            true"
+        ));
     }
 }
 

@@ -31,7 +31,8 @@ use crate::{client, system};
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
      __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
 /// What of the git directory can have the content of excluded files, and what other worktrees have there.
-const WITHHELD: &str = "agentwt/trash agentwt/worktrees annex lfs lost-found objects rebase-apply rebase-merge rr-cache";
+const WITHHELD: &str = "agentwt/trash agentwt/worktrees annex lfs lost-found objects rebase-apply \
+    rebase-merge rr-cache";
 /// Variables that lead to a program outside of the fence, or to another repository.
 const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY DOCKER_HOST \
      GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
@@ -153,7 +154,8 @@ fn shown(
     known: &Worktree,
     objects: &Objects,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
-    let (main, git) = (&repository.home().root, &repository.home().git);
+    let main = &repository.home().root;
+    let git = &repository.home().git;
     let is_inside = known.record.path.starts_with(main);
     let head = is_inside.then(|| git.rev_parse_commit("HEAD"));
     let Some(head) = head.transpose()?.flatten() else {
@@ -193,7 +195,8 @@ fn ignored_output(
     let lines = text.lines().map(<[u8]>::trim_ascii_end);
     for line in lines.filter_map(|line| line.to_str().ok()) {
         let name = line.strip_prefix('/').unwrap_or(line);
-        let (is_closed, name) = (name.ends_with('/'), name.trim_end_matches('/'));
+        let is_closed = name.ends_with('/');
+        let name = name.trim_end_matches('/');
         let is_plain = !name.is_empty() && !name.contains(['*', '?', '[', '\\', '!', '#', '/']);
         let stands = || files::is_directory(&root.join(name));
         // only what is known to be made by a build is made before
@@ -254,7 +257,8 @@ pub(super) fn choose(
     let state = repository.home().common_dir.join("agentwt");
     let mut try_fence = |fence: Fence| {
         let Some(said) = policy.unable(fence).into_iter().next() else {
-            let (binary, asks) = (&policy.places.binary, &policy.wishes.container);
+            let binary = &policy.places.binary;
+            let asks = &policy.wishes.container;
             return probe_for_start(fence, binary, &state, asks);
         };
         let what = format!("{} cannot do what was asked", fence.as_str());

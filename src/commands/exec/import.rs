@@ -86,15 +86,19 @@ impl Imported {
 
     /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
     pub fn late_note(&self, known: &Worktree, at: &str) -> Option<String> {
-        let (what, record) = (self.late()?, &known.record);
-        let (name, branch, path) = (&record.name, &record.branch, &record.path);
+        let what = self.late()?;
+        let record = &known.record;
+        let name = &record.name;
+        let branch = &record.branch;
+        let path = &record.path;
         let way = match what {
             LOCKED | BUSY => format!("when that is over: git agentwt exec {name} -- true"),
             AWAY => format!("git -C {path} switch {branch} && git agentwt exec {name} -- true"),
             _other => format!("git -C {path} stash -u && git -C {path} merge {at}"),
         };
         Some(format!(
-            "{branch} stays, as {what} while the command ran; to merge the commits of the command, whose files are there uncommitted: {way}"
+            "{branch} stays, as {what} while the command ran; to merge the commits of the \
+                command, whose files are there uncommitted: {way}"
         ))
     }
 }
@@ -135,8 +139,10 @@ pub(super) fn import(
     known: &Worktree,
     private: &PrivateGit,
 ) -> Result<(Report, Imported), Error> {
-    let (record, mut notes) = (&known.record, Vec::new());
-    let (name, branch) = (&record.name, &record.branch);
+    let record = &known.record;
+    let mut notes = Vec::new();
+    let name = &record.name;
+    let branch = &record.branch;
     private.write_mended(repository, known)?;
     let result = private.read_result(repository, known)?;
     let before = repository.git.rev_parse_commit(&branch.full_ref())?;
@@ -160,7 +166,9 @@ pub(super) fn import(
     };
     let is_fetched = run.fetch(&mut notes)?;
     run.bring_lfs()?;
-    let (result, before, tip) = (&run.result, &run.before, &run.tip);
+    let result = &run.result;
+    let before = &run.before;
+    let tip = &run.tip;
     let file = private.index();
     let read = || OpenIndex::read(&file, repository.format).ok();
     let index = files::exists(&file).then(read).flatten();
@@ -176,7 +184,8 @@ pub(super) fn import(
     notes.extend(nested.chain(survey.bare(&record.path)).map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
-    let (is_read, directory) = (index.is_some(), private.git_dir());
+    let is_read = index.is_some();
+    let directory = private.git_dir();
     let is_staged = !is_read || run.fetch_staged(&survey.staged())?;
     let unfetched = || format!("what is staged cannot be fetched from {directory}, which stays");
     notes.extend((!is_staged).then(unfetched));
@@ -297,8 +306,10 @@ impl Run<'_> {
     /// is moved to the commits, as where the user staged something (`restaged`). Returns what the user did that
     /// does not fit them; then all is as it was.
     fn settle(&self, index: Option<Vec<u8>>, is_kept: bool, restaged: bool) -> Result<Late, Error> {
-        let (known, repository) = (self.known, self.repository);
-        let (record, branch) = (&known.record, known.record.branch.full_ref());
+        let known = self.known;
+        let repository = self.repository;
+        let record = &known.record;
+        let branch = known.record.branch.full_ref();
         let git = known.git(repository);
         let is_taken = index.is_some();
         let bytes = match (index, self.before.as_ref().zip(self.tip.as_ref())) {
@@ -334,7 +345,8 @@ impl Run<'_> {
         }
         // what git made anew there has the write bits of its umask
         let placed = known.placed()?;
-        let (root, files) = (&record.path, placed.files());
+        let root = &record.path;
+        let files = placed.files();
         set_bits(root, &known.scope, &[], files, Doing::Change)?;
         if is_kept {
             return Ok(None);
@@ -382,8 +394,11 @@ impl Run<'_> {
     /// Fetches all that the run made, and returns whether that is here now. The tip of its branch, without which
     /// there is no import, comes into one ref, which keeps what it named before.
     fn fetch(&self, notes: &mut Vec<String>) -> Result<bool, Error> {
-        let (repository, known, private) = (self.repository, self.known, self.private);
-        let (result, tip) = (&self.result, self.tip.as_ref());
+        let repository = self.repository;
+        let known = self.known;
+        let private = self.private;
+        let result = &self.result;
+        let tip = self.tip.as_ref();
         let below = run_refs(known);
         let left = |id: &CommitId| format!("{below}{id}");
         let git = repository.git.with_mode(GitMode::Hardened);
@@ -400,7 +415,8 @@ impl Run<'_> {
             let refs = git.for_each_ref(&[below])?.into_iter();
             Ok(refs.map(|one| one.id).collect())
         };
-        let (mut lasting, passing) = (named(&kept_refs(known))?, named(&below)?);
+        let mut lasting = named(&kept_refs(known))?;
+        let passing = named(&below)?;
         lasting.extend(near.iter().copied().chain(&result.began).cloned());
         let is_left = |id: &&CommitId| !lasting.contains(*id) && !passing.contains(*id);
         let work = result.head.iter().chain(&result.stashes).filter(is_left);
@@ -431,7 +447,8 @@ impl Run<'_> {
             }
         }
         if let [first, more @ ..] = &lost[..] {
-            let (directory, more) = (private.git_dir(), more.len());
+            let directory = private.git_dir();
+            let more = more.len();
             notes.push(format!(
                 "{first} and {more} more cannot be fetched from {directory}, which stays"
             ));
@@ -447,19 +464,25 @@ impl Run<'_> {
         let count = here.len();
         here.truncate(MOST_NAMED);
         if !here.is_empty() {
-            let (here, name) = (here.join(", "), &known.record.name);
-            notes.push(format!("refs of the command are kept ({count}): {here}; to see them: git log --glob=refs/agentwt/kept/{name}"));
+            let here = here.join(", ");
+            let name = &known.record.name;
+            notes.push(format!(
+                "refs of the command are kept ({count}): {here}; to see them: git \
+                log --glob=refs/agentwt/kept/{name}"
+            ));
         }
         Ok(lost.is_empty())
     }
 
     /// Copies the contents of large files that the command stored (git-lfs, docs/spec.md), each named by its SHA-256.
     fn bring_lfs(&self) -> Result<(), Error> {
-        let (from, to) = (self.private.git_dir(), &self.repository.common_dir);
+        let from = self.private.git_dir();
+        let to = &self.repository.common_dir;
         let mut directories = vec![Utf8PathBuf::from("lfs/objects")];
         while let Some(directory) = directories.pop() {
             for name in files::names(&from.join(&directory))? {
-                let (path, below) = (from.join(&directory).join(&name), directory.join(&name));
+                let path = from.join(&directory).join(&name);
+                let below = directory.join(&name);
                 let is_new = name.len() == 64 && !files::exists(&to.join(&below));
                 if files::is_directory(&path) && directory.iter().count() < 4 {
                     directories.push(below);
@@ -507,7 +530,8 @@ impl Run<'_> {
         let new = staged.iter().filter(|id| !objects.is_blob(id));
         let new: Vec<String> = new.map(ToString::to_string).collect();
         let git = self.repository.git.with_mode(GitMode::Hardened);
-        let (git, from) = (git.with_limit(MOST), self.private.git_dir());
+        let git = git.with_limit(MOST);
+        let from = self.private.git_dir();
         let mut some = new.chunks(BATCH);
         let is_fetched = some.all(|some| git.fetch_objects(from.as_str(), true, some).is_ok());
         Ok(is_fetched && staged.iter().all(|id| objects.is_blob(id)))

@@ -63,7 +63,8 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
     if options.fence.print_policy.is_none() {
         session.require_own(&repository, &known.record.name)?;
     }
-    let (fence, command) = (&options.fence, &options.command);
+    let fence = &options.fence;
+    let command = &options.command;
     let output = output_of(options.output.form().0);
     run_in(session, &repository, &known, fence, command, output)
 }
@@ -212,7 +213,8 @@ struct FencedRun<'a> {
 impl FencedRun<'_> {
     /// Says which patterns are granted more widely, and with `-v` the fence.
     fn say_classes(&self, notes: &mut Vec<String>) {
-        let (policy, fence) = (self.launch.policy, self.launch.fence);
+        let policy = self.launch.policy;
+        let fence = self.launch.fence;
         let over = policy.classes(fence).filter(|one| one.class == Class::Over);
         notes.extend(over.map(ToString::to_string));
         self.session
@@ -241,7 +243,8 @@ impl FencedRun<'_> {
 
     /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
     fn apply(&self, notes: &mut Vec<String>) -> Result<Done, Error> {
-        let (repository, name) = (self.repository, &self.known.record.name);
+        let repository = self.repository;
+        let name = &self.known.record.name;
         let is_private = self.launch.fence > Fence::Perms;
         let goes_on = self.private.is_there();
         let mut states = Vec::new();
@@ -285,9 +288,11 @@ impl FencedRun<'_> {
     /// Writes the private git directory, after the import of what an earlier run left; returns how that moved the
     /// branch.
     fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<MovedField>, Error> {
-        let (repository, private) = (self.repository, self.private);
+        let repository = self.repository;
+        let private = self.private;
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
-        let (mut imported, mut moved) = (None, None);
+        let mut imported = None;
+        let mut moved = None;
         if private.is_there() {
             // where that `exec` was killed
             let pids = system::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
@@ -321,21 +326,30 @@ impl FencedRun<'_> {
                         } else {
                             private.remove()?;
                         }
-                        let (branch, kept) = (&known.record.branch, kept_ref(&known, tip));
-                        notes.push(format!("{branch} is without the commits of an earlier command, as {why} meanwhile: git log {kept}"));
+                        let branch = &known.record.branch;
+                        let kept = kept_ref(&known, tip);
+                        notes.push(format!(
+                            "{branch} is without the commits of an earlier \
+                            command, as {why} meanwhile: git log {kept}"
+                        ));
                         notes.extend(left.notes);
                     }
                     moved = left.moved.map(MovedField::new);
                     if let Some(MovedField { to, .. }) = &moved {
-                        let (branch, now) = (&known.record.branch, to.short());
+                        let branch = &known.record.branch;
+                        let now = to.short();
                         notes.push(format!("verified, {branch} moved to {now}"));
                     }
                 }
                 Err(error) if !is_damage(&error, private) => return Err(error),
                 Err(_damaged) => {
                     import::keep_all(repository, &known)?;
-                    let (kept, name) = (private.set_apart(&known)?, &known.record.name);
-                    notes.push(format!("its git directory is damaged, and kept at {kept}; the commits that could be read: git log --glob=refs/agentwt/kept/{name}"));
+                    let kept = private.set_apart(&known)?;
+                    let name = &known.record.name;
+                    notes.push(format!(
+                        "its git directory is damaged, and kept at {kept}; the \
+                        commits that could be read: git log --glob=refs/agentwt/kept/{name}"
+                    ));
                 }
             }
         }
@@ -383,7 +397,9 @@ fn is_damage(error: &Error, private: &PrivateGit) -> bool {
 
 /// Fills the answer: a violation beats the status of the command.
 fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, done: Done) {
-    let (record, imported, report) = (&known.record, done.imported, done.report);
+    let record = &known.record;
+    let imported = done.imported;
+    let report = done.report;
     outcome.exit = match done.ended {
         Ended::Status(0) => ExitCode::Success,
         Ended::Status(status) => ExitCode::Program(status),
@@ -400,7 +416,8 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, done: Done) {
         outcome.exit = ExitCode::RunRefused;
     }
     outcome.notes.extend(late.into_iter().chain(imported.notes));
-    let (name, path) = (record.name.to_string(), record.path.clone());
+    let name = record.name.to_string();
+    let path = record.path.clone();
     outcome.answer.run = Some(ExecRun {
         verdict: VerdictField::worktree(&name, path.clone(), &report),
         name,
@@ -419,16 +436,19 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, done: Done) {
 
 fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {
     let name = known.record.name.to_string();
-    let (why, help) = (why.to_owned(), help.to_owned());
+    let why = why.to_owned();
+    let help = help.to_owned();
     Refusal::NotFenced { name, why, help }.into()
 }
 
 /// Checks what a fence needs of a worktree.
 fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> Result<(), Error> {
     let refuse = |why: &str, help: &str| Err(not_fenced(known, why, help));
-    let (path, branch) = (&known.record.path, &known.record.branch);
+    let path = &known.record.path;
+    let branch = &known.record.branch;
     if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
-        let help = "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; where its directory is gone: git agentwt prune -n";
+        let help = "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; \
+            where its directory is gone: git agentwt prune -n";
         return refuse("it is no linked worktree that is there", help);
     }
     if system::is_root() && !options.allow_root {

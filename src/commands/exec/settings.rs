@@ -50,12 +50,14 @@ pub(super) fn read(
     start: &Utf8Path,
     worktrees: &[Utf8PathBuf],
 ) -> Result<Asked, Error> {
-    let (own, config) = (&loaded.git_settings, &loaded.config.fence);
+    let own = &loaded.git_settings;
+    let config = &loaded.config.fence;
     let mut notes = own.notes(&["agentwt.rw", "agentwt.socket"]);
     let uncounted = |what: &str, setting: &str, value: &str| {
         let value = shell_word(value);
         format!(
-            "{what} of the config does not count, as an agent can change it; to allow it: git config --global {setting} {value}"
+            "{what} of the config does not count, as an agent can change it; to allow it: git \
+                config --global {setting} {value}"
         )
     };
     let (fence, weak) = fence(options, own, config, &mut notes)?;
@@ -92,7 +94,8 @@ pub(super) fn read(
     if let (None, Some(image)) = (&image, &config.container.image) {
         notes.push(uncounted("the image", "agentwt.image", &image.value));
     }
-    let (mut made, mut stand_ins) = (Vec::new(), Vec::<StandIn>::new());
+    let mut made = Vec::new();
+    let mut stand_ins = Vec::<StandIn>::new();
     for preset in presets(options, command)? {
         let paths = preset.paths(Surroundings {
             home: &home(),
@@ -180,7 +183,10 @@ fn resolved(
         if leads == plain {
             all.push(plain);
         } else {
-            notes.push(format!("{path} is not followed, as a command can have made the link; if you made it, name {leads}"));
+            notes.push(format!(
+                "{path} is not followed, as a command can have made the link; if \
+                you made it, name {leads}"
+            ));
         }
     }
     all
@@ -264,7 +270,8 @@ fn net(
 }
 
 fn unknown(by: &'static str, text: &str, known: &str) -> Error {
-    let (text, known) = (escape_for_terminal(text.as_bytes()), known.to_owned());
+    let text = escape_for_terminal(text.as_bytes());
+    let known = known.to_owned();
     Refusal::UnknownFenceValue { by, text, known }.into()
 }
 

@@ -127,7 +127,8 @@ impl ClientState {
             if is_shared || self.stand_in.is_own(&name) {
                 continue;
             }
-            let (from, to) = (directory.join(&name), self.inner.join(&name));
+            let from = directory.join(&name);
+            let to = self.inner.join(&name);
             let stat = files::stat(&from).filter(Stat::is_file);
             let is_script = stat.is_some_and(|stat| stat.mode & 0o111 != 0);
             match plain(&from, LARGEST).filter(|_| !is_script) {
@@ -142,7 +143,8 @@ impl ClientState {
     fn share(&self) -> Result<(), DiskError> {
         for name in &self.stand_in.shared {
             let name = name.trim_matches('/');
-            let (from, to) = (self.stand_in.directory.join(name), self.inner.join(name));
+            let from = self.stand_in.directory.join(name);
+            let to = self.inner.join(name);
             if let Some(above) = to.parent().filter(|above| **above != self.inner) {
                 make_plain(above)?;
             }
@@ -177,7 +179,8 @@ impl ClientState {
             .iter()
             .filter(|name| !name.ends_with('/'))
         {
-            let (from, to) = (self.inner.join(name), self.stand_in.directory.join(name));
+            let from = self.inner.join(name);
+            let to = self.stand_in.directory.join(name);
             let time = |path: &Utf8Path| files::stat(path).map(|stat| stat.mtime);
             if !files::is_directory(&self.stand_in.directory) || time(&to) >= time(&from) {
                 continue;

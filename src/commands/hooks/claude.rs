@@ -190,7 +190,8 @@ fn find_obstacles(
         let others = settings.map_or(0, |settings| settings.commands(EVENTS[0].0).1);
         if others > 0 {
             notes.push(format!(
-                "{file} has another WorktreeCreate hook: Claude Code runs both, and uses one worktree"
+                "{file} has another WorktreeCreate hook: Claude Code runs both, and uses one \
+                    worktree"
             ));
         }
     }

@@ -218,10 +218,8 @@ fn config_text(facts: &InitFacts) -> String {
         let _ = writeln!(write, "    #{},", toml_string(pattern));
     }
     let mut template = include_str!("config.toml").to_owned();
-    let (start, end) = (
-        template.find("# Untracked"),
-        template.find("# What prepares"),
-    );
+    let start = template.find("# Untracked");
+    let end = template.find("# What prepares");
     if let Some((start, end)) = start.zip(end).filter(|_| facts.has_worktreeinclude) {
         template.replace_range(start..end, &format!("{INCLUDED}\n"));
     }

@@ -38,7 +38,9 @@ impl Landing<'_> {
         lock: &Lock,
         notes: &mut Vec<String>,
     ) -> Result<CommitId, Error> {
-        let (record, git, landed) = (&self.known.record, &self.repository.git, &plan.landed);
+        let record = &self.known.record;
+        let git = &self.repository.git;
+        let landed = &plan.landed;
         let commit = match &landed.commit {
             Some(commit) => commit.clone(),
             None => self.create_commits(plan)?,
@@ -124,7 +126,8 @@ impl Landing<'_> {
         checkout: &Utf8Path,
         commit: &CommitId,
     ) -> Result<(), Error> {
-        let (git, landed) = (self.repository.git.at(checkout), &plan.landed);
+        let git = self.repository.git.at(checkout);
+        let landed = &plan.landed;
         // git itself does not look at ignored files, which are the user's as well
         let added = git.added_paths(&landed.before, commit)?;
         let removed = git.added_paths(commit, &landed.before)?;
@@ -238,7 +241,8 @@ impl Landing<'_> {
 
     /// The author and the message of all commits in one: those of the only commit, else the list.
     fn squashed(&self, plan: &LandPlan, git: &Git) -> Result<Authorship, Error> {
-        let (landed, objects) = (&plan.landed, plan.scratch.objects());
+        let landed = &plan.landed;
+        let objects = plan.scratch.objects();
         let given = self.options.message.as_deref().map(str::trim_end);
         let own = git.rev_list(&[&landed.verified], &[&landed.before])?;
         if let [only] = own.as_slice() {

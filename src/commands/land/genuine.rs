@@ -27,7 +27,8 @@ impl Landing<'_> {
         let root = &self.repository.root;
         let reason = format!("git reads another content of the object {forged} than was verified");
         let help = format!(
-            "nothing was merged; to see where: git -C {root} fsck --full; delete the file that lies, then: {}",
+            "nothing was merged; to see where: git -C {root} fsck --full; delete the file that \
+                lies, then: {}",
             self.command()
         );
         Err(self.refused("forged", reason, help))
@@ -46,7 +47,8 @@ impl Landing<'_> {
             .with_quarantine(&plan.scratch.quarantine());
         let objects = plan.scratch.objects();
         let landed = &plan.landed;
-        let (before, verified) = (&landed.before, &landed.verified);
+        let before = &landed.before;
+        let verified = &landed.verified;
         let mut commits = git.rev_list(&[commit, verified], &[before])?;
         let bases = git.merge_base_all(before, std::slice::from_ref(verified))?;
         let mut pairs = vec![(before, commit)];
@@ -55,7 +57,8 @@ impl Landing<'_> {
         }
         let mut read = BTreeSet::new();
         for (from, to) in pairs {
-            let (from, to) = (objects.commit(from)?.tree, objects.commit(to)?.tree);
+            let from = objects.commit(from)?.tree;
+            let to = objects.commit(to)?.tree;
             objects.compared_trees(&from, &to, &mut read)?;
         }
         for id in &commits {

@@ -95,8 +95,10 @@ impl Answer for LandAnswer {
                 verdict.print(text, false);
             }
             if let Some(landed) = &one.landed {
-                let (name, into) = (text.paint.name(&one.name), &landed.into);
-                let (from, to) = (landed.before.short(), landed.commit.as_ref());
+                let name = text.paint.name(&one.name);
+                let into = &landed.into;
+                let from = landed.before.short();
+                let to = landed.commit.as_ref();
                 let to = to.map_or("a new commit", CommitId::short);
                 text.line(match landed.how {
                     "already" => format!("{into} has the work of {name} already: {to}"),
@@ -220,7 +222,8 @@ impl Landing<'_> {
             landed.iter().for_each(|one| one.assume_in(&mut leaving));
             let mut plan = leaving.plan(&self.removal())?;
             let environment = &self.session.environment;
-            let (allowed, now) = (self.removal(), Session::now());
+            let allowed = self.removal();
+            let now = Session::now();
             leaving.apply(&mut plan, self.repository, environment, &allowed, &now)?;
             outcome.notes.append(&mut plan.notes);
             if let Some(one) = worktrees.last_mut() {

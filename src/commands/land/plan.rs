@@ -60,12 +60,16 @@ impl Landing<'_> {
     /// Refuses what would lose work, and what git would have to ask the user about; fails when git or
     /// the disk does.
     pub fn plan(&self, uncommitted: Vec<String>, heads: &Heads) -> Result<LandPlan, Error> {
-        let (record, repository) = (&self.known.record, self.repository);
-        let (name, path, branch) = (&record.name, &record.path, &record.branch);
+        let record = &self.known.record;
+        let repository = self.repository;
+        let name = &record.name;
+        let path = &record.path;
+        let branch = &record.branch;
         let again = self.command();
         if let Some(operation) = read_operation(record) {
             let help = format!(
-                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, or drop it: git -C {path} {operation} --abort; then: {again}"
+                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, \
+                    or drop it: git -C {path} {operation} --abort; then: {again}"
             );
             let reason = format!("a {operation} is in progress there");
             return Err(self.refused("operation", reason, help));
@@ -120,7 +124,8 @@ impl Landing<'_> {
     /// The worktree that has the base branch checked out, if one has, where the branch can move.
     fn checkout_of(&self, into: &BranchName) -> Result<Option<Utf8PathBuf>, Error> {
         let repository = self.repository;
-        let (again, full) = (self.command(), into.full_ref());
+        let again = self.command();
+        let full = into.full_ref();
         let mut places = Vec::new();
         for entry in repository.git.worktree_list()? {
             let at = entry.path;
@@ -162,9 +167,12 @@ impl Landing<'_> {
 
     /// Finds out what landing would be.
     fn decide_how(&self, plan: &mut LandPlan) -> Result<(), Error> {
-        let (record, options) = (&self.known.record, self.options);
+        let record = &self.known.record;
+        let options = self.options;
         let landed = &mut plan.landed;
-        let (into, base, tip) = (&landed.into, &landed.before, &landed.verified);
+        let into = &landed.into;
+        let base = &landed.before;
+        let tip = &landed.verified;
         let git = &self.repository.git;
         let git = git.with_quarantine(&plan.scratch.quarantine());
         if record.strategy == Strategy::Clone {
@@ -173,7 +181,8 @@ impl Landing<'_> {
         if git.is_ancestor(tip, base)? {
             return Ok(());
         }
-        let (path, again) = (&record.path, self.command());
+        let path = &record.path;
+        let again = self.command();
         let start = &record.base.commit;
         if git.is_ancestor(start, tip)? && !git.is_ancestor(start, base)? {
             let short = start.short();
@@ -181,7 +190,8 @@ impl Landing<'_> {
                 "{into} does not have its base {short}, so more would be merged than was verified"
             );
             let help = format!(
-                "see what: git log {into}..{short}; to merge that first: git merge {short}; to leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
+                "see what: git log {into}..{short}; to merge that first: git merge {short}; to \
+                    leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
             );
             return Err(self.refused("not_verified", reason, help));
         }
@@ -262,7 +272,8 @@ impl Landing<'_> {
         theirs: &CommitId,
     ) -> Result<ObjectId, Error> {
         git.merge_commits(ours, theirs)?.map_err(|paths| {
-            let (path, again) = (&self.known.record.path, self.command());
+            let path = &self.known.record.path;
+            let again = self.command();
             let next = if self.options.rebase {
                 "rebase --continue"
             } else {
@@ -270,7 +281,8 @@ impl Landing<'_> {
             };
             let reason = format!("it conflicts with {into}:{}", listed(paths));
             let help = format!(
-                "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C {path} {next}; then: {again}",
+                "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C \
+                    {path} {next}; then: {again}",
                 self.resolution(into)
             );
             self.refused("conflict", reason, help)

@@ -353,7 +353,8 @@ impl ListedWorktree {
             }
             Some(details) => details,
         };
-        let (recorded, silent) = (&details.recorded, details.hooks_silent);
+        let recorded = &details.recorded;
+        let silent = details.hooks_silent;
         let silent_before = silent && !recorded.live;
         let text = recorded.verdict() + when(silent_before, ", hooks silent");
         let last = recorded.verification.as_ref();

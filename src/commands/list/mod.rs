@@ -127,7 +127,8 @@ fn list_worktrees(
 
 /// Makes rows of all that has no record, or half a record, and loads the other worktrees.
 fn unusual_rows(repository: &Repository) -> Result<(Vec<ListedWorktree>, Vec<Worktree>), Error> {
-    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
     for name in names(repository)? {
         match RecordState::read(repository, &name) {
             Ok(RecordState::Complete(known)) => all.push(*known),

@@ -151,7 +151,8 @@ impl Pruning<'_> {
 
     /// Clears one, and says so; what is something else by now is no line.
     fn clear(&mut self, leftover: Leftover, intent: Option<&Intent>) {
-        let (kind, what) = (leftover.kind, &leftover.what);
+        let kind = leftover.kind;
+        let what = &leftover.what;
         let mut line = self.gone(kind, what, &leftover.why);
         if !leftover.goes {
             line.done = "kept";
@@ -240,7 +241,8 @@ impl Pruning<'_> {
         why: Option<String>,
         around: &Around,
     ) -> Result<PrunedCandidate, Error> {
-        let (repository, options) = (self.repository, self.options);
+        let repository = self.repository;
+        let options = self.options;
         let name = known.record.name.to_string();
         let owner = known.record.owner.as_ref();
         let mut idleness = Idleness {

@@ -108,7 +108,9 @@ pub fn read_commits(
     leaving: &Leaving,
     survey: &Survey,
 ) -> Result<SelectedWorktree, Error> {
-    let (known, facts, heads) = (&leaving.known, &leaving.facts, &survey.heads);
+    let known = &leaving.known;
+    let facts = &leaving.facts;
+    let heads = &survey.heads;
     let record = &known.record;
     let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
     let began = |tip: &CommitId| {

@@ -144,7 +144,8 @@ impl Removing<'_> {
         mut plan: RemovePlan,
         notes: &mut Vec<String>,
     ) -> Result<RemovedWorktree, Error> {
-        let (session, options) = (self.session, self.options);
+        let session = self.session;
+        let options = self.options;
         // a teardown can delete what is to be kept
         if !options.dry_run && options.force == 0 {
             let steps = session.user_steps(self.repository);

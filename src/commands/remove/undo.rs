@@ -116,7 +116,8 @@ fn undo(
         removals: removals.cloned().collect(),
         place: place(stamp),
     };
-    let (record, dry_run) = (&known.record, options.dry_run);
+    let record = &known.record;
+    let dry_run = options.dry_run;
     Ok(RemovedWorktree::new(record, dry_run, None, Some(undo)))
 }
 
@@ -210,7 +211,8 @@ fn instead(repository: &Repository, name: &WorktreeName) -> Result<String, Error
         "to see what can come back: git agentwt list --trash".to_owned()
     } else {
         format!(
-            "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of {}",
+            "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of \
+                {}",
             kept.join(", ")
         )
     })
@@ -218,8 +220,10 @@ fn instead(repository: &Repository, name: &WorktreeName) -> Result<String, Error
 
 /// The branches that are created, by their full names; refuses where something is there by now.
 fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, CommitId)>, Error> {
-    let (record, stamp) = (&returning.known.record, &returning.stamp);
-    let (name, path) = (&record.name, repository.worktree_path(&record.name));
+    let record = &returning.known.record;
+    let stamp = &returning.stamp;
+    let name = &record.name;
+    let path = repository.worktree_path(&record.name);
     let refused = |code, why: String, help: String| {
         let what = format!("cannot bring `{name}` back: {why}");
         Err(refusal(code, what, help).into())

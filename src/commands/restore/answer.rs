@@ -109,7 +109,8 @@ impl RestoreAnswer {
     fn print_commits(&self, text: &mut Text) {
         if let Some(BranchMove { from, to }) = &self.branch {
             let goes = would(self.dry_run, "went", "would go");
-            let (from, to) = (from.short(), to.short());
+            let from = from.short();
+            let to = to.short();
             text.tell(format!("its branch {goes} back from {from} to {to}"));
         }
         if let Some(Rewritten { made, dropped, .. }) = self.rewritten {
@@ -121,9 +122,11 @@ impl RestoreAnswer {
             text.tell(format!("committed as {}", commit.short()));
         }
         if let Some(rescue) = self.rescue.as_ref().filter(|_| !self.undo) {
-            let (rescue, name) = (&rescue.reference, &self.name);
+            let rescue = &rescue.reference;
+            let name = &self.name;
             text.tell(format!(
-                "saved what was there as {rescue}; to bring it back: git agentwt restore {name} --undo"
+                "saved what was there as {rescue}; to bring it back: git agentwt restore {name} \
+                    --undo"
             ));
         }
         if self.dry_run && self.rewrite {

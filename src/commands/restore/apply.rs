@@ -59,7 +59,8 @@ pub(super) fn restore(
     asked: &[RepoPath],
     answer: &mut RestoreAnswer,
 ) -> Result<(), Error> {
-    let (name, head) = (&known.record.name, &survey.changes.head);
+    let name = &known.record.name;
+    let head = &survey.changes.head;
     let saving = Saving::begin(repository, name)?;
     let mut tip = head.clone();
     if answer.rewrite {
@@ -101,7 +102,8 @@ pub(super) fn restore(
 fn half_restored(known: &Worktree, rescue: &str, error: Error) -> Error {
     let name = &known.record.name;
     error.leaving(vec![format!(
-        "all replaced files are saved in {rescue}; to undo: git agentwt restore {name} --undo={rescue}; to continue: git agentwt restore {name}"
+        "all replaced files are saved in {rescue}; to undo: git agentwt restore {name} \
+            --undo={rescue}; to continue: git agentwt restore {name}"
     )])
 }
 
@@ -147,7 +149,8 @@ fn saved_paths(
 ) -> Result<Vec<SavedPath>, Error> {
     let index = read_own_index(repository, known)?;
     let stages = stages(&index);
-    let (root, objects) = (&known.record.path, saving.scratch.objects());
+    let root = &known.record.path;
+    let objects = saving.scratch.objects();
     let mut saved = Vec::new();
     for RestoredPath { path, disk, .. } in restored {
         let entry = write_entry(objects, root, path)?;
@@ -276,7 +279,9 @@ impl Restoring<'_> {
     }
 
     fn change(&self, moved: Option<&CommitId>) -> Result<(), Error> {
-        let (repository, known, plan) = (self.repository, self.known, self.plan);
+        let repository = self.repository;
+        let known = self.known;
+        let plan = self.plan;
         let reason = "agentwt restore: put back what was out of scope";
         let branch = moved.map(|tip| (self.head, tip, reason));
         change(repository, known, branch, &self.targets(), &[], || {
@@ -293,7 +298,8 @@ impl Restoring<'_> {
         touched.extend(plan.restored.iter().map(|one| &**one.path.as_bstr()));
         let mut index = read_own_index(repository, known)?;
         index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
-        let (root, scope) = (&known.record.path, &known.scope);
+        let root = &known.record.path;
+        let scope = &known.scope;
         let placed = known.placed()?;
         let placed = placed.files().iter();
         let placed = placed.filter(|file| bits.contains(&**file.path.as_bstr()));
@@ -304,7 +310,8 @@ impl Restoring<'_> {
     /// Lets git write what is to be there, with the conversions of a checkout, and removes what is
     /// there.
     fn write_files(&self) -> Result<(), Error> {
-        let (plan, root) = (self.plan, &self.known.record.path);
+        let plan = self.plan;
+        let root = &self.known.record.path;
         let pairs = plan.restored.iter().zip(&self.saved);
         let pairs: Vec<_> = pairs.filter(|(one, _)| one.disk != one.wanted()).collect();
         let wanted = pairs.iter().filter(|(one, _)| one.wanted().is_some());
@@ -321,7 +328,8 @@ impl Restoring<'_> {
             git.read_tree(self.head.as_str())?;
             git.update_index_info(&index_lines(self.repository, &self.targets()))?;
             // git removes links on the way instead of following them
-            let (command, paths) = ("checkout-index --force -z --stdin", paths.iter().copied());
+            let command = "checkout-index --force -z --stdin";
+            let paths = paths.iter().copied();
             git.perform_with("write the files", command, &[], &nul_ended(paths))?;
             Ok(())
         };
@@ -356,7 +364,8 @@ impl Restoring<'_> {
     /// Puts placed files back from their sources, read-only: `restore` leaves alone what may be
     /// edited. Directories come back with the empty ones in them.
     fn put_placed_back(&self) -> Result<(), Error> {
-        let (known, repository) = (self.known, self.repository);
+        let known = self.known;
+        let repository = self.repository;
         let back = self.plan.restored.iter().filter(|one| one.from_source());
         let back: BTreeSet<&BStr> = back.map(|one| one.path.as_bstr()).collect();
         if back.is_empty() {
@@ -450,7 +459,8 @@ fn write_saved(
     saved: &SavedRestore,
     plan: &UndoPlan,
 ) -> Result<(), Error> {
-    let (root, objects) = (&known.record.path, repository.objects()?);
+    let root = &known.record.path;
+    let objects = repository.objects()?;
     // a file with the same content may have other permissions
     let is_file = |entry: Entry| entry.mode.is_regular();
     let differs = |now: &&PathNow| now.disk != now.saved.disk || now.disk.is_some_and(is_file);

@@ -51,7 +51,8 @@ pub fn run(
         let named = restore.as_deref();
         return undo(session, &repository, &known, named, &asked, options.dry_run);
     }
-    let (name, path) = (&known.record.name, &known.record.path);
+    let name = &known.record.name;
+    let path = &known.record.path;
     if !files::is_directory(path) {
         return Err(RestoreRefusal::blocked(
             format!("cannot restore worktree `{name}`: {path} is gone"),
@@ -66,7 +67,8 @@ pub fn run(
         return Err(RestoreRefusal::blocked(
             format!("cannot restore {path}: its index cannot be read"),
             format!(
-                "what was staged is lost; to make a new index from HEAD, without touching a file: mv {index} {index}.damaged && git -C {path} reset"
+                "what was staged is lost; to make a new index from HEAD, without touching a file: \
+                    mv {index} {index}.damaged && git -C {path} reset"
             ),
         )
         .into());
@@ -89,7 +91,8 @@ pub fn run(
             outcome.notes.push(note);
         }
     }
-    let (answer, placed) = (&outcome.answer, known.placed()?);
+    let answer = &outcome.answer;
+    let placed = known.placed()?;
     outcome.notes.extend(answer.stays.iter().map(|path| {
         let known = RepoPath::parse(path.path.as_str()).ok();
         let origin = known.and_then(|path| placed.get(&path).map(|file| file.origin));
@@ -103,7 +106,10 @@ pub fn run(
     let lost = answer.restored.iter().filter(|one| !one.saved);
     outcome.notes.extend(lost.map(|one| {
         let path = &one.path;
-        format!("{path} is not a regular file: its content cannot be saved, and --undo does not make it again")
+        format!(
+            "{path} is not a regular file: its content cannot be saved, and --undo does not \
+            make it again"
+        )
     }));
     Ok(outcome)
 }
@@ -130,7 +136,8 @@ fn verify_again(
     outcome.exit = ExitCode::Violations;
     let name = &record.name;
     for left in verdict.violations.iter().take(SHOWN) {
-        let (place, kind) = (left.change.shown(), left.change.kind);
+        let place = left.change.shown();
+        let kind = left.change.kind;
         notes.push(format!(
             "a violation is left: {place} {kind}: {}",
             left.why()

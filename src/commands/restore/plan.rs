@@ -136,10 +136,13 @@ fn is_sparse(change: &Change) -> bool {
 }
 
 fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
-    let (name, path, branch) = (&record.name, &record.path, &record.branch);
+    let name = &record.name;
+    let path = &record.path;
+    let branch = &record.branch;
     if let Some(operation) = read_operation(record) {
         let help = format!(
-            "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
+            "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes \
+                that are not committed can be named: git agentwt restore {name} <path>"
         );
         return Some((format!("a {operation} is in progress"), help));
     }
@@ -295,7 +298,8 @@ fn check_disk(
     others: &BTreeSet<RepoPath>,
     paths: &[RestoredPath],
 ) -> Result<(), RestoreRefusal> {
-    let (name, root) = (&record.name, &record.path);
+    let name = &record.name;
+    let root = &record.path;
     let mut nested: Vec<String> = paths.iter().filter_map(nested_root).collect();
     nested.dedup();
     if let Some(first) = nested.first() {
@@ -327,7 +331,8 @@ fn check_disk(
         if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
             return Err(RestoreRefusal::blocked(
                 format!(
-                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or ignored, is in its way"
+                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
+                        ignored, is in its way"
                 ),
                 format!("move it first: mv {root}/{other} <elsewhere>"),
             ));
@@ -404,22 +409,28 @@ pub fn plan_undo(
     mut now: Vec<PathNow>,
     tip: Option<&CommitId>,
 ) -> Result<UndoPlan, RestoreRefusal> {
-    let (name, path) = (&facts.record.name, &facts.record.path);
+    let name = &facts.record.name;
+    let path = &facts.record.path;
     let branch = match &saved.made {
         Some(made) if tip == Some(made) => {
             check_branch(facts)?;
-            let (from, to) = (made.clone(), saved.previous.clone());
+            let from = made.clone();
+            let to = saved.previous.clone();
             Some(BranchMove { from, to })
         }
         Some(made) if tip != Some(&saved.previous) => {
-            let (branch, now) = (&facts.record.branch, tip.map_or("nothing", CommitId::short));
-            let (previous, made) = (saved.previous.short(), made.short());
+            let branch = &facts.record.branch;
+            let now = tip.map_or("nothing", CommitId::short);
+            let previous = saved.previous.short();
+            let made = made.short();
             return Err(RestoreRefusal::Branch {
                 message: format!(
-                    "cannot undo the restore of worktree `{name}`: `{branch}` has moved since, to {now}"
+                    "cannot undo the restore of worktree `{name}`: `{branch}` has moved since, to \
+                        {now}"
                 ),
                 help: format!(
-                    "take what it did back, and keep what came since: git -C {path} rebase --onto {previous} {made}"
+                    "take what it did back, and keep what came since: git -C {path} rebase --onto \
+                        {previous} {made}"
                 ),
             });
         }

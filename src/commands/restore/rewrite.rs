@@ -157,7 +157,8 @@ impl Rewriter<'_> {
         let Some(base) = bases.first() else {
             return Ok(Delta::new());
         };
-        let (base, theirs) = (self.tree(&self.now(base))?, self.tree(&self.now(old))?);
+        let base = self.tree(&self.now(base))?;
+        let theirs = self.tree(&self.now(old))?;
         self.out_of_scope(&base, &theirs)
     }
 
@@ -174,7 +175,8 @@ impl Rewriter<'_> {
                 return Err(refused(format!("others have them: {}", holders.join(", "))).into());
             }
         }
-        let (before, after) = (self.tree(head)?, self.tree(&self.done.tip)?);
+        let before = self.tree(head)?;
+        let after = self.tree(&self.done.tip)?;
         let back = self.objects.difference(Some(&after), Some(&before))?;
         for (path, entry) in self.objects.difference(Some(&before), Some(&after))? {
             let was = back.get(&path).copied().flatten();

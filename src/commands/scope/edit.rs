@@ -81,7 +81,8 @@ fn renew_guards(
     next: &Worktree,
     placed: Placed,
 ) -> Result<Vec<String>, Error> {
-    let (mut renewed, mut notes) = (Vec::new(), Vec::new());
+    let mut renewed = Vec::new();
+    let mut notes = Vec::new();
     let mut placing = Placing::default();
     for guard in guards_of(session, home, next, &placed)? {
         let kept = files::read(&next.dir.join(CONTEXT).join(guard.path.to_string()))?;
@@ -98,7 +99,8 @@ fn renew_guards(
                 renewed.push(guard);
             }
             _edited => notes.push(format!(
-                "{} was edited and keeps the former scope; `git agentwt guard` goes by the new scope",
+                "{} was edited and keeps the former scope; `git agentwt guard` goes by the new \
+                    scope",
                 guard.path
             )),
         }

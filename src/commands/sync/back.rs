@@ -55,7 +55,9 @@ impl Run<'_> {
         placed: &Placed,
         synced: &mut SyncedWorktree,
     ) -> Result<(), Error> {
-        let (repository, options, path) = (self.repository, self.options, &known.record.path);
+        let repository = self.repository;
+        let options = self.options;
+        let path = &known.record.path;
         let asked = operands::parse_all(repository, path, &options.pull)?;
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
@@ -89,7 +91,8 @@ impl Run<'_> {
     pub(super) fn clean(&self, known: &Worktree, placed: &Placed) -> Result<CleanedFiles, Error> {
         let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
         let mut cleaned = CleanedFiles::default();
-        let (mut remove, mut gone) = (Vec::new(), BTreeSet::new());
+        let mut remove = Vec::new();
+        let mut gone = BTreeSet::new();
         let synced = placed.files().iter().zip(drift);
         for (file, drift) in synced.filter(|(file, _)| file.origin == PlacedOrigin::Synced) {
             let is_directory = file.kind == PlacedKind::Directory;
@@ -111,7 +114,8 @@ impl Run<'_> {
         }
         let own = known.repository(self.repository);
         let renew = known.config_is_as_recorded(&own)?;
-        let (stop, progress) = (|| Ok(()), &self.session.progress);
+        let stop = || Ok(());
+        let progress = &self.session.progress;
         let to = Destination::new(self.repository, known, progress, &stop);
         if apply_clean(&to, placed, &remove, gone, &mut cleaned)? && renew {
             known.renew_digests(&own, is_config)?;
@@ -122,10 +126,13 @@ impl Run<'_> {
 
 /// Decides on a pull.
 fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
-    let (name, mut plan, mut newer) = (facts.name, PullPlan::default(), Vec::new());
+    let name = facts.name;
+    let mut plan = PullPlan::default();
+    let mut newer = Vec::new();
     let nothing = |path: &RepoPath, why: &str| {
         let help = format!(
-            "see what was synced: git agentwt sync {name} --status; to copy it in again: git agentwt sync {name}"
+            "see what was synced: git agentwt sync {name} --status; to copy it in again: git \
+                agentwt sync {name}"
         );
         refused(name, path, why, help)
     };
@@ -170,7 +177,8 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
             first_of(&newer, SHOWN)
         ),
         help: format!(
-            "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main worktree's, saved first: git agentwt sync {name} --force --pull {first}"
+            "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main \
+                worktree's, saved first: git agentwt sync {name} --force --pull {first}"
         ),
         paths: newer,
     })
@@ -183,7 +191,8 @@ fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal 
 
 /// Neither a tracked file is replaced, nor a file by something of another kind.
 fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
-    let (name, path) = (facts.name, &file.path);
+    let name = facts.name;
+    let path = &file.path;
     if facts.tracked.binary_search(path).is_ok() {
         let help = format!(
             "compare them: git diff --no-index {path} \"$(git agentwt path {name})/{path}\""
@@ -199,7 +208,8 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
     let placed = file.kind.as_str();
     let why = format!("it is a {found} there, and was placed as a {placed}");
     let help = format!(
-        "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git agentwt sync {name} --force --pull {path}"
+        "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git \
+            agentwt sync {name} --force --pull {path}"
     );
     Err(refused(name, path, &why, help))
 }

@@ -116,7 +116,8 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn worktree(&mut self, name: &WorktreeName) -> Result<SyncedWorktree, Error> {
-        let (repository, options) = (self.repository, self.options);
+        let repository = self.repository;
+        let options = self.options;
         let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
         let path = known.record.path.clone();
         if !files::is_directory(&path) {
@@ -172,7 +173,9 @@ impl Run<'_> {
         known: &Worktree,
         placed: Placed,
     ) -> Result<(SyncPlan, Option<Rescue>), Error> {
-        let (session, repository, record) = (self.session, self.repository, &known.record);
+        let session = self.session;
+        let repository = self.repository;
+        let record = &known.record;
         let selection = self.selection(&placed)?;
         if placed.without_config {
             let note = "this worktree was made with --no-sync: the config's patterns do not count";
@@ -188,7 +191,9 @@ impl Run<'_> {
             paths.dedup();
             Ok(paths)
         };
-        let (path, root, candidates) = (&record.path, &repository.root, &selection.candidates);
+        let path = &record.path;
+        let root = &repository.root;
+        let candidates = &selection.candidates;
         let there = read_worktree_files(path, root, tracked, placed, candidates)?;
         let plan = plan_copies(&SyncFacts {
             name: record.name.as_str(),
@@ -233,7 +238,8 @@ impl Run<'_> {
         if paths.is_empty() {
             return Ok(None);
         }
-        let (record, time) = (&known.record, Session::now().replace([':', '-'], ""));
+        let record = &known.record;
+        let time = Session::now().replace([':', '-'], "");
         let base = &record.base.commit;
         // what was cloned from elsewhere has its base only there
         let own = known.readable_repository(self.repository);
@@ -247,7 +253,8 @@ impl Run<'_> {
 
     /// What is selected for a worktree.
     fn selection(&mut self, placed: &Placed) -> Result<Rc<Selection>, Error> {
-        let (without_config, globs) = (placed.without_config, &placed.globs);
+        let without_config = placed.without_config;
+        let globs = &placed.globs;
         let mut known = self.selections.iter();
         if let Some(found) = known.find(|one| one.0 == without_config && one.1 == *globs) {
             return Ok(Rc::clone(&found.2));

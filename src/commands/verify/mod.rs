@@ -69,7 +69,8 @@ pub fn run(
         return Ok(outcome_of(session, Some(verdict), None));
     }
     let repository = session.repository()?;
-    let (mut verdicts, mut notes) = (Vec::new(), Vec::new());
+    let mut verdicts = Vec::new();
+    let mut notes = Vec::new();
     let (chosen, lost) = chosen(&repository, options)?;
     for lost in lost {
         let report = without_scope(integrity::without_record(&lost));
@@ -85,7 +86,8 @@ pub fn run(
                 return Ok(None);
             }
             let live = known.unless_gone(&repository, live)?;
-            let (name, path) = (known.record.name.as_str(), known.record.path.clone());
+            let name = known.record.name.as_str();
+            let path = known.record.path.clone();
             let mut verdict = VerdictField::worktree(name, path, &live.report);
             verdict.waiting = WaitingField::find(&repository, known)?;
             Ok::<_, Error>(Some((verdict, live.not_stored)))
@@ -142,7 +144,8 @@ fn chosen(
     if options.all {
         return Ok((Worktree::all(repository)?, lost(repository)?));
     }
-    let (mut chosen, mut gone) = (Vec::new(), Vec::new());
+    let mut chosen = Vec::new();
+    let mut gone = Vec::new();
     for known in Worktree::named(repository, &options.names) {
         match known {
             Ok(known) => chosen.push(known),

@@ -53,7 +53,8 @@ fn scope(
     range: &Range,
     span: &Span<'_>,
 ) -> Result<(Scope, Option<String>), Error> {
-    let (repository, lists) = (&span.repository, &options.lists);
+    let repository = &span.repository;
+    let lists = &options.lists;
     let flags = [("--scope", lists.profile.as_deref())];
     let bytes = span.config()?;
     let name = format!("{}:{CONFIG_PATH}", range.shown_base());
@@ -109,7 +110,8 @@ impl Range {
     }
 
     fn without_scope(&self, why: &'static str) -> RangeRefusal {
-        let (range, base) = (self.text.clone(), self.shown_base());
+        let range = self.text.clone();
+        let base = self.shown_base();
         RangeRefusal::NoScope { range, base, why }
     }
 
@@ -167,7 +169,8 @@ impl<'a> Span<'a> {
             };
             Ok(git.rev_parse_commit(revision)?.ok_or_else(unknown)?)
         };
-        let (base, head) = (commit(&range.base)?, commit(&range.head)?);
+        let base = commit(&range.base)?;
+        let head = commit(&range.head)?;
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
         let mut references = trees.merged(&repository.git, &common)?;

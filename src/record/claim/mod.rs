@@ -79,7 +79,8 @@ impl Claim {
 
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, lease) = (&self.who, self.lease);
+        let who = &self.who;
+        let lease = self.lease;
         let [owner, host, since, renewed] = [&who.owner, &who.host, &self.since, &self.renewed]
             .map(|t| escape_for_terminal(t.as_bytes()));
         let pid = who.pid;

@@ -7,6 +7,7 @@
 
 mod accept;
 mod add;
+mod attribution;
 mod bad_input;
 mod bare_layout;
 mod baseline;

@@ -1,0 +1,109 @@
+//! What the program is known to judge otherwise than the model, in the shortest form. The model
+//! says `known:` where it allows for one of these.
+
+use super::acts::{Act, Actor, Way};
+use super::world::World;
+use super::{CLONES, findings};
+
+const A: Actor = Actor::Agent;
+const U: Actor = Actor::User;
+
+/// The findings after these acts, in a clone with all history: a line each, place and level.
+#[track_caller]
+fn after(acts: &[(Actor, &'static str)]) -> String {
+    let world = World::new(CLONES[0]);
+    for (number, (who, script)) in acts.iter().enumerate() {
+        let act: Act = (*who, Way::Plain, script);
+        world.does(&act, number + 1);
+    }
+    findings(&world)
+}
+
+#[test]
+#[ignore = "the reset of the user's is told as a move by nobody knows whom"]
+fn a_reset_of_main_to_where_the_worktree_went() {
+    let findings = after(&[
+        (U, "git reset -q --hard HEAD~"),
+        (A, "git reset -q --hard main"),
+    ]);
+    assert_eq!(findings, "");
+}
+
+#[test]
+#[ignore = "an update-ref to the place where the ref is counts as a move from here"]
+fn a_move_to_the_same_place() {
+    let stays = (A, "git update-ref refs/heads/main main");
+    let findings = after(&[(U, "work README"), stays]);
+    assert_eq!(findings, "");
+    let findings = after(&[
+        (A, "git push -q origin HEAD:main"),
+        (U, "work docs/x; git push -q origin main"),
+    ]);
+    assert_eq!(findings, "");
+}
+
+#[test]
+#[ignore = "a push to the branch of another is nothing once the log of the ref is empty"]
+fn a_log_that_was_made_to_forget_a_push() {
+    let push = (A, "git push -q -f origin HEAD:dev");
+    let violation = "@git/refs/remotes/origin/dev 2\n";
+    assert_eq!(after(&[push]), violation);
+    let forget = (A, "git reflog expire --expire=now --all");
+    let findings = after(&[push, forget]);
+    assert!(
+        findings.contains("@git/refs/remotes/origin/dev"),
+        "{findings}"
+    );
+}
+
+#[test]
+#[ignore = "a base branch that the worktree itself rewound excuses a HEAD without the base"]
+fn a_base_branch_that_the_worktree_rewound() {
+    let rewind = "git update-ref refs/remotes/origin/main origin/main~";
+    let findings = after(&[(A, rewind), (A, "git reset -q --hard HEAD~")]);
+    assert!(findings.contains("@head 2"), "{findings}");
+}
+
+#[test]
+#[ignore = "an own branch that is a commit of others is no change while HEAD is on their branch"]
+fn work_of_others_as_the_own_branch_while_head_is_elsewhere() {
+    let bring = (A, "git reset -q --hard dev");
+    assert!(after(&[bring]).contains("docs/dev 2"));
+    let findings = after(&[bring, (A, "git symbolic-ref HEAD refs/heads/dev")]);
+    assert!(findings.contains("docs/dev 2"), "{findings}");
+}
+
+#[test]
+#[ignore = "former states of upstream are only looked at where a commit touched something"]
+fn a_staged_state_of_upstream_that_went_on() {
+    let take = (A, "git merge -q --squash main");
+    let acts = [(U, "work README"), take, (U, "work README")];
+    assert_eq!(after(&acts[..2]), "");
+    assert_eq!(after(&acts), "");
+}
+
+#[test]
+#[ignore = "a push to a path makes a branch that no hook tells of"]
+fn a_branch_that_was_pushed_to_the_path_of_the_repository() {
+    let push = (A, "git push -q \"$MAIN\" HEAD:refs/heads/z");
+    let findings = after(&[(A, "work README"), push, (A, "git reset -q --hard HEAD~")]);
+    assert!(findings.contains("README 2"), "{findings}");
+}
+
+#[test]
+#[ignore = "without its log a renamed own branch counts as one of others"]
+fn a_renamed_branch_whose_log_is_gone() {
+    let rename = (A, "git branch -M agentwt/task renamed");
+    let forget = (A, "git reflog expire --expire=now --all");
+    let findings = after(&[rename, (A, "work src/a"), forget]);
+    assert!(!findings.contains(" 2"), "{findings}");
+}
+
+#[test]
+#[ignore = "without its log the reset of the user's is a violation of the worktree"]
+fn a_reset_of_main_without_a_log_to_where_the_worktree_went() {
+    let reset = "git reset -q --hard HEAD~";
+    let forget = (U, "git reflog expire --expire=now --all");
+    let findings = after(&[forget, (U, reset), (A, reset)]);
+    assert!(!findings.contains("main 2"), "{findings}");
+}

@@ -1,0 +1,742 @@
+//! What the verdict has to be, from who did what: [`Story`].
+//!
+//! Nothing here is read from reflogs or journals. A ref that differs after an act was moved by
+//! whoever acted; a file says who wrote it; a commit names who made it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::acts::{Act, Actor, Way};
+use super::world::{Files, Objects, Refs, World};
+
+/// The worktree's own branch, and the two refs that it follows.
+const OWN: &str = "refs/heads/agentwt/task";
+const OWN_UPSTREAM: &str = "refs/remotes/origin/agentwt/task";
+const MAIN: &str = "refs/heads/main";
+const ORIGIN_MAIN: &str = "refs/remotes/origin/main";
+const ORIGIN_HEAD: &str = "refs/remotes/origin/HEAD";
+
+/// The branch that only pushes to the path of the repository make.
+const PUSHED_TO_PATH: &str = "refs/heads/z";
+
+/// The least and the most that a place may be called: 0 nothing, 1 a notice, 2 a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub least: u8,
+    pub most: u8,
+}
+
+pub const NOTHING: Range = Range { least: 0, most: 0 };
+const NOTICE: Range = Range { least: 1, most: 1 };
+const VIOLATION: Range = Range { least: 2, most: 2 };
+const AT_MOST_NOTICE: Range = Range { least: 0, most: 1 };
+const AT_LEAST_NOTICE: Range = Range { least: 1, most: 2 };
+/// Where neither the product nor the decisions say which.
+const ANY: Range = Range { least: 0, most: 2 };
+
+impl Range {
+    fn or_worse(&mut self, other: Self) {
+        self.least = self.least.max(other.least);
+        self.most = self.most.max(other.most);
+    }
+}
+
+/// Holds one move of a ref.
+struct Move {
+    who: Actor,
+    way: Way,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+/// Holds what happened since `add`.
+pub struct Story {
+    at_add: Refs,
+    now: Refs,
+    moves: BTreeMap<String, Vec<Move>>,
+    /// What HEAD was on after an act of the agent.
+    heads: BTreeSet<String>,
+    stashes_at_add: Vec<String>,
+    shallow_at_add: Option<BTreeSet<String>>,
+    /// The number of the last act by which others took over what the agent had made.
+    taken_until: usize,
+    /// Whether the agent moved a branch that others build on.
+    is_tainted: bool,
+    /// Whether others may have built on that.
+    is_built_on: bool,
+    /// Whether logs were made to forget.
+    is_forgotten: bool,
+    /// The refs that the agent told git to delete when they were gone: a hook is told no more.
+    deleted_again: BTreeSet<String>,
+    /// The scripts of the acts that run no hook or replace a log.
+    past: Vec<&'static str>,
+    /// The refs that the agent moved to where they were.
+    moved_nowhere: BTreeSet<String>,
+    user_popped: bool,
+    made_by_agent: bool,
+    default_by: Option<Actor>,
+}
+
+/// What is expected: of each place and path, and of the list `changed`.
+#[derive(Default)]
+pub struct Expected {
+    pub places: BTreeMap<String, Range>,
+    pub must_change: BTreeSet<String>,
+    pub must_not_change: BTreeSet<String>,
+}
+
+/// What a state may be compared with.
+struct Upstream {
+    /// Every state that a path has had in what counts as work of others.
+    had: BTreeMap<String, BTreeSet<Option<String>>>,
+    reach: BTreeSet<String>,
+    tips_now: Vec<(String, Files)>,
+    is_rewound: bool,
+}
+
+/// Holds what the paths of one state are compared with.
+struct References<'a> {
+    upstream: &'a Upstream,
+    /// The files of the merge bases.
+    bases: &'a [Files],
+    /// The files of what upstream has and the state has not.
+    since: &'a [Files],
+    /// The commits that the state has.
+    reach: &'a BTreeSet<String>,
+}
+
+/// Says how strictly content of others is judged in a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// As the own branch: what only another branch has is a change.
+    Strictly,
+    /// As a branch on what others made.
+    Loosely,
+    /// As a place that only must not be blamed without a reason.
+    ForAgentsAtMost,
+}
+
+impl Story {
+    pub fn new(world: &World) -> Self {
+        let refs = world.refs();
+        Self {
+            at_add: refs.clone(),
+            now: refs,
+            moves: BTreeMap::new(),
+            heads: BTreeSet::new(),
+            stashes_at_add: world.stashes(),
+            shallow_at_add: world.shallow(),
+            taken_until: 0,
+            is_tainted: false,
+            is_built_on: false,
+            is_forgotten: false,
+            deleted_again: BTreeSet::new(),
+            past: Vec::new(),
+            moved_nowhere: BTreeSet::new(),
+            user_popped: false,
+            made_by_agent: false,
+            default_by: None,
+        }
+    }
+
+    /// Notes what an act did.
+    pub fn note(&mut self, act: &Act, number: usize, after: Refs) {
+        let (who, way, script) = *act;
+        let names: BTreeSet<String> = self.now.places.keys().cloned().collect();
+        let names = names.into_iter().chain(after.places.keys().cloned());
+        for name in names.collect::<BTreeSet<String>>() {
+            let old = self.now.places.get(&name).cloned();
+            let new = after.places.get(&name).cloned();
+            if old == new {
+                continue;
+            }
+            let is_shared = name != OWN && self.at_add.places.contains_key(&name);
+            let is_fetched = way == Way::Fetch && name.starts_with("refs/remotes/");
+            if who == Actor::Agent && is_shared && !is_fetched {
+                self.is_tainted = true;
+            }
+            let moves = self.moves.entry(name).or_default();
+            moves.push(Move { who, way, old, new });
+        }
+        if who == Actor::Agent && script.contains("push") {
+            // the remote may have moved although no ref here shows it
+            self.is_tainted |= script.contains(":main") || script.contains(":dev");
+        }
+        if who != Actor::Agent && way != Way::Fetch && self.is_tainted {
+            self.is_built_on = true;
+        }
+        if who != Actor::Agent && script.contains("git pull") && self.is_tainted {
+            self.is_built_on = true;
+        }
+        let takes_dev =
+            who == Actor::User && (script.contains("k dev") || script.contains("t dev"));
+        if way == Way::Takes || takes_dev {
+            self.taken_until = number;
+        }
+        let deleted = script.strip_prefix("git update-ref -d ");
+        if let Some(name) = deleted.filter(|name| !self.now.places.contains_key(*name)) {
+            self.deleted_again.insert(name.to_owned());
+        }
+        if way == Way::Past {
+            self.past.push(script);
+        }
+        if who == Actor::Agent {
+            for name in [
+                MAIN,
+                "refs/heads/dev",
+                ORIGIN_MAIN,
+                "refs/remotes/origin/dev",
+            ] {
+                let short = name.rsplit('/').next().unwrap_or_default();
+                let is_on_it = after.branch.as_deref() == Some(name);
+                let is_named = script.contains(name)
+                    || script.contains(&format!("-f {short}"))
+                    || script.contains(&format!(":{short}"));
+                if (is_named || is_on_it) && self.now.places.get(name) == after.places.get(name) {
+                    self.moved_nowhere.insert(name.to_owned());
+                }
+            }
+        }
+        self.is_forgotten |= way == Way::Forgets;
+        self.user_popped |= who == Actor::User && script.contains("stash pop");
+        self.made_by_agent |= who == Actor::Agent && script.contains("worktree add");
+        if script.contains("origin/HEAD") {
+            self.default_by = Some(who);
+        }
+        self.now = after;
+        if who == Actor::Agent {
+            self.heads.extend(self.now.head.clone());
+            if script.contains("--onto dev") {
+                // HEAD was there, also where the rebase was aborted
+                self.heads
+                    .extend(self.now.places.get("refs/heads/dev").cloned());
+            }
+        }
+    }
+
+    /// What the verdict has to be now.
+    pub fn expected(&self, world: &World) -> Expected {
+        let objects = world.objects();
+        let upstream = self.upstream(world, &objects);
+        let mut expected = Expected::default();
+        self.add_paths(world, &objects, &upstream, &mut expected);
+        let names = self.at_add.places.keys().chain(self.moves.keys());
+        for name in names {
+            let range = match name.as_str() {
+                "refs/stash" => self.stash(world, &objects),
+                _ => self.of_ref(name, &objects),
+            };
+            expected.places.insert(format!("@git/{name}"), range);
+        }
+        let head = self.of_head(world, &objects, &upstream);
+        expected.places.insert("@head".to_owned(), head);
+        expected
+            .places
+            .insert("@git/config".to_owned(), AT_MOST_NOTICE);
+        let shallow = self.of_shallow(world, &objects);
+        expected.places.insert("@git/shallow".to_owned(), shallow);
+        let is_made = self.made_by_agent && world.repo.root().join("made").exists();
+        let made = if is_made { NOTICE } else { NOTHING };
+        expected
+            .places
+            .insert("@git/worktrees/made".to_owned(), made);
+        expected
+    }
+
+    /// Whether the worktree's HEAD, or a ref by the agent's doing, was on a commit.
+    fn agent_was_on(&self, id: &String) -> bool {
+        let mut moves = self.moves.values().flatten();
+        let is_it = |one: &Move| one.who == Actor::Agent && one.new.as_ref() == Some(id);
+        self.heads.contains(id) || moves.any(is_it)
+    }
+
+    fn is_by_agent(objects: &Objects, id: &str) -> bool {
+        let commit = objects.commits.get(id);
+        commit.is_some_and(|commit| commit.committer == Actor::Agent.name())
+    }
+
+    /// What a ref is that is no stash.
+    fn of_ref(&self, name: &str, objects: &Objects) -> Range {
+        let before = self.at_add.places.get(name);
+        let now = self.now.places.get(name);
+        let none = Vec::new();
+        let moves = self.moves.get(name).unwrap_or(&none);
+        let is_agent = |one: &&Move| one.who == Actor::Agent;
+        let by_agent: Vec<&Move> = moves.iter().filter(is_agent).collect();
+        let last = moves.last();
+        let is_last_agent = last.is_some_and(|last| last.who == Actor::Agent);
+        if name == OWN {
+            return if now.is_some() { NOTHING } else { ANY };
+        }
+        if name == ORIGIN_HEAD {
+            return match self.default_by {
+                None => NOTHING,
+                Some(Actor::Agent) => AT_LEAST_NOTICE,
+                Some(_) => NOTICE,
+            };
+        }
+        let Some(last) = last else {
+            return NOTHING;
+        };
+        let is_gone_between = moves
+            .iter()
+            .any(|one| one.new.is_none() && one.old.is_some());
+        let first = &moves[0];
+        if name.starts_with("refs/remotes/") {
+            return self.of_remote(name, moves, &by_agent);
+        }
+        let short = name.rsplit('/').next().unwrap_or_default();
+        let mut past = self.past.iter();
+        // a copy onto the same commit is no move, but replaces the log
+        let is_past = past.any(|script| script.contains(short));
+        let is_on_agents = now.is_some_and(|id| Self::is_by_agent(objects, id));
+        if before.is_some() && before == now {
+            return NOTHING;
+        }
+        if now.is_none() && self.deleted_again.contains(name) {
+            return ANY;
+        }
+        if before.is_some() {
+            if by_agent.is_empty() {
+                // known: `known::a_reset_of_main_to_where_the_worktree_went`
+                let is_where_agent_was = now.is_some_and(|id| self.agent_was_on(id));
+                // known: `known::a_move_to_the_same_place`
+                if self.moved_nowhere.contains(name) {
+                    return ANY;
+                }
+                if is_where_agent_was && self.is_forgotten {
+                    return ANY;
+                }
+                let is_told = is_past
+                    || is_where_agent_was
+                    || self.is_forgotten
+                    || name.starts_with("refs/tags/")
+                    || is_gone_between;
+                return if is_told { AT_MOST_NOTICE } else { NOTHING };
+            }
+            if !is_last_agent {
+                let mut by_agent = by_agent.iter();
+                if now.is_none() && by_agent.any(|one| one.new.is_none()) {
+                    return ANY;
+                }
+                return if is_on_agents { ANY } else { AT_MOST_NOTICE };
+            }
+            if last.way == Way::Past {
+                // no hook tells of it: where the place is another's, others could have done it
+                return if is_on_agents { AT_LEAST_NOTICE } else { ANY };
+            }
+            return VIOLATION;
+        }
+        let is_made_by_agent = first.who == Actor::Agent;
+        match (now, is_made_by_agent) {
+            _ if is_gone_between && now.is_some() => ANY,
+            // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
+            (Some(_), true) if name == PUSHED_TO_PATH => AT_MOST_NOTICE,
+            // no hook tells of it: anybody could have made it at what others have
+            // known: `known::a_renamed_branch_whose_log_is_gone`
+            (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
+            (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
+            (Some(_), true) if by_agent.len() == moves.len() => NOTICE,
+            (Some(_), true) => AT_MOST_NOTICE,
+            (_, false) if by_agent.is_empty() => NOTHING,
+            (Some(_), false) if is_last_agent && !is_past => VIOLATION,
+            (None, true) if by_agent.len() == moves.len() => NOTHING,
+            (None, false) if is_last_agent && !is_past && moves.len() == 2 => VIOLATION,
+            _ => ANY,
+        }
+    }
+
+    /// What a remote-tracking ref is.
+    fn of_remote(&self, name: &str, moves: &[Move], by_agent: &[&Move]) -> Range {
+        let before = self.at_add.places.get(name);
+        let now = self.now.places.get(name);
+        let last = moves.last().expect("it moved");
+        let has = |way: Way| by_agent.iter().any(|one| one.way == way);
+        let is_only = |way: Way| by_agent.iter().all(|one| one.way == way);
+        if before == now {
+            return NOTHING;
+        }
+        // known: `known::a_move_to_the_same_place`
+        if self.moved_nowhere.contains(name) {
+            return ANY;
+        }
+        if by_agent.is_empty() {
+            return NOTHING;
+        }
+        // known: `known::a_log_that_was_made_to_forget_a_push`
+        if self.is_forgotten {
+            return ANY;
+        }
+        if name == OWN_UPSTREAM {
+            return if has(Way::Plain) { ANY } else { NOTHING };
+        }
+        if is_only(Way::Fetch) {
+            // one that is gone there is removed here
+            return if now.is_none() {
+                AT_MOST_NOTICE
+            } else {
+                NOTHING
+            };
+        }
+        if before.is_none() {
+            let is_made_so = moves.len() == by_agent.len() && is_only(Way::Push) && now.is_some();
+            return if is_made_so { NOTICE } else { ANY };
+        }
+        match (last.who, last.way) {
+            (Actor::Agent, Way::Push) if now.is_some() => VIOLATION,
+            (Actor::Agent, Way::Plain) => VIOLATION,
+            _ => ANY,
+        }
+    }
+
+    fn stash(&self, world: &World, objects: &Objects) -> Range {
+        let mut there = world.stashes();
+        there.extend(self.now.places.get("refs/stash").cloned());
+        let is_agents = |id: &&String| Self::is_by_agent(objects, id);
+        let has_agents = there.iter().any(|id| is_agents(&id));
+        let is_lost = self.stashes_at_add.iter().any(|id| !there.contains(id));
+        match (has_agents, is_lost, self.user_popped) {
+            (true, false, false) => NOTICE,
+            (false, false, _) => NOTHING,
+            (_, true, false) => AT_LEAST_NOTICE,
+            _ => ANY,
+        }
+    }
+
+    fn of_head(&self, world: &World, objects: &Objects, upstream: &Upstream) -> Range {
+        let Some(head) = &self.now.head else {
+            return AT_LEAST_NOTICE;
+        };
+        let has_base = objects.reach([head]).contains(&world.base);
+        let branch = self.now.branch.as_deref();
+        if branch == Some(OWN) {
+            return match (has_base, upstream.is_rewound) {
+                (true, _) => NOTHING,
+                (false, true) => ANY,
+                (false, false) if self.is_built_on => ANY,
+                // known: `known::a_base_branch_that_the_worktree_rewound`
+                (false, false) if self.is_tainted => ANY,
+                (false, false) => VIOLATION,
+            };
+        }
+        let is_made_here = branch.is_none_or(|name| {
+            let moves = self.moves.get(name);
+            let first = moves.and_then(|moves| moves.first());
+            let is_first = first.is_some_and(|first| first.who == Actor::Agent);
+            is_first && !self.at_add.places.contains_key(name)
+        });
+        if !is_made_here {
+            return VIOLATION;
+        }
+        let is_own = Self::is_by_agent(objects, head) || *head == world.base;
+        // known: `known::a_renamed_branch_whose_log_is_gone`
+        if has_base && is_own && !self.is_forgotten {
+            NOTICE
+        } else {
+            AT_LEAST_NOTICE
+        }
+    }
+
+    fn of_shallow(&self, world: &World, objects: &Objects) -> Range {
+        let now = world.shallow();
+        if now == self.shallow_at_add {
+            return NOTHING;
+        }
+        if self.shallow_at_add.is_none() {
+            return VIOLATION;
+        }
+        let mut ends = now.iter().flatten();
+        if ends.any(|end| Self::is_by_agent(objects, end)) {
+            AT_LEAST_NOTICE
+        } else {
+            NOTICE
+        }
+    }
+
+    /// What others made, as the product says: what the base branch and its upstream had at `add`,
+    /// and where others moved them.
+    fn upstream(&self, world: &World, objects: &Objects) -> Upstream {
+        let mut tips = BTreeSet::from([world.base.clone()]);
+        let mut tips_now = Vec::new();
+        let mut is_rewound = false;
+        for name in [MAIN, ORIGIN_MAIN] {
+            tips.extend(self.at_add.places.get(name).cloned());
+            let mut is_followed = true;
+            for one in self.moves.get(name).into_iter().flatten() {
+                let is_fetched = one.way == Way::Fetch && name == ORIGIN_MAIN;
+                is_followed = one.who != Actor::Agent || is_fetched;
+                if is_followed {
+                    tips.extend(one.new.clone());
+                }
+            }
+            if let Some(now) = self.now.places.get(name).filter(|_| is_followed) {
+                tips_now.push((now.clone(), objects.files(now)));
+                is_rewound |= !objects.reach([now]).contains(&world.base);
+            }
+        }
+        let newest = objects.newest(&tips_now.iter().map(|(id, _)| id.clone()).collect());
+        tips_now.retain(|(id, _): &(String, Files)| newest.contains(id));
+        let reach = objects.reach(&tips);
+        let mut had: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+        let all: Vec<Files> = reach.iter().map(|id| objects.files(id)).collect();
+        for files in &all {
+            for path in files.keys() {
+                had.entry(path.clone()).or_default();
+            }
+        }
+        for (path, states) in &mut had {
+            states.extend(all.iter().map(|files| files.get(path).cloned()));
+        }
+        Upstream {
+            had,
+            reach,
+            tips_now,
+            is_rewound,
+        }
+    }
+
+    fn add_paths(
+        &self,
+        world: &World,
+        objects: &Objects,
+        upstream: &Upstream,
+        expected: &mut Expected,
+    ) {
+        let mut ranges: BTreeMap<String, Range> = BTreeMap::new();
+        let head = self.now.head.as_ref();
+        let is_home = self.now.branch.as_deref() == Some(OWN);
+        let how = if is_home {
+            Judged::Strictly
+        } else {
+            Judged::Loosely
+        };
+        if let Some(head) = head {
+            self.add_state(
+                objects,
+                upstream,
+                (&objects.files(head), head),
+                how,
+                &mut ranges,
+            );
+            let is_foreign = !is_home && !Self::is_by_agent(objects, head);
+            for files in [world.index(objects), world.disk()] {
+                self.add_state(objects, upstream, (&files, head), how, &mut ranges);
+                if is_foreign {
+                    // HEAD can be there without the files: which branch they are of is open
+                    let paths = ranges.values_mut();
+                    paths.for_each(|range| range.most = 2);
+                }
+            }
+        } else {
+            for path in world
+                .index(objects)
+                .into_keys()
+                .chain(world.disk().into_keys())
+            {
+                ranges.insert(path, ANY);
+            }
+        }
+        if let Some(own) = self.now.places.get(OWN).filter(|_| !is_home) {
+            let files = objects.files(own);
+            // known: `known::work_of_others_as_the_own_branch_while_head_is_elsewhere`
+            let how = if Self::is_by_agent(objects, own) {
+                Judged::Strictly
+            } else {
+                Judged::Loosely
+            };
+            self.add_state(objects, upstream, (&files, own), how, &mut ranges);
+        }
+        for (name, moves) in &self.moves {
+            let Some(now) = self.now.places.get(name).filter(|_| name != OWN) else {
+                continue;
+            };
+            let is_kind = !name.starts_with("refs/remotes/")
+                || name == OWN_UPSTREAM
+                || moves[0].way == Way::Push;
+            let mut by_agent = moves.iter().map(|one| one.who == Actor::Agent);
+            let is_by_agent_only = by_agent.clone().all(|is_agent| is_agent);
+            let is_pushed = !name.starts_with("refs/remotes/")
+                || moves.last().is_some_and(|last| last.way == Way::Push);
+            if !by_agent.any(|is_agent| is_agent) {
+                continue;
+            }
+            let is_own = is_kind && is_by_agent_only && is_pushed;
+            // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
+            let is_own = is_own && name != PUSHED_TO_PATH;
+            let how = if is_own && !self.at_add.places.contains_key(name) {
+                Judged::Loosely
+            } else {
+                Judged::ForAgentsAtMost
+            };
+            self.add_state(
+                objects,
+                upstream,
+                (&objects.files(now), now),
+                how,
+                &mut ranges,
+            );
+        }
+        for stash in world.stashes() {
+            if Self::is_by_agent(objects, &stash) {
+                let files = objects.files(&stash);
+                self.add_state(
+                    objects,
+                    upstream,
+                    (&files, &stash),
+                    Judged::Loosely,
+                    &mut ranges,
+                );
+            }
+        }
+        for (path, range) in &ranges {
+            if range.least == 2 {
+                expected.must_change.insert(path.clone());
+            }
+            if range.most == 0 {
+                expected.must_not_change.insert(path.clone());
+            }
+        }
+        self.add_history(objects, upstream, &mut ranges);
+        for (path, range) in ranges {
+            let is_in_scope = path.starts_with("src/");
+            expected
+                .places
+                .insert(path, if is_in_scope { NOTHING } else { range });
+        }
+    }
+
+    /// Adds what one state says of each path.
+    fn add_state(
+        &self,
+        objects: &Objects,
+        upstream: &Upstream,
+        (files, commit): (&Files, &String),
+        how: Judged,
+        ranges: &mut BTreeMap<String, Range>,
+    ) {
+        let reach = objects.reach([commit]);
+        let common: BTreeSet<String> = reach.intersection(&upstream.reach).cloned().collect();
+        let bases: Vec<Files> = objects
+            .newest(&common)
+            .iter()
+            .map(|id| objects.files(id))
+            .collect();
+        let since = upstream.reach.difference(&common);
+        let since: Vec<Files> = since.map(|id| objects.files(id)).collect();
+        let paths = files.keys().chain(upstream.had.keys());
+        for path in paths.collect::<BTreeSet<&String>>() {
+            let state = files.get(path);
+            let mut range = self.of_content(
+                path,
+                state,
+                &References {
+                    upstream,
+                    bases: &bases,
+                    since: &since,
+                    reach: &reach,
+                },
+            );
+            let is_agents = state.is_some_and(|text| text.starts_with("agent "));
+            match how {
+                Judged::Strictly => {}
+                Judged::Loosely if is_agents => {}
+                Judged::Loosely | Judged::ForAgentsAtMost => range.least = 0,
+            }
+            ranges
+                .entry(path.clone())
+                .or_insert(NOTHING)
+                .or_worse(range);
+        }
+    }
+
+    /// What it is that a path has a state.
+    fn of_content(
+        &self,
+        path: &String,
+        state: Option<&String>,
+        references: &References<'_>,
+    ) -> Range {
+        let References {
+            upstream,
+            bases,
+            since,
+            reach,
+        } = references;
+        let none = BTreeSet::from([None]);
+        let had = upstream.had.get(path).unwrap_or(&none);
+        let is_had = had.contains(&state.cloned());
+        if let Some(number) = agents_number(state) {
+            let is_taken = number <= self.taken_until;
+            if !is_had || !is_taken && !self.is_built_on {
+                return VIOLATION;
+            }
+        }
+        // without logs what the agent fetched is not told from what it moved there
+        if self.is_tainted || self.is_forgotten || bases.is_empty() {
+            return ANY;
+        }
+        if bases.iter().all(|base| base.get(path) == state) {
+            return NOTHING;
+        }
+        // what is merged already is no excuse
+        let mut tips = upstream
+            .tips_now
+            .iter()
+            .filter(|(id, _)| !reach.contains(id));
+        if tips.any(|(_, tip)| tip.get(path) == state) {
+            return NOTHING;
+        }
+        if !is_had {
+            return VIOLATION;
+        }
+        let is_since = since.iter().any(|files| files.get(path) == state);
+        if bases.len() == 1 && !is_since {
+            VIOLATION
+        } else {
+            ANY
+        }
+    }
+
+    /// Adds what commits of the agent touched, though it may be as before again.
+    fn add_history(
+        &self,
+        objects: &Objects,
+        upstream: &Upstream,
+        ranges: &mut BTreeMap<String, Range>,
+    ) {
+        let been_on = objects.reach(&self.heads);
+        for (id, commit) in &objects.commits {
+            let is_brought = been_on.contains(id) && !upstream.reach.contains(id);
+            if !Self::is_by_agent(objects, id) && !is_brought {
+                continue;
+            }
+            let parent = commit.parents.first();
+            let before = parent
+                .map(|parent| objects.files(parent))
+                .unwrap_or_default();
+            let files = objects.files(id);
+            for path in files.keys().chain(before.keys()) {
+                let range = ranges.entry(path.clone()).or_insert(NOTHING);
+                range.or_worse(AT_MOST_NOTICE);
+            }
+        }
+        for id in been_on {
+            if !Self::is_by_agent(objects, &id) {
+                continue;
+            }
+            for (path, text) in objects.files(&id) {
+                let had = upstream.had.get(&path);
+                let is_had = had.is_some_and(|had| had.contains(&Some(text.clone())));
+                if text.starts_with("agent ") && !is_had {
+                    let range = ranges.entry(path).or_insert(NOTHING);
+                    range.or_worse(NOTICE);
+                }
+            }
+        }
+    }
+}
+
+/// The number of the act in which the agent wrote this.
+fn agents_number(state: Option<&String>) -> Option<usize> {
+    let number = state?.strip_prefix("agent ")?;
+    number.trim().parse().ok()
+}

@@ -15,7 +15,7 @@ use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::process::Git;
-use crate::truth::heads::Heads;
+use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
@@ -160,7 +160,7 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let git = own.git.with_mode(GitMode::Hardened);
     // what git has put aside is in no ref
     let mut aside = read_put_aside(own, known)?;
-    aside.extend(read_passing(own, known, &Heads::default())?);
+    aside.extend(read_passing(own, known, &WorktreeHead::default())?);
     let known = has.iter().map(|id| format!("^{id}\n"));
     let aside = aside.iter().map(|id| format!("{id}\n"));
     let input: String = aside.chain(known).collect();
@@ -230,7 +230,7 @@ const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
 pub fn read_passing(
     repository: &Repository,
     known: &Worktree,
-    heads: &Heads,
+    heads: &WorktreeHead,
 ) -> Result<Vec<CommitId>, Error> {
     let admin = &known.record.admin_dir;
     if !files::is_directory(admin) || known.is_without(repository) {

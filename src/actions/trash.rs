@@ -617,7 +617,7 @@ fn look_once_more(repository: &Repository, one: &Trashed) -> Result<Found, Error
     let stamp = one.removal.as_ref().and_then(|one| one.trash.as_ref());
     let head = stamp.and_then(|stamp| stamp.head.as_ref());
     let head = head.unwrap_or(&known.record.checked_out);
-    let is_at_head = survey.heads.head.as_ref() == Some(head);
+    let is_at_head = survey.head.head.as_ref() == Some(head);
     if moved.record.strategy == Strategy::Clone {
         bring(repository, &moved)?;
     }

@@ -10,7 +10,7 @@ use crate::disk::resolve::resolve;
 use crate::git::index::read_paths;
 use crate::judge::compare::Delta;
 use crate::scope::{Access, EntryKind};
-use crate::truth::states::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
+use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
 use crate::worktree::error::WorktreeFault;

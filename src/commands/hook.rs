@@ -17,22 +17,17 @@ use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
 use crate::disk::scan::walk::WalkMode;
-use crate::git::environment::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
 use crate::inventory::manifest::{IndexStat, Stat};
-use crate::judge::change::{ChangeSet, Extent, Seen};
-use crate::judge::compare::{Delta, State, compare};
+use crate::judge::change::Seen;
 use crate::judge::finding::{Reason, Report, VerifyOptions};
 use crate::scope::EntryKind;
-use crate::truth::commits::{base_at, committed};
-use crate::truth::ground::{Effort, References, Terms, Trees};
-use crate::truth::heads::Heads;
-use crate::truth::moves::RefMoves;
-use crate::truth::{collect, collect_with, heads, seal, sealed};
+use crate::truth::head;
+use crate::truth::options::SurveyOptions;
+use crate::truth::{SurveyExtent, collect_changes, collect_with};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::{Worktree, by_path, hooks_of};
 use crate::worktree::repository::Repository;
@@ -112,14 +107,14 @@ pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error>
     let _ = hooks_of(&repository.git, &known.record).and_then(|hooks| hooks.refresh());
     let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
-    let rebasing = heads::in_rebase(&known.record);
+    let rebasing = head::in_rebase(&known.record);
     // several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER")
     let sequencer = known.record.admin_dir.join("sequencer");
     let (bits, check) = match hook.event.as_str() {
         "post-index-change" => (argument(0) == Some("1"), false),
         "post-checkout" => {
             let whole = argument(2) == Some("1") && !rebasing;
-            (true, whole && !heads::starts_rebase(&repository, &known)?)
+            (true, whole && !head::starts_rebase(&repository, &known)?)
         }
         "post-applypatch" => (true, !rebasing),
         "post-merge" | "post-rewrite" => (true, true),
@@ -130,20 +125,13 @@ pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error>
         _ => (false, false),
     };
     let ended = hook.event == "post-rewrite";
-    if bits && (ended || !heads::has_steps_to_come(&known.record)?) {
+    if bits && (ended || !head::has_steps_to_come(&known.record)?) {
         put_bits_back(session, &repository, &known)?;
     }
     if !check {
         return Ok(nothing());
     }
-    let changes = match looked(session, &known) {
-        Extent::Everything => {
-            let survey = collect(&repository, &known)?;
-            known.write_walked(survey.walked.as_ref());
-            survey.changes
-        }
-        Extent::Commits => committed(&repository, &known)?,
-    };
+    let changes = collect_changes(&repository, &known, extent(session, &known))?;
     let mut report = known.judge(changes, VerifyOptions::default());
     let before = known.last_verification();
     known.write_verification(&report, &Session::now())?;
@@ -172,13 +160,13 @@ const SMALL_INDEX: u64 = 256 << 10;
 
 /// How much a hook looks at. To look at every file takes as long as there are files, and git waits
 /// for it; what was committed is seen at any size.
-fn looked(session: &Session, known: &Worktree) -> Extent {
+fn extent(session: &Session, known: &Worktree) -> SurveyExtent<'static> {
     let index = files::stat(&known.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
-        WalkMode::Full => Extent::Everything,
-        WalkMode::Auto | WalkMode::Fast if is_small => Extent::Everything,
-        WalkMode::Auto | WalkMode::Fast => Extent::Commits,
+        WalkMode::Full => SurveyExtent::Everything,
+        WalkMode::Auto | WalkMode::Fast if is_small => SurveyExtent::Everything,
+        WalkMode::Auto | WalkMode::Fast => SurveyExtent::Commits,
     }
 }
 
@@ -207,9 +195,9 @@ fn before_commit(
     known: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
     let index = session.hook_index.as_ref();
-    let terms = Terms {
+    let terms = SurveyOptions {
         index: index.map(|path| session.resolve(path)),
-        ..Terms::default()
+        ..SurveyOptions::default()
     };
     let survey = collect_with(repository, known, &terms)?;
     let mut report = known.judge(survey.changes, VerifyOptions::default());
@@ -248,48 +236,12 @@ fn before_ref_update(
     let Some(commit) = moved.places(own.as_bytes()).last() else {
         return Ok(Outcome::done(HookAnswer::default()));
     };
-    let changes = proposed_changes(repository, known, commit)?;
+    let changes = collect_changes(repository, known, SurveyExtent::Proposed(commit))?;
     let options = VerifyOptions {
         net: true,
         ..VerifyOptions::default()
     };
     Ok(asked(known, &known.judge(changes, options)))
-}
-
-/// Finds the net changes that a commit without a ref would make: those of its tree, not of the index
-/// or the disk.
-fn proposed_changes(
-    repository: &Repository,
-    known: &Worktree,
-    commit: &CommitId,
-) -> Result<ChangeSet, Error> {
-    let record = &known.record;
-    let objects = repository.objects()?;
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let heads = Heads::read(repository, known, &Effort::default())?;
-    let journal = known.journal()?.unwrap_or_default();
-    let before = known.shared()?.settings;
-    let now = seal::settings(repository)?;
-    let rewired = sealed::rewired_remotes(&known.settings_as_accepted(&before), &now);
-    let moves = RefMoves::read(repository, known, &journal, &heads)?;
-    let tips = heads::find_tips(&objects, &moves, &rewired)?;
-    let mut trees = Trees::new(&objects, &record.checked_out)?;
-    let base = &record.base.commit;
-    let known_tips = (&*tips.trusted, &*tips.rewound);
-    let references = References::find(&git, &mut trees, commit, base, known_tips)?;
-    let mut like = references.deltas;
-    if let Some(tip) = tips.newest(&git)? {
-        like.push(trees.delta(&tip)?);
-    }
-    let delta = trees.delta(commit)?;
-    let paths = like.iter().chain([&delta]).flat_map(Delta::keys);
-    let manifest = base_at(&objects, known, paths)?;
-    let seen = |_: &RepoPath| Seen::Commit(commit.clone());
-    let changes = compare(&manifest, &[State::new(&delta, &like, &seen)]);
-    Ok(ChangeSet {
-        looked: Extent::Commits,
-        ..ChangeSet::new(base.clone(), commit.clone(), changes)
-    })
 }
 
 // Git creates a file anew where its content changes, with the write bits of the umask, and writes the

@@ -26,7 +26,7 @@ use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::record::worktree::{Base, MadeBy, Record};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
-use crate::truth::heads;
+use crate::truth::upstream::followed_by;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
@@ -379,7 +379,7 @@ fn base_of(
     let common = git.merge_base_all(head, &[tip])?;
     let commit = common.into_iter().next().unwrap_or_else(|| head.clone());
     Ok(Base {
-        tips: heads::followed_by(git, &revision, &commit)?,
+        tips: followed_by(git, &revision, &commit)?,
         commit,
         revision,
     })

@@ -437,7 +437,7 @@ fn of(
         path: record.path.clone(),
         branch: record.branch.to_string(),
         recorded,
-        head_ref: live.heads.symbolic,
+        head_ref: live.head.symbolic,
         operation: read_operation(record),
         violations: report.violations().map(FindingField::from).collect(),
         notices: report.notices().map(FindingField::from).collect(),

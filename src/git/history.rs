@@ -8,17 +8,20 @@
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 use gix::hash::ObjectId;
 use gix::objs::{Data, Find, FindExt, Kind};
 use gix::revision::plumbing::{Graph, merge_base};
 
+use crate::git::commit_memory::CommitMemory;
 use crate::git::error::{GitError, reading};
 use crate::git::git_dir::read_file;
 use crate::git::object_format::{commit_id_of, oid_of};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
+use crate::git::repo::Repo;
 use crate::words::name::CommitId;
 
 /// What messages call it.
@@ -26,8 +29,11 @@ const HISTORY: &str = "the history";
 
 /// Represents the commits of a repository.
 pub(super) struct RevisionHistory {
+    repo: Arc<Repo>,
     objects: Objects,
     is_shallow: bool,
+    /// True if objects of a quarantine are among them, which may go again.
+    has_quarantine: bool,
 }
 
 impl Find for RevisionHistory {
@@ -36,18 +42,28 @@ impl Find for RevisionHistory {
         id: &gix::hash::oid,
         buffer: &'a mut Vec<u8>,
     ) -> gix::Result<Option<Data<'a>>> {
+        let hash = self.repo.format.0;
+        if let Some(memory) = self.memory()
+            && memory.read(id, buffer)
+        {
+            self.leave_out_lost_parents(buffer);
+            return Ok(Some(Data::new(buffer, Kind::Commit, hash)));
+        }
         let failed = |detail: &str| gix::Error::from(gix::error::message!("{id} {detail}"));
         let found = self.objects.try_find(id, buffer)?;
         let found = found.ok_or_else(|| failed("is not in the repository"))?;
-        let (kind, hash) = (found.kind, found.object_hash);
+        let kind = found.kind;
         if kind == Kind::Commit && gix::objs::compute_hash(hash, kind, found.data)? != id {
             return Err(failed("is damaged"));
         }
         // what is read of a commit here: its headers
         let lines = found.data.lines_with_terminator();
-        let lines = lines.take_while(|line| line.trim() != b"");
-        let lines = lines.filter(|line| !self.is_shallow || !self.is_lost_parent(line));
-        *buffer = lines.collect::<Vec<_>>().concat();
+        let headers = lines.take_while(|line| line.trim() != b"");
+        *buffer = headers.collect::<Vec<_>>().concat();
+        if let Some(memory) = self.memory().filter(|_| kind == Kind::Commit) {
+            memory.add(id, buffer);
+        }
+        self.leave_out_lost_parents(buffer);
         Ok(Some(Data::new(buffer, kind, hash)))
     }
 }
@@ -101,6 +117,20 @@ impl Reach {
 }
 
 impl RevisionHistory {
+    /// Returns the commits that were read before.
+    fn memory(&self) -> Option<&CommitMemory> {
+        (!self.has_quarantine).then_some(&self.repo.commits)
+    }
+
+    /// Leaves out the parents that a shallow clone does not have.
+    fn leave_out_lost_parents(&self, headers: &mut Vec<u8>) {
+        if self.is_shallow {
+            let lines = headers.lines_with_terminator();
+            let lines = lines.filter(|line| !self.is_lost_parent(line));
+            *headers = lines.collect::<Vec<_>>().concat();
+        }
+    }
+
     /// Whether a line of a commit names a parent that is not in the repository.
     fn is_lost_parent(&self, line: &[u8]) -> bool {
         let id = line.strip_prefix(b"parent ").map(<[u8]>::trim_ascii_end);
@@ -167,6 +197,9 @@ impl RevisionHistory {
     /// or missing.
     pub(super) fn peel(&self, id: &CommitId) -> Result<Option<CommitId>, GitError> {
         let mut next = oid_of(id);
+        if self.memory().is_some_and(|memory| memory.has(&next)) {
+            return Ok(Some(id.clone()));
+        }
         let mut buffer = Vec::new();
         loop {
             let found = self.objects.try_find(&next, &mut buffer);
@@ -223,6 +256,8 @@ impl Git {
         Ok(RevisionHistory {
             objects,
             is_shallow: shallow.is_some_and(|all| !all.is_empty()),
+            has_quarantine: self.quarantine.is_some(),
+            repo,
         })
     }
 

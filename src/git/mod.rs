@@ -17,6 +17,7 @@
 //! allows of a path.
 
 pub mod checkout;
+pub mod commit_memory;
 pub mod config;
 pub mod discover;
 pub mod environment;

@@ -16,7 +16,9 @@ use gix::config::Source;
 use gix::config::file::Metadata;
 use gix::odb::store::init::Slots;
 
-use crate::git::environment::{self, GitMode};
+use crate::git::commit_memory::CommitMemory;
+use crate::git::environment;
+use crate::git::environment::GitMode;
 use crate::git::error::{GitError, reading, unreadable};
 use crate::git::git_dir::{common_dir, require_files};
 use crate::git::object_format::ObjectFormat;
@@ -46,6 +48,8 @@ pub struct Repo {
     pub format: ObjectFormat,
     /// True if refs are no files, so that git has to read them.
     pub is_reftable: bool,
+    /// The commits that were read.
+    pub(super) commits: CommitMemory,
     shared: ThreadSafeRepository,
     settings: Vec<GitSetting>,
     stamps: SettingsStamps,
@@ -165,6 +169,7 @@ impl Repo {
             common_dir,
             format: ObjectFormat(local.object_hash()),
             is_reftable: has_reftable(&settings),
+            commits: CommitMemory::default(),
             shared,
             settings,
         })

@@ -6,13 +6,15 @@ use std::time::Duration;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::pool::map_parallel;
-use crate::judge::change::Place;
+use crate::judge::change::{Change, ChangeSet, Kind, Place};
 use crate::judge::finding::{Report, VerifyOptions};
 use crate::record::worktree::LastVerification;
-use crate::truth::ground::{LargeFiles, Terms};
-use crate::truth::heads::Heads;
-use crate::truth::sealed::main_changed;
-use crate::truth::{States, Survey, collect_with, integrity};
+use crate::truth::checks::integrity;
+use crate::truth::checks::settings::main_changed;
+use crate::truth::collect_with;
+use crate::truth::head::WorktreeHead;
+use crate::truth::options::{LargeFiles, SurveyOptions};
+use crate::truth::survey::States;
 use crate::words::error::Error;
 use crate::words::toml_file::timestamp;
 use crate::worktree::loaded::Worktree;
@@ -28,7 +30,7 @@ pub struct LiveVerdict {
     /// The outcome, as it is stored.
     pub last: LastVerification,
     /// The HEAD and the branch of the worktree.
-    pub heads: Heads,
+    pub head: WorktreeHead,
     /// Every state in full.
     pub states: States,
     /// The number of paths that are not committed.
@@ -39,16 +41,19 @@ pub struct LiveVerdict {
     pub not_stored: Option<DiskError>,
 }
 
+/// What is said of a worktree that changed each time it was read.
+const STILL_CHANGING: &str = "git is working here: it changed while it was read; verify again";
+
 /// Verifies a worktree, and stores the verdict in the record.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.
 pub fn verify_now(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     options: VerifyOptions,
 ) -> Result<LiveVerdict, Error> {
-    verify_reading(repository, known, options, LargeFiles::Unread)
+    verify_reading(repository, worktree, options, LargeFiles::Unread)
 }
 
 /// Verifies a worktree as [`verify_now`] does, and reads these large files too.
@@ -57,81 +62,158 @@ pub fn verify_now(
 /// Fails when the base, the record or the common repository cannot be read.
 pub fn verify_reading(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     options: VerifyOptions,
     large_files: LargeFiles,
 ) -> Result<LiveVerdict, Error> {
-    let terms = Terms {
+    let survey_options = SurveyOptions {
         large_files,
-        ..Terms::default()
+        ..SurveyOptions::default()
     };
-    let survey = settled(repository, known, &terms)?;
-    let (uncommitted, ignored) = (survey.uncommitted(known).len(), survey.ignored());
+    let own_repository = worktree.repository(repository);
+    let look = || {
+        let survey = collect_with(&own_repository, worktree, &survey_options)?;
+        worktree.write_walked(survey.walked.as_ref());
+        Ok(survey)
+    };
+    let activity = || worktree.activity(&own_repository);
+    let settled = look_until_settled(
+        look,
+        activity,
+        |activity| activity.locked,
+        std::thread::sleep,
+    )?;
+    let survey = settled.seen;
+    let uncommitted = survey.uncommitted(worktree).len();
+    let ignored = survey.ignored();
     let mut changes = survey.changes;
-    changes.integrity.extend(integrity::locks(&known.record));
-    if !files::exists(&known.record.path) {
-        let said = "its directory is gone; to remove its record: git agentwt prune";
-        let gone = integrity::integrity(Place::Worktree, said);
-        changes.integrity.retain(|one| one.place != Place::Worktree);
-        changes.integrity.push(gone);
+    if settled.is_changing {
+        let notice = Change::detailed(Place::Worktree, Kind::Integrity, STILL_CHANGING);
+        changes.noted.push(notice);
     }
-    let report = known.judge(changes, options);
+    add_state_of_directory(worktree, &mut changes);
+    let report = worktree.judge(changes, options);
     let last = LastVerification::new(&report, &timestamp(Duration::ZERO));
     Ok(LiveVerdict {
-        not_stored: known.write_last(&last).err(),
+        not_stored: worktree.write_last(&last).err(),
         last,
         report,
-        heads: survey.heads,
+        head: survey.head,
         states: survey.states,
         uncommitted,
         ignored,
     })
 }
 
-/// Verifies worktrees at the same time; what `each` makes of the verdicts, in the order of the
-/// worktrees.
+/// Adds the locks that are there, and that the directory is gone.
+fn add_state_of_directory(worktree: &Worktree, changes: &mut ChangeSet) {
+    let record = &worktree.record;
+    changes.integrity.extend(integrity::locks(record));
+    if !files::exists(&record.path) {
+        let detail = "its directory is gone; to remove its record: git agentwt prune";
+        let gone = integrity::integrity(Place::Worktree, detail);
+        changes.integrity.retain(|one| one.place != Place::Worktree);
+        changes.integrity.push(gone);
+    }
+}
+
+/// Verifies worktrees at the same time; returns what `each` makes of the verdicts, in the order of
+/// the worktrees.
 pub fn verify_all<T: Send>(
     repository: &Repository,
-    all: &[Worktree],
+    worktrees: &[Worktree],
     options: VerifyOptions,
     each: impl Fn(&Worktree, Result<LiveVerdict, Error>) -> T + Sync,
 ) -> Vec<T> {
-    let one = |(): &mut (), known: &Worktree| {
-        Ok::<T, Infallible>(each(known, verify_now(repository, known, options)))
+    let verify = |(): &mut (), worktree: &Worktree| {
+        Ok::<T, Infallible>(each(worktree, verify_now(repository, worktree, options)))
     };
-    let Ok(done) = map_parallel(all, || Ok(()), one);
-    done
+    let Ok(answers) = map_parallel(worktrees, || Ok(()), verify);
+    answers
 }
 
 /// Verifies worktrees as [`verify_all`] does, and meanwhile counts the changed files of the main worktree.
 /// A failure of git's status there is not a reason to show nothing.
 pub fn verify_beside_main<T: Send>(
     repository: &Repository,
-    all: &[Worktree],
+    worktrees: &[Worktree],
     each: impl Fn(&Worktree, Result<LiveVerdict, Error>) -> T + Sync,
 ) -> (Vec<T>, Option<usize>) {
     std::thread::scope(|threads| {
-        let main = threads.spawn(|| main_changed(repository, all).ok().flatten());
-        let done = verify_all(repository, all, VerifyOptions::default(), each);
-        (done, joined(main))
+        let main = threads.spawn(|| main_changed(repository, worktrees).ok().flatten());
+        let answers = verify_all(repository, worktrees, VerifyOptions::default(), each);
+        (answers, joined(main))
     })
 }
 
-/// Reads a worktree. A git that works there meanwhile changes one part after another part was read:
-/// then the worktree is read again, a few times.
-fn settled(repository: &Repository, known: &Worktree, terms: &Terms) -> Result<Survey, Error> {
-    let repository = &known.repository(repository);
-    let mut before = known.activity(repository);
+/// Holds what was seen at the last look.
+struct Settled<T> {
+    seen: T,
+    /// True if it changed while it was looked at, each time.
+    is_changing: bool,
+}
+
+/// Looks at a worktree. A git that works there meanwhile changes one part after another part was
+/// read: then it is looked at again, a few times.
+fn look_until_settled<T, A: PartialEq>(
+    look: impl Fn() -> Result<T, Error>,
+    activity: impl Fn() -> A,
+    is_locked: impl Fn(&A) -> bool,
+    pause: impl Fn(Duration),
+) -> Result<Settled<T>, Error> {
     let mut looks = 1;
     loop {
-        let survey = collect_with(repository, known, terms)?;
-        known.write_walked(survey.walked.as_ref());
-        let after = known.activity(repository);
-        if after == before && !after.locked || looks == LOOKS {
-            return Ok(survey);
+        let before = activity();
+        let seen = look()?;
+        let after = activity();
+        let is_changing = before != after;
+        let is_settled = !is_changing && !is_locked(&after);
+        if is_settled || looks == LOOKS {
+            return Ok(Settled { seen, is_changing });
         }
-        std::thread::sleep(Duration::from_millis(50 * looks));
-        before = known.activity(repository);
+        pause(Duration::from_millis(50 * looks));
         looks += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// The number of looks at what changes at the first looks, and whether it is said to change.
+    fn looks_at(changes: u64) -> (u64, bool) {
+        let looks = Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            Ok(())
+        };
+        let activity = || looks.get().min(changes);
+        let settled = look_until_settled(look, activity, |_| false, |_| ());
+        (
+            looks.get(),
+            settled.is_ok_and(|settled| settled.is_changing),
+        )
+    }
+
+    #[test]
+    fn what_never_settles_is_said_to_change() {
+        assert_eq!(looks_at(0), (1, false));
+        assert_eq!(looks_at(2), (3, false));
+        assert_eq!(looks_at(LOOKS), (LOOKS, true));
+        assert_eq!(looks_at(u64::MAX), (LOOKS, true));
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_and_is_no_change() {
+        let looks = Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            Ok(())
+        };
+        let settled = look_until_settled(look, || (), |()| true, |_| ());
+        assert_eq!(looks.get(), LOOKS);
+        assert!(settled.is_ok_and(|settled| !settled.is_changing));
     }
 }

@@ -3,112 +3,77 @@
 //! Neither `git status` nor any other reading of the worktree's index through git takes part:
 //! commits are compared as trees, the index entry by entry, and the disk by an own walk that is
 //! held against the manifest. Each is compared with the reference trees of the base.
+//!
+//! 1. [`inputs`] and [`options`]: what is read from, and how.
+//! 2. [`head`], [`ref_history`], [`attribution`], [`outside`]: what the worktree is on, who moved which ref.
+//! 3. [`upstream`] and [`references`]: what may be taken over from others without a change.
+//! 4. [`layers`]: the index, the disk and submodules as differences from the base.
+//! 5. [`checks`]: what is wrong, in the one list of passes that stands here.
 
-pub mod commits;
-pub mod converted;
+pub mod attribution;
+pub mod checks;
+pub mod facts;
 pub mod git_dirs;
-pub mod ground;
-pub mod heads;
-pub mod integrity;
+pub mod head;
+pub mod history;
+pub mod inputs;
 pub mod keys;
-pub mod leaks;
+pub mod layered;
+pub mod layers;
 pub mod live;
-pub mod moves;
-pub mod passed;
+pub mod options;
+pub mod outside;
 pub mod planted;
+pub mod reading;
+pub mod ref_history;
+pub mod references;
 pub mod seal;
-pub mod sealed;
-pub mod self_ignored;
-pub mod shadows;
-pub mod shared;
-pub mod states;
-pub mod submodule;
+pub mod survey;
+pub mod upstream;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::thread::ScopedJoinHandle;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use bstr::ByteSlice;
-use camino::Utf8Path;
-
-use crate::disk::drift::Proof;
-use crate::disk::error::DiskError;
 use crate::disk::files;
-use crate::disk::scan::RunningWalk;
-use crate::disk::scan::walk::{HashBlob, KnownDirectories, Unreadable, Walk};
-use crate::git::environment::GitMode;
 use crate::git::index::OpenIndex;
-use crate::inventory::clean_directories::CleanDirectories;
-use crate::inventory::manifest::Manifest;
-use crate::inventory::placed::Placed;
-use crate::judge::change::{Change, ChangeSet, Kind, Place, Seen};
-use crate::judge::compare::{Delta, State, compare, entry_in, same};
-use crate::truth::commits::{contents, links_out};
-use crate::truth::ground::{Compared, Ground, Sources, Terms};
-use crate::truth::heads::Heads;
-use crate::truth::self_ignored::find_self_ignored;
-use crate::truth::states::{DiskState, IndexState, classify};
-use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::judge::compare::{Delta, State};
+use crate::truth::checks::harmless::find_harmless;
+use crate::truth::checks::history::reverted_paths;
+use crate::truth::checks::leaks::leaks;
+use crate::truth::checks::links::links_out;
+use crate::truth::checks::net::net_changes;
+use crate::truth::checks::self_ignored::find_self_ignored;
+use crate::truth::checks::settings::rewired_remotes_now;
+use crate::truth::facts::CommitFacts;
+use crate::truth::head::WorktreeHead;
+use crate::truth::history::{History, contents};
+use crate::truth::inputs::{SurveyInputs, base_at};
+use crate::truth::layered::{CreatedHere, FormerVersions, Layers, WholeBase};
+use crate::truth::layers::disk::DiskState;
+use crate::truth::layers::index::IndexState;
+use crate::truth::layers::untracked::{classify, find_hidden};
+use crate::truth::options::SurveyOptions;
+use crate::truth::reading::{IndexThread, Reading};
+use crate::truth::ref_history::RefHistory;
+use crate::truth::references::{References, Trees};
+use crate::truth::survey::{States, Survey};
+use crate::truth::upstream::{UpstreamStates, find_tips};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::repository::{Repository, joined};
+use crate::worktree::repository::Repository;
 
-/// Above this many bytes, the content of a file on disk is only read where its size does not tell
-/// that the file is changed.
-const LARGE: u64 = 64 << 20;
-
-/// Holds what is true of a worktree now.
-pub struct Survey {
-    /// What changed since the base.
-    pub changes: ChangeSet,
-    /// Every state in full, for who must not lose work.
-    pub states: States,
-    /// What it is on.
-    pub heads: Heads,
-    /// The commits of its own, the newest first.
-    pub commits: Vec<CommitId>,
-    /// The directories whose names are known now; none when no more of them are than before.
-    pub walked: Option<CleanDirectories>,
-}
-
-/// Holds the states of a worktree, each as its difference from the base.
-pub struct States {
-    /// What was recorded at `add`.
-    pub manifest: Manifest,
-    /// HEAD's tree, and what it is compared with.
-    pub compared: Compared,
-    /// The index.
-    pub index: IndexState,
-    /// The disk.
-    pub disk: DiskState,
-    /// Untracked and ignored files, and placed ones that are not as they were placed.
-    pub untracked: BTreeMap<RepoPath, Seen>,
-    /// Ignored files that the base's own rules do not name: they are no build output.
-    pub hidden: BTreeSet<RepoPath>,
-    /// What was placed and is not tracked by now.
-    pub placed: Placed,
-}
-
-/// Holds where ignored files are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IgnoredPlace {
-    /// A directory, or a file.
-    pub path: RepoPath,
-    /// Whether it is a directory.
-    pub is_directory: bool,
-    /// The number of ignored files.
-    pub files: usize,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl std::fmt::Display for IgnoredPlace {
-    /// The path, of a directory with a slash.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let slash = if self.is_directory { "/" } else { "" };
-        write!(f, "{}{slash}", self.path)
-    }
+/// Says how much of a worktree is looked at.
+#[derive(Clone, Copy, Debug)]
+pub enum SurveyExtent<'a> {
+    /// What was committed, the index and every file.
+    Everything,
+    /// What was committed: neither the index nor a file is looked at, and of the base only the
+    /// paths that a commit touched. It takes as long as the work is large.
+    Commits,
+    /// The net changes that a commit would make onto which the branch is to be moved.
+    Proposed(&'a CommitId),
 }
 
 /// Collects everything.
@@ -116,118 +81,258 @@ impl std::fmt::Display for IgnoredPlace {
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read. Damage inside the
 /// worktree is no error but part of the answer.
-pub fn collect(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
-    collect_with(repository, known, &Terms::default())
+pub fn collect(repository: &Repository, worktree: &Worktree) -> Result<Survey, Error> {
+    collect_with(repository, worktree, &SurveyOptions::default())
 }
 
-/// Collects everything in these terms.
+/// Collects everything as these options say.
 ///
 /// # Errors
 /// As [`collect`]; with the best effort, only when there is nothing left to compare with.
 pub fn collect_with(
     repository: &Repository,
-    known: &Worktree,
-    terms: &Terms,
+    worktree: &Worktree,
+    options: &SurveyOptions,
 ) -> Result<Survey, Error> {
-    let repository = &known.readable_repository(repository);
-    if let Err(fault) = known.require_applied_scope()
+    let repository = &worktree.readable_repository(repository);
+    if let Err(fault) = worktree.require_applied_scope()
         // `reapply` is refused then, so the verdict says what was planted
-        && planted::find(repository, known)?.is_empty()
+        && planted::find(repository, worktree)?.is_empty()
     {
         return Err(fault.into());
     }
+    let own_index = worktree.record.admin_dir.join("index");
+    let index = options.index.as_ref().unwrap_or(&own_index);
     std::thread::scope(|threads| {
-        let own = known.record.admin_dir.join("index");
-        let file = terms.index.clone().unwrap_or(own);
-        let there = files::exists(&file);
-        let open = move || OpenIndex::read(&file, repository.format).ok();
-        let read = move || open().filter(|_| there);
-        survey(repository, known, threads.spawn(read), terms)
+        let index = threads.spawn(|| match files::exists(index) {
+            true => OpenIndex::read(index, repository.format).ok(),
+            false => None,
+        });
+        survey_everything(repository, worktree, options, index)
     })
 }
 
-/// Reads everything but the index, which another thread reads.
-fn survey(
+/// Collects the changes that a hook tells of, to this extent.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn collect_changes(
     repository: &Repository,
-    known: &Worktree,
-    index: ReadIndex<'_>,
-    terms: &Terms,
+    worktree: &Worktree,
+    extent: SurveyExtent<'_>,
+) -> Result<ChangeSet, Error> {
+    match extent {
+        SurveyExtent::Everything => {
+            let survey = collect(repository, worktree)?;
+            worktree.write_walked(survey.walked.as_ref());
+            Ok(survey.changes)
+        }
+        SurveyExtent::Commits => survey_commits(repository, worktree),
+        SurveyExtent::Proposed(commit) => survey_proposed(repository, worktree, commit),
+    }
+}
+
+/// Holds what the passes found that look at layers and at history.
+pub struct PassFindings {
+    /// The net changes.
+    pub net: Vec<Change>,
+    /// What commits touched though it is as before again, and what they held of excluded files.
+    pub history: Vec<Change>,
+    /// Contents of excluded files in other places.
+    pub leaks: Vec<Change>,
+}
+
+/// Runs the passes that look at layers and at history: for `verify`, the hooks, `verify --range`,
+/// `exec` and `land` alike.
+///
+/// # Errors
+/// Fails when a commit or a tree cannot be read.
+pub fn run_passes(layers: &Layers<'_>, options: &SurveyOptions) -> Result<PassFindings, Error> {
+    let read_policy = &options.read_policy;
+    let net = net_changes(layers);
+    let leaks_of_net = leaks(layers, &contents(&net, &layers.deltas));
+    let leaks_of_net = read_policy.or(leaks_of_net, Vec::new)?;
+    let net_paths = paths_of(&net);
+    let mut history = reverted_paths(layers, &net_paths);
+    let leaks_of_history = leaks(layers, &layers.history.contents(&net_paths));
+    history.extend(read_policy.or(leaks_of_history, Vec::new)?);
+    Ok(PassFindings {
+        history,
+        leaks: leaks_of_net,
+        net,
+    })
+}
+
+/// Lists the paths of changes.
+fn paths_of(changes: &[Change]) -> BTreeSet<&RepoPath> {
+    changes
+        .iter()
+        .filter_map(|change| change.place.path())
+        .collect()
+}
+
+/// Holds the layers of files, and how what is untracked in them is seen.
+struct FileLayers<'a> {
+    index: &'a IndexState,
+    disk: &'a DiskState,
+    untracked: &'a BTreeMap<RepoPath, Seen>,
+}
+
+/// Holds the layers of a worktree against their references.
+fn run_passes_of_worktree(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    files: Option<&FileLayers<'_>>,
+) -> Result<PassFindings, Error> {
+    let references = &facts.references;
+    let committed_references = references.with_tip(&references.committed);
+    let working_references = references.with_tip(&references.working);
+    let mut branch_references = Vec::new();
+    for branch in &references.branches {
+        branch_references.push(references.with_tip(&branch.references));
+    }
+    let seen_in_commit = |path: &RepoPath| facts.history.seen(path);
+    let seen_on_disk = |path: &RepoPath| seen_on_disk(files, path);
+    let is_silent = |path: &RepoPath| is_silent_on_disk(inputs, files, path);
+    let mut states = Vec::new();
+    if facts.head.head.is_some() {
+        let head = State::new(&references.head, &committed_references, &seen_in_commit);
+        states.push(head);
+    }
+    for (branch, of_branch) in references.branches.iter().zip(&branch_references) {
+        states.push(State::new(&branch.delta, of_branch, &seen_in_commit));
+    }
+    let mut deltas = facts.committed();
+    let mut placed = Vec::new();
+    if let Some(files) = files {
+        for delta in &files.index.deltas {
+            states.push(State::new(delta, &working_references, &|_| Seen::Index));
+            deltas.push(delta);
+        }
+        states.push(State {
+            silent: &is_silent,
+            ..State::new(&files.disk.delta, &working_references, &seen_on_disk)
+        });
+        deltas.push(&files.disk.delta);
+        placed.extend(files.disk.placed.values().cloned());
+    }
+    let mut upstream_trees: Vec<&Delta> = references.working.iter().collect();
+    upstream_trees.extend(&references.tip);
+    let mut known_references: Vec<&Delta> = references.committed.iter().collect();
+    known_references.extend(&references.tip);
+    let scope = &inputs.worktree.scope;
+    let manifest = &inputs.manifest;
+    let whole_base = match files {
+        Some(_) => WholeBase::Read(manifest),
+        None => WholeBase::Recorded(inputs.worktree),
+    };
+    let upstream_states = &references.upstream_states;
+    let layers = Layers {
+        states,
+        deltas,
+        placed,
+        references: known_references,
+        created_here: CreatedHere::Among(commits_head_was_on(facts)),
+        upstream_trees,
+        former_versions: former_versions(inputs, facts),
+        ..Layers::new(scope, manifest, whole_base, &facts.history, upstream_states)
+    };
+    run_passes(&layers, inputs.options)
+}
+
+/// Returns how a path on disk is seen.
+fn seen_on_disk(files: Option<&FileLayers<'_>>, path: &RepoPath) -> Seen {
+    let Some(files) = files else {
+        return Seen::Disk;
+    };
+    let hidden = files.index.hidden.get(path);
+    let seen = hidden.or_else(|| files.untracked.get(path));
+    seen.cloned().unwrap_or(Seen::Disk)
+}
+
+/// True if the disk says nothing of a path: the scope leaves it out, or it was placed, which is
+/// compared with no reference.
+fn is_silent_on_disk(
+    inputs: &SurveyInputs<'_>,
+    files: Option<&FileLayers<'_>>,
+    path: &RepoPath,
+) -> bool {
+    files.is_some_and(|files| {
+        let disk = files.disk;
+        disk.placed.contains_key(path) || disk.leaves_out(path, &inputs.worktree.scope)
+    })
+}
+
+/// Lists the commits that HEAD was on, as the journal and the reflog say.
+fn commits_head_was_on(facts: &CommitFacts) -> HashSet<&CommitId> {
+    let mut commits: HashSet<&CommitId> = facts.outside.journaled_heads.iter().collect();
+    for entry in &facts.head.reflog {
+        commits.insert(&entry.id);
+    }
+    commits
+}
+
+/// Says where the history of upstream is read; none where it is not known when the worktree was made.
+fn former_versions<'a>(
+    inputs: &'a SurveyInputs<'_>,
+    facts: &'a CommitFacts,
+) -> Option<FormerVersions<'a>> {
+    let before = files::created(inputs.worktree.dir.as_std_path())?;
+    Some(FormerVersions {
+        objects: &inputs.objects,
+        before,
+        tips: &facts.references.trusted,
+    })
+}
+
+/// Looks at everything; another thread reads the index.
+fn survey_everything(
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &SurveyOptions,
+    index: IndexThread<'_>,
 ) -> Result<Survey, Error> {
-    let effort = &terms.effort;
-    let objects = repository.objects()?;
-    let manifest = match effort.or(known.manifest().map(Some), || None)? {
-        Some(manifest) => manifest,
-        None => known.unproven_manifest(&objects)?,
+    let read_policy = &options.read_policy;
+    let mut inputs = SurveyInputs::with_manifest(repository, worktree, options)?;
+    let Reading {
+        mut facts,
+        index,
+        disk,
+        placed,
+        walked,
+    } = Reading::read(&mut inputs, index)?;
+    let mut untracked = classify(&inputs, &facts, &placed, &disk.delta, &index)?;
+    let self_ignored = find_self_ignored(&inputs, &facts, &index, &placed, &mut untracked);
+    let hidden = find_hidden(&inputs, &facts, &disk.delta, &untracked, self_ignored.files)?;
+    let files = FileLayers {
+        index: &index,
+        disk: &disk,
+        untracked: &untracked,
     };
-    // of the manifest as it was recorded
-    let walked = known.walked(&manifest);
-    let mut ground = Ground {
-        repository,
-        known,
-        manifest,
-        objects,
-        git: repository.git.with_mode(GitMode::Hardened),
-        terms,
-    };
-    let hash = |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
-    let mut placed = effort.or(known.placed(), Placed::default)?;
-    // where nothing else is needed to walk, that is done beside everything else
-    let ready = if placed.leaves(&ground.manifest) {
-        Err(index)
-    } else {
-        let (sources, index) = ground.read_sources(index)?;
-        placed = ground.lay_over(placed, &sources, &index);
-        Ok((sources, index))
-    };
-    let ground = ground;
-    let (mut sources, index, mut disk) = std::thread::scope(|threads| {
-        let walk = RunningWalk::begin(threads, ground.walk(&placed, &walked, &hash));
-        let (mut sources, index) = ready.or_else(|index| ground.read_sources(index))?;
-        let disk = ground.disk(walk, &mut sources, (&index, &placed))?;
-        Ok::<_, Error>((sources, index, disk))
-    })?;
-    let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let self_ignored = find_self_ignored(&ground, &sources, &index, &placed, &mut untracked);
-    let mut apart = self_ignored.directories;
-    let files = self_ignored.files;
-    let hidden = states::find_hidden(&ground, &sources, &disk.delta, &untracked, files)?;
-    let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
-    changes.extend(disk.placed.values().cloned());
-    changes.sort();
-    let mut states = vec![&sources.compared.head, &disk.delta];
-    states.extend(&index.deltas);
-    states.extend(sources.compared.branches.iter().map(|(branch, _)| branch));
-    let originals = ground.originals(&sources, &ground.manifest);
-    let copied = originals.leaks(&contents(&changes, &states));
-    let copied = effort.or(copied, Vec::new)?;
-    let links_out = links_out(known, &changes, &disk.delta);
-    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-    let mut history = ground.put_back(&sources, &net);
-    let past = originals.leaks(&sources.history.contents(&net));
-    history.extend(effort.or(past, Vec::new)?);
-    let mut more = disk.present(&ground, &sources.compared.working, &net);
-    let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
-    more.extend(drifted.map(|path| Change::new(Place::Path(path.clone()), Kind::Perm, Seen::Disk)));
-    changes.extend(more);
-    let harmless = ground.find_harmless(&sources, &index, &changes);
-    apart.extend(effort.or(harmless, Vec::new)?);
+    let findings = run_passes_of_worktree(&inputs, &facts, Some(&files))?;
+    let links_out = links_out(worktree, &findings.net, &disk.delta);
+    let beside_net = changes_beside_net(&inputs, &facts, &disk, &findings.net);
+    let mut changes = findings.net;
+    changes.extend(beside_net);
+    let harmless = find_harmless(&inputs, &facts, &index, &changes);
+    let mut notices = self_ignored.directories;
+    notices.extend(read_policy.or(harmless, Vec::new)?);
     changes.sort();
     let changes = ChangeSet {
-        history,
-        leaks: copied,
+        history: findings.history,
+        leaks: findings.leaks,
         links_out,
-        apart,
-        ..sources.changes(&ground, changes)
+        apart: notices,
+        ..change_set(&inputs, &mut facts, changes)
     };
-    let found = std::mem::take(&mut disk.walked);
     Ok(Survey {
         changes,
-        heads: sources.heads,
-        commits: sources.commits,
-        walked: (!found.is_empty()).then(|| walked.with(found)),
+        head: facts.head,
+        commits: facts.commits,
+        walked,
         states: States {
-            manifest: ground.manifest,
-            compared: sources.compared,
+            manifest: inputs.manifest,
+            references: facts.references,
             index,
             disk,
             untracked,
@@ -237,303 +342,115 @@ fn survey(
     })
 }
 
-/// The index, as another thread reads it; none where it cannot be read.
-type ReadIndex<'t> = ScopedJoinHandle<'t, Option<OpenIndex>>;
-
-/// What is looked at beside commits: the index, the disk, and how what is untracked is seen.
-type Files<'a> = (&'a IndexState, &'a DiskState, &'a BTreeMap<RepoPath, Seen>);
-
-impl Ground<'_> {
-    /// Reads everything but the disk.
-    fn read_sources(&self, index: ReadIndex<'_>) -> Result<(Sources, IndexState), Error> {
-        let mut sources = self.sources()?;
-        let compare = |index| IndexState::compare(self.known, &self.manifest, &index);
-        let index = joined(index).and_then(compare).unwrap_or(IndexState {
-            damaged: true,
-            ..IndexState::default()
-        });
-        let wrong = &mut sources.around.wrong;
-        if index.damaged {
-            let effort = &self.terms.effort;
-            effort.note(&"cannot read the worktree's index: it is missing or damaged");
-            let said = "it is missing or cannot be read";
-            wrong.push(integrity::integrity(Place::Admin("index".into()), said));
-        }
-        wrong.extend(integrity::index_marks(&index));
-        Ok((sources, index))
-    }
-
-    /// The walk of the worktree; which submodules there are is not known yet.
-    fn walk<'a>(
-        &'a self,
-        placed: &'a Placed,
-        walked: &'a CleanDirectories,
-        hash: HashBlob<'a>,
-    ) -> Walk<'a> {
-        Walk {
-            root: &self.known.record.path,
-            manifest: &self.manifest,
-            placed: Some(self.proof(placed)),
-            submodules: None,
-            files_to_read: self.repository.walking.files_to_read(),
-            known_directories: KnownDirectories::of(walked, &self.known.record.path),
-            unread_above: Some(LARGE),
-            hash,
+/// Lists the changes on disk that are no net change: excluded files that are there, what is inside
+/// submodules, and write bits.
+fn changes_beside_net(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    disk: &DiskState,
+    net: &[Change],
+) -> Vec<Change> {
+    let net = paths_of(net);
+    let mut changes = disk.present(inputs, &facts.references.working, &net);
+    for path in &disk.permissions {
+        if !net.contains(path) {
+            changes.push(Change::new(
+                Place::Path(path.clone()),
+                Kind::Perm,
+                Seen::Disk,
+            ));
         }
     }
-
-    fn proof<'a>(&'a self, placed: &'a Placed) -> Proof<'a> {
-        let source = Some(self.repository.root.as_path());
-        Proof { placed, source }
-    }
-
-    /// Lays the list of placed files over the manifest; what of it is untracked. What upstream
-    /// has and was not merged is in nothing that the worktree answers for.
-    fn lay_over(&mut self, placed: Placed, sources: &Sources, index: &IndexState) -> Placed {
-        let compared = &sources.compared;
-        let references = compared.committed.iter().chain(&compared.working);
-        let branches = compared.branches.iter().map(|(branch, _)| branch);
-        let states = references.chain(branches).chain([&compared.head]);
-        let states: Vec<&Delta> = states.chain(&index.deltas).collect();
-        let is_tracked = |path: &RepoPath| {
-            let mut states = states.iter();
-            states.any(|delta| matches!(delta.get(path), Some(Some(_))))
-        };
-        let manifest = std::mem::take(&mut self.manifest);
-        let (manifest, placed) = placed.laid_over(manifest, &is_tracked);
-        self.manifest = manifest;
-        placed
-    }
-
-    fn disk(
-        &self,
-        walk: Result<RunningWalk<'_, '_>, DiskError>,
-        sources: &mut Sources,
-        (index, placed): (&IndexState, &Placed),
-    ) -> Result<DiskState, Error> {
-        let disk = match DiskState::read(self, walk, self.proof(placed), (sources, index)) {
-            Err(error) if error.find::<DiskError>().is_some() => DiskState {
-                unreadable: vec![Unreadable {
-                    path: None,
-                    detail: error.to_string(),
-                }],
-                ..DiskState::default()
-            },
-            read => read?,
-        };
-        for Unreadable { path, detail } in &disk.unreadable {
-            let place = path.clone().map_or(Place::Worktree, Place::Path);
-            let shown = path.as_ref().map(ToString::to_string);
-            let shown = shown.unwrap_or_else(|| self.known.record.path.to_string());
-            let effort = &self.terms.effort;
-            effort.note(&format!("cannot read {shown}: {detail}"));
-            let said = format!("it cannot be read: {detail}");
-            let wrong = &mut sources.around.wrong;
-            wrong.push(integrity::integrity(place, said));
-        }
-        Ok(disk)
-    }
-
-    /// Compares all states with their references: what is committed, and what is in files.
-    pub fn net(&self, sources: &Sources, files: Option<Files<'_>>) -> Vec<Change> {
-        let compared = &sources.compared;
-        let with_tip = |all: &[Delta]| [all, compared.tip.as_slice()].concat();
-        let (committed_like, working_like) =
-            (with_tip(&compared.committed), with_tip(&compared.working));
-        let committed = |path: &RepoPath| sources.history.seen(path);
-        let mut states = Vec::new();
-        if sources.heads.head.is_some() {
-            states.push(State::new(&compared.head, &committed_like, &committed));
-        }
-        let branches = compared.branches.iter();
-        let branches: Vec<_> = branches.map(|(tip, like)| (tip, with_tip(like))).collect();
-        for (branch, like) in &branches {
-            states.push(State::new(branch, like, &committed));
-        }
-        let Some((index, disk, untracked)) = files else {
-            return compared.passed.without(compare(&self.manifest, &states));
-        };
-        let deltas = index.deltas.iter();
-        states.extend(deltas.map(|delta| State::new(delta, &working_like, &|_| Seen::Index)));
-        let on_disk = |path: &RepoPath| {
-            let seen = index.hidden.get(path).or_else(|| untracked.get(path));
-            seen.cloned().unwrap_or(Seen::Disk)
-        };
-        let scope = &self.known.scope;
-        // what was placed is not compared with any reference
-        let silent =
-            |path: &RepoPath| disk.placed.contains_key(path) || disk.leaves_out(path, scope);
-        states.push(State {
-            silent: &silent,
-            ..State::new(&disk.delta, &working_like, &on_disk)
-        });
-        compared.passed.without(compare(&self.manifest, &states))
-    }
+    changes
 }
 
-impl Survey {
-    /// Paths of which something else is staged than stands on disk.
-    pub fn unstaged(&self) -> BTreeSet<RepoPath> {
-        let states = &self.states;
-        let deltas = states.index.deltas.iter();
-        let paths = deltas.clone().flatten().chain(&states.disk.delta);
-        let differs = |path: &&RepoPath| {
-            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
-            let mut deltas = deltas.clone();
-            deltas.any(|delta| at(delta) != at(&states.disk.delta))
-        };
-        let paths = paths.map(|(path, _)| path).filter(differs);
-        paths.cloned().collect()
-    }
+/// Looks at what was committed.
+fn survey_commits(repository: &Repository, worktree: &Worktree) -> Result<ChangeSet, Error> {
+    let repository = &worktree.readable_repository(repository);
+    let options = SurveyOptions::default();
+    let mut inputs = SurveyInputs::without_files(repository, worktree, &options)?;
+    let mut facts = CommitFacts::read(&inputs)?;
+    inputs.manifest = base_at(&inputs.objects, worktree, facts.paths())?;
+    let findings = run_passes_of_worktree(&inputs, &facts, None)?;
+    let notices = find_harmless(&inputs, &facts, &IndexState::default(), &findings.net)?;
+    Ok(ChangeSet {
+        looked: Extent::Commits,
+        history: findings.history,
+        apart: notices,
+        leaks: findings.leaks,
+        ..change_set(&inputs, &mut facts, findings.net)
+    })
+}
 
-    /// Paths whose index or disk is not what HEAD has, ignored files apart: what is not
-    /// committed.
-    pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
-        let states = &self.states;
-        let mut paths: BTreeSet<&RepoPath> = states
-            .disk
-            .delta
-            .keys()
-            .chain(states.compared.head.keys())
-            .collect();
-        paths.extend(states.index.deltas.iter().flat_map(Delta::keys));
-        let differs = |path: &&RepoPath| {
-            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
-            let head = at(&states.compared.head);
-            let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
-            let silent = states.disk.leaves_out(path, &known.scope);
-            let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
-            staged || !silent && !ignored && !same(head, at(&states.disk.delta))
-        };
-        paths.into_iter().filter(differs).cloned().collect()
+/// Looks at the tree of a commit without a ref.
+fn survey_proposed(
+    repository: &Repository,
+    worktree: &Worktree,
+    commit: &CommitId,
+) -> Result<ChangeSet, Error> {
+    let record = &worktree.record;
+    let base = &record.base.commit;
+    let options = SurveyOptions::default();
+    let inputs = SurveyInputs::without_files(repository, worktree, &options)?;
+    let head = WorktreeHead::read(repository, worktree, &options.read_policy)?;
+    let journal = worktree.journal()?.unwrap_or_default();
+    let rewired = rewired_remotes_now(repository, worktree)?;
+    let moves = RefHistory::read(repository, worktree, &journal, &head)?;
+    let tips = find_tips(&inputs.objects, &moves, &rewired)?;
+    let mut trees = Trees::new(&inputs.objects, &record.checked_out)?;
+    let of_commit = References::find(
+        &inputs.git,
+        &mut trees,
+        commit,
+        base,
+        &tips.trusted,
+        &tips.rewound,
+    )?;
+    let mut references = of_commit.deltas;
+    if let Some(tip) = tips.newest(&inputs.git)? {
+        references.push(trees.delta(&tip)?);
     }
+    let delta = trees.delta(commit)?;
+    let paths = references.iter().chain([&delta]).flat_map(Delta::keys);
+    let manifest = base_at(&inputs.objects, worktree, paths)?;
+    let seen = |_: &RepoPath| Seen::Commit(commit.clone());
+    let history = History::default();
+    let upstream_states = UpstreamStates::default();
+    let whole_base = WholeBase::Recorded(worktree);
+    let layers = Layers {
+        states: vec![State::new(&delta, &references, &seen)],
+        ..Layers::new(
+            &worktree.scope,
+            &manifest,
+            whole_base,
+            &history,
+            &upstream_states,
+        )
+    };
+    let findings = run_passes(&layers, &options)?;
+    Ok(ChangeSet {
+        looked: Extent::Commits,
+        ..ChangeSet::new(base.clone(), commit.clone(), findings.net)
+    })
+}
 
-    /// The changes of placed files.
-    pub fn placed_changes(&self) -> impl Iterator<Item = &Change> {
-        let all = self.changes.changes.iter();
-        all.filter(|change| change.seen.contains(&Seen::Synced))
-    }
-
-    /// What stands at the path of a placed file; what is as it was placed has no id.
-    pub fn placed_entry(&self, path: &RepoPath) -> Option<Entry> {
-        if let Some(entry) = self.states.disk.delta.get(path) {
-            return *entry;
-        }
-        let is_it = |change: &Change| change.place.path() == Some(path);
-        if self.placed_changes().any(is_it) {
-            return None;
-        }
-        let item = self.states.manifest.get(path)?;
-        item.disk.map(|disk| disk.entry)
-    }
-
-    /// The contents of files that are staged and differ from the base.
-    pub fn staged(&self) -> BTreeSet<ObjectId> {
-        let entries = self.states.index.deltas.iter().flatten();
-        let entries = entries.filter_map(|(_, entry)| *entry);
-        let files = entries.filter(|entry| entry.mode != Mode::Gitlink);
-        files.map(|entry| entry.id).collect()
-    }
-
-    /// Paths of which something is staged that is neither in HEAD nor on disk.
-    pub fn staged_only(&self) -> Vec<RepoPath> {
-        let states = &self.states;
-        let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
-        let only = |(path, entry): &(&RepoPath, &Option<Entry>)| {
-            let elsewhere = [
-                at(&states.compared.head, path),
-                at(&states.disk.delta, path),
-            ];
-            entry.is_some() && !elsewhere.contains(entry)
-        };
-        let staged = states.index.deltas.iter().flatten().filter(only);
-        let paths: BTreeSet<&RepoPath> = staged.map(|(path, _)| path).collect();
-        paths.into_iter().cloned().collect()
-    }
-
-    /// How many ignored files are there, that were not when the worktree was made.
-    pub fn ignored(&self) -> usize {
-        self.ignored_paths().count()
-    }
-
-    fn ignored_paths(&self) -> impl Iterator<Item = &RepoPath> {
-        let untracked = self.states.untracked.iter();
-        let ignored = untracked.filter(|(_, seen)| **seen == Seen::Ignored);
-        ignored.map(|(path, _)| path)
-    }
-
-    /// The files that the base's own rules ignore, and that were not there when the worktree was
-    /// made.
-    pub fn build_output(&self) -> impl Iterator<Item = &RepoPath> {
-        let hidden = &self.states.hidden;
-        self.ignored_paths().filter(|path| !hidden.contains(*path))
-    }
-
-    /// Where the build output is, the largest place first.
-    pub fn build_places(&self) -> Vec<IgnoredPlace> {
-        self.places(self.build_output())
-    }
-
-    /// Where the ignored files are that the base's own rules do not name, the largest place first.
-    pub fn hidden_places(&self) -> Vec<IgnoredPlace> {
-        self.places(self.states.hidden.iter())
-    }
-
-    /// The places of these files, each with what is in it, the largest first: a directory that the
-    /// base does not have (`target/`), or a file in one that it has.
-    fn places<'a>(&self, paths: impl Iterator<Item = &'a RepoPath>) -> Vec<IgnoredPlace> {
-        let states = &self.states;
-        let mut places: BTreeMap<RepoPath, IgnoredPlace> = BTreeMap::new();
-        for path in paths {
-            let above = std::iter::successors(path.parent(), RepoPath::parent);
-            let new = above.take_while(|directory| !states.manifest.has_directory(directory));
-            let directory = new.last();
-            let is_directory = directory.is_some();
-            let place = directory.unwrap_or_else(|| path.clone());
-            let found = places.entry(place.clone()).or_insert(IgnoredPlace {
-                path: place,
-                is_directory,
-                files: 0,
-                bytes: 0,
-            });
-            found.files += 1;
-            found.bytes += states.disk.sizes.get(path).copied().unwrap_or(0);
-        }
-        let mut places: Vec<IgnoredPlace> = places.into_values().collect();
-        places.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
-        places
-    }
-
-    /// Directories in the shape of a bare repository (`is_git_directory`, git's setup.c) whose HEAD is new or changed:
-    /// a commit can hold them.
-    pub fn bare(&self, root: &Utf8Path) -> Vec<RepoPath> {
-        let there = self.states.disk.delta.iter();
-        let there = there.filter(|(path, entry)| entry.is_some() && path.file_name() == "HEAD");
-        let is_bare = |path: &RepoPath| {
-            let below = path.to_os_path().unwrap_or_default();
-            let at = root.as_std_path().join(below);
-            let has = |name| files::stat(&at.join(name)).is_some();
-            has("objects") && has("refs") || has("commondir")
-        };
-        let above = there.filter_map(|(path, _)| path.parent());
-        above.filter(is_bare).collect()
-    }
-
-    /// Directories with something named `.git` inside: no commit of ours can hold that, as git
-    /// takes no such path, and it may be a repository with a history of its own.
-    pub fn nested(&self) -> Vec<RepoPath> {
-        let there = self.states.disk.delta.iter();
-        let there = there.filter(|(_, entry)| entry.is_some());
-        let mut found: Vec<RepoPath> = Vec::new();
-        for (path, _) in there {
-            let mut parts = path.as_bstr().split_str("/");
-            let above: Vec<&[u8]> = parts.by_ref().take_while(|part| *part != b".git").collect();
-            let above = above.join(&b'/');
-            if above.len() < path.as_bstr().len() {
-                found.extend(RepoPath::parse(above).ok());
-            }
-        }
-        found.dedup();
-        found
+/// Returns the changes with what is wrong around the worktree.
+fn change_set(
+    inputs: &SurveyInputs<'_>,
+    facts: &mut CommitFacts,
+    changes: Vec<Change>,
+) -> ChangeSet {
+    let recorded_base = &inputs.worktree.record.base.commit;
+    let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
+    let head = facts.head.head.as_ref().unwrap_or(base);
+    let outside = &mut facts.outside;
+    outside.problems.sort();
+    outside.problems.dedup();
+    outside.shared.sort();
+    ChangeSet {
+        integrity: std::mem::take(&mut outside.problems),
+        noted: outside.notice.take().into_iter().collect(),
+        shared: std::mem::take(&mut outside.shared),
+        ..ChangeSet::new(base.clone(), head.clone(), changes)
     }
 }

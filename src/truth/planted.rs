@@ -11,9 +11,10 @@ use crate::git::settings_file::read_settings;
 use crate::judge::change::{Cause, Content, Kind, Place};
 use crate::judge::finding::Reason;
 use crate::record::accepted::Acceptances;
-use crate::truth::integrity::changed_files;
+use crate::truth::checks::integrity::changed_files;
+use crate::truth::checks::settings;
 use crate::truth::keys::cause_of;
-use crate::truth::{seal, sealed};
+use crate::truth::seal;
 use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::worktree::error::WorktreeFault;
@@ -61,7 +62,7 @@ pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, E
     let now = seal::read(repository, Some(&known.record.admin_dir))?;
     let accepted = Acceptances::new(&known.record.decisions);
     let mut found = Vec::new();
-    for one in sealed::changes(repository, (&before, &now))? {
+    for one in settings::changes(repository, &before, &now)? {
         // neither a ref nor the end of history starts a program
         let is_shallow = one.change.place == Place::Git(seal::SHALLOW.into());
         let is_inert = one.change.kind == Kind::Ref || is_shallow;

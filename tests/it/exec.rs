@@ -699,6 +699,26 @@ fn what_a_command_reset_away_is_in_the_reflog() {
 }
 
 #[test]
+fn what_a_command_reset_away_is_kept_by_a_ref_while_a_git_has_the_lock_of_head() {
+    let Some(repo) = project() else { return };
+    let log = repo.main().join(".git/worktrees/task/logs/HEAD");
+    let before = std::fs::read_to_string(&log).expect("the log of HEAD");
+    let lock = repo.main().join(".git/worktrees/task/HEAD.lock");
+    std::fs::write(&lock, "").expect("the lock of a git");
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one; git rev-parse HEAD
+        git reset -q --hard HEAD~1";
+    let abandoned = fenced(&repo, &[], script).ok();
+    let after = std::fs::read_to_string(&log).expect("the log of HEAD");
+    assert_eq!(
+        after, before,
+        "the git that has the lock may write the log anew"
+    );
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    repo.git(&["cat-file", "-e", &abandoned]);
+    assert!(lock.exists());
+}
+
+#[test]
 fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
     let Some(repo) = project() else { return };
     let hidings = [

@@ -91,6 +91,38 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
 }
 
 #[test]
+fn a_commit_is_read_once_for_all_questions_about_history() {
+    let repo = TestRepo::empty();
+    let git = made(&repo, "once", "").expect("git makes a repository of files");
+    let id = |name: &str| {
+        let found = git.rev_parse_commit(name).expect("it can be read");
+        found.expect(name)
+    };
+    let (main, topic) = (id("refs/heads/main"), id("refs/heads/topic/a"));
+    let before = git.merge_base_all(&main, std::slice::from_ref(&topic));
+    let listed = git.rev_list(&[&main, &topic], &[]).expect("it can be read");
+    let dir = repo.root().join("once");
+    let script = format!(
+        "cd .git/objects && rm -r {}",
+        listed
+            .iter()
+            .map(|id| {
+                let (first, rest) = id.as_str().split_at(2);
+                format!("{first}/{rest} ")
+            })
+            .collect::<String>()
+    );
+    repo.sh(&dir, &script).ok();
+    let after = git.merge_base_all(&main, std::slice::from_ref(&topic));
+    assert_eq!(format!("{before:?}"), format!("{after:?}"));
+    let again = git.rev_list(&[&main, &topic], &[]);
+    assert_eq!(
+        format!("{again:?}"),
+        format!("{:?}", Ok::<_, GitError>(listed))
+    );
+}
+
+#[test]
 fn refs_in_files_and_in_reftables_are_answered_alike() {
     let repo = TestRepo::empty();
     let files = made(&repo, "files", "").expect("git makes repositories");

@@ -24,7 +24,7 @@ use crate::git::objects::Objects;
 use crate::git::refs::ReflogEntry;
 use crate::inventory::placed::{Digest, Placed};
 use crate::record::worktree::Intent;
-use crate::truth::heads::reflog_file;
+use crate::truth::head::reflog_file;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::name::CommitId;

@@ -20,8 +20,8 @@ use crate::inventory::placed::PlacedKind;
 use crate::judge::change::Seen;
 use crate::record::worktree::{Alive, Owner};
 use crate::system;
-use crate::truth::Survey;
-use crate::truth::heads::Heads;
+use crate::truth::head::WorktreeHead;
+use crate::truth::survey::Survey;
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
@@ -128,7 +128,7 @@ pub fn read(
     around: &Around,
     site: &Site<'_>,
     survey: Option<&Survey>,
-    heads: &Heads,
+    heads: &WorktreeHead,
     going: &[BranchName],
 ) -> Result<RemoveFacts, Error> {
     let known = site.stands;

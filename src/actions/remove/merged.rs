@@ -12,7 +12,7 @@ use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::refs::Ref;
-use crate::truth::commits::touched;
+use crate::truth::history::touched;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::repository::Repository;

@@ -25,9 +25,10 @@ use crate::disk::remains::remove_dead_locks;
 use crate::disk::trash_bin::TrashBin;
 use crate::git::error::GitError;
 use crate::record::worktree::{Record, Removal, Term, TrashStamp};
-use crate::truth::ground::Effort;
-use crate::truth::heads::Heads;
-use crate::truth::{Survey, collect, planted};
+use crate::truth::head::WorktreeHead;
+use crate::truth::options::ReadPolicy;
+use crate::truth::survey::Survey;
+use crate::truth::{collect, planted};
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 use crate::words::path::RepoPath;
@@ -49,7 +50,7 @@ pub struct Leaving {
     pub survey: Option<Survey>,
     /// What decides; of no meaning where an earlier removal has decided.
     pub facts: RemoveFacts,
-    heads: Heads,
+    heads: WorktreeHead,
     /// The branches that may go in the same command.
     going: Vec<BranchName>,
     /// How the branch was merged, where the caller knows that.
@@ -91,15 +92,15 @@ impl Leaving {
     ) -> Result<Self, Error> {
         let rest = trash::going(repository, &known);
         let mut survey = None;
-        let mut heads = Heads::default();
+        let mut heads = WorktreeHead::default();
         let mut facts = RemoveFacts::default();
         if rest.is_none() {
             if whole {
                 let own = known.readable_repository(repository);
-                heads = Heads::read(&own, &known, &Effort::best())?;
+                heads = WorktreeHead::read(&own, &known, &ReadPolicy::best())?;
             } else {
                 let found = collect(repository, &known)?;
-                heads = found.heads.clone();
+                heads = found.head.clone();
                 survey = Some(found);
             }
             let site = Site {
@@ -257,7 +258,7 @@ impl Leaving {
         }
         let around = Around::read(repository)?;
         let survey = collect(repository, stands)?;
-        let heads = survey.heads.clone();
+        let heads = survey.head.clone();
         let site = Site {
             known: &self.known,
             stands,

@@ -59,7 +59,7 @@ pub struct RemoveFacts {
     /// Those of them that are submodules.
     pub submodules: Vec<String>,
     /// Where ignored files are that the base's own rules do not name.
-    pub hidden: Vec<truth::IgnoredPlace>,
+    pub hidden: Vec<truth::survey::IgnoredPlace>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
     /// The git directory of commands in a fence, while something of theirs is not imported.
@@ -191,7 +191,7 @@ pub struct IgnoredPlace {
 
 impl IgnoredPlace {
     /// The place that was found.
-    pub fn new(place: &truth::IgnoredPlace) -> Self {
+    pub fn new(place: &truth::survey::IgnoredPlace) -> Self {
         Self {
             path: place.to_string(),
             bytes: place.bytes,

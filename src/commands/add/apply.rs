@@ -25,7 +25,7 @@ use crate::git::worktree::SPARSE_CONFIG;
 use crate::inventory::placed::{Placed, PlacedKind};
 use crate::record::worktree::{Intent, Record};
 use crate::scope::{Case, Scope};
-use crate::truth::heads;
+use crate::truth::upstream::followed_by;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -150,7 +150,7 @@ impl Creation<'_> {
             record.dot_git = read_dot_git(&record.path)?;
         }
         let base = &record.base;
-        record.base.tips = heads::followed_by(&own.git, &base.revision, &base.commit)?;
+        record.base.tips = followed_by(&own.git, &base.revision, &base.commit)?;
         record.ignore_case = self.scope.case() == Case::Insensitive;
         record.file_mode = own.git.config_get_bool("core.fileMode")? != Some(false);
         record.admin_dir = admin_dir;

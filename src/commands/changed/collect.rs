@@ -18,9 +18,10 @@ use crate::git::error::GitError;
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, change_between, entry_in, same};
 use crate::refusal::Refusal;
-use crate::truth::commits::touched;
-use crate::truth::ground::{Effort, Terms};
-use crate::truth::{IgnoredPlace, Survey, collect_with};
+use crate::truth::collect_with;
+use crate::truth::history::touched;
+use crate::truth::options::{ReadPolicy, SurveyOptions};
+use crate::truth::survey::{IgnoredPlace, Survey};
 use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::{RepoPath, escape_for_terminal};
@@ -60,13 +61,13 @@ pub fn collect(
     repository: Result<Repository, Error>,
     asked: &Asked,
 ) -> Result<ChangedAnswer, Error> {
-    let mut terms = Terms::default();
+    let mut terms = SurveyOptions::default();
     if asked.best_effort {
-        terms.effort = Effort::best();
+        terms.read_policy = ReadPolicy::best();
     }
     let mut answer = ChangedAnswer::default();
-    if let Some((repository, known)) = find(repository, asked, &terms.effort)? {
-        terms.base = base(&repository, asked, &terms.effort)?;
+    if let Some((repository, known)) = find(repository, asked, &terms.read_policy)? {
+        terms.base = base(&repository, asked, &terms.read_policy)?;
         answer.name = Some(known.record.name.to_string());
         answer.path = Some(known.record.path.clone());
         let mut shown = Shown::default();
@@ -82,7 +83,9 @@ pub fn collect(
         listed.append(&mut shown.hidden);
         answer.changed = fields(&known, asked, &listed);
         if !asked.roots.is_empty() {
-            let roots = terms.effort.or(resolve_roots(&known, asked), Vec::new)?;
+            let roots = terms
+                .read_policy
+                .or(resolve_roots(&known, asked), Vec::new)?;
             let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
             answer.roots = Some(shown_roots.collect());
             // what worktrees share is in no root, and no lease is given on it
@@ -91,11 +94,11 @@ pub fn collect(
             let mut changes = shown.changes;
             changes.retain(|change| !beside(&change.place));
             let found = outside_of(&known, &roots, &changes);
-            let found = terms.effort.or(found, || changes)?;
+            let found = terms.read_policy.or(found, || changes)?;
             answer.outside = Some(fields(&known, asked, &found));
         }
     }
-    answer.incomplete = terms.effort.missing();
+    answer.incomplete = terms.read_policy.missing();
     Ok(answer)
 }
 
@@ -109,7 +112,7 @@ fn fields(known: &Worktree, asked: &Asked, changes: &[Change]) -> Vec<ChangeFiel
 fn find(
     repository: Result<Repository, Error>,
     asked: &Asked,
-    effort: &Effort,
+    effort: &ReadPolicy,
 ) -> Result<Option<(Repository, Worktree)>, Error> {
     let repository = match repository {
         Err(error) if asked.best_effort => {
@@ -139,7 +142,7 @@ fn find(
 fn base(
     repository: &Repository,
     asked: &Asked,
-    effort: &Effort,
+    effort: &ReadPolicy,
 ) -> Result<Option<CommitId>, Error> {
     let Some(revision) = &asked.base else {
         return Ok(None);
@@ -168,10 +171,10 @@ fn read(
     repository: &Repository,
     known: &Worktree,
     asked: &Asked,
-    terms: &Terms,
+    terms: &SurveyOptions,
     answer: &mut ChangedAnswer,
 ) -> Result<Shown, Error> {
-    let effort = &terms.effort;
+    let effort = &terms.read_policy;
     let survey = collect_with(repository, known, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
         return Ok(Shown::default());
@@ -247,7 +250,7 @@ fn add_patches(
         let why = std::io::Error::other(one.detail.clone());
         return Err(DiskError::new(format!("read {path}"), why).into());
     }
-    let nearest = survey.states.compared.nearest.as_ref();
+    let nearest = survey.states.references.nearest.as_ref();
     let nearest = nearest.unwrap_or(&survey.changes.base);
     let mut patches = Patches::new(repository, known, survey, nearest)?;
     patches.colour = asked.colour;
@@ -262,7 +265,7 @@ fn add_patches(
         commit.patch = Some(PatchField::new(&patches.of_commit(&commit.commit)?));
     }
     if let Some(uncommitted) = &mut answer.uncommitted {
-        let onto = survey.heads.head.as_ref().unwrap_or(nearest);
+        let onto = survey.head.head.as_ref().unwrap_or(nearest);
         uncommitted.patch = Some(PatchField::new(&patches.to_disk(onto, left)?.0));
     }
     Ok(())
@@ -277,8 +280,8 @@ fn read_commits(
 ) -> Result<Vec<ChangedCommit>, Error> {
     let objects = repository.objects()?;
     let git = repository.git.with_mode(GitMode::Hardened);
-    let heads = survey.heads.head.iter().chain(&survey.heads.branch);
-    let trusted: Vec<&CommitId> = survey.states.compared.trusted.iter().collect();
+    let heads = survey.head.head.iter().chain(&survey.head.branch);
+    let trusted: Vec<&CommitId> = survey.states.references.trusted.iter().collect();
     let reachable = git.rev_list(&heads.collect::<Vec<_>>(), &trusted)?;
     let reachable: BTreeSet<CommitId> = reachable.into_iter().collect();
     let one = |id: &CommitId| {
@@ -329,7 +332,7 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
     paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
         let at = |delta: &Delta| entry_in(manifest, delta, path);
-        let head = at(&states.compared.head);
+        let head = at(&states.references.head);
         let disk = at(&states.disk.delta);
         let staged = states.index.deltas.first().map_or(head, at);
         let absent = states.disk.leaves_out(path, &known.scope);

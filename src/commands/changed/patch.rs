@@ -17,8 +17,8 @@ use crate::git::process::Git;
 use crate::git::settings_file::quoted;
 use crate::judge::change::Change;
 use crate::judge::compare::{Delta, entry_in};
-use crate::truth::Survey;
-use crate::truth::commits::touched;
+use crate::truth::history::touched;
+use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -103,9 +103,9 @@ impl<'a> Patches<'a> {
         }
         let states = &self.survey.states;
         let before = if *onto == self.reference {
-            states.compared.reference()
+            states.references.reference()
         } else {
-            &states.compared.head
+            &states.references.head
         };
         let is_same = |path: &RepoPath, entry| entry_in(&states.manifest, before, path) == entry;
         let unchanged = now.iter().filter(|(path, entry)| is_same(path, **entry));
@@ -159,7 +159,7 @@ impl<'a> Patches<'a> {
             return Ok(None);
         }
         let manifest = &states.manifest;
-        let head = entry_in(manifest, &states.compared.head, path);
+        let head = entry_in(manifest, &states.references.head, path);
         let staged = states.index.deltas.first();
         let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
         if states.disk.leaves_out(path, &self.known.scope) {

@@ -28,10 +28,10 @@ use crate::git::index::{IndexEntry, IndexLock, OUR_LOCK, OpenIndex, Stage, take_
 use crate::git::lfs::has_sha256;
 use crate::git::process::Git;
 use crate::git::refs::Ref;
-use crate::judge::change::{INDEX_LOCK, Place};
+use crate::judge::change::Place;
 use crate::judge::finding::{Reason, Report, VerifyOptions};
 use crate::truth::collect_with;
-use crate::truth::ground::Terms;
+use crate::truth::options::SurveyOptions;
 use crate::words::entry::{Entry, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -173,10 +173,10 @@ pub(super) fn import(
     let read = || OpenIndex::read(&file, repository.format).ok();
     let index = files::exists(&file).then(read).flatten();
     // not HEAD, which may be elsewhere: the branch moves to the tip
-    let terms = Terms {
+    let terms = SurveyOptions {
         index: index.as_ref().map(|_| file),
         head: tip.clone(),
-        ..Terms::default()
+        ..SurveyOptions::default()
     };
     let survey = collect_with(repository, known, &terms)?;
     let index = index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok());
@@ -194,7 +194,7 @@ pub(super) fn import(
     let staged = survey.staged_only();
     let report = known.judge(survey.changes, VerifyOptions::default());
     // nothing is staged between here and the end
-    let lock = take_index_lock(&record.admin_dir)?;
+    let lock = take_own_lock(&record.admin_dir.join("index"))?;
     let is_restaged = run.is_restaged();
     if !is_restaged && lock.is_some() {
         private.link_index(known)?;
@@ -250,14 +250,14 @@ pub(super) fn import(
     Ok((report, imported))
 }
 
-/// Takes the lock of the index of a worktree, also the one that an import left which was killed; none while a git has
-/// the lock.
-fn take_index_lock(admin: &Utf8Path) -> Result<Option<IndexLock>, Error> {
-    let left = admin.join(INDEX_LOCK);
-    if files::read(&left)?.as_deref() == Some(OUR_LOCK) {
-        files::remove_file(&left)?;
+/// Takes the lock of a file of git's, also the one that an import left which was killed; none while a
+/// git has the lock.
+fn take_own_lock(file: &Utf8Path) -> Result<Option<IndexLock>, Error> {
+    let lock = Utf8PathBuf::from(format!("{file}.lock"));
+    if files::read(&lock)?.as_deref() == Some(OUR_LOCK) {
+        files::remove_file(&lock)?;
     }
-    Ok(take_lock(&admin.join("index"))?)
+    Ok(take_lock(file)?)
 }
 
 /// Holds what is imported.
@@ -559,24 +559,48 @@ fn keep(git: &Git, known: &Worktree, id: &CommitId) -> Result<Option<String>, Er
 }
 
 /// Has the reflog of HEAD name what the command made and the branch does not have, as after a reset without
-/// a fence: there and back. Where there is no such log, a ref keeps it.
+/// a fence: there and back. Where there is no such log, or a git writes it, a ref keeps it.
 fn log_abandoned(repository: &Repository, known: &Worktree, left: &[Ref]) -> Result<(), Error> {
-    let log = known.record.admin_dir.join("logs/HEAD");
     let git = repository.git.with_mode(GitMode::Hardened);
     let Some(head) = git.rev_parse_commit(&known.record.branch.full_ref())? else {
         return Ok(());
     };
     let ids: Vec<&CommitId> = left.iter().map(|one| &one.id).collect();
-    let abandoned = git.rev_list(&ids, &[&head])?;
+    let reachable_only_here: BTreeSet<CommitId> =
+        git.rev_list(&ids, &[&head])?.into_iter().collect();
+    let mut lines = String::new();
+    let mut abandoned = Vec::new();
     let who = format!("git-agentwt <> {} +0000", Timestamp::now().as_second());
-    for id in ids.into_iter().filter(|id| abandoned.contains(id)) {
-        if files::exists(&log) {
-            let away = format!("{head} {id} {who}\tbranch: abandoned in git agentwt exec\n");
-            let back = format!("{id} {head} {who}\tbranch: kept as {head}\n");
-            files::append(&log, (away + &back).as_bytes())?;
-        } else {
-            keep(&git, known, id)?;
+    for id in ids {
+        if reachable_only_here.contains(id) {
+            abandoned.push(id);
+            lines.push_str(&format!(
+                "{head} {id} {who}\tbranch: abandoned in git agentwt exec\n\
+                 {id} {head} {who}\tbranch: kept as {head}\n"
+            ));
         }
     }
+    if abandoned.is_empty() || append_to_head_log(known, &lines)? {
+        return Ok(());
+    }
+    for id in abandoned {
+        keep(&git, known, id)?;
+    }
     Ok(())
+}
+
+/// Appends lines to the reflog of HEAD under the lock of HEAD, which git has while it writes that log, and
+/// while it writes it anew (git-reflog(1), `expire`). Returns true if they were written: not where there is no
+/// log, nor where a git keeps the lock.
+fn append_to_head_log(known: &Worktree, lines: &str) -> Result<bool, Error> {
+    let admin_dir = &known.record.admin_dir;
+    let log = admin_dir.join("logs/HEAD");
+    let Some(_lock) = take_own_lock(&admin_dir.join("HEAD"))? else {
+        return Ok(false);
+    };
+    if !files::exists(&log) {
+        return Ok(false);
+    }
+    files::append(&log, lines.as_bytes())?;
+    Ok(true)
 }

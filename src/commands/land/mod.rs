@@ -272,7 +272,7 @@ impl Landing<'_> {
         // with --keep an edited copy of a file of the user's stays where it is
         let work = work.filter(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
         let work = work.map(|(path, _)| path.to_string()).collect();
-        let plan = self.plan(work, &live.heads)?;
+        let plan = self.plan(work, &live.head)?;
         if !self.options.keep {
             plan.landed.assume_in(&mut leaving);
             let removal = leaving.plan(&self.removal()).map_err(|mut refused| {

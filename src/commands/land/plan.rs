@@ -12,7 +12,7 @@ use crate::disk::files;
 use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::record::worktree::Record;
-use crate::truth::heads::Heads;
+use crate::truth::head::WorktreeHead;
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -59,7 +59,7 @@ impl Landing<'_> {
     /// # Errors
     /// Refuses what would lose work, and what git would have to ask the user about; fails when git or
     /// the disk does.
-    pub fn plan(&self, uncommitted: Vec<String>, heads: &Heads) -> Result<LandPlan, Error> {
+    pub fn plan(&self, uncommitted: Vec<String>, heads: &WorktreeHead) -> Result<LandPlan, Error> {
         let record = &self.known.record;
         let repository = self.repository;
         let name = &record.name;

@@ -6,7 +6,7 @@ use crate::actions::remove::facts::Around;
 use crate::commands::prune::arguments::Prune;
 use crate::disk::files;
 use crate::record::worktree::Alive;
-use crate::truth::Survey;
+use crate::truth::survey::Survey;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
@@ -110,7 +110,7 @@ pub fn read_commits(
 ) -> Result<SelectedWorktree, Error> {
     let known = &leaving.known;
     let facts = &leaving.facts;
-    let heads = &survey.heads;
+    let heads = &survey.head;
     let record = &known.record;
     let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
     let began = |tip: &CommitId| {

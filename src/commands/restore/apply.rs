@@ -27,7 +27,7 @@ use crate::git::environment::GitMode;
 use crate::git::plumbing::{index_info, nul_ended};
 use crate::inventory::placed::{PlacedFile, PlacedKind, PlacedOrigin};
 use crate::record::worktree::WatchedFile;
-use crate::truth::Survey;
+use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -127,7 +127,7 @@ fn undoing_commit(
         return Ok(None);
     }
     let number = count(committed.len(), "path", "paths");
-    let nearest = survey.states.compared.nearest.as_ref();
+    let nearest = survey.states.references.nearest.as_ref();
     let nearest = nearest.unwrap_or(&survey.changes.base);
     let mut message = format!("Restore {number} to {}\n\n", nearest.short());
     for one in committed {

@@ -18,7 +18,7 @@ use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::entry_in;
 use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
 use crate::record::worktree::Record;
-use crate::truth::Survey;
+use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::{Error, Fault};
 use crate::words::exit::ExitCode;
@@ -147,7 +147,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
         return Some((format!("a {operation} is in progress"), help));
     }
     let help = format!("go back to it first: git -C {path} switch {branch}");
-    Some((survey.heads.astray(record, false)?, help))
+    Some((survey.head.head_problem(record, false)?, help))
 }
 
 fn violation(
@@ -161,15 +161,15 @@ fn violation(
     let excluded = finding.reason == Reason::Excluded;
     // a commit on another branch that was made there is not undone on this one
     let at = |delta| entry_in(&states.manifest, delta, path);
-    let is_on_head = at(&states.compared.head) != at(states.compared.reference());
+    let is_on_head = at(&states.references.head) != at(states.references.reference());
     let committed = finding.change.seen.iter().any(is_commit) && is_on_head;
     let nearest = if committed {
-        states.compared.reference()
+        states.references.reference()
     } else {
-        &states.compared.head
+        &states.references.head
     };
     let in_tree = || entry_in(&states.manifest, nearest, path);
-    let arriving = states.compared.arriving.get(path).copied();
+    let arriving = states.references.arriving.get(path).copied();
     let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
     let disk = on_disk(survey, path, excluded);
     RestoredPath {
@@ -207,7 +207,7 @@ fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, on_disk: bool) -> BTreeS
     let states = &survey.states;
     let mut all = vec![&states.disk.delta];
     if !on_disk {
-        all.push(&states.compared.head);
+        all.push(&states.references.head);
         all.extend(&states.index.deltas);
     }
     let stands = |path: &RepoPath| {

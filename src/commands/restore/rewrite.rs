@@ -10,7 +10,7 @@ use crate::git::objects::Objects;
 use crate::judge::compare::Delta;
 use crate::scope::classifier::Classifier;
 use crate::scope::{Access, EntryKind};
-use crate::truth::Survey;
+use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -47,7 +47,7 @@ pub(super) fn rewrite(
     asked: &[RepoPath],
 ) -> Result<Rewritten, Error> {
     let head = &survey.changes.head;
-    let trusted: Vec<&CommitId> = survey.states.compared.trusted.iter().collect();
+    let trusted: Vec<&CommitId> = survey.states.references.trusted.iter().collect();
     let commits = known.hardened_git(repository).rev_list(&[head], &trusted)?;
     let mut rewriter = Rewriter {
         repository,

@@ -13,7 +13,7 @@ use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
 use crate::commands::{Outcome, Session};
 use crate::judge::finding::without_scope;
-use crate::truth::integrity;
+use crate::truth::checks::integrity;
 use crate::truth::live::verify_all;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;

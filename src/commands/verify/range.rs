@@ -1,7 +1,5 @@
 //! `git agentwt verify --range`: holds a range of commits against a scope, without a worktree.
 
-use std::collections::BTreeSet;
-
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
@@ -14,13 +12,16 @@ use crate::git::objects::Objects;
 use crate::git::quarantine::Quarantine;
 use crate::inventory::manifest::Manifest;
 use crate::judge::change::{ChangeSet, Extent};
-use crate::judge::compare::{Delta, State, compare, entry_in, same};
+use crate::judge::compare::{Delta, State, entry_in};
 use crate::judge::finding::verify;
 use crate::refusal::RangeRefusal;
 use crate::scope::Scope;
-use crate::truth::commits::{History, contents};
-use crate::truth::ground::Trees;
-use crate::truth::leaks::Originals;
+use crate::truth::history::History;
+use crate::truth::layered::{Layers, WholeBase};
+use crate::truth::options::SurveyOptions;
+use crate::truth::references::Trees;
+use crate::truth::run_passes;
+use crate::truth::upstream::UpstreamStates;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal};
@@ -205,38 +206,30 @@ impl<'a> Span<'a> {
         Ok(Some(self.objects.blob(&entry.id)?))
     }
 
-    /// What the head changed, and what its commits touched and put back.
+    /// Returns what the head changed, and what its commits touched and put back.
     ///
     /// # Errors
     /// Fails when a tree or a commit cannot be read.
     pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, Error> {
-        let git = &self.repository.git;
-        let commits = git.rev_list(&[&self.head], &[&self.base])?;
+        let commits = self.repository.git.rev_list(&[&self.head], &[&self.base])?;
         let history = History::read(&self.objects, &commits)?;
         let delta = Trees::new(&self.objects, &self.common[0])?.delta(&self.head)?;
         let seen = |path: &RepoPath| history.seen(path);
-        let changes = compare(&self.tree, &[State::new(&delta, &self.references, &seen)]);
-        let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-        let references: Vec<&Delta> = self.references.iter().collect();
-        // whose a commit of a range is, nothing says
-        let is_known = |path: &RepoPath, entry| {
-            let mut references = references.iter();
-            references.any(|like| same(entry_in(&self.tree, like, path), entry))
+        let upstream_states = UpstreamStates::default();
+        let whole_base = WholeBase::Read(&self.tree);
+        let layers = Layers {
+            states: vec![State::new(&delta, &self.references, &seen)],
+            deltas: vec![&delta],
+            references: self.references.iter().collect(),
+            upstream_trees: self.references.iter().collect(),
+            ..Layers::new(scope, &self.tree, whole_base, &history, &upstream_states)
         };
-        let mut put_back = history.put_back(&net, &is_known, &|_| true);
-        let originals = Originals {
-            scope,
-            manifest: &self.tree,
-            others: references,
-            history: None,
-        };
-        put_back.extend(originals.leaks(&history.contents(&net))?);
-        let leaks = originals.leaks(&contents(&changes, &[&delta]))?;
+        let findings = run_passes(&layers, &SurveyOptions::default())?;
         Ok(ChangeSet {
-            history: put_back,
-            leaks,
+            history: findings.history,
+            leaks: findings.leaks,
             looked: Extent::Commits,
-            ..ChangeSet::new(self.base.clone(), self.head.clone(), changes)
+            ..ChangeSet::new(self.base.clone(), self.head.clone(), findings.net)
         })
     }
 }

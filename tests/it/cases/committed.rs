@@ -11,8 +11,7 @@ use git_agentwt::judge::change::ChangeSet;
 use git_agentwt::judge::change::Extent;
 use git_agentwt::judge::change::Place;
 use git_agentwt::judge::change::Seen;
-use git_agentwt::truth::collect;
-use git_agentwt::truth::commits::committed;
+use git_agentwt::truth::{SurveyExtent, collect, collect_changes};
 use git_agentwt::worktree::loaded::Worktree;
 use git_agentwt::worktree::repository::Repository;
 
@@ -40,7 +39,8 @@ fn both(worktree: &Path) -> Option<(ChangeSet, ChangeSet)> {
     let known = Worktree::of(&repository, None).ok()?;
     let repository = known.repository(&repository);
     let all = collect(&repository, &known).ok()?.changes;
-    let few = committed(&repository, &known).expect("everything could be read");
+    let few = collect_changes(&repository, &known, SurveyExtent::Commits)
+        .expect("everything could be read");
     Some((all, few))
 }
 

@@ -17,19 +17,34 @@ use crate::git::lfs::is_named_by;
 use crate::git::object_format::ObjectFormat;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
-use crate::inventory::manifest::Item;
-use crate::judge::change::{Change, Content, Kind, Seen};
+use crate::judge::change::{Cause, Kind, Place, SharedChange};
 use crate::judge::compare::{Delta, entry_in};
-use crate::scope::{Access, EntryKind};
-use crate::truth::ground::{Ground, Sources};
-use crate::truth::states::{IndexState, read_content, runs_filters};
+use crate::judge::finding::Reason;
+use crate::record::accepted::Acceptances;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::layers::content::read_content;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+
+/// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
+/// program or says how files are converted was changed since `add`, or the repository's attributes. A
+/// converted file then counts by its raw bytes.
+pub fn runs_filters(known: &Worktree, shared: &[SharedChange]) -> bool {
+    let ignored = Place::Git("info/exclude".into());
+    let accepted = Acceptances::new(&known.record.decisions);
+    let is_open = |one: &&SharedChange| !accepted.cover(&one.change, Reason::Shared);
+    let settings = shared.iter().filter(|one| one.change.kind == Kind::Config);
+    let mut settings = settings.filter(is_open);
+    !settings.any(|one| {
+        one.cause == Cause::RunsCode || one.cause == Cause::Hides && one.change.place != ignored
+    })
+}
 
 /// Holds what files are held against.
-pub(super) struct Converted<'a> {
-    pub ground: &'a Ground<'a>,
+pub struct Converted<'a> {
+    pub inputs: &'a SurveyInputs<'a>,
     /// The trees that may have been taken over.
     pub references: &'a [Delta],
     /// The tree of HEAD.
@@ -50,7 +65,7 @@ impl Converted<'_> {
     /// Gives every file the id of the blob that it was written from.
     pub fn settle(mut self) -> Result<(), Error> {
         let mut trees = self.references.iter().chain([self.head]);
-        if !self.ground.known.record.conversions && !trees.any(changes_attributes) {
+        if !self.inputs.worktree.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
         let untouched = self.take_untouched();
@@ -59,7 +74,7 @@ impl Converted<'_> {
             asked = self.ask_all();
         }
         let is_stored = |path: &RepoPath, entry: Entry| {
-            let at = |tree| entry_in(&self.ground.manifest, tree, path);
+            let at = |tree| entry_in(&self.inputs.manifest, tree, path);
             let mut there = self.references.iter().filter_map(at);
             there.any(|other| other.mode.is_regular() && other.id == entry.id)
         };
@@ -84,12 +99,12 @@ impl Converted<'_> {
     fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut taken = BTreeSet::new();
         for path in self.references.iter().flat_map(Delta::keys) {
-            let item = self.ground.manifest.get(path);
+            let item = self.inputs.manifest.get(path);
             let Some((base, disk)) = item.and_then(|item| Some((item.base?, item.disk?))) else {
                 continue;
             };
             let regular = base.mode.is_regular() && disk.entry.mode.is_regular();
-            let at = |tree| entry_in(&self.ground.manifest, tree, path);
+            let at = |tree| entry_in(&self.inputs.manifest, tree, path);
             let is_base = self.references.iter().any(|tree| at(tree) == Some(base));
             if regular && !is_base && !self.delta.contains_key(path) {
                 let id = disk.entry.id;
@@ -104,26 +119,26 @@ impl Converted<'_> {
     /// not have come there yet. Never by those of the worktree itself: filters are programs, and
     /// what its configuration and attributes name could have been planted there.
     fn ask_all(&mut self) -> Result<(), Error> {
-        self.ask(&self.ground.repository.git)?;
+        self.ask(&self.inputs.repository.git)?;
         for reference in self.references.iter().filter(|r| changes_attributes(r)) {
             if self.wanted().is_empty() {
                 break;
             }
             let dir = Temporary::new()?;
             self.write_attributes(reference, &dir)?;
-            let common_dir = &self.ground.repository.common_dir;
-            self.ask(&self.ground.repository.git.on(common_dir, Some(dir.path())))?;
+            let common_dir = &self.inputs.repository.common_dir;
+            self.ask(&self.inputs.repository.git.on(common_dir, Some(dir.path())))?;
         }
         Ok(())
     }
 
     /// The attributes of a tree, as a checkout has them.
     fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), Error> {
-        let base = self.ground.manifest.items().iter().map(|item| &item.path);
+        let base = self.inputs.manifest.items().iter().map(|item| &item.path);
         let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
         for path in all.into_iter().filter(|path| is_attributes(path)) {
-            let entry = entry_in(&self.ground.manifest, reference, path);
-            put_aside(&self.ground.objects, path, entry, dir)?;
+            let entry = entry_in(&self.inputs.manifest, reference, path);
+            put_aside(&self.inputs.objects, path, entry, dir)?;
         }
         Ok(())
     }
@@ -135,7 +150,7 @@ impl Converted<'_> {
         let open = there.filter(|(path, e)| e.mode.is_regular() && !self.settled.contains(*path));
         for (path, entry) in open {
             let trees = self.references.iter().chain([self.head]);
-            let others = trees.filter_map(|tree| entry_in(&self.ground.manifest, tree, path));
+            let others = trees.filter_map(|tree| entry_in(&self.inputs.manifest, tree, path));
             for other in others.filter(|other| other.mode.is_regular()) {
                 if other.id != entry.id || self.stored.contains(path) {
                     wanted.insert((path.clone(), other.id), entry.mode);
@@ -149,14 +164,14 @@ impl Converted<'_> {
     fn ask(&mut self, git: &Git) -> Result<(), Error> {
         let settled = undo_checkout(
             git,
-            self.ground.repository.format,
+            self.inputs.repository.format,
             self.wanted(),
             self.delta,
             &UnreadFiles {
-                root: &self.ground.known.record.path,
+                root: &self.inputs.worktree.record.path,
                 sizes: &self.unread,
             },
-            &|path, id, content| is_genuine(self.ground, self.references, path, id, content),
+            &|path, id, content| is_genuine(self.inputs, self.references, path, id, content),
         )?;
         self.settled.extend(settled);
         Ok(())
@@ -164,7 +179,7 @@ impl Converted<'_> {
 }
 
 /// Writes the blob of a regular file below a directory.
-fn put_aside(
+pub fn put_aside(
     objects: &Objects,
     path: &RepoPath,
     entry: Option<Entry>,
@@ -180,91 +195,11 @@ fn put_aside(
     Ok(files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?)
 }
 
-impl Ground<'_> {
-    /// Finds the changes that do no harm, each with the reason: a file in a conflict that only the disk
-    /// has so, and a file of the base as git writes it to the repository by the base's own attributes.
-    ///
-    /// # Errors
-    /// Fails when git, an object or the disk does.
-    pub(super) fn find_harmless(
-        &self,
-        sources: &Sources,
-        index: &IndexState,
-        changes: &[Change],
-    ) -> Result<Vec<Change>, Error> {
-        let anew = self.converted_anew(sources, changes)?;
-        let harmless = changes.iter().filter_map(|change| {
-            let path = change.place.path()?;
-            let is_on_disk = change.seen.iter().all(|seen| *seen == Seen::Disk);
-            let said = if index.conflicts.contains(path) && is_on_disk {
-                "in a conflict, and not committed"
-            } else if anew.contains(path) {
-                "git converted the base's file anew, as .gitattributes says"
-            } else {
-                return None;
-            };
-            Some(Change {
-                detail: Some(said.to_owned()),
-                ..change.clone()
-            })
-        });
-        Ok(harmless.collect())
-    }
-
-    /// Finds the changed files of the base that are as `git add` writes the base's file by the base's
-    /// attributes (gitattributes(5), `text` and `filter`).
-    fn converted_anew(
-        &self,
-        sources: &Sources,
-        changes: &[Change],
-    ) -> Result<BTreeSet<RepoPath>, Error> {
-        let scope = &self.known.scope;
-        let is_regular = |path: &RepoPath| {
-            let base = self.manifest.base(path);
-            base.is_some_and(|entry| entry.mode.is_regular()) && !path.as_bstr().contains(&b'\n')
-        };
-        let modified = changes.iter().filter(|one| one.kind == Kind::Modified);
-        let paths = modified.filter_map(|one| one.place.path());
-        let paths =
-            paths.filter(|path| scope.verdict(path, EntryKind::File).access != Access::Write);
-        let paths: Vec<&RepoPath> = paths.filter(|path| is_regular(path)).collect();
-        if paths.is_empty() || !runs_filters(self.known, &sources.around.shared) {
-            return Ok(BTreeSet::new());
-        }
-        // a hook has of the base only what commits touched
-        let whole = self.known.manifest()?;
-        let items = whole.items().iter();
-        let attributes: Vec<&Item> = items.filter(|item| is_attributes(&item.path)).collect();
-        if attributes.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let dir = Temporary::new()?;
-        for item in attributes {
-            put_aside(&self.objects, &item.path, item.base, &dir)?;
-        }
-        for path in &paths {
-            put_aside(&self.objects, path, self.manifest.base(path), &dir)?;
-        }
-        let common_dir = &self.repository.common_dir;
-        let git = self.repository.git.on(common_dir, Some(dir.path()));
-        // where a filter fails, a change stays a change
-        let written = git.hash_files(&paths).unwrap_or_default();
-        let is_written = |path: &RepoPath, id: ObjectId| {
-            let all = changes.iter().filter(|one| one.place.path() == Some(path));
-            let mut now = all.flat_map(|one| &one.now);
-            now.all(|now| matches!(now, Content::Entry(Some(entry)) if entry.id == id))
-        };
-        let pairs = paths.into_iter().zip(written);
-        let anew = pairs.filter(|(path, id)| is_written(path, *id));
-        Ok(anew.map(|(path, _)| path.clone()).collect())
-    }
-}
-
 /// Blobs that files on disk may have been written from, with the modes of the files.
-pub(super) type Blobs = BTreeMap<(RepoPath, ObjectId), Mode>;
+pub type Blobs = BTreeMap<(RepoPath, ObjectId), Mode>;
 
 /// Holds the large files on disk whose content was not read.
-pub(super) struct UnreadFiles<'a> {
+pub struct UnreadFiles<'a> {
     /// The directory that they are below.
     pub root: &'a Utf8Path,
     /// Their sizes in bytes, by path.
@@ -273,7 +208,7 @@ pub(super) struct UnreadFiles<'a> {
 
 /// Lets git write these blobs as a checkout does, and gives each file that has the bytes of one the
 /// id of that. Returns their paths.
-pub(super) fn undo_checkout(
+pub fn undo_checkout(
     git: &Git,
     format: ObjectFormat,
     blobs: Blobs,
@@ -310,20 +245,20 @@ pub(super) fn undo_checkout(
 /// store of its own that was edited together with the file. What a checkout wrote at `add` it writes
 /// now, and what a pointer of Git LFS leads to has the digest that the pointer names.
 fn is_genuine(
-    ground: &Ground<'_>,
+    inputs: &SurveyInputs<'_>,
     references: &[Delta],
     path: &RepoPath,
     id: &ObjectId,
     content: &[u8],
 ) -> bool {
-    let item = ground.manifest.get(path);
+    let item = inputs.manifest.get(path);
     let both = item.and_then(|item| Some((item.base?.id, item.disk?.entry.id)));
     let was_converted = both.filter(|(base, written)| base == id && written != id);
     let is_other = was_converted.is_some_and(|(_, written)| {
         !references.iter().any(changes_attributes)
-            && ground.repository.format.blob_id(content) != written
+            && inputs.repository.format.blob_id(content) != written
     });
-    let blob = ground.objects.blob(id);
+    let blob = inputs.objects.blob(id);
     !is_other && blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
 }
 
@@ -331,6 +266,6 @@ fn changes_attributes(tree: &Delta) -> bool {
     tree.keys().any(is_attributes)
 }
 
-fn is_attributes(path: &RepoPath) -> bool {
+pub fn is_attributes(path: &RepoPath) -> bool {
     path.file_name() == ".gitattributes"
 }

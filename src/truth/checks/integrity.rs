@@ -1,8 +1,6 @@
 //! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
 //! to refs from there.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use camino::Utf8Path;
 
 use crate::config::value::Strategy;
@@ -14,8 +12,9 @@ use crate::git::settings_file::meaning;
 use crate::judge::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::record::worktree::{Fingerprint, Record, WatchedFile};
 use crate::system;
-use crate::truth::heads::Heads;
-use crate::truth::states::IndexState;
+use crate::truth::attribution::commits_past_hooks;
+use crate::truth::head::{OPENED, WorktreeHead};
+use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::first_of;
@@ -56,17 +55,6 @@ pub fn fingerprint(
     };
     let digest = content.map(|bytes| repository.format.blob_id(&bytes).to_string());
     Ok(Fingerprint { file, digest })
-}
-
-/// Files of the private git directory that git opens.
-const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
-
-/// Names the files of the private git directory in whose place a pipe or a device stands: a program
-/// that reads one may not end.
-pub fn pipes(record: &Record) -> Vec<&'static str> {
-    let all = OPENED.split(' ').chain([journal::FILE]);
-    all.filter(|name| files::is_endless(&record.admin_dir.join(name)))
-        .collect()
 }
 
 /// Finds links in the place of files of the private git directory: git reads what they lead to, and
@@ -162,7 +150,11 @@ fn has_hooks(record: &Record) -> bool {
 
 /// Finds commits that were made here and that the journal does not have: no hook ran for them.
 /// A worktree without hooks has no journal, and nothing is missing.
-pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads) -> Option<Change> {
+pub fn past_the_hooks(
+    record: &Record,
+    journal: Option<&Journal>,
+    head: &WorktreeHead,
+) -> Option<Change> {
     if !has_hooks(record) {
         return None;
     }
@@ -171,47 +163,16 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
         let place = Place::Admin(journal::FILE.into());
         return (!gone).then(|| integrity(place, "the journal of refs was removed"));
     };
-    // each line of HEAD's log that went to a commit has its line in the journal, also a later `reset`
-    let mut unseen: BTreeMap<&CommitId, isize> = BTreeMap::new();
-    for entry in heads
-        .reflog
-        .iter()
-        .filter(|one| one.made_a_commit() || one.is_reset())
-    {
-        *unseen.entry(&entry.id).or_default() += 1;
-    }
-    let of_branches = branch_places(record, journal, heads);
-    for place in journal.places(b"HEAD").chain(of_branches) {
-        *unseen.entry(place).or_default() -= 1;
-    }
-    let mut made = heads.made_here();
-    made.retain(|id| unseen.remove(id).is_some_and(|number| number > 0));
-    let mut silent = made.iter();
-    let newest = silent.next()?.short();
-    let said = match silent.count() {
+    let branch = record.branch.full_ref();
+    let head_ref = head.symbolic.as_deref();
+    let silent = commits_past_hooks(&head.reflog, head_ref, &branch, journal);
+    let newest = silent.first()?.short();
+    let detail = match silent.len() - 1 {
         0 => format!("commit {newest} was made without our hooks"),
         more => format!("commit {newest} and {more} before it were made without our hooks"),
     };
-    let all: Vec<&str> = made.iter().map(CommitId::as_str).collect();
-    Some(integrity(Place::Head, said).with(Some(all.join(" "))))
-}
-
-/// Lists where the branches went that HEAD was on, where git does not also report that of HEAD: git
-/// 2.55, and any git with reftables, reports only the branch.
-fn branch_places<'j>(record: &Record, journal: &'j Journal, heads: &Heads) -> Vec<&'j CommitId> {
-    let mut names = BTreeSet::from([record.branch.full_ref()]);
-    names.extend(heads.symbolic.clone());
-    for entry in &heads.reflog {
-        let words = entry.reason.strip_prefix("checkout: moving from ");
-        let words = words.into_iter().flat_map(|words| words.split(" to "));
-        names.extend(words.map(|name| format!("refs/heads/{name}")));
-    }
-    let names = names.iter();
-    let places = names.flat_map(|name| journal.places(name.as_bytes()));
-    let places: Vec<&CommitId> = places.collect();
-    let of_head: BTreeSet<&CommitId> = journal.places(b"HEAD").collect();
-    let has_both = places.iter().all(|place| of_head.contains(place));
-    if has_both { Vec::new() } else { places }
+    let ids: Vec<&str> = silent.iter().map(CommitId::as_str).collect();
+    Some(integrity(Place::Head, detail).with(Some(ids.join(" "))))
 }
 
 /// Finds the locks of the worktree's index and sparse patterns that are there. A git that runs now may

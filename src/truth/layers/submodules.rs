@@ -3,6 +3,7 @@
 //! index, no ignore rule and no setting from there hides what is on disk. What is only staged is
 //! a change as well.
 
+use crate::disk::scan::walk::FoundEntry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
@@ -20,9 +21,10 @@ use crate::git::settings_file::meaning;
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in};
-use crate::truth::converted::{Blobs, UnreadFiles, undo_checkout};
-use crate::truth::states::{IndexState, gitlinks, read_content};
-use crate::truth::{LARGE, states};
+use crate::truth::layers::content::{LARGE, gitlinks, read_content};
+use crate::truth::layers::converted::{Blobs, UnreadFiles, undo_checkout};
+use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, is_ignored, rules};
+use crate::truth::layers::index::IndexState;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -122,48 +124,30 @@ impl<'a> OpenSubmodule<'a> {
             return Ok(seen);
         };
         let tree = self.objects.commit(&head)?.tree;
-        // the files of the tree, as though they had been on disk
-        let stat = Stat::default();
-        let item = |(path, entry)| Item {
-            path,
-            base: Some(entry),
-            disk: Some(OnDisk { entry, stat }),
-        };
-        let items = self.objects.list(&tree)?.into_iter().map(item);
-        let manifest = Manifest::new(items.collect(), 0);
-        // what it may be, and last what its HEAD is
-        let mut references = Vec::new();
-        for id in allowed {
-            // one that was never fetched says nothing
-            let commit = CommitId::parse(&id.to_string());
-            if let Some(commit) = commit.ok().and_then(|id| self.objects.commit(&id).ok()) {
-                let delta = self.objects.difference(Some(&tree), Some(&commit.tree))?;
-                references.push(delta);
-            }
-        }
+        let manifest = self.manifest_of(&tree)?;
+        let mut references = self.references(allowed, &tree)?;
         if allowed.is_empty() {
             // a new one: every file of it is, and its git directory
-            let items = manifest.items().iter();
-            references.push(items.map(|item| (item.path.clone(), None)).collect());
-            let git = Place::Path(self.outer(b".git"));
+            let paths = manifest.items().iter().map(|item| item.path.clone());
+            references.push(paths.map(|path| (path, None)).collect());
+            let git_dir = Place::Path(self.outer(b".git"));
             seen.changes.push(Change {
                 is_directory: true,
-                ..Change::new(git, Kind::Created, Seen::Disk)
+                ..Change::new(git_dir, Kind::Created, Seen::Disk)
             });
         }
-        references.push(Delta::new());
-        let mut delta = self.disk(&manifest, &references, &mut seen)?;
-        self.undo_filters(&manifest, &references, &mut delta, &seen.unread)?;
-        self.leave_out_ignored(&manifest, &references, &mut delta)?;
-        let against = |references: &[Delta]| {
-            let seen = |_: &RepoPath| Seen::Disk;
-            compare(&manifest, &[State::new(&delta, references, &seen)])
-        };
-        let is_head = against(&[Delta::new()]).is_empty() && self.stages_nothing(&manifest);
+        // what it may be, and last what its HEAD is
+        let mut with_head = references.clone();
+        with_head.push(Delta::new());
+        let mut delta = self.disk(&manifest, &with_head, &mut seen)?;
+        self.undo_filters(&manifest, &with_head, &mut delta, &seen.unread)?;
+        self.leave_out_ignored(&manifest, &with_head, &mut delta)?;
+        let is_head = changes_against(&manifest, &delta, &[Delta::new()]).is_empty()
+            && self.stages_nothing(&manifest);
         if is_head && seen.unreadable.is_empty() {
             seen.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
         }
-        for mut change in against(&references[..references.len() - 1]) {
+        for mut change in changes_against(&manifest, &delta, &references) {
             if let Place::Path(path) = &mut change.place {
                 *path = self.outer(path.as_bstr());
             }
@@ -172,7 +156,38 @@ impl<'a> OpenSubmodule<'a> {
         Ok(seen)
     }
 
-    /// Whether its index has what HEAD's tree has. Without an index, git takes every file for deleted.
+    /// Returns the files of a tree, as though they had been on disk.
+    fn manifest_of(&self, tree: &ObjectId) -> Result<Manifest, Error> {
+        let mut items = Vec::new();
+        for (path, entry) in self.objects.list(tree)? {
+            let stat = Stat::default();
+            items.push(Item {
+                path,
+                base: Some(entry),
+                disk: Some(OnDisk { entry, stat }),
+            });
+        }
+        Ok(Manifest::new(items, 0))
+    }
+
+    /// Returns the trees of the commits that it may be on, as differences from HEAD's. A commit that
+    /// was never fetched says nothing.
+    fn references(
+        &self,
+        allowed: &BTreeSet<ObjectId>,
+        tree: &ObjectId,
+    ) -> Result<Vec<Delta>, Error> {
+        let mut references = Vec::new();
+        for id in allowed {
+            let id = CommitId::parse(&id.to_string());
+            if let Some(commit) = id.ok().and_then(|id| self.objects.commit(&id).ok()) {
+                references.push(self.objects.difference(Some(tree), Some(&commit.tree))?);
+            }
+        }
+        Ok(references)
+    }
+
+    /// True if its index has what HEAD's tree has. Without an index, git takes every file for deleted.
     fn stages_nothing(&self, manifest: &Manifest) -> bool {
         let file = self.git_dir.join("index");
         let index = OpenIndex::read(&file, self.layout.format).ok();
@@ -182,7 +197,7 @@ impl<'a> OpenSubmodule<'a> {
         is_head || is_empty
     }
 
-    /// Reads every file; how it differs from HEAD's tree.
+    /// Reads every file. Returns how they differ from HEAD's tree.
     fn disk(
         &self,
         manifest: &Manifest,
@@ -191,7 +206,7 @@ impl<'a> OpenSubmodule<'a> {
     ) -> Result<Delta, Error> {
         let inner = gitlinks(manifest, references);
         let format = self.layout.format;
-        let scanned = scan(&Walk {
+        let scan = scan(&Walk {
             root: &self.directory,
             manifest,
             placed: None,
@@ -201,46 +216,77 @@ impl<'a> OpenSubmodule<'a> {
             unread_above: Some(LARGE),
             hash: &|size, content| format.hash_blob(size, content),
         })?;
-        for Unreadable { path, detail } in scanned.unreadable {
-            let path = path.map_or(self.path.clone(), |path| self.outer(path.as_bstr()));
-            let path = Some(path);
-            seen.unreadable.push(Unreadable { path, detail });
+        for unreadable in scan.unreadable {
+            let path = match unreadable.path {
+                Some(path) => self.outer(path.as_bstr()),
+                None => self.path.clone(),
+            };
+            seen.unreadable.push(Unreadable {
+                path: Some(path),
+                detail: unreadable.detail,
+            });
         }
-        let missing = scanned.missing.into_iter();
-        let mut delta: Delta = missing.map(|path| (path, None)).collect();
-        for found in scanned.found {
-            let mut entry = found.entry;
-            if found.is_unread() {
-                let size = found.stat.size;
-                if self.may_be_a_blob(manifest, references, &found.path, size)? {
-                    entry.id = read_content(&self.directory, format, &found.path)?;
-                } else {
-                    seen.unread.insert(found.path.clone(), size);
-                }
-            }
-            let base = manifest.base(&found.path);
-            let base = base.filter(|base| base.mode.is_regular() && entry.mode.is_regular());
-            if let Some(base) = base.filter(|_| !self.known.record.file_mode) {
-                entry.mode = base.mode;
-            }
+        let mut delta = Delta::new();
+        for path in scan.missing {
+            delta.insert(path, None);
+        }
+        for found in scan.found {
+            let entry = self.entry_of(manifest, references, &found, seen)?;
             delta.insert(found.path, Some(entry));
         }
-        for path in scanned.submodules {
-            let outer = self.outer(path.as_bstr());
-            let below = read(self.repository, self.known, &outer, &inner[&path]);
-            let entry = Entry {
-                mode: Mode::Gitlink,
-                id: below.clean_head.unwrap_or(ObjectId::none()),
-            };
+        for path in scan.submodules {
+            let entry = self.entry_of_submodule(&path, &inner[&path], seen);
             delta.insert(path, Some(entry));
-            seen.changes.extend(below.changes);
-            seen.unreadable.extend(below.unreadable);
         }
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(delta)
     }
 
-    /// Whether a reference has a blob of this size at a path.
+    /// Returns what a file is; a large one is only read where it may be the blob of a reference.
+    fn entry_of(
+        &self,
+        manifest: &Manifest,
+        references: &[Delta],
+        found: &FoundEntry,
+        seen: &mut Submodule,
+    ) -> Result<Entry, Error> {
+        let mut entry = found.entry;
+        if found.is_unread() {
+            let size = found.stat.size;
+            if self.may_be_a_blob(manifest, references, &found.path, size)? {
+                entry.id = read_content(&self.directory, self.layout.format, &found.path)?;
+            } else {
+                seen.unread.insert(found.path.clone(), size);
+            }
+        }
+        if !self.known.record.file_mode
+            && entry.mode.is_regular()
+            && let Some(base) = manifest.base(&found.path)
+            && base.mode.is_regular()
+        {
+            entry.mode = base.mode;
+        }
+        Ok(entry)
+    }
+
+    /// Looks into a submodule of the submodule.
+    fn entry_of_submodule(
+        &self,
+        path: &RepoPath,
+        allowed: &BTreeSet<ObjectId>,
+        seen: &mut Submodule,
+    ) -> Entry {
+        let outer = self.outer(path.as_bstr());
+        let below = read(self.repository, self.known, &outer, allowed);
+        seen.changes.extend(below.changes);
+        seen.unreadable.extend(below.unreadable);
+        Entry {
+            mode: Mode::Gitlink,
+            id: below.clean_head.unwrap_or(ObjectId::none()),
+        }
+    }
+
+    /// True if a reference has a blob of this size at a path.
     fn may_be_a_blob(
         &self,
         manifest: &Manifest,
@@ -318,14 +364,20 @@ impl<'a> OpenSubmodule<'a> {
         references: &[Delta],
         delta: &mut Delta,
     ) -> Result<(), Error> {
-        let recorded = [states::EXCLUDES_FILE];
+        let recorded = [EXCLUDES_FILE];
         let (known, objects) = (self.known, &self.objects);
-        let mut rules = states::rules(known, manifest, objects, &references[0], &recorded)?;
+        let mut rules = rules(known, manifest, objects, &references[0], &recorded)?;
         delta.retain(|path, entry| {
             let tracked = |reference| entry_in(manifest, reference, path).is_some();
             let unknown = !references.iter().any(tracked);
-            !entry.is_some_and(|entry| unknown && states::is_ignored(&mut rules, path, entry.mode))
+            !entry.is_some_and(|entry| unknown && is_ignored(&mut rules, path, entry.mode))
         });
         Ok(())
     }
+}
+
+/// Compares what is on disk with references.
+fn changes_against(manifest: &Manifest, delta: &Delta, references: &[Delta]) -> Vec<Change> {
+    let seen = |_: &RepoPath| Seen::Disk;
+    compare(manifest, &[State::new(delta, references, &seen)])
 }

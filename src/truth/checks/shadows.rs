@@ -13,11 +13,12 @@ use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{GitDirOwner, Sealed};
 use crate::truth::git_dirs;
 use crate::truth::git_dirs::{Role, is_of_git, is_root_ref, role_of};
-use crate::truth::moves::RefMoves;
+use crate::truth::ref_history::RefHistory;
 use crate::words::error::Error;
 
 /// What git puts before a short name, in this order, after the name itself.
 const PREFIXES: [&str; 4] = ["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+
 /// The longest content of a ref that is read: `ref: ` and a name.
 const LONGEST: u64 = 4096;
 
@@ -26,14 +27,14 @@ const LONGEST: u64 = 4096;
 /// # Errors
 /// Fails when a directory cannot be read.
 pub fn find(
-    moves: &RefMoves<'_>,
+    refs: &RefHistory<'_>,
     before: &Sealed,
     now: &Sealed,
 ) -> Result<Vec<SharedChange>, Error> {
-    let mut found = shadowing_refs(moves);
-    let names = Names::of(moves)?;
-    let search = FileSearch { moves, before };
-    let common_dir = &moves.repository.common_dir;
+    let mut found = shadowing_refs(refs);
+    let names = Names::of(refs)?;
+    let search = FileSearch { refs, before };
+    let common_dir = &refs.repository.common_dir;
     let in_repository = names.in_repository.iter();
     found.extend(in_repository.filter_map(|name| search.judge(common_dir, "@git", name)));
     found.extend(search.in_worktrees(now, &names.in_worktrees));
@@ -42,17 +43,17 @@ pub fn find(
 }
 
 /// Finds the refs that came since `add` and that git takes for one that was there.
-fn shadowing_refs(moves: &RefMoves<'_>) -> Vec<SharedChange> {
+fn shadowing_refs(refs: &RefHistory<'_>) -> Vec<SharedChange> {
     let mut found = Vec::new();
-    for (name, made) in &moves.now {
-        if moves.before.contains_key(name) || name.starts_with(b"refs/agentwt/") {
+    for (name, made) in &refs.records.now {
+        if refs.records.before.contains_key(name) || name.starts_with(b"refs/agentwt/") {
             continue;
         }
-        let Some((short, hidden)) = hidden_by(moves, name.as_bstr()) else {
+        let Some((short, hidden)) = hidden_by(refs, name.as_bstr()) else {
             continue;
         };
         let is_direct = *name == format!("refs/{short}") && !short.contains('/');
-        let cause = if moves.is_made_here(&made.id) {
+        let cause = if refs.records.is_made_here(&made.id) {
             Cause::MadeHere
         } else if is_direct && short != "stash" {
             Cause::Hides
@@ -67,7 +68,7 @@ fn shadowing_refs(moves: &RefMoves<'_>) -> Vec<SharedChange> {
 }
 
 /// The short name by which git finds a ref instead of one that was there at `add`, and that one.
-fn hidden_by(moves: &RefMoves<'_>, name: &BStr) -> Option<(String, String)> {
+fn hidden_by(refs: &RefHistory<'_>, name: &BStr) -> Option<(String, String)> {
     let mut full = BString::default();
     for (at, prefix) in PREFIXES.iter().enumerate() {
         let Some(short) = name.strip_prefix(prefix.as_bytes()) else {
@@ -77,7 +78,7 @@ fn hidden_by(moves: &RefMoves<'_>, name: &BStr) -> Option<(String, String)> {
             full.clear();
             full.extend_from_slice(later.as_bytes());
             full.extend_from_slice(short);
-            if moves.before.contains_key(&full) {
+            if refs.records.before.contains_key(&full) {
                 let short = short.to_str_lossy().into_owned();
                 return Some((short, full.to_str_lossy().into_owned()));
             }
@@ -104,8 +105,8 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(moves: &'a RefMoves<'_>) -> Result<Self, Error> {
-        let directory = moves.repository.common_dir.as_std_path();
+    fn of(refs: &'a RefHistory<'_>) -> Result<Self, Error> {
+        let directory = refs.repository.common_dir.as_std_path();
         let entries = files::entries(directory)?;
         let mut firsts: HashSet<&[u8]> = HashSet::new();
         for (name, _is_directory) in &entries {
@@ -117,7 +118,7 @@ impl<'a> Names<'a> {
             in_repository: BTreeSet::new(),
             in_worktrees: BTreeSet::new(),
         };
-        for full in moves.now.keys() {
+        for full in refs.records.now.keys() {
             for short in short_names(full.as_bstr()) {
                 let end = short.find_byte(b'/').unwrap_or(short.len());
                 let first: &[u8] = &short[..end];
@@ -135,7 +136,7 @@ impl<'a> Names<'a> {
 
 /// Looks for files that git takes for a ref.
 struct FileSearch<'a> {
-    moves: &'a RefMoves<'a>,
+    refs: &'a RefHistory<'a>,
     before: &'a Sealed,
 }
 
@@ -153,8 +154,8 @@ impl FileSearch<'_> {
                 found.extend(shadows.filter_map(|name| self.judge(&directory, place, name)));
             }
         }
-        let own = &self.moves.known.record.admin_dir;
-        if !self.moves.repository.is_clone() {
+        let own = &self.refs.worktree.record.admin_dir;
+        if !self.refs.repository.is_clone() {
             let shadows = names.iter();
             found.extend(shadows.filter_map(|name| self.judge(own, "@wt", name)));
         }
@@ -178,7 +179,7 @@ impl FileSearch<'_> {
                 continue;
             };
             // where git cannot read the refs, it takes nothing for one
-            let git = self.moves.git.on(&path, None);
+            let git = self.refs.git.on(&path, None);
             let refs = git.for_each_ref(&["refs/"]).unwrap_or_default();
             let mut names = refs.iter().flat_map(|one| short_names(one.name.as_bstr()));
             if names.any(|short| *short == *name) {
@@ -190,11 +191,11 @@ impl FileSearch<'_> {
 
     /// The path of a git directory by its place.
     fn path_of(&self, place: &str) -> Utf8PathBuf {
-        let repository = self.moves.repository;
+        let repository = self.refs.repository;
         match place.strip_prefix("@wt") {
             Some(inside) => self
-                .moves
-                .known
+                .refs
+                .worktree
                 .record
                 .admin_dir
                 .join(inside.trim_start_matches('/')),
@@ -212,7 +213,7 @@ impl FileSearch<'_> {
         }
         let content = content_of_ref(directory, name)?;
         let shown = format!("{place}/{}", name.to_str_lossy());
-        let digest = self.moves.repository.format.blob_id(&content).to_string();
+        let digest = self.refs.repository.format.blob_id(&content).to_string();
         let was = self.before.files.get(&shown);
         if was.is_some_and(|was| was.starts_with(&digest)) {
             return None;

@@ -1,0 +1,595 @@
+//! The rules as a table: what is recorded of a ref, and how it came to be what it is.
+//!
+//! A commit is a letter; `A` is the base. A row is `title | ref | at add | now | journal | log | world
+//! | origin`. `@x=B` is a symbolic ref to `x`, which is at `B`. The journal has `old>new`, `-` for
+//! zeros and `@` for a ref, of another ref after its name and a colon. The log has the oldest entry
+//! first, with a semicolon between entries.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::{
+    Loss, Mover, Origin, OtherHead, RecordCache, RecordSource, RefRecords, Since, StashOrigin,
+    attribute, commits_past_hooks,
+};
+use crate::git::hooks::journal::Journal;
+use crate::git::refs::{Ref, ReflogEntry};
+use crate::words::name::CommitId;
+
+const ROWS: &str = "\
+unchanged branch | refs/heads/main | A | A | | A clone: from x | | none
+back where it was | refs/heads/main | A | A | A>B, B>A | A clone: from x | | Unchanged
+back after a deletion | refs/heads/main | A | A | A>-, ->A | | | Unchanged
+own branch is not judged | refs/heads/agent/x | A | B | A>B | A branch: Created; B commit: b | made B | none
+new branch | refs/heads/new | - | A | ->A | A branch: Created from HEAD | | MadeHere
+new branch with commits | refs/heads/new | - | B | ->A, A>B | A branch: Created from HEAD; B commit: b | made B | MadeHere
+new branch with an empty log | refs/heads/new | - | B | ->B | | made B | MadeHere
+new branch of an older log | refs/heads/new | - | B | ->B | C branch: Created; B commit: b | | OfOthersMovedHere
+new tag | refs/tags/v1 | - | A | ->A | | | MadeHere
+new tag on an own commit | refs/tags/v1 | - | B | ->B | | made B | MadeHere
+new branch that was deleted | refs/heads/new | - | - | ->B, B>- | | made B | none
+new branch renamed from the own one | refs/heads/new | - | B | B>B | A branch: Created; B Branch: renamed refs/heads/agent/x to refs/heads/new | made B | MadeHere
+new branch copied from the own one | refs/heads/new | - | C | B>C | B Branch: copied refs/heads/agent/x to refs/heads/new; C commit: c | made C | MadeHere
+new branch renamed from a forgotten one | refs/heads/new | - | C | B>C, refs/heads/tmp:->B | B Branch: renamed refs/heads/tmp to refs/heads/new; C commit: c | made C | MadeHere
+new branch renamed from one of others | refs/heads/new | - | C | B>C | B Branch: renamed refs/heads/theirs to refs/heads/new; C commit: c | | OfOthersMovedHere
+new branch on which an agent works | refs/heads/new | - | B | ->B | B branch: Created | agent refs/heads/new; made B | OfOthersMovedHere
+new branch that the user checked out | refs/heads/new | - | B | ->B | B branch: Created | main refs/heads/new: B checkout: moving from main to new; made B | MadeHere
+branch of others made since | refs/heads/theirs | - | C | | C branch: Created | | none
+branch of others made since and moved here | refs/heads/theirs | - | D | C>D | C branch: Created; D branch: Reset to D | | OfOthersMovedHere
+branch of others made since and deleted here | refs/heads/theirs | - | - | C>- | | | OfOthersDeletedHere
+branch of others deleted here, whatever it was | refs/heads/theirs | - | - | ->- | | | OfOthersDeletedHere
+branch at the base renamed past the hooks | refs/heads/tmp | - | - | A>- | | | Unchanged
+own branch that was deleted by its value | refs/heads/tmp | - | - | B>- | | made B | Unchanged
+branch moved here | refs/heads/main | A | B | A>B | A clone: from x; B branch: Reset to B | made B | MovedHere
+branch moved here to a commit of others | refs/heads/main | A | C | A>C | A clone: from x; C branch: Reset to C | | MovedHere
+branch moved here by update-ref | refs/heads/main | A | B | A>B | A clone: from x; B | made B | MovedHere
+branch moved here without a log | refs/heads/main | A | B | A>B | | made B | MovedHere
+branch moved here twice | refs/heads/main | A | C | A>B, B>C | A clone: from x; B push; C push | made B; made C | MovedHere
+branch moved here and back halfway | refs/heads/main | A | B | A>B, B>C, C>B | A clone: from x; B push; C push; B push | made B; made C | MovedHere
+branch deleted here | refs/heads/main | A | - | A>- | | | DeletedHere
+branch deleted here with a log left | refs/heads/main | A | - | A>- | A clone: from x | | DeletedHere
+tag moved here | refs/tags/v1 | A | B | A>B | | | MovedHere
+tag deleted here | refs/tags/v1 | A | - | A>- | | | DeletedHere
+note moved here | refs/notes/commits | A | B | A>B | A notes; B notes | | MovedHere
+branch moved here, then by the user | refs/heads/main | A | C | A>B | A clone: from x; B push; C commit: c | main refs/heads/main: C commit: c | MovedHereThenElsewhere
+branch moved here, then without a trace | refs/heads/main | A | C | A>B | A clone: from x; B push; C | | MovedHereThenElsewhere
+branch moved here, then onto a commit of here past the hooks | refs/heads/main | A | C | A>B | A clone: from x; B push; C push | made C | MovedHerePastHooks
+branch moved here, then deleted elsewhere | refs/heads/main | A | - | A>B | | | MovedHereThenElsewhere
+branch deleted here, then made elsewhere | refs/heads/main | A | C | A>- | C branch: Created from C | | MovedHereThenElsewhere
+new branch moved on by others | refs/heads/new | - | C | ->B | B branch: Created; C commit: c | main refs/heads/new: C commit: c | MovedHereThenElsewhere
+branch linked here | refs/heads/main | A | @refs/heads/agent/x=B | A>@ | A clone: from x | made B | MovedHere
+branch linked here to the same commit | refs/heads/main | A | @refs/heads/agent/x=A | A>@ | A clone: from x | | MovedHere
+new branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
+branch linked and put back | refs/heads/main | A | A | A>@, @>A | A clone: from x | | Unchanged
+HEAD of the main worktree | main-worktree/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
+HEAD of another worktree | worktrees/other/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
+bisect ref of another worktree | worktrees/other/refs/bisect/bad | - | - | ->B | | | OfOtherWorktreeMovedHere
+packed branch | refs/heads/main | A | A | ->A, A>- | A clone: from x | | none
+
+commit by the user | refs/heads/main | A | C | | A clone: from x; C commit: c | main refs/heads/main: C commit: c | MovedElsewhere
+commit by the user whose HEAD log is gone | refs/heads/main | A | C | | A clone: from x; C commit: c | | MovedElsewhere
+pull by the user | refs/heads/main | A | C | | A clone: from x; C pull: Fast-forward | main refs/heads/main: C pull: Fast-forward | MovedElsewhere
+merge of this work by the user | refs/heads/main | A | B | | A clone: from x; B merge agent/x: Fast-forward | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
+merge of this work that no HEAD shows | refs/heads/main | A | B | | A clone: from x; B merge agent/x: Fast-forward | made B | Unexplained
+reset by the user to a commit of others | refs/heads/main | A | C | | A clone: from x; C reset: moving to C | | MovedElsewhere
+reset to a commit of here | refs/heads/main | A | B | | A clone: from x; B reset: moving to B | made B | Unexplained
+rebase by the user | refs/heads/main | A | C | | A clone: from x; C rebase (finish): refs/heads/main onto D | | MovedElsewhere
+branch -f by the user | refs/heads/main | A | C | | A clone: from x; C branch: Reset to C | | MovedElsewhere
+branch -f onto a commit of here | refs/heads/main | A | B | | A clone: from x; B branch: Reset to B | made B | Unexplained
+fetch into a branch by the user | refs/heads/main | A | C | | A clone: from x; C fetch origin main:main: fast-forward | | MovedElsewhere
+update-ref without a message | refs/heads/main | A | C | | A clone: from x; C | | Unexplained
+update-ref onto a commit of here | refs/heads/main | A | B | | A clone: from x; B | made B | MovedHerePastHooks
+push to this repository | refs/heads/main | A | C | | A clone: from x; C push | | Unexplained
+push of this work to this repository | refs/heads/main | A | B | | A clone: from x; B push | made B | MovedHerePastHooks
+rename over a branch | refs/heads/main | A | C | | A clone: from x; C Branch: renamed refs/heads/y to refs/heads/main | | Unexplained
+rename of this work over a branch | refs/heads/main | A | B | | A clone: from x; B Branch: renamed refs/heads/agent/x to refs/heads/main | made B | MovedHerePastHooks
+file written past git | refs/heads/main | A | C | | A clone: from x | | Unexplained
+file written past git onto a commit of here | refs/heads/main | A | B | | A clone: from x | made B | MovedHerePastHooks
+log that does not have the place of add | refs/heads/main | A | C | | C commit: c | | Unexplained
+log that is gone | refs/heads/main | A | C | | | | Unexplained
+log that is gone, on a commit of here | refs/heads/main | A | B | | | made B | MovedHerePastHooks
+no logs in this repository | refs/heads/main | A | C | | | nologs | MovedElsewhere
+no logs in this repository, on a commit of here | refs/heads/main | A | B | | | nologs; made B | MovedElsewhere
+branch deleted elsewhere | refs/heads/main | A | - | | | | DeletedElsewhere
+branch deleted with its log left | refs/heads/main | A | - | | A clone: from x | | Unexplained
+branch linked elsewhere | refs/heads/main | A | @refs/heads/y=C | | A clone: from x; C commit: c | | Unexplained
+branch linked elsewhere to the same commit | refs/heads/main | A | @refs/heads/y=A | | A clone: from x | | Unexplained
+branch linked elsewhere without a log | refs/heads/main | A | @refs/heads/y=A | | | | Unchanged
+tag moved elsewhere | refs/tags/v1 | A | C | | | | Unexplained
+tag deleted elsewhere | refs/tags/v1 | A | - | | | | DeletedElsewhere
+tag fetched over another with a log | refs/tags/v1 | A | C | | A fetch origin: storing ref; C fetch origin: updating tag | | MovedElsewhere
+note of others | refs/notes/commits | A | C | | A notes: Notes added; C notes: Notes added | | Unexplained
+note of others without a log | refs/notes/commits | A | C | | | | MovedElsewhere
+note onto a commit of here without a log | refs/notes/commits | A | B | | | made B | MovedHerePastHooks
+
+fetch elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch origin: fast-forward | | MovedElsewhere
+forced fetch elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch --prune origin: forced-update | | MovedElsewhere
+fetch of a path elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch . HEAD:refs/remotes/origin/main: storing head | | Unexplained
+fetch under another name elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch origin +side:refs/remotes/origin/main: storing head | | Unexplained
+fetch of another remote elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch team: fast-forward | | Unexplained
+push elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C update by push | | MovedElsewhere
+update-ref of a remote-tracking branch | refs/remotes/origin/main | A | C | | A clone: from x; C | | Unexplained
+remote-tracking branch past its log | refs/remotes/origin/main | A | C | | A clone: from x | | Unexplained
+remote-tracking branch without a log | refs/remotes/origin/main | A | C | | | | MovedElsewhere
+remote-tracking branch without a log on a commit of here | refs/remotes/origin/main | A | B | | | made B | MovedHerePastHooks
+remote-tracking branch of here moved past the hooks | refs/remotes/origin/main | A | B | | A clone: from x; B | made B | MovedHerePastHooks
+remote-tracking branch pruned elsewhere | refs/remotes/origin/old | A | - | | | | DeletedElsewhere
+new remote-tracking branch elsewhere | refs/remotes/origin/new | - | C | | C fetch origin: storing head | | none
+fetch from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch origin: fast-forward | | Everyday
+fetch from here of a new branch | refs/remotes/origin/new | - | C | ->C | C fetch origin: storing head | | Everyday
+pull from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C pull: fast-forward | | Everyday
+fetch from here with depth | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch --depth 1 origin: forced-update | | Everyday
+fetch from here, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; C fetch origin: fast-forward; D fetch origin: fast-forward | | MovedHereThenElsewhere
+fetch of a path from here | refs/remotes/origin/main | A | B | A>B | A clone: from x; B fetch . HEAD:refs/remotes/origin/main: storing head | made B | RemoteMovedHere add
+fetch under another name from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch origin +side:refs/remotes/origin/main: storing head | | RemoteMovedHere add
+fetch of another remote from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch team: fast-forward | | RemoteMovedHere add
+update-ref from here | refs/remotes/origin/main | A | B | A>B | A clone: from x; B | made B | RemoteMovedHere add
+update-ref of a new one from here | refs/remotes/origin/new | - | B | ->B | B | made B | RemoteMovedHere add
+prune from here | refs/remotes/origin/old | A | - | A>- | | | RemoteRemovedHere
+removal of a later one from here | refs/remotes/origin/new | - | - | C>- | | | OfOthersDeletedHere
+push of the own branch | refs/remotes/origin/agent/x | - | B | ->B | B update by push | made B | Everyday
+push of the own branch again | refs/remotes/origin/agent/x | - | C | ->B, B>C | B update by push; C update by push | made B; made C | Everyday
+push of the own branch that was there | refs/remotes/origin/agent/x | A | B | A>B | A fetch origin: storing head; B update by push | made B | Everyday
+push of the own branch without a log | refs/remotes/origin/agent/x | - | B | ->B | | made B | Everyday
+push of the own branch past its log | refs/remotes/origin/agent/x | A | B | A>B | A fetch origin: storing head | made B | RemoteMovedPastLog add
+push of the own branch to a remote with a slash | refs/remotes/team/a/agent/x | - | B | ->B | B update by push | made B; remote team/a | Everyday
+push to a branch that only looks like the own one | refs/remotes/origin/me/agent/x | - | B | ->B | B update by push | made B | PushedHere B later
+push to the base branch | refs/remotes/origin/main | A | B | A>B | A clone: from x; B update by push | made B | PushedHere B add
+push to the base branch, then a fetch | refs/remotes/origin/main | A | C | A>B, B>C | A clone: from x; B update by push; C fetch origin: fast-forward | made B | PushedHere B add
+push to a new branch of another name | refs/remotes/origin/side | - | B | ->B | B update by push | made B | PushedHere B later
+push to a branch of others made since | refs/remotes/origin/side | - | B | C>B | C fetch origin: storing head; B update by push | made B | PushedHere B add
+move without a log from here | refs/remotes/origin/main | A | C | A>C | | | Everyday
+move onto a commit of here without a log | refs/remotes/origin/main | A | B | A>B | | made B | RemoteMovedPastLog add
+move past its log from here | refs/remotes/origin/main | A | C | A>C | A clone: from x | | RemoteMovedPastLog add
+
+symbolic as before | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/main=C | | | | Unchanged
+symbolic removed elsewhere | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | - | | | | SymbolicRemoved unknown
+symbolic of a remote removed from here | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | - | A>- | | | SymbolicRemoved unknown
+symbolic branch removed from here | refs/heads/alias | @refs/heads/main=A | - | A>- | | | SymbolicRemoved here
+symbolic that names a commit | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | A | | | | SymbolicDetached
+symbolic set to another branch upstream | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/next=C | | | | SymbolicRetargeted unknown
+symbolic set to a commit of here | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/heads/agent/x=B | | | made B | SymbolicRetargeted here
+symbolic set to the own branch | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/heads/agent/x=A | | | | SymbolicRetargeted here
+symbolic branch set from here | refs/heads/alias | @refs/heads/main=A | @refs/heads/y=C | ->@ | | | SymbolicRetargeted here
+symbolic set to a branch of others | refs/heads/alias | @refs/heads/main=A | @refs/heads/y=C | | | | SymbolicRetargeted unknown
+symbolic set to where this work was pushed | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/side=C | refs/remotes/origin/side:->B | | log refs/remotes/origin/side=B update by push; C fetch origin: fast-forward | SymbolicRetargeted here
+
+rescued work deleted from here | refs/agentwt/rescue/a | C | - | C>- | | | SavedWorkLost deleted here
+rescued work deleted elsewhere | refs/agentwt/rescue/a | C | - | | | | SavedWorkLost deleted unknown
+rescued work replaced from here | refs/agentwt/rescue/a | C | D | C>D | | | SavedWorkLost replaced here
+rescued work replaced elsewhere | refs/agentwt/rescue/a | C | D | | | | SavedWorkLost replaced unknown
+rescued work made by a command | refs/agentwt/rescue/a | - | C | ->C | | | Unchanged
+rescued work that is there | refs/agentwt/rescue/a | C | C | | | | none
+kept work that expired | refs/agentwt/kept/a | C | - | | | | DeletedElsewhere
+kept work deleted from here | refs/agentwt/kept/a | C | - | C>- | | | SavedWorkLost deleted here
+trash that was replaced | refs/agentwt/trash/a | C | D | | | | SavedWorkLost replaced unknown
+trash made and deleted from here | refs/agentwt/trash/a | - | - | C>- | | | SavedWorkLost deleted here
+ref of our own commands | refs/agentwt/run/x/b | - | B | ->B | | | none
+replace refs are judged as a whole | refs/replace/a | A | B | A>B | | | none
+prefetched refs are not judged | refs/prefetch/a | A | B | A>B | | | none
+the stash is judged by its entries | refs/stash | A | B | A>B | | | none
+bisect ref of the worktree's own | refs/bisect/bad | - | B | ->B | | | none
+";
+
+/// A whole row is read by [`row`].
+struct Row {
+    title: String,
+    name: BString,
+    world: World,
+    origin: String,
+}
+
+/// What is recorded in a row.
+#[derive(Default)]
+struct World {
+    before: BTreeMap<BString, CommitId>,
+    symbolic_before: BTreeMap<BString, BString>,
+    now: BTreeMap<BString, Ref>,
+    journal: Vec<u8>,
+    made_here: BTreeSet<CommitId>,
+    files: Files,
+}
+
+/// What is only read where it is needed.
+#[derive(Clone, Default)]
+struct Files {
+    logs: BTreeMap<BString, Vec<ReflogEntry>>,
+    remotes: BTreeSet<String>,
+    main: Option<OtherHead>,
+    linked: Vec<OtherHead>,
+    has_no_logs: bool,
+}
+
+impl RecordSource for Files {
+    fn read_log(&self, name: &BStr) -> Vec<ReflogEntry> {
+        self.logs.get(name).cloned().unwrap_or_default()
+    }
+
+    fn keeps_logs(&self) -> bool {
+        !self.has_no_logs
+    }
+
+    fn is_remote(&self, name: &str) -> bool {
+        self.remotes.contains(name)
+    }
+
+    fn read_main_head(&self) -> Option<OtherHead> {
+        self.main.clone()
+    }
+
+    fn read_linked_heads(&self) -> Vec<OtherHead> {
+        self.linked.clone()
+    }
+}
+
+impl World {
+    fn records<'a>(&self, journal: &'a Journal) -> RefRecords<'a> {
+        RefRecords {
+            branch: "refs/heads/agent/x".to_owned(),
+            base: commit("A"),
+            head_ref: Some("refs/heads/agent/x".to_owned()),
+            before: self.before.clone(),
+            symbolic_before: self.symbolic_before.clone(),
+            now: self.now.clone(),
+            journal,
+            made_here: self.made_here.clone(),
+            source: Box::new(self.files.clone()),
+            cache: RecordCache::default(),
+        }
+    }
+
+    fn add_before(&mut self, name: &str, state: &str) {
+        let (target, id) = state_of(state);
+        if let Some(target) = target {
+            self.symbolic_before.insert(name.into(), target);
+        }
+        self.before.extend(id.map(|id| (BString::from(name), id)));
+    }
+
+    fn add_now(&mut self, name: &str, state: &str) {
+        let (target, id) = state_of(state);
+        if let Some(id) = id {
+            let found = Ref {
+                target,
+                ..Ref::new(name, id)
+            };
+            self.now.insert(name.into(), found);
+        }
+    }
+
+    fn add_journal(&mut self, own_name: &str, text: &str) {
+        for line in text.split(", ").filter(|line| !line.is_empty()) {
+            let (name, moved) = line.split_once(':').unwrap_or((own_name, line));
+            let (old, new) = moved.split_once('>').expect("old>new");
+            let line = format!("{} {} {name}\n", journaled(old), journaled(new));
+            self.journal.extend(line.bytes());
+        }
+    }
+
+    fn add_fact(&mut self, fact: &str) {
+        let (word, rest) = fact.split_once(' ').unwrap_or((fact, ""));
+        match word {
+            "" => {}
+            "made" => drop(self.made_here.insert(commit(rest))),
+            "remote" => drop(self.files.remotes.insert(rest.to_owned())),
+            "nologs" => self.files.has_no_logs = true,
+            "agent" => self.files.linked.push(OtherHead {
+                branch: Some(rest.to_owned()),
+                is_of_agent: true,
+                ..OtherHead::default()
+            }),
+            "main" => {
+                let (branch, entries) = rest.split_once(": ").expect("a branch and a log");
+                self.files.main = Some(OtherHead {
+                    branch: Some(branch.to_owned()),
+                    log: log(entries),
+                    ..OtherHead::default()
+                });
+            }
+            _unknown => panic!("no fact: {fact}"),
+        }
+    }
+}
+
+fn commit(letter: &str) -> CommitId {
+    assert_eq!(letter.len(), 1, "one letter: {letter}");
+    CommitId::parse(&letter.to_lowercase().repeat(40)).expect("a letter from A to F")
+}
+
+fn journaled(place: &str) -> String {
+    match place {
+        "-" => "0".repeat(40),
+        "@" => "ref:refs/heads/y".to_owned(),
+        letter => commit(letter).to_string(),
+    }
+}
+
+/// The target of a symbolic ref, and the commit.
+fn state_of(state: &str) -> (Option<BString>, Option<CommitId>) {
+    if state == "-" {
+        return (None, None);
+    }
+    match state.strip_prefix('@') {
+        Some(symbolic) => {
+            let (target, id) = symbolic.split_once('=').expect("a target and a commit");
+            (Some(target.into()), Some(commit(id)))
+        }
+        None => (None, Some(commit(state))),
+    }
+}
+
+/// The newest entry comes first in what git reads.
+fn log(text: &str) -> Vec<ReflogEntry> {
+    let entries = text.split("; ").filter(|entry| !entry.is_empty());
+    let mut entries: Vec<ReflogEntry> = entries
+        .map(|entry| {
+            let (id, reason) = entry.split_once(' ').unwrap_or((entry, ""));
+            ReflogEntry {
+                id: commit(id),
+                reason: reason.to_owned(),
+            }
+        })
+        .collect();
+    entries.reverse();
+    entries
+}
+
+fn row(line: &str) -> Row {
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [title, name, before, now, journal, entries, facts, origin] = cells[..] else {
+        panic!("eight cells: {line}");
+    };
+    let mut world = World::default();
+    world.add_before(name, before);
+    world.add_now(name, now);
+    world.add_journal(name, journal);
+    if !entries.is_empty() {
+        world.files.logs.insert(name.into(), log(entries));
+    }
+    // the log of another ref has semicolons of its own, and stands alone
+    if let Some(other) = facts.strip_prefix("log ") {
+        let (other, entries) = other.split_once('=').expect("a ref and its log");
+        world.files.logs.insert(other.into(), log(entries));
+    } else {
+        facts.split("; ").for_each(|fact| world.add_fact(fact));
+    }
+    Row {
+        title: title.to_owned(),
+        name: name.into(),
+        world,
+        origin: origin.to_owned(),
+    }
+}
+
+const fn mover(mover: Mover) -> &'static str {
+    match mover {
+        Mover::Here => "here",
+        Mover::Unknown => "unknown",
+    }
+}
+
+const fn since(since: Since) -> &'static str {
+    match since {
+        Since::Add => "add",
+        Since::Later => "later",
+    }
+}
+
+/// An origin as a row names it.
+fn named(origin: &Origin) -> String {
+    match origin {
+        Origin::PushedHere {
+            commit,
+            since: came,
+        } => {
+            let letter = commit.as_str()[..1].to_uppercase();
+            format!("PushedHere {letter} {}", since(*came))
+        }
+        Origin::RemoteMovedHere { since: came, .. } => format!("RemoteMovedHere {}", since(*came)),
+        Origin::RemoteMovedPastLog { since: came } => {
+            format!("RemoteMovedPastLog {}", since(*came))
+        }
+        Origin::SavedWorkLost { loss, mover: who } => {
+            let loss = match loss {
+                Loss::Deleted => "deleted",
+                Loss::Replaced => "replaced",
+            };
+            format!("SavedWorkLost {loss} {}", mover(*who))
+        }
+        Origin::SymbolicRemoved { mover: who, .. } => format!("SymbolicRemoved {}", mover(*who)),
+        Origin::SymbolicDetached { .. } => "SymbolicDetached".to_owned(),
+        Origin::SymbolicRetargeted { mover: who, .. } => {
+            format!("SymbolicRetargeted {}", mover(*who))
+        }
+        plain => format!("{plain:?}"),
+    }
+}
+
+#[test]
+fn each_record_of_a_ref_says_who_moved_it() {
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    for line in ROWS.lines().filter(|line| !line.is_empty()) {
+        let Row {
+            title,
+            name,
+            world,
+            origin,
+        } = row(line);
+        rows += 1;
+        let journal = Journal::parse(&world.journal);
+        let origins = attribute(&world.records(&journal));
+        let found = origins.get(&name).map_or("none".to_owned(), named);
+        if found != origin {
+            wrong.push(format!("{title}: {found}, not {origin}"));
+        }
+    }
+    assert!(rows >= 120, "the table has {rows} rows");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_stash_is_known_by_its_entries() {
+    for (before, log_of_stash, journal, expected) in [
+        ("", "", "", StashOrigin::Unchanged),
+        ("C", "C", "", StashOrigin::Unchanged),
+        ("", "B On main: x", "->B", StashOrigin::MadeHere),
+        ("C", "C; B", "C>B", StashOrigin::MadeHere),
+        ("C", "C", "C>B", StashOrigin::Unchanged),
+        ("", "C", "", StashOrigin::Unchanged),
+    ] {
+        assert_eq!(stash(before, log_of_stash, journal), expected, "{journal}");
+    }
+    for (journal, mover) in [("C>-", Mover::Here), ("", Mover::Unknown)] {
+        let lost = StashOrigin::Lost { number: 1, mover };
+        assert_eq!(stash("C", "", journal), lost);
+    }
+}
+
+fn stash(before: &str, log_of_stash: &str, journal: &str) -> StashOrigin {
+    let name = "refs/stash";
+    let mut world = World::default();
+    if !before.is_empty() {
+        world.add_before(name, before);
+    }
+    world.add_journal(name, journal);
+    let entries = log(log_of_stash);
+    if let Some(newest) = entries.first() {
+        world
+            .now
+            .insert(name.into(), Ref::new(name, newest.id.clone()));
+    }
+    world.files.logs.insert(name.into(), entries);
+    let journal = Journal::parse(&world.journal);
+    world.records(&journal).stash_origin()
+}
+
+#[test]
+fn a_move_is_proven_by_the_log_of_the_ref_or_of_a_head() {
+    let main = "refs/heads/main";
+    let tracking = "refs/remotes/origin/main";
+    for (name, entry, facts, is_proven) in [
+        (main, "C commit: c", "", true),
+        (
+            main,
+            "C commit: c",
+            "main refs/heads/main: A clone: from x",
+            false,
+        ),
+        (
+            main,
+            "C commit: c",
+            "main refs/heads/main: C commit: c",
+            true,
+        ),
+        (main, "C commit: c", "main refs/heads/y: C commit: c", true),
+        (main, "C", "", false),
+        (main, "C", "main refs/heads/main: C commit: c", true),
+        (
+            main,
+            "C",
+            "main refs/heads/main: C reset: moving to C",
+            false,
+        ),
+        (
+            main,
+            "C fetch origin main:main: fast-forward",
+            "agent refs/heads/main",
+            true,
+        ),
+        (
+            main,
+            "C merge x: Fast-forward",
+            "agent refs/heads/main",
+            false,
+        ),
+        (main, "C branch: Reset to C", "", false),
+        (main, "C push", "", false),
+        (tracking, "C fetch origin: fast-forward", "", true),
+        (tracking, "C fetch . x: fast-forward", "", false),
+        (tracking, "C update by push", "", true),
+        (tracking, "C commit: c", "", false),
+        (tracking, "C", "main refs/heads/main: C commit: c", false),
+    ] {
+        let mut world = World::default();
+        world.add_fact(facts);
+        let journal = Journal::default();
+        let entry = log(entry).remove(0);
+        let found = world
+            .records(&journal)
+            .entry_proves_foreign_move(name, &entry);
+        assert_eq!(found, is_proven, "{name}: {} ({facts})", entry.reason);
+    }
+}
+
+#[test]
+fn a_head_that_was_moved_from_here_proves_nothing() {
+    let mut world = World::default();
+    world.add_fact("main refs/heads/main: C commit: c");
+    let main = world.files.main.as_mut().expect("it was added");
+    main.forged.push(commit("C"));
+    let journal = Journal::default();
+    assert!(!world.records(&journal).is_logged_elsewhere(&commit("C")));
+}
+
+#[test]
+fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
+    let branch = "refs/heads/agent/x";
+    for (entries, journal, expected) in [
+        ("A branch: Created; B commit: b", "HEAD:A>B, A>B", ""),
+        ("A branch: Created; B commit: b", "A>B", ""),
+        ("A branch: Created; B commit: b", "HEAD:A>B", ""),
+        ("A branch: Created; B commit: b", "", "B"),
+        ("B commit: b; C commit: c", "HEAD:A>B, A>B", "C"),
+        ("B commit: b; C commit: c", "", "CB"),
+        (
+            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "HEAD:A>B",
+            "B",
+        ),
+        (
+            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "HEAD:A>B, HEAD:B>A, HEAD:A>B",
+            "",
+        ),
+        (
+            "C checkout: moving from agent/x to side; D commit: d",
+            "refs/heads/side:C>D",
+            "",
+        ),
+        ("C checkout: moving from agent/x to C; D commit: d", "", "D"),
+    ] {
+        let mut world = World::default();
+        world.add_journal(branch, journal);
+        let journal = Journal::parse(&world.journal);
+        let silent = commits_past_hooks(&log(entries), Some(branch), branch, &journal);
+        let letters = silent.iter().map(|one| one.as_str()[..1].to_uppercase());
+        assert_eq!(letters.collect::<String>(), expected, "{entries}");
+    }
+}
+
+#[test]
+fn a_fetch_from_here_is_told_by_the_log_from_a_move_from_here() {
+    let name = "refs/remotes/origin/main";
+    for (entries, journal, is_fetched) in [
+        ("C fetch origin: fast-forward", "A>C", true),
+        ("C fetch origin: fast-forward", "A>C, C>D, D>C", false),
+        ("C update by push", "A>C", false),
+        ("C", "A>C", false),
+        ("", "A>C", false),
+        ("", "", true),
+    ] {
+        let mut world = World::default();
+        world.add_journal(name, journal);
+        world.files.logs.insert(name.into(), log(entries));
+        let journal = Journal::parse(&world.journal);
+        let found = world.records(&journal).is_fetched_place(name, &commit("C"));
+        assert_eq!(found, is_fetched, "{entries} ({journal:?})");
+    }
+    let journal = Journal::default();
+    let records = World::default();
+    let records = records.records(&journal);
+    assert!(!records.is_fetched_place("refs/heads/main", &commit("C")));
+    assert!(!records.is_fetched(name.as_bytes().as_bstr(), &commit("C")));
+}

@@ -1,0 +1,127 @@
+//! Finds the changes that do no harm, each with the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::disk::files::Temporary;
+use crate::inventory::manifest::Item;
+use crate::judge::change::{Change, Content, Kind, Seen};
+use crate::scope::{Access, EntryKind};
+use crate::truth::facts::CommitFacts;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::layers::converted::{is_attributes, put_aside, runs_filters};
+use crate::truth::layers::index::IndexState;
+use crate::words::entry::ObjectId;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+
+/// Finds the changes that do no harm, each with the reason: a file in a conflict that only the disk
+/// has so, and a file of the base as git writes it to the repository by the base's own attributes.
+///
+/// # Errors
+/// Fails when git, an object or the disk does.
+pub fn find_harmless(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    index: &IndexState,
+    changes: &[Change],
+) -> Result<Vec<Change>, Error> {
+    let converted_anew = find_converted_anew(inputs, facts, changes)?;
+    let mut harmless = Vec::new();
+    for change in changes {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let is_only_on_disk = change.seen.iter().all(|seen| *seen == Seen::Disk);
+        let reason = if index.conflicts.contains(path) && is_only_on_disk {
+            "in a conflict, and not committed"
+        } else if converted_anew.contains(path) {
+            "git converted the base's file anew, as .gitattributes says"
+        } else {
+            continue;
+        };
+        harmless.push(Change {
+            detail: Some(reason.to_owned()),
+            ..change.clone()
+        });
+    }
+    Ok(harmless)
+}
+
+/// Finds the changed files of the base that are as `git add` writes the base's file by the base's
+/// attributes (gitattributes(5), `text` and `filter`).
+fn find_converted_anew(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    changes: &[Change],
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let candidates = may_be_converted(inputs, changes);
+    if candidates.is_empty() || !runs_filters(inputs.worktree, &facts.outside.shared) {
+        return Ok(BTreeSet::new());
+    }
+    // a hook has of the base only what commits touched
+    let whole_base = inputs.worktree.manifest()?;
+    let items = whole_base.items().iter();
+    let attributes: Vec<&Item> = items.filter(|item| is_attributes(&item.path)).collect();
+    if attributes.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let dir = Temporary::new()?;
+    for item in attributes {
+        put_aside(&inputs.objects, &item.path, item.base, &dir)?;
+    }
+    let paths: Vec<&RepoPath> = candidates.keys().copied().collect();
+    for path in &paths {
+        put_aside(&inputs.objects, path, inputs.manifest.base(path), &dir)?;
+    }
+    let common_dir = &inputs.repository.common_dir;
+    let git = inputs.repository.git.on(common_dir, Some(dir.path()));
+    // where a filter fails, a change stays a change
+    let written = git.hash_files(&paths).unwrap_or_default();
+    let mut converted_anew = BTreeSet::new();
+    for (path, id) in paths.into_iter().zip(written) {
+        if candidates[path].iter().all(|content| is_file(content, id)) {
+            converted_anew.insert(path.clone());
+        }
+    }
+    Ok(converted_anew)
+}
+
+/// Lists the files of the base that are modified and may not be, with all that they are now.
+fn may_be_converted<'c>(
+    inputs: &SurveyInputs<'_>,
+    changes: &'c [Change],
+) -> BTreeMap<&'c RepoPath, Vec<&'c Content>> {
+    let mut classifier = inputs.worktree.scope.classifier();
+    let mut candidates: BTreeMap<&RepoPath, Vec<&Content>> = BTreeMap::new();
+    for change in changes {
+        let Some(path) = change
+            .place
+            .path()
+            .filter(|_| change.kind == Kind::Modified)
+        else {
+            continue;
+        };
+        let base = inputs.manifest.base(path);
+        let is_file = base.is_some_and(|entry| entry.mode.is_regular());
+        // git is given the paths by lines
+        if is_file
+            && !path.as_bstr().contains(&b'\n')
+            && classifier.verdict(path, EntryKind::File).access != Access::Write
+        {
+            candidates.insert(path, Vec::new());
+        }
+    }
+    for change in changes {
+        if let Some(path) = change.place.path()
+            && let Some(contents) = candidates.get_mut(path)
+        {
+            contents.extend(&change.now);
+        }
+    }
+    candidates
+}
+
+/// True if a content is the file with this id.
+fn is_file(content: &Content, id: ObjectId) -> bool {
+    matches!(content, Content::Entry(Some(entry)) if entry.id == id)
+}

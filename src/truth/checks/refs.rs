@@ -1,0 +1,234 @@
+//! Says what is wrong with the refs and the worktrees that a worktree shares with others, by who
+//! moved them ([`crate::truth::attribution`]).
+//!
+//! A ref that is where it was at `add` again is not a finding, and neither is what `git fetch` and a
+//! push of the worktree's own branch do to remote-tracking refs. Hooks and settings are in
+//! [`crate::truth::checks::settings`].
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString};
+
+use crate::git::objects::Objects;
+use crate::judge::change::{Cause, Kind, Place, SharedChange};
+use crate::truth::attribution::{Loss, Mover, Origin, RefRecords, Since, StashOrigin, attribute};
+use crate::truth::ref_history::{OwnRef, RefHistory};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::text::count;
+
+/// What is said of a ref that moved without a trace.
+pub const UNEXPLAINED: &str = "it moved, and git's logs do not show by whom";
+
+/// Finds the refs and worktrees that are not as they were recorded, and says who moved them.
+///
+/// # Errors
+/// Fails when a note cannot be read.
+pub fn changes(
+    refs: &RefHistory<'_>,
+    objects: &Objects,
+    own_refs: &[OwnRef],
+) -> Result<Vec<SharedChange>, Error> {
+    let records = &refs.records;
+    let mut changes = Vec::new();
+    changes.extend(replaced_objects(records));
+    for (name, origin) in attribute(records) {
+        let mut said = described(&origin);
+        if origin == Origin::MovedHere && adds_own_notes(records, objects, name.as_ref())? {
+            said = unknown("notes on commits of this worktree were added");
+        }
+        if let Some(said) = said {
+            let place = Place::Git(name);
+            changes.push(SharedChange::new(place, Kind::Ref, said.detail, said.cause));
+        }
+    }
+    for own in own_refs {
+        // `git branch -m` and `-c` make a branch past every hook
+        if records.journal.moves(&own.name).is_empty() {
+            let place = Place::Git(own.name.clone());
+            let detail = "it was made from this worktree";
+            changes.push(SharedChange::new(place, Kind::Ref, detail, Cause::Unknown));
+        }
+    }
+    if let Some(said) = described_stash(records.stash_origin()) {
+        let place = Place::Git("refs/stash".into());
+        changes.push(SharedChange::new(place, Kind::Ref, said.detail, said.cause));
+    }
+    for made in &refs.made_worktrees {
+        let place = Place::Git(format!("worktrees/{}", made.id).into());
+        let detail = format!("the worktree {} was made from this worktree", made.path);
+        changes.push(SharedChange::new(
+            place,
+            Kind::Worktree,
+            detail,
+            Cause::Unknown,
+        ));
+    }
+    Ok(changes)
+}
+
+/// Holds what is said of a ref.
+struct Said {
+    detail: String,
+    cause: Cause,
+}
+
+/// What was done from here, and harms others.
+fn made_here(detail: impl Into<String>) -> Option<Said> {
+    let detail = detail.into();
+    let cause = Cause::MadeHere;
+    Some(Said { detail, cause })
+}
+
+/// What harms nobody, or what nothing attributes.
+fn unknown(detail: impl Into<String>) -> Option<Said> {
+    let detail = detail.into();
+    let cause = Cause::Unknown;
+    Some(Said { detail, cause })
+}
+
+fn by(mover: Mover, detail: String) -> Option<Said> {
+    match mover {
+        Mover::Here => made_here(detail),
+        Mover::Unknown => unknown(detail),
+    }
+}
+
+/// A branch on a remote that was not there at `add` is nobody else's.
+fn on_remote(since: Since, detail: String) -> Option<Said> {
+    match since {
+        Since::Add => made_here(detail),
+        Since::Later => unknown(detail),
+    }
+}
+
+/// Returns what is said of a ref; none of everyday work, and of what others did.
+fn described(origin: &Origin) -> Option<Said> {
+    match origin {
+        Origin::Unchanged
+        | Origin::Everyday
+        | Origin::MovedElsewhere
+        | Origin::DeletedElsewhere => None,
+        Origin::MadeHere => unknown("it was made from this worktree"),
+        Origin::MovedHere => made_here("it was moved from this worktree"),
+        Origin::OfOthersMovedHere => {
+            made_here("it was made elsewhere and moved from this worktree")
+        }
+        Origin::MovedHerePastHooks => {
+            made_here("it was moved onto a commit of this worktree, past the hooks")
+        }
+        Origin::MovedHereThenElsewhere => {
+            unknown("it was moved from this worktree, and later from elsewhere")
+        }
+        Origin::DeletedHere => made_here("it was deleted from this worktree"),
+        Origin::OfOthersDeletedHere => {
+            made_here("it was made elsewhere and deleted from this worktree")
+        }
+        Origin::OfOtherWorktreeMovedHere => {
+            made_here("the HEAD or a ref of another worktree was moved from this worktree")
+        }
+        Origin::RemoteRemovedHere => unknown("it was removed from this worktree"),
+        Origin::PushedHere { commit, since } => {
+            let commit = commit.short();
+            let detail = format!("commit {commit} was pushed there from this worktree");
+            on_remote(*since, detail)
+        }
+        Origin::RemoteMovedHere { reason, since } => on_remote(
+            *since,
+            format!("it was moved from this worktree ({reason})"),
+        ),
+        Origin::RemoteMovedPastLog { since } => on_remote(
+            *since,
+            "it was moved from this worktree, past its log".to_owned(),
+        ),
+        Origin::SavedWorkLost { loss, mover } => by(*mover, describe_loss(*loss, *mover)),
+        Origin::SymbolicRemoved { before, mover } => {
+            by(*mover, format!("it named {before}, and was removed"))
+        }
+        Origin::SymbolicDetached { before } => {
+            made_here(format!("it named {before}, and names a commit by itself"))
+        }
+        Origin::SymbolicRetargeted { before, now, mover } => {
+            by(*mover, format!("it named {before}, and names {now}"))
+        }
+        Origin::Unexplained => unknown(UNEXPLAINED),
+    }
+}
+
+fn describe_loss(loss: Loss, mover: Mover) -> String {
+    let what = match loss {
+        Loss::Deleted => "saved work was deleted",
+        Loss::Replaced => "saved work was replaced",
+    };
+    match mover {
+        Mover::Here => format!("{what} from this worktree"),
+        Mover::Unknown => format!("{what}, and no log shows by whom"),
+    }
+}
+
+fn described_stash(origin: StashOrigin) -> Option<Said> {
+    match origin {
+        StashOrigin::Unchanged => None,
+        StashOrigin::MadeHere => unknown("something is stashed from this worktree"),
+        StashOrigin::Lost { number, mover } => {
+            let lost = count(
+                number,
+                "stash of others is gone",
+                "stashes of others are gone",
+            );
+            let detail = match mover {
+                Mover::Here => format!("{lost}: dropped from this worktree"),
+                Mover::Unknown => format!("{lost}, and no log shows by whom"),
+            };
+            by(mover, detail)
+        }
+    }
+}
+
+/// True if all that a move of notes changed is on commits that were made here (git-notes(1): a
+/// path is the id of a commit, with slashes in it).
+fn adds_own_notes(records: &RefRecords<'_>, objects: &Objects, name: &BStr) -> Result<bool, Error> {
+    let before = records.before.get(name);
+    let now = records.now.get(name);
+    let (Some(before), Some(now)) = (before, now) else {
+        return Ok(false);
+    };
+    if !name.starts_with(b"refs/notes/") {
+        return Ok(false);
+    }
+    let tree_before = objects.commit(before)?.tree;
+    let tree_now = objects.commit(&now.id)?.tree;
+    for path in objects
+        .difference(Some(&tree_before), Some(&tree_now))?
+        .keys()
+    {
+        let commit = CommitId::parse(&path.to_string().replace('/', ""));
+        if !commit.is_ok_and(|commit| records.was_made_or_moved_here(&commit)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Replace refs make git show one object for another (git-replace(1)), whichever process made them.
+fn replaced_objects(records: &RefRecords<'_>) -> Option<SharedChange> {
+    let mut before: BTreeMap<&BString, &CommitId> = BTreeMap::new();
+    for (name, commit) in &records.before {
+        if name.starts_with(b"refs/replace/") {
+            before.insert(name, commit);
+        }
+    }
+    let mut now: BTreeMap<&BString, &CommitId> = BTreeMap::new();
+    for (name, found) in &records.now {
+        if name.starts_with(b"refs/replace/") {
+            now.insert(name, &found.id);
+        }
+    }
+    if before == now {
+        return None;
+    }
+    let number = count(now.len(), "object is", "objects are");
+    let detail = format!("{number} replaced: git shows others in their place");
+    let place = Place::Git("refs/replace".into());
+    Some(SharedChange::new(place, Kind::Ref, detail, Cause::Hides))
+}

@@ -1,0 +1,179 @@
+//! Reads what a worktree committed, and what it may have taken over from others: all but the index
+//! and the files on disk.
+
+use std::collections::BTreeSet;
+
+use crate::disk::files;
+use crate::git::process::Git;
+use crate::judge::change::{Change, Kind, Place};
+use crate::judge::compare::Delta;
+use crate::scope::{Access, EntryKind};
+use crate::truth::head::WorktreeHead;
+use crate::truth::history::History;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::outside::{OutsideFacts, read_outside};
+use crate::truth::references::ReferenceTrees;
+use crate::truth::upstream::{UpstreamStates, read_upstream_states};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+
+/// Holds what a worktree committed, and what it may have taken over from others.
+pub struct CommitFacts {
+    /// What it is on.
+    pub head: WorktreeHead,
+    /// The trees of what it is on, with the reference trees of each.
+    pub references: ReferenceTrees,
+    /// What surrounds it.
+    pub outside: OutsideFacts,
+    /// The commits of its own, the newest first.
+    pub commits: Vec<CommitId>,
+    /// What those touched.
+    pub history: History,
+}
+
+impl CommitFacts {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Fails when the base, the record or the common repository cannot be read.
+    pub fn read(inputs: &SurveyInputs<'_>) -> Result<Self, Error> {
+        let read_policy = &inputs.options.read_policy;
+        let mut head = WorktreeHead::read(inputs.repository, inputs.worktree, read_policy)?;
+        if let Some(proposed) = &inputs.options.head {
+            head.head = Some(proposed.clone());
+            head.branch = Some(proposed.clone());
+        }
+        let mut outside = read_outside(inputs, &head)?;
+        let references = ReferenceTrees::read(inputs, &head, &outside);
+        let mut references =
+            read_policy.or(references, || ReferenceTrees::with_nothing_but(inputs))?;
+        note_head_problem(inputs, &head, &references, &mut outside);
+        let commits = new_commits(&inputs.git, &head, &references.trusted, &outside);
+        let commits = read_policy.or(commits, Vec::new)?;
+        let history = History::read(&inputs.objects, &commits);
+        let history = read_policy.or(history, History::default)?;
+        if needs_upstream_states(inputs, &history) {
+            let states = read_upstream_states(
+                inputs,
+                &outside.tips,
+                &head,
+                references.reference(),
+                references.tip.as_ref(),
+            );
+            references.upstream_states = read_policy.or(states, UpstreamStates::default)?;
+        }
+        Ok(Self {
+            head,
+            references,
+            outside,
+            commits,
+            history,
+        })
+    }
+
+    /// Lists every path of which a difference from the base is known, or that a commit touched.
+    pub fn paths(&self) -> Vec<&RepoPath> {
+        let references = &self.references;
+        let mut deltas: Vec<&Delta> = vec![&references.head];
+        deltas.extend(&references.committed);
+        deltas.extend(&references.tip);
+        for branch in &references.branches {
+            deltas.push(&branch.delta);
+            deltas.extend(&branch.references);
+        }
+        let mut paths: Vec<&RepoPath> = self.history.paths().collect();
+        for delta in deltas {
+            paths.extend(delta.keys());
+        }
+        paths
+    }
+
+    /// Returns the differences of everything that was committed: HEAD's, and those of own branches.
+    pub fn committed(&self) -> Vec<&Delta> {
+        let mut committed = vec![&self.references.head];
+        for branch in &self.references.branches {
+            committed.push(&branch.delta);
+        }
+        committed
+    }
+}
+
+/// Adds what is wrong with where HEAD is to what is wrong, or to what is only to be told.
+fn note_head_problem(
+    inputs: &SurveyInputs<'_>,
+    head: &WorktreeHead,
+    references: &ReferenceTrees,
+    outside: &mut OutsideFacts,
+) {
+    let record = &inputs.worktree.record;
+    let Some(problem) = head.head_problem(record, references.base_lost) else {
+        return;
+    };
+    let change = Change::detailed(Place::Head, Kind::Ref, problem);
+    if references.is_related && is_harmlessly_elsewhere(head, outside) {
+        outside.notice = Some(change);
+    } else {
+        outside.problems.push(change);
+    }
+}
+
+/// True if it is no harm that HEAD is elsewhere: git took it to a commit, or to a branch that was
+/// made here, and the recorded branch is there or was renamed.
+fn is_harmlessly_elsewhere(head: &WorktreeHead, outside: &OutsideFacts) -> bool {
+    if !head.moved {
+        return false;
+    }
+    let Some(commit) = &head.head else {
+        return false;
+    };
+    match &head.symbolic {
+        Some(name) => outside.own_refs.iter().any(|own| own.name == name.as_str()),
+        None => {
+            let newest = head.reflog.first().map(|entry| &entry.id);
+            let was_logged = newest == Some(commit) || outside.journaled_heads.contains(commit);
+            head.branch.is_some() && was_logged
+        }
+    }
+}
+
+/// True if it counts what upstream had since HEAD left it: a commit touched what the scope does not
+/// let the worktree write, or a commit is being picked.
+fn needs_upstream_states(inputs: &SurveyInputs<'_>, history: &History) -> bool {
+    let mut classifier = inputs.worktree.scope.classifier();
+    for path in history.paths() {
+        if classifier.verdict(path, EntryKind::File).access != Access::Write {
+            return true;
+        }
+    }
+    let admin_dir = &inputs.worktree.record.admin_dir;
+    files::exists(&admin_dir.join("CHERRY_PICK_HEAD"))
+}
+
+/// Lists the commits that can be reached from here and are no work of others, the newest first; then
+/// those that could be once.
+fn new_commits(
+    git: &Git,
+    head: &WorktreeHead,
+    trusted: &[CommitId],
+    outside: &OutsideFacts,
+) -> Result<Vec<CommitId>, Error> {
+    let mut of_others: BTreeSet<&CommitId> = trusted.iter().collect();
+    of_others.extend(&outside.fetched_commits);
+    let mut tips: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
+    tips.extend(outside.own_refs.iter().map(|own| &own.tip));
+    tips.retain(|tip| !of_others.contains(tip));
+    let excluded: Vec<&CommitId> = of_others.iter().copied().collect();
+    let mut commits = git.rev_list(&tips, &excluded)?;
+    // what was abandoned comes last; a reflog can be made to forget it, the journal cannot
+    let reachable: BTreeSet<CommitId> = commits.iter().cloned().collect();
+    let mut former: Vec<&CommitId> = head.reflog.iter().map(|entry| &entry.id).collect();
+    former.extend(&outside.journaled_heads);
+    former.retain(|id| !of_others.contains(id) && !reachable.contains(id));
+    for abandoned in git.rev_list(&former, &excluded)? {
+        if !reachable.contains(&abandoned) {
+            commits.push(abandoned);
+        }
+    }
+    Ok(commits)
+}

@@ -1,0 +1,206 @@
+//! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+
+use crate::disk::files;
+use crate::git::hooks::journal;
+use crate::git::refs::{ReflogEntry, parse_reflog_file};
+use crate::record::worktree::Record;
+use crate::truth::options::ReadPolicy;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::{Worktree, in_private};
+use crate::worktree::repository::Repository;
+
+/// Holds what a worktree is on.
+#[derive(Clone, Debug, Default)]
+pub struct WorktreeHead {
+    /// The commit HEAD names; none while its branch is unborn or it cannot be read.
+    pub head: Option<CommitId>,
+    /// The commit its recorded branch names; none when that branch is gone.
+    pub branch: Option<CommitId>,
+    /// The branch or other ref that HEAD names; none when it names a commit by itself.
+    pub symbolic: Option<String>,
+    /// Whether HEAD names something else than the recorded branch, outside a rebase of it.
+    pub moved: bool,
+    /// HEAD's reflog: what was ever made or checked out here.
+    pub reflog: Vec<ReflogEntry>,
+    /// What a merge in progress merges in.
+    pub merging: Vec<CommitId>,
+    /// The files in whose place a pipe stands.
+    pub pipes: Vec<&'static str>,
+}
+
+impl WorktreeHead {
+    /// Reads them by the recorded private git directory. If that is gone, the branch is asked
+    /// for in the common one.
+    pub fn read(
+        repository: &Repository,
+        known: &Worktree,
+        read_policy: &ReadPolicy,
+    ) -> Result<Self, Error> {
+        let record = &known.record;
+        let branch_ref = record.branch.full_ref();
+        let pipes = pipes(record);
+        let is_readable = files::is_directory(&record.admin_dir) && pipes.is_empty();
+        if !is_readable || known.is_without(repository) {
+            let branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
+            return Ok(Self {
+                head: branch.clone(),
+                branch,
+                moved: true,
+                pipes,
+                ..Self::default()
+            });
+        }
+        let git = known.hardened_git(repository);
+        let symbolic = git.symbolic_ref_head();
+        let _ = symbolic
+            .as_ref()
+            .inspect_err(|error| read_policy.note(error));
+        let symbolic = read_policy.or(in_private(repository, symbolic), || None)?;
+        let commit = |name: &str| {
+            let found = in_private(repository, git.rev_parse_commit(name));
+            read_policy.or(found, || None)
+        };
+        let (head, mut branch) = (commit("HEAD")?, commit(&branch_ref)?);
+        if head.is_none() && branch.is_none() {
+            // a HEAD that git cannot read is no reason not to look at what was committed
+            branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
+        }
+        let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
+        let rebasing = || read_policy.or(rebasing(record), || false);
+        let reflog = match head {
+            Some(_) => read_policy.or(git.reflog("HEAD"), Vec::new)?,
+            None => read_policy.or(reflog_file(&record.admin_dir), Vec::new)?,
+        };
+        Ok(Self {
+            moved: !(on_branch || symbolic.is_none() && rebasing()?),
+            head,
+            branch,
+            symbolic,
+            reflog,
+            merging: read_policy.or(merge_heads(record), Vec::new)?,
+            pipes,
+        })
+    }
+
+    /// What is wrong with where HEAD is, if anything.
+    pub fn head_problem(&self, record: &Record, base_lost: bool) -> Option<String> {
+        let recorded = &record.branch;
+        if self.moved {
+            let now = match (&self.symbolic, &self.head) {
+                (Some(name), _) if *name == recorded.full_ref() => {
+                    return Some(format!("its branch {recorded} is gone"));
+                }
+                (Some(name), _) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+                (None, Some(commit)) => format!("commit {}", commit.short()),
+                (None, None) => "nothing".to_owned(),
+            };
+            return Some(format!("it is on {now}, not on {recorded}"));
+        }
+        let base = record.base.commit.short();
+        base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
+    }
+
+    /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
+    /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
+    pub fn detached(&self) -> Vec<CommitId> {
+        let pairs = self.reflog.windows(2);
+        let left = pairs.filter(|pair| pair[0].left_a_detached_head());
+        let newest = self.reflog.first().map(|entry| &entry.id);
+        let all = left
+            .map(|pair| &pair[1].id)
+            .chain(self.head.as_ref().or(newest));
+        all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The commits that were made here, as far as the reflog tells.
+    pub fn made_here(&self) -> Vec<CommitId> {
+        let made = self.reflog.iter().filter(|entry| entry.made_a_commit());
+        made.map(|entry| entry.id.clone()).collect()
+    }
+}
+
+/// Files of the private git directory that git opens.
+pub const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
+
+/// Names the files of the private git directory in whose place a pipe or a device stands: a program
+/// that reads one may not end.
+pub fn pipes(record: &Record) -> Vec<&'static str> {
+    let all = OPENED.split(' ').chain([journal::FILE]);
+    all.filter(|name| files::is_endless(&record.admin_dir.join(name)))
+        .collect()
+}
+
+/// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
+///
+/// # Errors
+/// Fails when the file is there and cannot be read.
+pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, Error> {
+    let bytes = files::read(&admin.join("logs/HEAD"))?;
+    Ok(parse_reflog_file(&bytes.unwrap_or_default()))
+}
+
+/// Whether a rebase of the recorded branch is in progress: HEAD is then detached
+/// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`). The apply backend writes
+/// that only when it stops; until then its file `rebasing` is all there is.
+fn rebasing(record: &Record) -> Result<bool, Error> {
+    let ours = record.branch.full_ref();
+    for directory in ["rebase-merge", "rebase-apply"] {
+        let directory = record.admin_dir.join(directory);
+        match files::read(&directory.join("head-name"))? {
+            Some(name) if name.trim_ascii_end() == ours.as_bytes() => return Ok(true),
+            None if files::exists(&directory.join("rebasing")) => return Ok(true),
+            Some(_) | None => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Whether any rebase is in progress. `git am` uses `rebase-apply` too, without `rebasing`.
+pub fn in_rebase(record: &Record) -> bool {
+    ["rebase-merge", "rebase-apply/rebasing"]
+        .iter()
+        .any(|path| files::exists(&record.admin_dir.join(path)))
+}
+
+/// Whether an operation of several steps is in progress and has more of them to come. Git then
+/// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
+/// edited to the next step, which refuses to go on once the clock has passed into another second.
+pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
+    let at = |path: &str| record.admin_dir.join(path);
+    // what is left to do; a cherry-pick's list still has the step that is being done
+    for (path, own) in [("rebase-merge/git-rebase-todo", 0), ("sequencer/todo", 1)] {
+        if let Some(bytes) = files::read(&at(path))? {
+            let text = String::from_utf8_lossy(&bytes);
+            let is_step =
+                |line: &&str| !line.is_empty() && !line.starts_with('#') && *line != "noop";
+            return Ok(text.lines().map(str::trim).filter(is_step).count() > own);
+        }
+    }
+    let number = |path: &str| -> Result<Option<u64>, Error> {
+        let bytes = files::read(&at(path))?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
+    };
+    let (next, last) = (number("rebase-apply/next")?, number("rebase-apply/last")?);
+    // `git am` ends with its last patch, a rebase with post-rewrite
+    Ok(last.is_some() && (next < last || files::exists(&at("rebase-apply/rebasing"))))
+}
+
+/// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
+/// directory of its own yet; only the reflog says so.
+pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, Error> {
+    let log = known.hardened_git(repository).reflog("HEAD")?;
+    let newest = log.first();
+    Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
+}
+
+fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
+    let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let ids = text.lines().map(|line| CommitId::parse(line.trim()));
+    Ok(ids.filter_map(Result::ok).collect())
+}

@@ -1,0 +1,397 @@
+//! Turns a walk of the disk, and an index, into differences from the base, as trees are told.
+//!
+//! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds to
+//! a `.gitignore` or to `info/exclude` hides nothing.
+
+use crate::disk::scan::RunningWalk;
+use crate::disk::scan::walk::FoundEntry;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::disk::drift::{Difference, Proof};
+use crate::disk::error::DiskError;
+use crate::disk::scan::walk::Unreadable;
+use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
+use crate::inventory::placed::{PlacedFile, PlacedKind};
+use crate::judge::change::{Change, Content, Kind, Place, Seen};
+use crate::judge::compare::{Delta, entry_in};
+use crate::scope::{Access, EntryKind, Scope};
+use crate::truth::facts::CommitFacts;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::layers::content::{gitlinks, read_content};
+use crate::truth::layers::converted::{Converted, runs_filters};
+use crate::truth::layers::index::IndexState;
+use crate::truth::layers::submodules;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+
+/// Holds what the disk says.
+#[derive(Debug, Default)]
+pub struct DiskState {
+    /// How it differs from the base; what the scope excludes and is absent is not in it.
+    pub delta: Delta,
+    /// Read-only files that were made writable, with their content as it was.
+    pub permissions: Vec<RepoPath>,
+    /// Placed files that are not as they were placed. What stands there now is in `delta`.
+    pub placed: BTreeMap<RepoPath, Change>,
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// What was changed inside submodules.
+    pub inside: Vec<Change>,
+    /// How large each file is that was not there when the worktree was made.
+    pub sizes: BTreeMap<RepoPath, u64>,
+    /// Directories that were read and have what the base has there, and nothing else.
+    pub walked: Vec<(RepoPath, Stat)>,
+}
+
+const LINKED: &str = "it is a hard link to the main worktree's file";
+
+impl DiskState {
+    /// Ends a walk of the worktree and compares it with its manifest, over which the list of placed
+    /// files was laid. What cannot be read at all is unreadable as a whole.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn read(
+        inputs: &SurveyInputs<'_>,
+        walk: Result<RunningWalk<'_, '_>, DiskError>,
+        proof: Proof<'_>,
+        facts: &CommitFacts,
+        index: &IndexState,
+    ) -> Result<Self, Error> {
+        match Self::compare(inputs, walk, proof, facts, index) {
+            Err(error) if error.find::<DiskError>().is_some() => Ok(Self {
+                unreadable: vec![Unreadable {
+                    path: None,
+                    detail: error.to_string(),
+                }],
+                ..Self::default()
+            }),
+            read => read,
+        }
+    }
+
+    /// A file may be that of a reference, or of HEAD, as a checkout writes it.
+    fn compare(
+        inputs: &SurveyInputs<'_>,
+        walk: Result<RunningWalk<'_, '_>, DiskError>,
+        proof: Proof<'_>,
+        facts: &CommitFacts,
+        index: &IndexState,
+    ) -> Result<Self, Error> {
+        let manifest = &inputs.manifest;
+        let head = &facts.references.head;
+        let allowed = allowed_submodules(inputs, facts, index);
+        let scan = walk?.finish(&allowed.keys().cloned().collect());
+        let mut state = Self {
+            unreadable: scan.unreadable,
+            walked: scan.clean_directories,
+            ..Self::default()
+        };
+        for path in scan.missing {
+            state.add_missing(manifest, proof, path);
+        }
+        let mut stored = BTreeSet::new();
+        let mut unread = BTreeMap::new();
+        let large_files = LargeFileReader::new(inputs, facts);
+        for mut found in scan.found {
+            let item = manifest.get(&found.path);
+            if let Some(file) = proof.placed.get(&found.path) {
+                let recorded = item.and_then(|item| item.disk);
+                state.add_found_placed(inputs.worktree, recorded, proof, file, found);
+                continue;
+            }
+            if found.entry.mode.is_regular() {
+                state.sizes.insert(found.path.clone(), found.stat.size);
+            }
+            if found.is_unread() && !large_files.read_where_needed(&mut found)? {
+                unread.insert(found.path.clone(), found.stat.size);
+            }
+            if item.is_some_and(|item| may_be_as_stored(item, &found)) {
+                stored.insert(found.path.clone());
+            }
+            state.add(inputs.worktree, item, found);
+        }
+        for path in scan.submodules {
+            let committed = entry_in(manifest, head, &path);
+            state.add_submodule(inputs, &allowed[&path], committed, path);
+        }
+        let converted = Converted {
+            inputs,
+            references: &facts.references.working,
+            head,
+            runs_filters: runs_filters(inputs.worktree, &facts.outside.shared),
+            delta: &mut state.delta,
+            stored,
+            unread,
+            settled: BTreeSet::new(),
+        };
+        let read_policy = &inputs.options.read_policy;
+        read_policy.or(converted.settle(), || ())?;
+        Ok(state)
+    }
+
+    /// Adds what the manifest has and the disk has not.
+    fn add_missing(&mut self, manifest: &Manifest, proof: Proof<'_>, path: RepoPath) {
+        if let Some(file) = proof.placed.get(&path) {
+            // git itself takes an empty directory away with what was in it
+            if file.kind != PlacedKind::Directory {
+                self.add_placed(path, Kind::Deleted, None, None);
+            }
+        } else if manifest.base(&path).is_some() {
+            self.delta.insert(path, None);
+        }
+    }
+
+    fn add(&mut self, known: &Worktree, item: Option<&Item>, found: FoundEntry) {
+        let recorded = item.and_then(|item| item.disk);
+        let base = item.and_then(|item| item.base);
+        let mut entry = found.entry;
+        let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
+        if entry.mode == Mode::Special && found.path.file_name().starts_with(b".git") {
+            let detail = "it is no file, and each git here waits for it".to_owned();
+            let path = Some(found.path.clone());
+            self.unreadable.push(Unreadable { path, detail });
+        }
+        if let Some(recorded) = recorded {
+            if entry == recorded.entry {
+                let verdict = || known.scope.verdict(&found.path, EntryKind::File);
+                if was_opened(&recorded.stat, &found.stat) && verdict().access == Access::Read {
+                    self.permissions.push(found.path);
+                }
+                return;
+            }
+            let same_kind = entry.mode == recorded.entry.mode || are_regular(recorded.entry);
+            if let Some(base) = base.filter(|_| same_kind && entry.id == recorded.entry.id) {
+                entry.id = base.id;
+            }
+        }
+        if !known.record.file_mode && entry.mode.is_regular() {
+            let kept = base.filter(|base| base.mode.is_regular());
+            entry.mode = kept.map_or(Mode::File, |base| base.mode);
+        }
+        // what an `add` hook left there untracked, and was edited since, is a new file to git
+        self.delta.insert(found.path, Some(entry));
+    }
+
+    /// The walk gives what was recorded for a placed file that is as it was placed.
+    fn add_found_placed(
+        &mut self,
+        known: &Worktree,
+        recorded: Option<OnDisk>,
+        proof: Proof<'_>,
+        file: &PlacedFile,
+        found: FoundEntry,
+    ) {
+        let now = found.entry.mode;
+        let is_same = recorded.is_some_and(|recorded| recorded.entry == found.entry);
+        let change = match file.kind {
+            _ if is_same => None,
+            PlacedKind::File if now.is_regular() => {
+                match proof.difference(&known.record.path, file) {
+                    Difference::Linked => Some((Kind::Modified, Some(LINKED))),
+                    Difference::Mode => known.record.file_mode.then_some((Kind::Mode, None)),
+                    Difference::Content => Some((Kind::Modified, None)),
+                }
+            }
+            PlacedKind::Link if now == Mode::Link => Some((Kind::Modified, None)),
+            PlacedKind::Directory if now == Mode::EmptyDirectory => return,
+            _ => Some((Kind::Typechange, None)),
+        };
+        if let Some((kind, detail)) = change {
+            self.delta.insert(found.path.clone(), Some(found.entry));
+            self.add_placed(found.path, kind, detail, Some(found.entry));
+        } else if recorded.is_some_and(|then| was_opened(&then.stat, &found.stat))
+            && known.scope.verdict(&found.path, EntryKind::File).access != Access::Write
+        {
+            self.permissions.push(found.path);
+        }
+    }
+
+    fn add_placed(&mut self, path: RepoPath, kind: Kind, detail: Option<&str>, now: Option<Entry>) {
+        let change = Change {
+            is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
+            detail: detail.map(str::to_owned),
+            now: vec![Content::Entry(now)],
+            ..Change::new(Place::Path(path.clone()), kind, Seen::Synced)
+        };
+        self.placed.insert(path, change);
+    }
+
+    /// A submodule is what its HEAD says, if its files are those of its HEAD. One that is still where
+    /// the base or upstream had it is as committed: `git submodule update` comes after a merge, and
+    /// git leaves a submodule that upstream removed.
+    fn add_submodule(
+        &mut self,
+        inputs: &SurveyInputs<'_>,
+        allowed: &BTreeSet<ObjectId>,
+        committed: Option<Entry>,
+        path: RepoPath,
+    ) {
+        let seen = submodules::read(inputs.repository, inputs.worktree, &path, allowed);
+        self.inside.extend(seen.changes);
+        self.unreadable.extend(seen.unreadable);
+        let now = match seen.clean_head {
+            Some(id) if allowed.contains(&id) => committed,
+            other => Some(Entry {
+                mode: Mode::Gitlink,
+                id: other.unwrap_or(ObjectId::none()),
+            }),
+        };
+        if inputs.manifest.base(&path) != now {
+            self.delta.insert(path, now);
+        }
+    }
+
+    /// Whether nothing stands at a path because the scope excludes a file there.
+    pub fn leaves_out(&self, path: &RepoPath, scope: &Scope) -> bool {
+        !matches!(self.delta.get(path), Some(Some(_))) && scope.excludes_file(path)
+    }
+
+    /// Excluded paths that are there with the very content that a reference has, and what was
+    /// changed inside submodules.
+    pub fn present(
+        &self,
+        inputs: &SurveyInputs<'_>,
+        references: &[Delta],
+        net: &BTreeSet<&RepoPath>,
+    ) -> Vec<Change> {
+        let mut present = self.inside.clone();
+        let mut classifier = inputs.worktree.scope.classifier();
+        for (path, entry) in &self.delta {
+            let Some(Entry { mode, .. }) = *entry else {
+                continue;
+            };
+            let at = |reference| entry_in(&inputs.manifest, reference, path);
+            if classifier.verdict(path, EntryKind::of(mode)).access == Access::Excluded
+                && references.iter().any(|reference| at(reference).is_some())
+                && !net.contains(path)
+            {
+                present.push(Change {
+                    is_directory: mode.is_directory(),
+                    now: vec![Content::Entry(*entry)],
+                    ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
+                });
+            }
+        }
+        present
+    }
+}
+
+/// Lists where a submodule may stand, with the commits that a reference has there.
+fn allowed_submodules(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    index: &IndexState,
+) -> BTreeMap<RepoPath, BTreeSet<ObjectId>> {
+    let mut allowed = gitlinks(&inputs.manifest, &facts.references.working);
+    for delta in std::iter::once(&facts.references.head).chain(&index.deltas) {
+        for (path, entry) in delta {
+            if entry.is_some_and(|entry| entry.mode == Mode::Gitlink) {
+                allowed.entry(path.clone()).or_default();
+            }
+        }
+    }
+    allowed
+}
+
+/// Reads the content of large files where their size does not tell that they are changed.
+struct LargeFileReader<'a> {
+    inputs: &'a SurveyInputs<'a>,
+    references: Vec<&'a Delta>,
+    /// The sizes of the files of the base that the scope excludes; read for the first large file.
+    excluded_sizes: OnceCell<BTreeSet<u64>>,
+}
+
+impl<'a> LargeFileReader<'a> {
+    fn new(inputs: &'a SurveyInputs<'_>, facts: &'a CommitFacts) -> Self {
+        let mut references: Vec<&Delta> = facts.references.working.iter().collect();
+        references.push(&facts.references.head);
+        Self {
+            inputs,
+            references,
+            excluded_sizes: OnceCell::new(),
+        }
+    }
+
+    /// Reads a file where its content is needed. Returns true if it was read.
+    fn read_where_needed(&self, found: &mut FoundEntry) -> Result<bool, Error> {
+        if !self.is_content_asked_for(found) && !self.may_be_a_blob(found)? {
+            return Ok(false);
+        }
+        let root = &self.inputs.worktree.record.path;
+        let format = self.inputs.repository.format;
+        found.entry.id = read_content(root, format, &found.path)?;
+        Ok(true)
+    }
+
+    /// True if a file has the size of a blob that it must be told from: one that a reference has at
+    /// its path, or one that the scope excludes.
+    fn may_be_a_blob(&self, found: &FoundEntry) -> Result<bool, Error> {
+        let manifest = &self.inputs.manifest;
+        let mut blobs = Vec::new();
+        for reference in &self.references {
+            blobs.extend(entry_in(manifest, reference, &found.path));
+        }
+        blobs.extend(manifest.base(&found.path));
+        for blob in blobs {
+            if blob.mode.is_regular() && self.inputs.objects.size(&blob.id)? == found.stat.size {
+                return Ok(true);
+            }
+        }
+        Ok(self.excluded_sizes()?.contains(&found.stat.size))
+    }
+
+    fn excluded_sizes(&self) -> Result<&BTreeSet<u64>, Error> {
+        if let Some(sizes) = self.excluded_sizes.get() {
+            return Ok(sizes);
+        }
+        let mut sizes = BTreeSet::new();
+        let mut classifier = self.inputs.worktree.scope.classifier();
+        for item in self.inputs.manifest.items() {
+            let Some(base) = item.base.filter(|base| base.mode.is_regular()) else {
+                continue;
+            };
+            if classifier.verdict(&item.path, EntryKind::File).access == Access::Excluded {
+                sizes.insert(self.inputs.objects.size(&base.id)?);
+            }
+        }
+        Ok(self.excluded_sizes.get_or_init(|| sizes))
+    }
+
+    /// True if the content of a file is asked for, or may be one that a person accepted.
+    fn is_content_asked_for(&self, found: &FoundEntry) -> bool {
+        if self.inputs.options.large_files.reads(&found.path) {
+            return true;
+        }
+        let place = Place::Path(found.path.clone()).to_tsv();
+        for decision in &self.inputs.worktree.record.decisions {
+            for accepted in &decision.accepted {
+                if accepted.place == place && accepted.may_have_size(found.stat.size) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether a file got a write bit, and nothing else: git's own rewrite of a file has another mtime
+/// or inode.
+fn was_opened(recorded: &Stat, now: &Stat) -> bool {
+    let opened = now.mode & 0o222 & !recorded.mode != 0;
+    opened && now.mtime == recorded.mtime && now.inode == recorded.inode
+}
+
+/// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.
+fn may_be_as_stored(item: &Item, found: &FoundEntry) -> bool {
+    let both = item.base.zip(item.disk.map(|disk| disk.entry));
+    both.is_some_and(|(base, recorded)| {
+        let all = [base, recorded, found.entry];
+        all.iter().all(|entry| entry.mode.is_regular())
+            && recorded.id != base.id
+            && recorded.id != found.entry.id
+    })
+}

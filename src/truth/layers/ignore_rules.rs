@@ -1,0 +1,82 @@
+//! Reads the ignore rules of a tree: what an agent adds to a `.gitignore` or to `info/exclude` hides
+//! nothing.
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice;
+
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::git::ignore::IgnoreStack;
+use crate::git::objects::Objects;
+use crate::inventory::manifest::Manifest;
+use crate::judge::compare::{Delta, entry_in};
+use crate::words::entry::Mode;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::ignore_rules::EXCLUDE_RULE;
+use crate::worktree::loaded::Worktree;
+
+/// The user's own rules (`core.excludesFile`), as `add` recorded them.
+pub const EXCLUDES_FILE: &str = "ignore/excludes-file";
+
+/// The rules of `info/exclude`, as `add` recorded them.
+pub const INFO_EXCLUDE: &str = "ignore/info-exclude";
+
+/// The rules of one tree, and these of those that were recorded beside it.
+pub fn rules(
+    known: &Worktree,
+    manifest: &Manifest,
+    objects: &Objects,
+    reference: &Delta,
+    recorded: &[&str],
+) -> Result<IgnoreStack, Error> {
+    let base = manifest.items().iter().map(|item| &item.path);
+    let paths = base
+        .chain(reference.keys())
+        .filter(|path| is_rules_file(path));
+    let paths: BTreeSet<&RepoPath> = paths.collect();
+    let mut texts = Vec::new();
+    for path in paths {
+        if let Some(entry) = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular()) {
+            texts.push((path.parent(), objects.blob(&entry.id)?));
+        }
+    }
+    let mut shared = Vec::new();
+    for name in recorded {
+        shared.extend(files::read(&known.dir.join(name))?);
+    }
+    let ignore_case = known.record.ignore_case;
+    Ok(IgnoreStack::new(&shared, &texts, ignore_case)?)
+}
+
+/// Whether the rules ignore what stands at a path on disk.
+pub fn is_ignored(rules: &mut IgnoreStack, path: &RepoPath, mode: Mode) -> bool {
+    match mode {
+        Mode::EmptyDirectory => rules.ignores_directory(path),
+        Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
+        Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
+            rules.ignores_file(path)
+        }
+    }
+}
+
+/// Whether git reads ignore rules from a file of this path.
+pub fn is_rules_file(path: &RepoPath) -> bool {
+    // to look where the name begins takes longer than to see that it does not end so
+    path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
+}
+
+/// Whether the user had rules of their own at `add`, which no commit has: what they hide may be work.
+pub fn has_own_rules(known: &Worktree) -> Result<bool, DiskError> {
+    for name in [EXCLUDES_FILE, INFO_EXCLUDE] {
+        let text = files::read(&known.dir.join(name))?.unwrap_or_default();
+        let mut lines = text.lines().map(<[u8]>::trim_ascii);
+        if lines.any(|line| {
+            !line.is_empty() && !line.starts_with(b"#") && line != EXCLUDE_RULE.as_bytes()
+        }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,141 @@
+//! Tells untracked files from ignored ones, by the ignore rules of the base.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::git::ignore::IgnoreStack;
+use crate::inventory::placed::Placed;
+use crate::judge::change::Seen;
+use crate::judge::compare::{Delta, entry_in};
+use crate::truth::facts::CommitFacts;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::layers::ignore_rules::{
+    EXCLUDES_FILE, INFO_EXCLUDE, has_own_rules, is_ignored, is_rules_file, rules,
+};
+use crate::truth::layers::index::IndexState;
+use crate::words::entry::Mode;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+
+/// Says of every path on disk that git does not know whether it is ignored, or was placed and is
+/// not as it was.
+///
+/// # Errors
+/// Fails when the ignore rules of the base cannot be read.
+pub fn classify(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    placed: &Placed,
+    disk: &Delta,
+    index: &IndexState,
+) -> Result<BTreeMap<RepoPath, Seen>, Error> {
+    let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
+    trees.push(&facts.references.head);
+    let is_tracked = |path: &RepoPath| {
+        let mut entries = trees
+            .iter()
+            .map(|tree| entry_in(&inputs.manifest, tree, path));
+        index.adds(path) || entries.any(|entry| entry.is_some())
+    };
+    let mut seen = BTreeMap::new();
+    let mut rules = BaseRules::NotRead;
+    for (path, entry) in disk {
+        let Some(entry) = entry.filter(|_| !is_tracked(path)) else {
+            continue;
+        };
+        let how = if placed.get(path).is_some() {
+            Seen::Synced
+        } else if rules.ignore(inputs, facts, path, entry.mode)? {
+            Seen::Ignored
+        } else {
+            Seen::Untracked
+        };
+        seen.insert(path.clone(), how);
+    }
+    Ok(seen)
+}
+
+/// Holds the ignore rules of the base, read for the first path.
+enum BaseRules {
+    NotRead,
+    Read(IgnoreStack),
+    /// They cannot be read: everything that is untracked counts.
+    Unreadable,
+}
+
+impl BaseRules {
+    /// True if the rules ignore what stands at a path on disk.
+    fn ignore(
+        &mut self,
+        inputs: &SurveyInputs<'_>,
+        facts: &CommitFacts,
+        path: &RepoPath,
+        mode: Mode,
+    ) -> Result<bool, Error> {
+        if matches!(self, Self::NotRead) {
+            let nearest = facts.references.reference_on_disk();
+            *self = match read_rules(inputs, nearest, &[EXCLUDES_FILE, INFO_EXCLUDE])? {
+                Some(rules) => Self::Read(rules),
+                None => Self::Unreadable,
+            };
+        }
+        match self {
+            Self::Read(rules) => Ok(is_ignored(rules, path, mode)),
+            Self::NotRead | Self::Unreadable => Ok(false),
+        }
+    }
+}
+
+/// Reads the ignore rules of a reference, and these of those that `add` recorded beside it; none where
+/// reading goes on without them.
+fn read_rules(
+    inputs: &SurveyInputs<'_>,
+    reference: &Delta,
+    recorded: &[&str],
+) -> Result<Option<IgnoreStack>, Error> {
+    let manifest = &inputs.manifest;
+    let read = rules(
+        inputs.worktree,
+        manifest,
+        &inputs.objects,
+        reference,
+        recorded,
+    );
+    inputs.options.read_policy.or(read.map(Some), || None)
+}
+
+/// Finds the ignored paths that the base's own rules do not name: a `.gitignore` that came into the
+/// worktree hides them. `self_ignored` are those in a directory that ignores itself.
+///
+/// # Errors
+/// Fails when the ignore rules of the base cannot be read.
+pub fn find_hidden(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    disk: &Delta,
+    untracked: &BTreeMap<RepoPath, Seen>,
+    self_ignored: BTreeSet<RepoPath>,
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let nearest = facts.references.reference_on_disk();
+    let mut hidden = self_ignored;
+    if !nearest.keys().any(is_rules_file) && !has_own_rules(inputs.worktree)? {
+        // those of the base are the rules that were asked
+        return Ok(hidden);
+    }
+    let mut rules_of_base = read_rules(inputs, &Delta::new(), &[])?;
+    for (path, seen) in untracked {
+        let Some(Some(entry)) = disk.get(path) else {
+            continue;
+        };
+        if *seen != Seen::Ignored {
+            continue;
+        }
+        let is_ignored_by_base = match &mut rules_of_base {
+            Some(rules) => is_ignored(rules, path, entry.mode),
+            None => false,
+        };
+        if !is_ignored_by_base {
+            hidden.insert(path.clone());
+        }
+    }
+    Ok(hidden)
+}

@@ -1,0 +1,376 @@
+//! Reads the refs of a repository as they were at `add` and as they are, with what is recorded of
+//! their moves. Who moved which is said by [`crate::truth::attribution`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, BString, ByteSlice};
+use camino::Utf8Path;
+
+use crate::disk::files;
+use crate::git::environment::GitMode;
+use crate::git::hooks::journal;
+use crate::git::hooks::journal::Journal;
+use crate::git::objects::Objects;
+use crate::git::process::Git;
+use crate::git::refs::ReflogEntry;
+use crate::scope::{Access, EntryKind};
+use crate::truth::attribution::{OtherHead, RecordCache, RecordSource, RefRecords};
+use crate::truth::head::{WorktreeHead, reflog_file};
+use crate::truth::history::touched;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::{incoming_ref, run_refs};
+use crate::worktree::repository::{Main, Repository};
+
+/// Holds the refs as they were at `add` and as they are, with what is known of their moves.
+pub struct RefHistory<'a> {
+    /// Git on the repository.
+    pub git: Git,
+    /// The worktree.
+    pub worktree: &'a Worktree,
+    /// The repository.
+    pub repository: &'a Repository,
+    /// What is recorded of refs.
+    pub records: RefRecords<'a>,
+    /// The worktrees that were made from this one.
+    pub made_worktrees: Vec<MadeWorktree>,
+}
+
+/// Holds a worktree that was made from this one.
+pub struct MadeWorktree {
+    /// Its directory in `worktrees`.
+    pub id: String,
+    /// Where it is.
+    pub path: String,
+}
+
+/// Holds a branch, a tag or a stash that was made in the worktree.
+#[derive(Clone, Debug)]
+pub struct OwnRef {
+    /// The full name.
+    pub name: BString,
+    /// The commit of now.
+    pub tip: CommitId,
+    /// The commit that it was made at; none where that is not known.
+    pub start: Option<CommitId>,
+}
+
+impl<'a> RefHistory<'a> {
+    /// Reads the refs, and what is known of their moves.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read.
+    pub fn read(
+        repository: &'a Repository,
+        worktree: &'a Worktree,
+        journal: &'a Journal,
+        head: &WorktreeHead,
+    ) -> Result<Self, Error> {
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let mut before = worktree.recorded_ref_names()?;
+        // a command of an earlier worktree of this name left them, and the next one takes them over
+        before.retain(|name, _| !is_ref_of_runs(worktree, name));
+        let mut now = BTreeMap::new();
+        for found in git.for_each_ref(&["refs/"])? {
+            now.insert(found.name.clone(), found);
+        }
+        let made_worktrees = read_made_worktrees(repository, worktree, journal)?;
+        let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
+        for made in &made_worktrees {
+            let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
+            let log = reflog_file(&admin_dir).unwrap_or_default();
+            let made_there = log.into_iter().filter(ReflogEntry::made_a_commit);
+            made_here.extend(made_there.map(|entry| entry.id));
+        }
+        let record = &worktree.record;
+        let source = RepositoryRecords {
+            git: git.clone(),
+            repository,
+            journal,
+            own_id: record.admin_dir.file_name(),
+            made_ids: made_worktrees.iter().map(|made| made.id.clone()).collect(),
+        };
+        Ok(Self {
+            git,
+            worktree,
+            repository,
+            records: RefRecords {
+                branch: record.branch.full_ref(),
+                base: record.base.commit.clone(),
+                head_ref: head.symbolic.clone(),
+                before,
+                symbolic_before: worktree.recorded_symbolic_refs()?,
+                now,
+                journal,
+                made_here,
+                source: Box::new(source),
+                cache: RecordCache::default(),
+            },
+            made_worktrees,
+        })
+    }
+
+    /// True if those of these commits that were made here touch nothing that the scope does not let
+    /// the worktree write.
+    pub fn hide_nothing(&self, objects: &Objects, new: &[CommitId]) -> Result<bool, Error> {
+        let mut classifier = self.worktree.scope.classifier();
+        for commit in new {
+            if !self.records.is_made_here(commit) {
+                continue;
+            }
+            for path in touched(objects, commit)?.keys() {
+                if classifier.verdict(path, EntryKind::File).access != Access::Write {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and stashes. A
+    /// branch that was renamed or copied from one of these is one.
+    pub fn own_refs(&self) -> Vec<OwnRef> {
+        let records = &self.records;
+        let mut own_refs = Vec::new();
+        for found in records.now.values() {
+            let name = found.name.as_bstr();
+            if records.before.contains_key(name) || found.is_symbolic() {
+                continue;
+            }
+            let is_branch_or_tag =
+                name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
+            if !is_branch_or_tag && !self.is_pushed_to_other(name) || !records.is_own(name) {
+                continue;
+            }
+            let tip = self.git.rev_parse_commit(found.id.as_str()).ok().flatten();
+            own_refs.extend(tip.map(|tip| OwnRef {
+                name: found.name.clone(),
+                tip,
+                start: records.journal.places(name).next().cloned(),
+            }));
+        }
+        own_refs.extend(self.own_upstreams());
+        own_refs.extend(self.own_stashes());
+        own_refs
+    }
+
+    /// True if a ref is the branch on a remote of another name than the own one, which a push made. A
+    /// log is only read of what the worktree moved.
+    fn is_pushed_to_other(&self, name: &BStr) -> bool {
+        let records = &self.records;
+        name.starts_with(b"refs/remotes/")
+            && !records.journal.moves(name).is_empty()
+            && !records.is_own_upstream(name)
+            && records.began_with_push(name)
+    }
+
+    /// Lists where the worktree's own branch is on remotes, as far as it was pushed from here, also
+    /// where others went on from there.
+    fn own_upstreams(&self) -> Vec<OwnRef> {
+        let records = &self.records;
+        let mut own_refs = Vec::new();
+        for name in records.journal.shared() {
+            let Some(now) = records.now.get(name) else {
+                continue;
+            };
+            if !records.is_own_upstream(name.as_bstr()) {
+                continue;
+            }
+            let log = records.log(name.as_bstr());
+            let is_pushed_here = |entry: &&ReflogEntry| {
+                entry.is_push_of(&entry.id) && records.has_place(name.as_bstr(), &entry.id)
+            };
+            let Some(pushed) = log.iter().find(is_pushed_here) else {
+                continue;
+            };
+            if self.git.is_ancestor(&pushed.id, &now.id).unwrap_or(true) {
+                own_refs.push(OwnRef {
+                    name: name.clone(),
+                    tip: pushed.id.clone(),
+                    start: None,
+                });
+            }
+        }
+        own_refs
+    }
+
+    /// Lists what was stashed in the worktree and is there.
+    fn own_stashes(&self) -> Vec<OwnRef> {
+        let name = BStr::new("refs/stash");
+        let stashed: BTreeSet<&CommitId> = self.records.journal.places(name).collect();
+        if stashed.is_empty() {
+            return Vec::new();
+        }
+        let mut own_refs = Vec::new();
+        for entry in &*self.records.log(name) {
+            if stashed.contains(&entry.id) {
+                own_refs.push(OwnRef {
+                    name: name.to_owned(),
+                    tip: entry.id.clone(),
+                    start: None,
+                });
+            }
+        }
+        own_refs
+    }
+
+    /// Lists the commits that others brought: what refs named at `add`, and the remote-tracking refs
+    /// that a fetch moved since; each once.
+    pub fn fetched_commits(&self) -> Vec<CommitId> {
+        let records = &self.records;
+        // what others put on top there brings back what was pushed from here
+        let mut pushed: BTreeSet<BString> = BTreeSet::new();
+        for own in self.own_upstreams() {
+            pushed.insert(own.name);
+        }
+        let mut commits: BTreeSet<&CommitId> = records.before.values().collect();
+        for (name, now) in &records.now {
+            // what a symbolic ref names is judged by itself
+            if name.starts_with(b"refs/remotes/")
+                && !now.is_symbolic()
+                && records.before.get(name) != Some(&now.id)
+                && !pushed.contains(name)
+                && records.is_fetched(name.as_bstr(), &now.id)
+            {
+                commits.insert(&now.id);
+            }
+        }
+        commits.into_iter().cloned().collect()
+    }
+
+    /// True if all that the file `shallow` names is where a fetch lets history end: commits of others,
+    /// whose parents are not here, or that upstream has, or that no ref leads to.
+    ///
+    /// # Errors
+    /// Fails when a commit is damaged.
+    pub fn ends_where_others_fetched(&self) -> Result<bool, Error> {
+        let mut with_parents = Vec::new();
+        for end in self.git.shallow_commits()? {
+            if self.records.is_made_here(&end) {
+                return Ok(false);
+            }
+            if !self.git.has_lost_parent(&end)? {
+                with_parents.push(end);
+            }
+        }
+        if with_parents.is_empty() {
+            return Ok(true);
+        }
+        let fetched = self.fetched_commits();
+        let of_others: Vec<&CommitId> = fetched.iter().collect();
+        let tips: BTreeSet<&CommitId> = self.records.now.values().map(|now| &now.id).collect();
+        let tips: Vec<&CommitId> = tips.into_iter().collect();
+        let not_upstream = self.git.rev_list(&tips, &of_others)?;
+        Ok(!with_parents.iter().any(|end| not_upstream.contains(end)))
+    }
+}
+
+/// Reads records in a repository.
+struct RepositoryRecords<'a> {
+    git: Git,
+    repository: &'a Repository,
+    journal: &'a Journal,
+    /// The directory of the worktree in `worktrees`.
+    own_id: Option<&'a str>,
+    /// Those of the worktrees that were made from it.
+    made_ids: BTreeSet<String>,
+}
+
+impl RecordSource for RepositoryRecords<'_> {
+    fn read_log(&self, name: &BStr) -> Vec<ReflogEntry> {
+        let Ok(name) = name.to_str() else {
+            return Vec::new();
+        };
+        if files::is_endless(&self.repository.common_dir.join("logs").join(name)) {
+            return Vec::new();
+        }
+        let log = self.git.log(name).ok().flatten();
+        log.unwrap_or_default()
+    }
+
+    /// The main worktree has a log then.
+    fn keeps_logs(&self) -> bool {
+        files::exists(&self.repository.common_dir.join("logs/HEAD"))
+    }
+
+    fn is_remote(&self, name: &str) -> bool {
+        let url = self.git.config_get(&format!("remote.{name}.url"));
+        url.ok().flatten().is_some()
+    }
+
+    fn read_main_head(&self) -> Option<OtherHead> {
+        let has_head = self.repository.main == Main::Worktree && !self.repository.is_clone();
+        let common_dir = &self.repository.common_dir;
+        has_head.then(|| self.read_head(&self.git, common_dir, "main-worktree"))
+    }
+
+    fn read_linked_heads(&self) -> Vec<OtherHead> {
+        let linked = self.repository.common_dir.join("worktrees");
+        let mut heads = Vec::new();
+        for id in files::names(&linked).unwrap_or_default() {
+            if self.own_id != Some(&id) && !self.made_ids.contains(&id) {
+                let git_dir = linked.join(&id);
+                let git = self.git.on(&git_dir, None);
+                heads.push(self.read_head(&git, &git_dir, &format!("worktrees/{id}")));
+            }
+        }
+        heads
+    }
+}
+
+impl RepositoryRecords<'_> {
+    fn read_head(&self, git: &Git, git_dir: &Utf8Path, private: &str) -> OtherHead {
+        let file = files::read(&git_dir.join("HEAD")).ok().flatten();
+        let file = file.unwrap_or_default();
+        let mut head = OtherHead {
+            forged: self.places_of_head(private),
+            is_of_agent: files::exists(&git_dir.join(journal::FILE)),
+            ..OtherHead::default()
+        };
+        // where refs are tables, the file of that name does not say
+        if file.trim_ascii_end().ends_with(b"/.invalid") {
+            head.branch = git.symbolic_ref_head().ok().flatten();
+            head.log = git.log("HEAD").ok().flatten().unwrap_or_default();
+        } else {
+            let name = file.strip_prefix(b"ref:").map(<[u8]>::trim_ascii);
+            head.branch = name.and_then(|name| Some(name.to_str().ok()?.to_owned()));
+            head.log = reflog_file(git_dir).unwrap_or_default();
+        }
+        head
+    }
+
+    /// Lists where this worktree moved the HEAD of another one.
+    fn places_of_head(&self, private: &str) -> Vec<CommitId> {
+        let name = format!("{private}/HEAD");
+        self.journal.places(name.as_bytes()).cloned().collect()
+    }
+}
+
+/// True if a ref names what commands in a fence made in a worktree, until it is imported.
+fn is_ref_of_runs(worktree: &Worktree, name: &BString) -> bool {
+    *name == incoming_ref(worktree) || name.starts_with(run_refs(worktree).as_bytes())
+}
+
+/// Finds the worktrees that were created from this one (gitrepository-layout(5), `worktrees/<id>`).
+fn read_made_worktrees(
+    repository: &Repository,
+    worktree: &Worktree,
+    journal: &Journal,
+) -> Result<Vec<MadeWorktree>, Error> {
+    let mut made_worktrees = Vec::new();
+    if journal.worktrees.is_empty() {
+        return Ok(made_worktrees);
+    }
+    let directory = repository.common_dir.join("worktrees");
+    let own_id = worktree.record.admin_dir.file_name();
+    for id in files::names(&directory)? {
+        let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
+        let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
+        if own_id != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
+            let path = path.to_str_lossy().into_owned();
+            made_worktrees.push(MadeWorktree { id, path });
+        }
+    }
+    Ok(made_worktrees)
+}

@@ -1,0 +1,429 @@
+//! Finds the trees of what a worktree is on, and the reference trees of each: what it may have taken
+//! over from others without a change made here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::git::objects::Objects;
+use crate::git::process::Git;
+use crate::judge::compare::{Delta, merge_references};
+use crate::truth::head::WorktreeHead;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::outside::OutsideFacts;
+use crate::truth::upstream::{UpstreamStates, is_reachable_from_any, recorded_tips};
+use crate::words::entry::ObjectId;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+
+/// Holds the trees of what a worktree is on, and what each may be without a change made here.
+#[derive(Default)]
+pub struct ReferenceTrees {
+    /// The commits that count as work of others, with all that they have.
+    pub trusted: Vec<CommitId>,
+    /// The reference that the files on disk are nearest to; none when it cannot be told.
+    pub nearest: Option<CommitId>,
+    /// HEAD's tree.
+    pub head: Delta,
+    /// References of HEAD, the nearest first: what the base has, with upstream work that was merged.
+    pub committed: Vec<Delta>,
+    /// References of the index and the disk: a merge in progress brings more.
+    pub working: Vec<Delta>,
+    /// What a merge in progress changes.
+    pub arriving: Delta,
+    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
+    pub tip: Option<Delta>,
+    /// What upstream had since HEAD left it; only read where a commit touched what the scope does not
+    /// let the worktree write.
+    pub upstream_states: UpstreamStates,
+    /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on HEAD.
+    pub branches: Vec<BranchTrees>,
+    /// True if HEAD does not have the base any more, nor anything newer of upstream.
+    pub base_lost: bool,
+    /// True if HEAD and what counts as work of others have a common ancestor.
+    pub is_related: bool,
+}
+
+/// Holds the tree of a branch that is not on HEAD, with its references.
+pub struct BranchTrees {
+    /// Its tree.
+    pub delta: Delta,
+    /// What it may be without a change made here, the nearest first.
+    pub references: Vec<Delta>,
+}
+
+static NOTHING: Delta = Delta::new();
+
+impl ReferenceTrees {
+    /// Finds the trees of what the worktree is on, and their references.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn read(
+        inputs: &SurveyInputs<'_>,
+        head: &WorktreeHead,
+        outside: &OutsideFacts,
+    ) -> Result<Self, Error> {
+        let record = &inputs.worktree.record;
+        let read_policy = &inputs.options.read_policy;
+        let git = &inputs.git;
+        let mut trees = Trees::new(&inputs.objects, &record.checked_out)?;
+        let recorded_base = &record.base.commit;
+        let head_commit = head.head.as_ref().unwrap_or(recorded_base);
+        let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
+        let rewound = &outside.tips.rewound;
+        let mut lost_recorded_base = None;
+        let mut trusted = outside.tips.trusted.clone();
+        if let Some(other_base) = &inputs.options.base {
+            let of_recorded = References::find(
+                git,
+                &mut trees,
+                head_commit,
+                recorded_base,
+                &trusted,
+                rewound,
+            );
+            let base_lost = of_recorded.map(|references| references.base_lost);
+            lost_recorded_base = Some(read_policy.or(base_lost, || false)?);
+            trusted = vec![other_base.clone()];
+        }
+        let taken_over = TakenOver::read(git, head, outside, &trusted)?;
+        let mut head_tips = trusted.clone();
+        if inputs.options.base.is_none() && head.moved {
+            let start = outside.start_of_branch_at(head);
+            head_tips.extend(taken_over.among(start.into_iter().chain([head_commit])));
+        }
+        let of_head = References::find(git, &mut trees, head_commit, base, &head_tips, rewound)?;
+        let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
+        let newest = match &inputs.options.base {
+            Some(other_base) => Some(other_base.clone()),
+            None => read_policy.or(outside.tips.newest(git), || None)?,
+        };
+        let mut tip = None;
+        if let Some(newest) = newest.filter(|newest| !merge.commits.contains(newest)) {
+            tip = Some(trees.delta(&newest)?);
+        }
+        let mut branches = Vec::new();
+        for branch in branches_beside_head(head, outside, &taken_over) {
+            let mut branch_tips = trusted.clone();
+            branch_tips.extend(taken_over.among(branch.start.into_iter()));
+            let of_branch =
+                BranchTrees::read(git, &mut trees, branch.tip, base, &branch_tips, rewound);
+            branches.extend(read_policy.or(of_branch.map(Some), || None)?);
+        }
+        let unchanged = || of_head.deltas.first().cloned().unwrap_or_default();
+        Ok(Self {
+            head: read_policy.or(trees.delta(head_commit), unchanged)?,
+            nearest: merge.commits.first().cloned(),
+            base_lost: lost_recorded_base.unwrap_or(of_head.base_lost),
+            trusted,
+            committed: of_head.deltas,
+            working: merge.working,
+            arriving: merge.arriving,
+            is_related: of_head.is_related,
+            tip,
+            upstream_states: UpstreamStates::default(),
+            branches,
+        })
+    }
+
+    /// Returns the nearest reference of HEAD.
+    pub fn reference(&self) -> &Delta {
+        self.committed.first().unwrap_or(&NOTHING)
+    }
+
+    /// Returns the nearest reference of the index and the disk.
+    pub fn reference_on_disk(&self) -> &Delta {
+        self.working.first().unwrap_or(&NOTHING)
+    }
+
+    /// Returns these references, and the newest of upstream as the last one.
+    pub fn with_tip(&self, references: &[Delta]) -> Vec<Delta> {
+        let mut with_tip = references.to_vec();
+        with_tip.extend(self.tip.clone());
+        with_tip
+    }
+
+    /// Where no commit can be read, the disk and the index can still be held against what was
+    /// checked out; against another base they cannot.
+    pub fn with_nothing_but(inputs: &SurveyInputs<'_>) -> Self {
+        let record = &inputs.worktree.record;
+        let mut references = Self {
+            trusted: recorded_tips(record).trusted,
+            is_related: true,
+            ..Self::default()
+        };
+        if inputs.options.base.is_none() {
+            references.nearest = Some(record.checked_out.clone());
+            references.committed = vec![Delta::new()];
+            references.working = vec![Delta::new()];
+        }
+        references
+    }
+}
+
+impl BranchTrees {
+    fn read(
+        git: &Git,
+        trees: &mut Trees<'_>,
+        tip: &CommitId,
+        base: &CommitId,
+        trusted: &[CommitId],
+        rewound: &[CommitId],
+    ) -> Result<Self, Error> {
+        let references = References::find(git, trees, tip, base, trusted, rewound)?;
+        Ok(Self {
+            delta: trees.delta(tip)?,
+            references: references.deltas,
+        })
+    }
+}
+
+/// Holds which commits others brought, with all that they have.
+struct TakenOver {
+    /// The commits of the worktree's own.
+    own: BTreeSet<CommitId>,
+    /// What is asked about, each with the commit that it leads to; none for what is gone.
+    commits: BTreeMap<CommitId, Option<CommitId>>,
+}
+
+impl TakenOver {
+    /// Looks at HEAD, and at the tips and starts of own refs: one walk for all of them.
+    fn read(
+        git: &Git,
+        head: &WorktreeHead,
+        outside: &OutsideFacts,
+        trusted: &[CommitId],
+    ) -> Result<Self, Error> {
+        let mut asked: BTreeSet<&CommitId> = BTreeSet::new();
+        if head.moved {
+            asked.extend(&head.head);
+        }
+        for own in &outside.own_refs {
+            asked.insert(&own.tip);
+            asked.extend(&own.start);
+        }
+        let mut commits = BTreeMap::new();
+        for commit in &asked {
+            let peeled = git.rev_parse_commit(commit.as_str())?;
+            commits.insert((*commit).clone(), peeled);
+        }
+        let tips: Vec<&CommitId> = commits.values().flatten().collect();
+        let of_others: BTreeSet<&CommitId> =
+            trusted.iter().chain(&outside.fetched_commits).collect();
+        let of_others: Vec<&CommitId> = of_others.into_iter().collect();
+        let own = git.rev_list(&tips, &of_others)?.into_iter().collect();
+        Ok(Self { own, commits })
+    }
+
+    /// True if others brought a commit, or it is gone.
+    fn has(&self, commit: &CommitId) -> bool {
+        match self.commits.get(commit) {
+            Some(Some(peeled)) => !self.own.contains(peeled),
+            Some(None) => true,
+            None => false,
+        }
+    }
+
+    /// Returns those of these commits that others brought.
+    fn among<'c>(&self, commits: impl Iterator<Item = &'c CommitId>) -> Vec<CommitId> {
+        commits.filter(|commit| self.has(commit)).cloned().collect()
+    }
+}
+
+/// Names a branch that is not on HEAD.
+struct BranchBesideHead<'a> {
+    tip: &'a CommitId,
+    /// Where it was made.
+    start: Option<&'a CommitId>,
+}
+
+/// Lists what was made here that is not on HEAD and that others did not bring, and the recorded
+/// branch where HEAD is elsewhere; each tip once.
+fn branches_beside_head<'a>(
+    head: &'a WorktreeHead,
+    outside: &'a OutsideFacts,
+    taken_over: &TakenOver,
+) -> Vec<BranchBesideHead<'a>> {
+    let mut starts: BTreeMap<&CommitId, Option<&CommitId>> = BTreeMap::new();
+    for own in &outside.own_refs {
+        starts.insert(&own.tip, own.start.as_ref());
+    }
+    if let Some(tip) = &head.branch {
+        starts.insert(tip, None);
+    }
+    let mut branches = Vec::new();
+    for (tip, start) in starts {
+        let is_on_head = head.head.as_ref() == Some(tip);
+        let is_recorded_branch = head.branch.as_ref() == Some(tip);
+        if !is_on_head && (is_recorded_branch || !taken_over.has(tip)) {
+            branches.push(BranchBesideHead { tip, start });
+        }
+    }
+    branches
+}
+
+/// Holds what a merge in progress adds to the references of HEAD.
+struct MergeInProgress {
+    /// The references of the index and the disk.
+    working: Vec<Delta>,
+    /// The commits of those, the nearest first.
+    commits: Vec<CommitId>,
+    /// What the merge changes.
+    arriving: Delta,
+}
+
+impl MergeInProgress {
+    fn read(
+        inputs: &SurveyInputs<'_>,
+        head: &WorktreeHead,
+        trees: &mut Trees<'_>,
+        trusted: &[CommitId],
+        of_head: &References,
+    ) -> Result<Self, Error> {
+        let git = &inputs.git;
+        let record = &inputs.worktree.record;
+        let base = inputs.options.base.as_ref().unwrap_or(&record.base.commit);
+        let head_commit = head.head.as_ref().unwrap_or(&record.base.commit);
+        let mut merge = Self {
+            working: of_head.deltas.clone(),
+            commits: of_head.commits.clone(),
+            arriving: Delta::new(),
+        };
+        for merged in &head.merging {
+            // what HEAD has already is not being merged, whatever MERGE_HEAD says
+            if git.is_ancestor(merged, head_commit)? {
+                continue;
+            }
+            let is_upstream = is_reachable_from_any(git, trusted, merged);
+            if !inputs.options.read_policy.or(is_upstream, || false)? {
+                continue;
+            }
+            merge.commits.push(merged.clone());
+            let ancestors = git.merge_base_all(head_commit, std::slice::from_ref(merged))?;
+            let before = ancestors.first().unwrap_or(base);
+            let tree_before = inputs.objects.commit(before)?.tree;
+            let tree_merged = inputs.objects.commit(merged)?.tree;
+            let arriving = inputs
+                .objects
+                .difference(Some(&tree_before), Some(&tree_merged))?;
+            merge.arriving.extend(arriving);
+            if of_head.base_lost {
+                merge.working.push(trees.delta(merged)?);
+            } else {
+                merge.working = trees.merged(git, &merge.commits)?;
+            }
+        }
+        Ok(merge)
+    }
+}
+
+/// Computes differences from the base's tree, each tree once.
+pub struct Trees<'a> {
+    objects: &'a Objects,
+    base: ObjectId,
+    computed: HashMap<ObjectId, Delta>,
+}
+
+/// Holds the references of one commit.
+#[derive(Clone, Debug)]
+pub struct References {
+    /// Their differences from the base, the nearest first; of several, what a merge makes of them.
+    pub deltas: Vec<Delta>,
+    /// The commits, the nearest first; at least one.
+    pub commits: Vec<CommitId>,
+    /// True if the commit has left the base without following upstream: the base is no ancestor
+    /// of it, and nothing newer of upstream is either.
+    pub base_lost: bool,
+    /// True if the commit has a common ancestor with upstream.
+    pub is_related: bool,
+}
+
+impl<'a> Trees<'a> {
+    /// Starts with the tree that was checked out when the worktree was made: all differences are
+    /// told from it, as the manifest is.
+    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, Error> {
+        let base = objects.commit(checked_out)?.tree;
+        Ok(Self {
+            objects,
+            base,
+            computed: HashMap::new(),
+        })
+    }
+
+    /// Returns how the tree of a commit differs from the one that was checked out.
+    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, Error> {
+        let tree = self.objects.commit(commit)?.tree;
+        if let Some(delta) = self.computed.get(&tree) {
+            return Ok(delta.clone());
+        }
+        let delta = self.objects.difference(Some(&self.base), Some(&tree))?;
+        self.computed.insert(tree, delta.clone());
+        Ok(delta)
+    }
+
+    fn deltas(&mut self, commits: &[CommitId]) -> Result<Vec<Delta>, Error> {
+        let mut deltas = Vec::new();
+        for commit in commits {
+            deltas.push(self.delta(commit)?);
+        }
+        Ok(deltas)
+    }
+
+    /// Returns what a merge of these commits may look like: their trees, and where only some of them
+    /// changed a path since their common ancestor, only what those have.
+    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, Error> {
+        let deltas = self.deltas(commits)?;
+        if commits.len() < 2 {
+            return Ok(deltas);
+        }
+        match git.merge_base_octopus(commits)? {
+            Some(ancestor) => Ok(merge_references(&deltas, &self.delta(&ancestor)?)),
+            None => Ok(deltas),
+        }
+    }
+}
+
+impl References {
+    /// Finds the references of a commit.
+    ///
+    /// They are the best common ancestors of it and a hypothetical merge of the trusted tips,
+    /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
+    /// amended, or the branch reset). A base branch that was `rewound` to a commit before the base
+    /// replaces the base as well.
+    pub fn find(
+        git: &Git,
+        trees: &mut Trees<'_>,
+        commit: &CommitId,
+        base: &CommitId,
+        trusted: &[CommitId],
+        rewound: &[CommitId],
+    ) -> Result<Self, Error> {
+        if commit == base {
+            return Ok(Self {
+                deltas: vec![trees.delta(base)?],
+                commits: vec![base.clone()],
+                base_lost: false,
+                is_related: true,
+            });
+        }
+        let mut commits = git.merge_base_all(commit, trusted)?;
+        let is_related = !commits.is_empty();
+        let mut base_lost = !commits.contains(base) && !git.is_ancestor(base, commit)?;
+        for ancestor in &commits {
+            let is_rewound = rewound.contains(ancestor);
+            base_lost = base_lost && !is_rewound && git.is_ancestor(ancestor, base)?;
+        }
+        let deltas = if base_lost {
+            // neither of them replaces the other
+            commits.push(base.clone());
+            trees.deltas(&commits)?
+        } else {
+            trees.merged(git, &commits)?
+        };
+        Ok(Self {
+            deltas,
+            commits,
+            base_lost,
+            is_related,
+        })
+    }
+}

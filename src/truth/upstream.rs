@@ -1,0 +1,335 @@
+//! Decides which commits count as work of others: the trusted tips.
+//!
+//! A worktree may take over what the base branch or its upstream brings, and must not be blamed
+//! for it. But a worktree can also *move* those refs onto its own commit, which would hide
+//! everything. So a tip of now counts beside the recorded one only if git's own logs say that
+//! the move was not made from here (`docs/decisions/0003-reference-trees.md`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, ByteSlice};
+
+use crate::git::hooks::journal::Target;
+use crate::git::objects::Objects;
+use crate::git::process::Git;
+use crate::judge::change::{Change, Content};
+use crate::judge::compare::Delta;
+use crate::record::worktree::{Record, Tip};
+use crate::truth::head::WorktreeHead;
+use crate::truth::history::walk_back;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::ref_history::RefHistory;
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+
+/// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tips {
+    /// The base, the recorded tips and the trusted tips of now; no commit twice.
+    pub trusted: Vec<CommitId>,
+    /// Where the refs are now, of those that can be trusted.
+    pub current: Vec<CommitId>,
+    /// Where refs are now that had the base at `add` and have it no more.
+    pub rewound: Vec<CommitId>,
+    /// Refs that moved, and not by any command that git's logs show elsewhere.
+    pub untrusted: Vec<String>,
+}
+
+/// Finds the tips for a worktree. `rewired` are the remotes that lead elsewhere by now; an empty name
+/// stands for all.
+///
+/// # Errors
+/// Fails when git or an object cannot be read.
+pub fn find_tips(
+    objects: &Objects,
+    refs: &RefHistory<'_>,
+    rewired: &[String],
+) -> Result<Tips, Error> {
+    let record = &refs.worktree.record;
+    let records = &refs.records;
+    let mut tips = recorded_tips(record);
+    // those that were never moved from here first: they can tell that a move brought nothing else
+    let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
+    ordered.sort_by_key(|tip| !records.journal.moves(tip.name.as_bytes()).is_empty());
+    // a reset can go to what a later one brings
+    for tip in ordered.iter().chain(&ordered) {
+        let Some(now) = records.now.get(BStr::new(&tip.name)) else {
+            continue;
+        };
+        // the user may have taken it over into another of these refs, and pushed it
+        let is_trusted_already = tips.trusted.contains(&now.id);
+        tips.untrusted.retain(|name| *name != tip.name);
+        if tips.current.contains(&now.id) {
+            continue;
+        }
+        let is_trusted = is_trusted_already
+            || !is_tracked_from_any(rewired, &tip.name)
+                && tips.trust_if_moved_elsewhere(objects, refs, tip, &now.id)?;
+        if !is_trusted {
+            tips.untrusted.push(tip.name.clone());
+            continue;
+        }
+        tips.current.push(now.id.clone());
+        let base = &record.base.commit;
+        if now.id != tip.commit
+            && refs.git.is_ancestor(base, &tip.commit)?
+            && !refs.git.is_ancestor(base, &now.id)?
+        {
+            tips.rewound.push(now.id.clone());
+        }
+    }
+    Ok(tips)
+}
+
+/// True if a ref is a remote-tracking branch of one of these remotes; an empty name stands for all.
+fn is_tracked_from_any(remotes: &[String], name: &str) -> bool {
+    let Some(tracked) = name.strip_prefix("refs/remotes/") else {
+        return false;
+    };
+    remotes.iter().any(|remote| {
+        let below = tracked.strip_prefix(remote.as_str());
+        remote.is_empty() || below.is_some_and(|below| below.starts_with('/'))
+    })
+}
+
+/// Returns what may be trusted of the tips when nothing is known of now.
+pub fn recorded_tips(record: &Record) -> Tips {
+    let mut tips = Tips::default();
+    tips.add(&record.base.commit);
+    for tip in &record.base.tips {
+        tips.add(&tip.commit);
+    }
+    tips
+}
+
+/// True if `commit` is reachable from any trusted tip.
+pub fn is_reachable_from_any(
+    git: &Git,
+    trusted: &[CommitId],
+    commit: &CommitId,
+) -> Result<bool, Error> {
+    for trusted in trusted {
+        if git.is_ancestor(commit, trusted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many former places of a ref are looked at.
+const FORMER_PLACES: usize = 100;
+
+impl Tips {
+    /// Returns the one tip of now that has all the others in it; none where they went different ways.
+    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, Error> {
+        let mut newest = match self.current.as_slice() {
+            [] => return Ok(None),
+            [one] => return Ok(Some(one.clone())),
+            several => git.merge_base_independent(several)?,
+        };
+        Ok(newest.pop().filter(|_| newest.is_empty()))
+    }
+
+    /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there by
+    /// a command outside of the worktree, and the journal does not say otherwise. Returns true if it is
+    /// trusted.
+    fn trust_if_moved_elsewhere(
+        &mut self,
+        objects: &Objects,
+        refs: &RefHistory<'_>,
+        tip: &Tip,
+        now: &CommitId,
+    ) -> Result<bool, Error> {
+        let git = &refs.git;
+        let records = &refs.records;
+        let name = tip.name.as_str();
+        let journaled = records.journal.moves(name.as_bytes());
+        let is_linked_here = journaled.iter().any(|one| one.new == Target::Ref);
+        if is_linked_here
+            || !is_related(refs, name, now)?
+            || self.has_work_of_here(refs, name, now)?
+        {
+            return Ok(false);
+        }
+        let trusted: Vec<&CommitId> = self.trusted.iter().collect();
+        let new = git.rev_list(&[now], &trusted)?;
+        let log = git.reflog(name).unwrap_or_default();
+        let is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged)
+            || records.is_bare_move_to(&log, now) && refs.fetched_commits().contains(now);
+        if !is_proven || !records.is_logged_elsewhere(now) && !refs.hide_nothing(objects, &new)? {
+            return Ok(false);
+        }
+        self.add(now);
+        // what it passed through counts too: the user may have reworded a commit since that the
+        // worktree was rebased on
+        for entry in log.iter().skip(1).take(FORMER_PLACES) {
+            if entry.id == tip.commit {
+                break;
+            }
+            if records.entry_proves_foreign_move(name, entry) {
+                self.add(&entry.id);
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if a ref has a commit that it was moved to from here and that nothing else brings. One that
+    /// is gone is in nothing.
+    fn has_work_of_here(
+        &self,
+        refs: &RefHistory<'_>,
+        name: &str,
+        now: &CommitId,
+    ) -> Result<bool, Error> {
+        let git = &refs.git;
+        for place in refs.records.journal.places(name.as_bytes()) {
+            if !refs.records.is_fetched_place(name, place)
+                && git.rev_parse_commit(place.as_str())?.is_some()
+                && !is_reachable_from_any(git, &self.trusted, place)?
+                && git.is_ancestor(place, now)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn add(&mut self, commit: &CommitId) {
+        if !self.trusted.contains(commit) {
+            self.trusted.push(commit.clone());
+        }
+    }
+}
+
+/// True if where a remote-tracking branch is has to do with the base: a remote can come to hold
+/// another project. A user can rewrite all of a local branch.
+fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool, Error> {
+    if !name.starts_with("refs/remotes/") {
+        return Ok(true);
+    }
+    let base = std::slice::from_ref(&refs.worktree.record.base.commit);
+    if !refs.git.merge_base_all(now, base)?.is_empty() {
+        return Ok(true);
+    }
+    // what they have in common may be what a shallow clone does not have
+    Ok(refs.git.is_cut(now)?)
+}
+
+/// Lists the refs that a base may follow: the branch that the revision names, or, where it names
+/// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
+/// it tracks and the branches of the same name on remotes.
+pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
+    let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let exact = |name: &str| -> Result<Option<Tip>, Error> {
+        // `refs/heads/main~1` is a revision, and no ref
+        let found = git.for_each_ref(&[name])?;
+        let Some(found) = found.into_iter().find(|found| found.name == name) else {
+            return Ok(None);
+        };
+        // of a symbolic ref (`origin/HEAD`) git logs no move: what it names is followed
+        let name = git.last_name(name)?;
+        Ok(Some(Tip {
+            logged: git.log(&name)?.is_some_and(|log| !log.is_empty()),
+            name,
+            commit: found.id,
+        }))
+    };
+    let exact_branch = exact(&format!("refs/heads/{short}"))?;
+    let mut branch = exact_branch.as_ref().map(|tip| tip.name.clone());
+    let mut tips: Vec<Tip> = exact_branch.into_iter().collect();
+    if tips.is_empty() {
+        tips.extend(exact(&format!("refs/remotes/{short}"))?);
+    }
+    if tips.is_empty()
+        && let Some(own) = git.symbolic_ref_head()?
+        && let Some(tip) = exact(&own)?
+        && git.is_ancestor(base, &tip.commit)?
+    {
+        tips.push(tip);
+        branch = Some(own);
+    }
+    if let Some(branch) = branch {
+        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
+        let pattern = format!("refs/remotes/*/{name}");
+        let found = git.for_each_ref(&[&pattern])?.into_iter();
+        let names = found.filter_map(|found| found.name.to_str().ok().map(ToOwned::to_owned));
+        for name in names.chain(git.upstream(&branch)?) {
+            tips.extend(exact(&name)?);
+        }
+    }
+    tips.sort_by(|a, b| a.name.cmp(&b.name));
+    tips.dedup();
+    let mut related = Vec::new();
+    for tip in tips {
+        // a branch of that name on a remote may be of another project
+        if !git
+            .merge_base_all(&tip.commit, std::slice::from_ref(base))?
+            .is_empty()
+        {
+            related.push(tip);
+        }
+    }
+    Ok(related)
+}
+
+/// Holds the states that upstream had of each path since HEAD left it.
+#[derive(Debug, Default)]
+pub struct UpstreamStates(BTreeMap<RepoPath, BTreeSet<Option<Entry>>>);
+
+/// How many commits of upstream are looked at that HEAD does not have.
+const SINCE: usize = 1000;
+
+impl UpstreamStates {
+    /// True if all that is there now of a change is a state that upstream had.
+    pub fn has_all_of(&self, change: &Change) -> bool {
+        let Some(path) = change.place.path() else {
+            return false;
+        };
+        for content in &change.now {
+            let Content::Entry(entry) = content else {
+                return false;
+            };
+            if !self.is_state(path, *entry) {
+                return false;
+            }
+        }
+        !change.now.is_empty()
+    }
+
+    /// True if upstream had this entry at a path.
+    pub fn is_state(&self, path: &RepoPath, entry: Option<Entry>) -> bool {
+        let states = self.0.get(path);
+        states.is_some_and(|states| states.contains(&entry))
+    }
+}
+
+/// Reads the states that upstream had of each path since HEAD left it.
+///
+/// # Errors
+/// Fails when git or an object cannot be read.
+pub fn read_upstream_states(
+    inputs: &SurveyInputs<'_>,
+    tips: &Tips,
+    head: &WorktreeHead,
+    reference: &Delta,
+    tip: Option<&Delta>,
+) -> Result<UpstreamStates, Error> {
+    let current: Vec<&CommitId> = tips.current.iter().collect();
+    let of_head: Vec<&CommitId> = head.head.iter().collect();
+    let since = inputs.git.rev_list(&current, &of_head)?;
+    let since: BTreeSet<CommitId> = since.into_iter().collect();
+    let mut states: BTreeMap<RepoPath, BTreeSet<Option<Entry>>> = BTreeMap::new();
+    for commit in current {
+        for delta in walk_back(&inputs.objects, commit, SINCE, &|id| since.contains(id))? {
+            for (path, entry) in delta {
+                states.entry(path).or_default().insert(entry);
+            }
+        }
+    }
+    // what upstream took back since would come again with a merge
+    let at_tip = tip.unwrap_or(reference);
+    states.retain(|path, _| at_tip.get(path) != reference.get(path));
+    Ok(UpstreamStates(states))
+}

@@ -385,8 +385,9 @@ impl RefRecords<'_> {
             return false;
         }
         let log = self.log(name);
-        let is_made_here =
-            self.is_created_here(name, &log) || log.iter().any(|entry| self.is_from_own(entry));
+        let is_made_here = self.is_created_here(name, &log)
+            || self.was_pushed_here(&log)
+            || log.iter().any(|entry| self.is_from_own(entry));
         let text = name.to_str_lossy();
         let is_of_agent = |other: &OtherHead| other.is_of_agent && other.is_on(&text);
         is_made_here && !self.linked_heads().iter().any(is_of_agent)
@@ -424,6 +425,13 @@ impl RefRecords<'_> {
             return false;
         };
         log.last().is_none_or(|oldest| oldest.id == *created)
+    }
+
+    /// True if a ref began with a push of a commit of the worktree. A push to the path of this
+    /// repository runs none of the worktree's hooks.
+    fn was_pushed_here(&self, log: &[ReflogEntry]) -> bool {
+        log.last()
+            .is_some_and(|oldest| oldest.reason == "push" && self.is_made_here(&oldest.id))
     }
 
     /// True if a ref that is gone was made in the worktree, as far as the journal tells.
@@ -600,7 +608,10 @@ impl RefRecords<'_> {
         }
         let Some(newest) = log.first().filter(|newest| newest.id == *current) else {
             let may_be_fetched = is_own_upstream || !self.was_made_or_moved_here(current);
-            return if may_be_fetched && log.is_empty() {
+            // git logs each fetch and each push, so a log that is empty was emptied: it hides a push
+            // to the branch of another
+            let is_log_emptied = !is_own_upstream && self.source.keeps_logs();
+            return if may_be_fetched && log.is_empty() && !is_log_emptied {
                 Origin::Everyday
             } else {
                 Origin::RemoteMovedPastLog { since }

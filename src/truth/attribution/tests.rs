@@ -139,7 +139,8 @@ push to the base branch | refs/remotes/origin/main | A | B | A>B | A clone: from
 push to the base branch, then a fetch | refs/remotes/origin/main | A | C | A>B, B>C | A clone: from x; B update by push; C fetch origin: fast-forward | made B | PushedHere B add
 push to a new branch of another name | refs/remotes/origin/side | - | B | ->B | B update by push | made B | PushedHere B later
 push to a branch of others made since | refs/remotes/origin/side | - | B | C>B | C fetch origin: storing head; B update by push | made B | PushedHere B add
-move without a log from here | refs/remotes/origin/main | A | C | A>C | | | Everyday
+move from here with an emptied log | refs/remotes/origin/main | A | C | A>C | | | RemoteMovedPastLog add
+move from here without logs in this repository | refs/remotes/origin/main | A | C | A>C | | nologs | Everyday
 move onto a commit of here without a log | refs/remotes/origin/main | A | B | A>B | | made B | RemoteMovedPastLog add
 move past its log from here | refs/remotes/origin/main | A | C | A>C | A clone: from x | | RemoteMovedPastLog add
 

@@ -43,7 +43,6 @@ fn a_move_to_the_same_place() {
 }
 
 #[test]
-#[ignore = "a push to the branch of another is nothing once the log of the ref is empty"]
 fn a_log_that_was_made_to_forget_a_push() {
     let push = (A, "git push -q -f origin HEAD:dev");
     let violation = "@git/refs/remotes/origin/dev 2\n";
@@ -83,7 +82,6 @@ fn a_staged_state_of_upstream_that_went_on() {
 }
 
 #[test]
-#[ignore = "a push to a path makes a branch that no hook tells of"]
 fn a_branch_that_was_pushed_to_the_path_of_the_repository() {
     let push = (A, "git push -q \"$MAIN\" HEAD:refs/heads/z");
     let findings = after(&[(A, "work README"), push, (A, "git reset -q --hard HEAD~")]);

@@ -13,13 +13,13 @@
 
 use std::time::Instant;
 
-use git_agentwt::scope::Access;
-use git_agentwt::scope::Case;
-use git_agentwt::scope::EntryKind;
-use git_agentwt::scope::Origin;
-use git_agentwt::scope::RuleList;
-use git_agentwt::scope::Scope;
-use git_agentwt::scope::ScopeRule;
+use git_agentwt::scope::compiled::Scope;
+use git_agentwt::scope::rule::Access;
+use git_agentwt::scope::rule::Case;
+use git_agentwt::scope::rule::EntryKind;
+use git_agentwt::scope::rule::RuleList;
+use git_agentwt::scope::rule::RuleOrigin;
+use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::words::path::RepoPath;
 
 const PATHS: usize = 100_000;
@@ -54,7 +54,7 @@ fn scope(patterns: usize) -> Scope {
     let all = std::iter::once((RuleList::Read, "**".to_owned()));
     let rules = all.chain((0..patterns).map(pattern));
     let rules =
-        rules.map(|(list, pattern)| ScopeRule::new(list, pattern.as_str(), Origin::Default));
+        rules.map(|(list, pattern)| ScopeRule::new(list, pattern.as_str(), RuleOrigin::Default));
     Scope::compile(rules.collect(), Case::Sensitive).expect("the patterns are valid")
 }
 

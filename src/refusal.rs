@@ -10,7 +10,7 @@ use crate::disk::error::DiskError;
 use crate::fence::error::FenceError;
 use crate::git::error::GitError;
 use crate::record::worktree::{Alive, Owner};
-use crate::scope::ScopeErrors;
+use crate::scope::fault::ScopeErrors;
 use crate::sync::pattern::PatternError;
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;

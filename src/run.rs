@@ -86,16 +86,7 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
     });
     result.unwrap_or_else(|error| {
         let to_terminal = std::io::stderr().is_terminal();
-        let width = if to_terminal {
-            width_of(std::io::stderr())
-        } else {
-            None
-        };
-        tell(&render_error(
-            &error,
-            paint(to_terminal),
-            width.unwrap_or(100),
-        ));
+        tell(&render_error(&error, paint(to_terminal)));
         if asks_for_json(arguments) {
             let _ = write_answer(&output::json(&ErrorDocument::new(&error)));
         }

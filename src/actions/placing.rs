@@ -6,8 +6,8 @@
 //! ([`staging`]), the file [`PLACING`], and temporary files beside both.
 
 use crate::actions::sync_plan::{PlannedCopy, SyncPlan, bits};
-use crate::client;
-use crate::client::ContextFile;
+use crate::client::layout::ContextFile;
+use crate::client::programs;
 use crate::disk::copy::content::stage;
 use crate::disk::copy::move_in::{MovedIn, move_in};
 use crate::disk::copy::staging::{CopyItem, Progress, Source, Staged, Staging};
@@ -18,7 +18,8 @@ use crate::disk::remains::sweep;
 use crate::git::process::Git;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
-use crate::scope::{Access, EntryKind, Scope};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, EntryKind};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
@@ -80,7 +81,7 @@ impl Placing {
     /// Adds context for the client.
     pub fn add_context(&mut self, context: &[ContextFile], scope: &Scope) {
         let access = |path: &RepoPath| {
-            if client::is_state(path.as_bstr()) {
+            if programs::is_state(path.as_bstr()) {
                 // the program itself goes on writing there
                 return Access::Write;
             }

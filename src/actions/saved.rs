@@ -28,7 +28,7 @@ use crate::git::error::GitError;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
-use crate::scope::Scope;
+use crate::scope::compiled::Scope;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};

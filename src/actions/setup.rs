@@ -21,7 +21,7 @@ use crate::judge::change::{ChangeSet, Seen};
 use crate::judge::finding::{Finding, VerifyOptions};
 use crate::record::accepted::{AcceptedFinding, Decision};
 use crate::record::worktree::WatchedFile;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::system::probe::{ShellEnd, ShellLine};
 use crate::truth::collect;
 use crate::truth::survey::Survey;

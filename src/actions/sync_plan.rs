@@ -11,7 +11,8 @@ use crate::answer::shapes::{CopiedFile, CopiesField, ExcludedFile, PathField, pa
 use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedKind, PlacedOrigin};
-use crate::scope::{Access, EntryKind, Scope, ScopeRule};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, EntryKind, ScopeRule};
 use crate::sync::pattern::{Pattern, shown_pattern};
 use crate::sync::{Candidate, Candidates, PatternOrigin};
 use crate::words::error::Fault;

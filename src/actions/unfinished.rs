@@ -17,13 +17,12 @@ use crate::record::worktree::Intent;
 use crate::system::wait_for_gits;
 use crate::words::error::Error;
 use crate::words::name::BranchName;
-use crate::words::toml_file::timestamp;
+use crate::words::time::timestamp;
 use crate::worktree::admin_dir::entry_of;
 use crate::worktree::gitdir::read_gitdir;
 use crate::worktree::repository::{Repository, WORKTREES, intent_file};
-use std::time::Duration;
-
 use camino::{Utf8Path, Utf8PathBuf};
+use std::time::Duration;
 
 /// How long a git that lives may take until it has written the file that names its worktree.
 const PAUSE: Duration = Duration::from_millis(200);

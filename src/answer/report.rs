@@ -194,8 +194,8 @@ mod tests {
     use crate::judge::change::SharedChange;
     use crate::judge::finding::VerifyOptions;
     use crate::judge::finding::verify;
-    use crate::scope::Case;
-    use crate::scope::Scope;
+    use crate::scope::compiled::Scope;
+    use crate::scope::rule::Case;
     use crate::words::name::CommitId;
     use crate::words::path::RepoPath;
 

@@ -12,7 +12,7 @@ use crate::answer::paint::Paint;
 use crate::inventory::placed::{Drift, PlacedFile};
 use crate::judge::change::{Change, Seen};
 use crate::judge::finding::Finding;
-use crate::scope::{RuleList, ScopeRule};
+use crate::scope::rule::{RuleList, ScopeRule};
 use crate::words::name::CommitId;
 use crate::words::path::{escape_for_rule, escape_for_terminal, escape_for_tsv};
 use crate::words::size::Size;

@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::client::{AgentProgram, ContextFile, ContextLayout, PathState, repo_path};
-use crate::inventory::placed::{Placed, PlacedOrigin};
-use crate::scope::{Access, EntryKind, RuleList, Scope};
+use crate::client::layout::repo_path;
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, EntryKind, RuleList};
 use crate::words::path::{RepoPath, shell_word};
 
 /// The most entries of the repository's root that get rules of their own.
@@ -68,53 +68,6 @@ pub fn top_entries<'p>(
         }
     }
     top
-}
-
-/// Finds the program whose guards were placed in a worktree.
-pub fn guarded_by(placed: &Placed) -> Option<&'static AgentProgram> {
-    let is_placed = |guard: &Guard| {
-        let file = placed.get(&repo_path(guard.path));
-        file.is_some_and(|file| file.origin == PlacedOrigin::Context)
-    };
-    let mut all = super::ALL.iter();
-    all.find(|program| program.guards.iter().any(is_placed))
-}
-
-impl AgentProgram {
-    /// Generates the guards of a worktree whose context stands at `context`.
-    pub fn guard_files(&self, facts: &GuardFacts<'_>, context: &str) -> Vec<ContextFile> {
-        let own = self.files.iter().find(|file| file.path == context);
-        let config = own.and_then(|file| (self.config)(file.path, &|_| false));
-        let file = |guard: &Guard| {
-            let is_config = self.files.get(2).is_some_and(|own| own.path == guard.path);
-            ContextFile {
-                path: repo_path(guard.path),
-                content: (guard.text)(facts, config.filter(|_| is_config)).into_bytes(),
-            }
-        };
-        self.guards.iter().map(file).collect()
-    }
-
-    /// Adds the guards to what is written for the program; one note for each that cannot be.
-    pub fn add_guards(
-        &self,
-        facts: &GuardFacts<'_>,
-        layout: &mut ContextLayout,
-        state: &dyn Fn(&RepoPath) -> PathState,
-    ) {
-        let context = layout.files[0].path.to_string();
-        for guard in self.guard_files(facts, &context) {
-            let state = state(&guard.path);
-            if let Some(there) = layout.files.iter_mut().find(|one| one.path == guard.path) {
-                *there = guard;
-            } else if state == PathState::Free {
-                layout.files.push(guard);
-            } else {
-                let (client, path, reason) = (self.name, &guard.path, state.reason());
-                layout.notes.push(format!("{client} is told the scope but does not enforce it: {path} {reason}; to ask before each edit, name `git agentwt guard` there (git-agentwt-guard(1))"));
-            }
-        }
-    }
 }
 
 /// Rules that deny edits: of what the scope excludes, and of the entries of the root in which it lets

@@ -1,8 +1,10 @@
 //! Lists the agent programs: a row each says where the program reads its context by itself, what
 //! is written where that file is not free, and what was read to know it (`docs/clients.md`).
 
-use crate::client::guards::{Guard, GuardFacts};
-use crate::client::{AgentProgram, Reads, guards};
+use crate::client::guards::{self, Guard, GuardFacts};
+use crate::client::layout::repo_path;
+use crate::client::program::{AgentProgram, Reads};
+use crate::inventory::placed::{Placed, PlacedOrigin};
 
 /// What Codex reads of all its files together (`project_doc_max_bytes`), in bytes.
 const CODEX_LIMIT: usize = 32 * 1024;
@@ -358,3 +360,26 @@ pub const ALL: &[AgentProgram] = &[
         ..PLAIN
     },
 ];
+
+/// Whether a program writes this file of a worktree for itself, as settings or a history.
+pub fn is_state(path: &[u8]) -> bool {
+    let mut all = ALL.iter().flat_map(|program| program.state);
+    all.any(|state| {
+        path == state.as_bytes() || state.ends_with('/') && path.starts_with(state.as_bytes())
+    })
+}
+
+/// Finds the program of this name.
+pub fn named(name: &str) -> Option<&'static AgentProgram> {
+    ALL.iter().find(|program| program.name == name)
+}
+
+/// Finds the program whose guards were placed in a worktree.
+pub fn guarded_by(placed: &Placed) -> Option<&'static AgentProgram> {
+    let is_placed = |guard: &Guard| {
+        let file = placed.get(&repo_path(guard.path));
+        file.is_some_and(|file| file.origin == PlacedOrigin::Context)
+    };
+    let mut all = ALL.iter();
+    all.find(|program| program.guards.iter().any(is_placed))
+}

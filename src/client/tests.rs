@@ -4,9 +4,14 @@
 use insta::assert_snapshot;
 use saphyr::LoadableYamlNode;
 
-use super::*;
+use crate::client::context::{BEGIN, Context, END, code};
 use crate::client::guards::{GuardFacts, top_entries};
-use crate::scope::{Case, Origin, Scope};
+use crate::client::layout::{ClientRefusal, ContextFile, ContextLayout, PathState};
+use crate::client::programs::{ALL, named};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
+use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::path::RepoPath;
 
 /// What stands at a few paths; all others are free.
 type Around<'a> = &'a [(&'a str, PathState)];
@@ -19,7 +24,7 @@ fn excluded() -> PathState {
 }
 
 fn rules() -> Vec<ScopeRule> {
-    let rule = |list, pattern| ScopeRule::new(list, pattern, Origin::Default);
+    let rule = |list, pattern| ScopeRule::new(list, pattern, RuleOrigin::Default);
     vec![
         rule(RuleList::Read, "**"),
         rule(RuleList::Write, "src/**"),
@@ -183,7 +188,7 @@ fn the_prompt_is_kept_byte_for_byte_whatever_it_is() {
 
 #[test]
 fn rules_say_what_is_read_only_and_cannot_end_our_part() {
-    let rule = |list, pattern| ScopeRule::new(list, pattern, Origin::Default);
+    let rule = |list, pattern| ScopeRule::new(list, pattern, RuleOrigin::Default);
     let none = laid_out_with("codex", b"", &[], &[]).expect("all is free");
     let text = &files(&none)[0].1;
     assert!(text.contains("read-only: edit nothing"), "{text}");
@@ -423,7 +428,7 @@ fn a_refusal_says_what_to_do_instead() {
 fn every_client_is_a_word_of_the_config() {
     use crate::config::value::Choice;
     let words = crate::config::value::Client::words();
-    let names = super::ALL.iter().map(|client| client.name);
+    let names = ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
     assert_eq!(words, names);
 }
@@ -450,7 +455,7 @@ fn a_pattern_cannot_leave_its_code_span() {
 /// The guards of a program, by path and text, where the context stands at its usual place or not.
 fn guards(client: &str, rules: &[(RuleList, &str)], is_usual: bool) -> Vec<(String, String)> {
     let rules = rules.iter();
-    let rules = rules.map(|(list, pattern)| ScopeRule::new(*list, *pattern, Origin::Default));
+    let rules = rules.map(|(list, pattern)| ScopeRule::new(*list, *pattern, RuleOrigin::Default));
     let scope = Scope::compile(rules.collect(), Case::Sensitive).expect("valid");
     let tracked = [
         "README.md",

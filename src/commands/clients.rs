@@ -4,8 +4,8 @@ use crate::answer::Answer;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::arguments::output::ListOutput;
-use crate::client;
-use crate::client::AgentProgram;
+use crate::client::program::{AgentProgram, Reads};
+use crate::client::programs;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct ClientsAnswer {
 /// Answers with all agent programs.
 pub fn run() -> ClientsAnswer {
     ClientsAnswer {
-        clients: crate::client::programs::ALL.iter().collect(),
+        clients: programs::ALL.iter().collect(),
     }
 }
 
@@ -81,7 +81,7 @@ impl Answer for ClientsAnswer {
 
 /// A row for each file of a program.
 fn rows(about: &AgentProgram) -> Vec<Row> {
-    let row = |file: &client::Reads| {
+    let row = |file: &Reads| {
         let cells = [Cell::porcelain(about.name), Cell::both(file.path)];
         Row::new(cells.into_iter().chain([Cell::both(file.when)]).collect())
     };

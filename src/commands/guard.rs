@@ -9,7 +9,7 @@ use crate::config::value::{Choice as _, Client};
 use crate::disk::resolve::resolve;
 use crate::git::index::read_paths;
 use crate::judge::compare::Delta;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};

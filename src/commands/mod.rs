@@ -48,7 +48,7 @@ use crate::words::exit::ExitCode;
 use crate::words::log::Log;
 use crate::words::name::WorktreeName;
 use crate::words::path::shell_word;
-use crate::words::toml_file::timestamp;
+use crate::words::time::timestamp;
 use crate::worktree::caller::{require_no_agent, require_own};
 use crate::worktree::repository::{Main, Repository, joined};
 use crate::worktree::settings::Environment;

@@ -3,10 +3,12 @@
 use clap::Args;
 use std::ffi::OsString;
 
+use crate::client::programs;
 use crate::commands::Session;
 use crate::config::value::Choice as _;
 use crate::disk::files;
 use crate::refusal::Refusal;
+use crate::system;
 use crate::system::run_program;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -15,7 +17,6 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{GitSettings, load_config};
 use crate::worktree::variables::variables;
-use crate::{client, system};
 
 /// Start the agent program or the editor in a worktree
 ///
@@ -90,7 +91,7 @@ fn find_program(
     }
     let set = loaded.settings.client.map(|client| client.value);
     let client = known.record.client.or(set);
-    let client = client.and_then(|client| client::named(client.as_str()));
+    let client = client.and_then(|client| programs::named(client.as_str()));
     // an empty value unsets that of another file (git-config(1))
     let opener = own.last("agentwt.opener");
     let opener = opener.filter(|line| !line.trim().is_empty());

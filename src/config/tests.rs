@@ -1,20 +1,35 @@
 //! Shows what a person reads for each mistake, and what a program reads from a good file.
 
 use insta::assert_snapshot;
-use miette::{GraphicalReportHandler, GraphicalTheme};
+use miette::Diagnostic;
 
 use super::*;
+use crate::words::snippet::snippet;
 
-/// Renders an error as a terminal of 80 columns without colours shows it.
+/// Returns the messages of an error, each with its place in the file and its help.
 #[track_caller]
 pub(super) fn rendered(error: &ConfigError) -> String {
+    let mut all: Vec<&dyn Diagnostic> = vec![error];
+    all.extend(
+        error
+            .mistakes
+            .iter()
+            .map(|mistake| mistake as &dyn Diagnostic),
+    );
     let mut out = String::new();
-    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
-        .with_width(80)
-        .render_report(&mut out, error)
-        .expect("every span lies in the text");
-    let lines: Vec<_> = out.lines().map(str::trim_end).collect();
-    lines.join("\n")
+    for mistake in all {
+        out.push_str(&format!("{mistake}\n"));
+        if let (Some(source), Some(labels)) = (error.source_code(), mistake.labels()) {
+            for label in labels {
+                let shown = snippet(source, &label, str::to_owned);
+                out.push_str(&shown.expect("every span lies in the text"));
+            }
+        }
+        if let Some(help) = mistake.help() {
+            out.push_str(&format!("help: {help}\n"));
+        }
+    }
+    out
 }
 
 #[track_caller]
@@ -292,31 +307,21 @@ fn a_mistake_is_shown_with_its_line() {
     let text =
         "schema_version = \"1.0\"\n[worktree]\nstrategy = \"clon\"\n\n[scope.default]\nwrit = []";
     assert_snapshot!(rendered(&error_of(text)), @r#"
-    agentwt::config::mistake
-
-      × cannot read .agentwt/config.toml: 2 mistakes
-
-    Error: agentwt::config::mistake
-
-      × unknown strategy `clon` in [worktree]
-       ╭─[.agentwt/config.toml:3:12]
-     2 │ [worktree]
-     3 │ strategy = "clon"
-       ·            ──────
-     4 │
-       ╰────
-      help: did you mean `clone`? write `worktree` or `clone`
-
-    Error: agentwt::config::mistake
-
-      × unknown key `writ` in [scope.default]
-       ╭─[.agentwt/config.toml:6:1]
-     5 │ [scope.default]
-     6 │ writ = []
-       · ────
-       ╰────
-      help: did you mean `write`? the keys in [scope.default] are `read`, `write`
-            and `exclude`
+    cannot read .agentwt/config.toml: 2 mistakes
+    unknown strategy `clon` in [worktree]
+     --> .agentwt/config.toml:3:12
+      |
+    2 | [worktree]
+    3 | strategy = "clon"
+      |            ^^^^^^
+    help: did you mean `clone`? write `worktree` or `clone`
+    unknown key `writ` in [scope.default]
+     --> .agentwt/config.toml:6:1
+      |
+    5 | [scope.default]
+    6 | writ = []
+      | ^^^^
+    help: did you mean `write`? the keys in [scope.default] are `read`, `write` and `exclude`
     "#);
 }
 
@@ -324,15 +329,13 @@ fn a_mistake_is_shown_with_its_line() {
 fn line_ends_marks_and_tabs_do_not_move_the_underline() {
     let text = "\u{feff}schema_version = \"1.0\"\r\n# caf\u{e9} \u{4f60}\u{597d}\r\n[worktree]\r\n\tstrategy = \"cl\u{f6}ne\"\t# \u{4f60}\r\n";
     assert_snapshot!(rendered(&error_of(text)), @r#"
-    agentwt::config::mistake
-
-      × cannot read .agentwt/config.toml: unknown strategy `clöne` in [worktree]
-       ╭─[.agentwt/config.toml:4:13]
-     3 │ [worktree]
-     4 │     strategy = "clöne"  # 你
-       ·                ───────
-       ╰────
-      help: did you mean `clone`? write `worktree` or `clone`
+    cannot read .agentwt/config.toml: unknown strategy `clöne` in [worktree]
+     --> .agentwt/config.toml:4:13
+      |
+    3 | [worktree]
+    4 |     strategy = "clöne"    # 你
+      |                ^^^^^^^
+    help: did you mean `clone`? write `worktree` or `clone`
     "#);
     let text = "\u{feff}schema_version = \"1.0\"\r\n[scope.a]\r\nwrite = [\r\n  \"\u{4f60}\",\r\n  \"b\",\r\n]\r\n";
     let config = Config::parse(CONFIG_PATH, text).expect("it is valid");

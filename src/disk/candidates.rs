@@ -19,7 +19,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files::exists;
 use crate::disk::pool::threads;
 use crate::disk::stat::stat_of;
-use crate::scope::Case;
+use crate::scope::rule::Case;
 use crate::sync::matcher::Matcher;
 use crate::sync::{Candidate, Candidates};
 use crate::words::path::RepoPath;

@@ -26,8 +26,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::config::value::{Fence, Net};
+use crate::scope::classifier::Verdict;
+use crate::scope::compiled::Scope;
 use crate::scope::reach::Reach;
-use crate::scope::{Access, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
+use crate::scope::rule::{Access, EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::words::path::{RepoPath, escape_for_rule};
 
 /// Holds what a policy is computed from.
@@ -607,7 +609,7 @@ fn is_excluded(verdict: Verdict<'_>) -> bool {
 
 /// Whether a rule that is stronger than every write rule decided.
 fn is_above_write(verdict: Verdict<'_>) -> bool {
-    let is_built_in = |rule: &ScopeRule| rule.origin == Origin::BuiltIn;
+    let is_built_in = |rule: &ScopeRule| rule.origin == RuleOrigin::BuiltIn;
     is_excluded(verdict) || verdict.rule.is_some_and(is_built_in)
 }
 

@@ -13,13 +13,14 @@ use crate::fence::policy::{
     compile,
 };
 use crate::fence::{container, mount, seatbelt};
-use crate::scope::RuleList::{Exclude, Read, Write};
-use crate::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::RuleList::{Exclude, Read, Write};
+use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::words::path::RepoPath;
 
 fn scope(rules: &[(RuleList, &str)]) -> Scope {
     let rules = [(Read, "**")].iter().chain(rules);
-    let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, Origin::Default));
+    let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, RuleOrigin::Default));
     Scope::compile(rules.collect(), Case::Sensitive).expect("the patterns are valid")
 }
 

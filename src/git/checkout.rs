@@ -26,7 +26,7 @@ use crate::git::object_format::ObjectFormat;
 use crate::git::process::Git;
 use crate::git::trees::CachedTree;
 use crate::git::{environment, index};
-use crate::scope::Access;
+use crate::scope::rule::Access;
 use crate::words::entry::{Entry, Mode};
 use crate::words::path::RepoPath;
 

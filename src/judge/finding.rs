@@ -7,9 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::client;
+use crate::client::programs;
 use crate::judge::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
-use crate::scope::{Access, EntryKind, Scope, ScopeRule};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, EntryKind, ScopeRule};
 
 /// Says why a change is a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,7 +140,7 @@ fn is_client_state(change: &Change) -> bool {
     let is_untracked = seen.all(|seen| matches!(seen, Seen::Untracked | Seen::Synced));
     let is_there = change.kind != Kind::Deleted;
     let path = change.place.path().filter(|_| is_untracked && is_there);
-    path.is_some_and(|path| client::is_state(path.as_bstr()))
+    path.is_some_and(|path| programs::is_state(path.as_bstr()))
 }
 
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose

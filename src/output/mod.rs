@@ -7,7 +7,7 @@ pub mod findings;
 pub mod schema;
 pub mod screen;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use miette::{Diagnostic, SourceCode};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -15,6 +15,7 @@ use crate::answer::paint::Paint;
 use crate::answer::table::{Form, records};
 use crate::answer::text::Text;
 use crate::arguments::output::Format;
+use crate::words::snippet::snippet;
 
 /// Renders an answer: what goes to stdout, and what to stderr.
 pub fn render<A: Answer>(
@@ -59,38 +60,31 @@ pub fn json<T: Serialize>(document: &T) -> Vec<u8> {
     text
 }
 
-/// Renders an error for stderr. One with a source is shown with its line underlined; any other
-/// is a line, and a line of help.
-pub fn render_error(error: &dyn Diagnostic, paint: Paint, width: usize) -> String {
-    if has_source(error) {
-        let theme = match paint {
-            Paint::Colour => GraphicalTheme::unicode(),
-            Paint::Plain => GraphicalTheme::unicode_nocolor(),
-        };
-        let handler = GraphicalReportHandler::new_themed(theme)
-            .with_width(width)
-            .with_links(false);
-        let mut text = String::new();
-        if handler.render_report(&mut text, error).is_ok() {
-            return text;
-        }
-    }
-    let mut text = plain(error, paint);
+/// Renders an error for stderr: each of its messages with the place in the file that it is about,
+/// and with its help.
+pub fn render_error(error: &dyn Diagnostic, paint: Paint) -> String {
+    let source = error.source_code();
+    let mut text = render_message(error, source, paint);
     for other in error.related().into_iter().flatten() {
-        text.push_str(&plain(other, paint));
+        if source.is_some() {
+            text.push('\n');
+        }
+        text.push_str(&render_message(
+            other,
+            other.source_code().or(source),
+            paint,
+        ));
     }
     text
 }
 
-fn has_source(error: &dyn Diagnostic) -> bool {
-    let of_related = |mut related: Box<dyn Iterator<Item = &dyn Diagnostic> + '_>| {
-        related.any(|other| other.source_code().is_some())
-    };
-    error.source_code().is_some() || error.related().is_some_and(of_related)
-}
-
-fn plain(error: &dyn Diagnostic, paint: Paint) -> String {
+fn render_message(error: &dyn Diagnostic, source: Option<&dyn SourceCode>, paint: Paint) -> String {
     let mut text = format!("{} {error}\n", paint.bad("error:"));
+    let label = error.labels().and_then(|mut labels| labels.next());
+    if let (Some(source), Some(label)) = (source, label) {
+        let snippet = snippet(source, &label, |carets| paint.bad(carets));
+        text.push_str(&snippet.unwrap_or_default());
+    }
     if let Some(help) = error.help() {
         text.push_str(&format!("{} {help}\n", paint.name("help:")));
     }

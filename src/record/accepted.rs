@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::change::{Cause, Change, Content, Kind, Place, SharedChange};
 use crate::judge::finding::{Finding, Reason, Report};
-use crate::scope::ScopeRule;
+use crate::scope::rule::ScopeRule;
 use crate::words::name::WorktreeName;
 use crate::words::path::escape_for_rule;
 

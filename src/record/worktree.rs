@@ -17,7 +17,7 @@ use crate::config::value::{Client, OnViolation, Strategy};
 use crate::judge::change::Extent;
 use crate::record::accepted::Decision;
 use crate::record::claim::Lease;
-use crate::scope::ScopeRule;
+use crate::scope::rule::ScopeRule;
 use crate::system;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 
@@ -478,8 +478,8 @@ pub type Digests = BTreeMap<String, String>;
 mod tests {
     use super::*;
     use crate::record::accepted::AcceptedFinding;
-    use crate::scope::{Origin, RuleList};
-    use crate::words::toml_file::{RecordError, from_text, to_text};
+    use crate::scope::rule::{RuleList, RuleOrigin};
+    use crate::words::toml_file::{TomlFileError, from_text, to_text};
 
     fn sample() -> Record {
         let commit = CommitId::parse(&"a".repeat(40)).expect("40 digits");
@@ -534,7 +534,7 @@ mod tests {
             scope: vec![ScopeRule::new(
                 RuleList::Write,
                 "src/**",
-                Origin::Flag("--write".into()),
+                RuleOrigin::Flag("--write".into()),
             )],
             decisions: vec![Decision {
                 id: "0f".into(),
@@ -585,11 +585,11 @@ mod tests {
     #[test]
     fn a_record_of_another_version_is_refused_whatever_is_in_it() {
         let text = to_text(&sample()).replace("version = 4", "version = 5\nnew = true");
-        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(5)));
+        assert_eq!(from_text::<Record>(&text), Err(TomlFileError::Version(5)));
         let cut = &to_text(&sample())[..200];
         assert!(matches!(
             from_text::<Record>(cut),
-            Err(RecordError::Damaged(_))
+            Err(TomlFileError::Damaged(_))
         ));
     }
 }

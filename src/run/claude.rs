@@ -5,8 +5,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::arguments::output::Format;
 use crate::cli::Cli;
-use crate::client::ClientRefusal;
 use crate::client::claude::WorktreeEvent;
+use crate::client::layout::ClientRefusal;
 use crate::commands::add::arguments::{Add, ContextOptions};
 use crate::commands::remove::arguments::Remove;
 use crate::commands::{Caller, Session, add, is_nowhere, path, remove};

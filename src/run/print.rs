@@ -67,7 +67,7 @@ pub fn write_answer(bytes: &[u8]) -> Result<(), ExitCode> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let error = Error::from(DiskError::new("write to standard output", error));
-            tell(&render_error(&error, Paint::Plain, 100));
+            tell(&render_error(&error, Paint::Plain));
             Err(error.exit_code())
         }
         _written => Ok(()),

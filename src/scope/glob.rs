@@ -10,7 +10,8 @@
 
 use bstr::{ByteSlice, Finder};
 
-use crate::scope::{Case, PatternFault};
+use crate::scope::fault::PatternFault;
+use crate::scope::rule::Case;
 
 /// Names one step of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,11 @@ impl Glob {
                 }),
             });
         }
+        Ok(Self::new(tokens))
+    }
+
+    /// Finds the literal parts of the tokens.
+    fn new(tokens: Vec<Token>) -> Self {
         let prefix: Vec<u8> = tokens.iter().map_while(literal).collect();
         let mut suffix: Vec<u8> = tokens.iter().rev().map_while(literal).collect();
         suffix.reverse();
@@ -85,20 +91,13 @@ impl Glob {
             .max_by_key(|run| run.len())
             .map(|run| run.iter().filter_map(literal).collect::<Vec<u8>>())
             .filter(|run| run.len() > prefix.len().max(suffix.len()));
-        let floating = tokens.split_first().and_then(|(first, rest)| {
-            let name: Vec<u8> = rest.iter().map_while(literal).collect();
-            let end = name
-                .find_byte(b'/')
-                .filter(|_| *first == Token::Directories)?;
-            Some(name[..end].to_vec())
-        });
-        Ok(Self {
-            floating,
+        Self {
+            floating: floating(&tokens),
             tokens,
             prefix,
             suffix,
             middle: middle.map(|run| Finder::new(&run).into_owned()),
-        })
+        }
     }
 
     /// A text that it matches, with `filler` where any bytes may be.
@@ -116,7 +115,7 @@ impl Glob {
         text
     }
 
-    /// Whether the pattern matches all of the text.
+    /// True if the pattern matches all of the text.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         if self.prefix.len() == self.tokens.len() {
             return self.prefix.len() == text.len() && begins_with(&self.prefix, text);
@@ -136,7 +135,8 @@ impl Glob {
     /// between slashes, so the last `*` and the last `**` are all there is to come back to: what an
     /// earlier one would take instead, the later `**` can take as well.
     fn matches_from(&self, text: &[u8], start: usize) -> bool {
-        let (mut token, mut at) = (start, start);
+        let mut token = start;
+        let mut at = start;
         // where matching can be taken up again: at this token, with this much text consumed
         let mut star: Option<(usize, usize)> = None;
         let mut directories: Option<(usize, usize)> = None;
@@ -151,7 +151,8 @@ impl Glob {
                     continue;
                 }
                 Some(Token::Directories) => {
-                    (star, directories) = (None, Some((token + 1, at)));
+                    star = None;
+                    directories = Some((token + 1, at));
                     token += 1;
                     continue;
                 }
@@ -160,7 +161,8 @@ impl Glob {
                 Some(Token::Class(set)) => text.get(at).is_some_and(|b| is_in(set, *b)),
             };
             if step {
-                (token, at) = (token + 1, at + 1);
+                token += 1;
+                at += 1;
                 continue;
             }
             star = star.and_then(|(token, at)| {
@@ -181,13 +183,24 @@ impl Glob {
     }
 }
 
-/// Whether the text begins with a literal. Most differ in the first byte or two, for which a call
+/// True if the text begins with a literal. Most differ in the first byte or two, for which a call
 /// of `memcmp` was measured to cost ten times as much.
 fn begins_with(literal: &[u8], text: &[u8]) -> bool {
     literal.iter().zip(text).all(|(a, b)| a == b)
 }
 
-fn literal(token: &Token) -> Option<u8> {
+/// Returns the directory that every match has in its path, for `**/directory/…`.
+fn floating(tokens: &[Token]) -> Option<Vec<u8>> {
+    let [Token::Directories, rest @ ..] = tokens else {
+        return None;
+    };
+    let name: Vec<u8> = rest.iter().map_while(literal).collect();
+    let end = name.find_byte(b'/')?;
+    Some(name[..end].to_vec())
+}
+
+/// Returns the byte of a token that is one.
+pub(super) fn literal(token: &Token) -> Option<u8> {
     match token {
         Token::Byte(byte) => Some(*byte),
         Token::Any | Token::Class(_) | Token::Star | Token::Directories | Token::Everything => None,
@@ -228,8 +241,8 @@ fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
     }
 }
 
-/// Parses the bracket expression that begins after the `[` at the start of `text`. Returns its set and how many
-/// bytes of `text` it took, with the closing `]`. `/` and NUL are never in the set: git's `*`, `?`
+/// Parses the bracket expression that begins after the `[` at the start of `text`. Returns its set and
+/// how many bytes of `text` it took, with the closing `]`. `/` and NUL are never in the set: git's `*`, `?`
 /// and classes do not cross a directory.
 ///
 /// The rules are those of git's `wildmatch.c` (2.47), which are not POSIX's: a class works on bytes,

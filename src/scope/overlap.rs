@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::scope::compiled::Scope;
 use crate::scope::pattern::ScopePattern;
-use crate::scope::{Access, Case, EntryKind, RuleList, Scope};
+use crate::scope::rule::{Access, Case, EntryKind, RuleList};
 use crate::words::path::{RepoPath, escape_for_rule, first_of};
 
 /// How many files a refusal names for each worktree.
@@ -43,42 +44,66 @@ pub struct SharedPatterns {
     pub example: RepoPath,
 }
 
-/// The names of worktrees that write alike, and the scope of one.
-type Group<'s> = (Vec<String>, &'s Scope);
+/// Worktrees that write alike.
+#[derive(Clone)]
+struct Group<'s> {
+    names: Vec<String>,
+    /// The scope of one of them.
+    scope: &'s Scope,
+}
 
+/// Groups worktrees of which all but the read rules are the same.
 fn groups(worktrees: &[WorktreeScope]) -> Vec<Group<'_>> {
-    let mut groups = BTreeMap::new();
+    let mut by_rules = BTreeMap::new();
     for (name, scope) in worktrees {
-        let rules = (scope.rules().iter()).filter(|rule| rule.list != RuleList::Read);
-        let rules: BTreeSet<_> = rules.map(|rule| (rule.list, &rule.pattern)).collect();
-        let group = groups.entry((scope.case, rules));
-        group.or_insert((Vec::new(), scope)).0.push(name.clone());
+        let mut rules = BTreeSet::new();
+        for rule in scope.rules() {
+            if rule.list != RuleList::Read {
+                rules.insert((rule.list, &rule.pattern));
+            }
+        }
+        let group = by_rules.entry((scope.case, rules)).or_insert(Group {
+            names: Vec::new(),
+            scope,
+        });
+        group.names.push(name.clone());
     }
-    let mut groups: Vec<Group<'_>> = groups.into_values().collect();
-    groups.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut groups: Vec<Group<'_>> = by_rules.into_values().collect();
+    groups.sort_by(|a, b| a.names.cmp(&b.names));
     groups
 }
 
-/// Those of the paths that a scope lets be written.
+/// Returns those of the paths that a scope lets be written.
 fn writable(scope: &Scope, paths: &[(RepoPath, EntryKind)]) -> Vec<(RepoPath, EntryKind)> {
     let mut classifier = scope.classifier();
-    let mut may = |(path, kind): &&(RepoPath, EntryKind)| {
-        classifier.verdict(path, *kind).access == Access::Write
-    };
-    paths.iter().filter(&mut may).cloned().collect()
+    let mut writable = Vec::new();
+    for (path, kind) in paths {
+        if classifier.verdict(path, *kind).access == Access::Write {
+            writable.push((path.clone(), *kind));
+        }
+    }
+    writable
 }
 
-/// Compares two scopes; `ours` are the tracked files that the first may write. None where nothing is
-/// in common.
-fn overlap(first: Group<'_>, second: Group<'_>, ours: &[(RepoPath, EntryKind)]) -> Option<Overlap> {
-    let files = writable(second.1, ours).into_iter();
-    let overlap = Overlap {
-        files: files.map(|(path, _)| path).collect(),
-        patterns: shared_patterns(first.1, second.1),
-        first: first.0,
-        second: second.0,
-    };
-    (!overlap.files.is_empty() || !overlap.patterns.is_empty()).then_some(overlap)
+/// Compares two groups; `first_writes` are the tracked files that the first may write. None where
+/// nothing is in common.
+fn overlap(
+    first: Group<'_>,
+    second: Group<'_>,
+    first_writes: &[(RepoPath, EntryKind)],
+) -> Option<Overlap> {
+    let both_write = writable(second.scope, first_writes).into_iter();
+    let files: Vec<RepoPath> = both_write.map(|(path, _)| path).collect();
+    let patterns = shared_patterns(first.scope, second.scope);
+    if files.is_empty() && patterns.is_empty() {
+        return None;
+    }
+    Some(Overlap {
+        first: first.names,
+        second: second.names,
+        files,
+        patterns,
+    })
 }
 
 /// Finds what a new worktree and the existing ones may both write.
@@ -87,10 +112,16 @@ pub fn overlaps_of(
     worktrees: &[WorktreeScope],
     tracked: &[(RepoPath, EntryKind)],
 ) -> Vec<Overlap> {
-    let ours = writable(scope, tracked);
-    let all = groups(worktrees).into_iter();
-    all.filter_map(|group| overlap((Vec::new(), scope), group, &ours))
-        .collect()
+    let new_writes = writable(scope, tracked);
+    let mut overlaps = Vec::new();
+    for group in groups(worktrees) {
+        let new = Group {
+            names: Vec::new(),
+            scope,
+        };
+        overlaps.extend(overlap(new, group, &new_writes));
+    }
+    overlaps
 }
 
 /// Finds what any two worktrees may both write.
@@ -99,16 +130,21 @@ pub fn overlaps_among(
     tracked: &[(RepoPath, EntryKind)],
 ) -> Vec<Overlap> {
     let groups = groups(worktrees);
-    let mut all = Vec::new();
+    let mut overlaps = Vec::new();
     for (at, first) in groups.iter().enumerate() {
-        let ours = writable(first.1, tracked);
-        if first.0.len() > 1 {
-            all.extend(overlap(first.clone(), (Vec::new(), first.1), &ours));
+        let first_writes = writable(first.scope, tracked);
+        if first.names.len() > 1 {
+            let among_themselves = Group {
+                names: Vec::new(),
+                scope: first.scope,
+            };
+            overlaps.extend(overlap(first.clone(), among_themselves, &first_writes));
         }
-        let others = groups[at + 1..].iter();
-        all.extend(others.filter_map(|second| overlap(first.clone(), second.clone(), &ours)));
+        for second in &groups[at + 1..] {
+            overlaps.extend(overlap(first.clone(), second.clone(), &first_writes));
+        }
     }
-    all
+    overlaps
 }
 
 /// Every pair of write patterns that meet.
@@ -116,16 +152,19 @@ fn shared_patterns(first: &Scope, second: &Scope) -> Vec<SharedPatterns> {
     let mut shared = Vec::new();
     for (rule, pattern) in first.list(RuleList::Write) {
         for (other_rule, other) in second.list(RuleList::Write) {
-            let is_common = |path: &RepoPath| {
-                is_writable_by(first, pattern, path) && is_writable_by(second, other, path)
-            };
-            let examples = examples(pattern, other).into_iter();
-            let mut examples = examples.filter_map(|path| RepoPath::parse(path).ok());
-            shared.extend(examples.find(is_common).map(|example| SharedPatterns {
-                first: rule.pattern.clone(),
-                second: other_rule.pattern.clone(),
-                example,
-            }));
+            let example = examples(pattern, other).into_iter().find_map(|bytes| {
+                let path = RepoPath::parse(bytes).ok()?;
+                let is_shared =
+                    is_writable_by(first, pattern, &path) && is_writable_by(second, other, &path);
+                is_shared.then_some(path)
+            });
+            if let Some(example) = example {
+                shared.push(SharedPatterns {
+                    first: rule.pattern.clone(),
+                    second: other_rule.pattern.clone(),
+                    example,
+                });
+            }
         }
     }
     shared
@@ -143,38 +182,44 @@ fn is_writable_by(scope: &Scope, pattern: &ScopePattern, path: &RepoPath) -> boo
 /// directory of the other or below its example, and the literal beginning of one with the literal
 /// end of the other.
 fn examples(first: &ScopePattern, second: &ScopePattern) -> Vec<Vec<u8>> {
-    let directory = |pattern: &ScopePattern| {
-        let end = pattern.glob.prefix.iter().rposition(|byte| *byte == b'/');
-        end.map_or(0, |slash| slash + 1)
-    };
-    let (mut all, mut below) = (Vec::new(), Vec::new());
+    let mut examples = Vec::new();
     for filler in [b"a".as_slice(), b"new-file", b"0"] {
+        let mut below = Vec::new();
         for (one, other) in [(first, second), (second, first)] {
             let example = one.example(filler);
-            let literal = &other.glob.prefix[..directory(other)];
-            all.push([literal, &example[directory(one)..]].concat());
-            all.push([&one.glob.prefix, filler, &other.glob.suffix].concat());
+            let literal_directory = &other.glob.prefix[..directory_length(other)];
+            let in_directory = &example[directory_length(one)..];
+            examples.push([literal_directory, in_directory].concat());
+            examples.push([&one.glob.prefix, filler, &other.glob.suffix].concat());
             below.push([&*example, b"/", &other.example(filler)].concat());
-            all.push(example);
+            examples.push(example);
         }
-        all.append(&mut below);
+        examples.append(&mut below);
     }
-    all
+    examples
+}
+
+/// Returns the length of the literal directory that a pattern begins with, its slash included.
+fn directory_length(pattern: &ScopePattern) -> usize {
+    let slash = pattern.glob.prefix.iter().rposition(|byte| *byte == b'/');
+    slash.map_or(0, |slash| slash + 1)
 }
 
 impl Overlap {
     /// Every pair of worktrees that overlap.
     pub fn pairs(&self) -> Vec<(&str, &str)> {
-        let seconds = |at: usize| match self.second.as_slice() {
-            [] => &self.first[at + 1..],
-            second => second,
-        };
-        let firsts = self.first.iter().enumerate();
-        let pairs = firsts.flat_map(|(at, first)| {
-            let seconds = seconds(at).iter();
-            seconds.map(move |second| (first.as_str(), second.as_str()))
-        });
-        pairs.collect()
+        let mut pairs = Vec::new();
+        for (at, first) in self.first.iter().enumerate() {
+            let seconds = if self.second.is_empty() {
+                &self.first[at + 1..]
+            } else {
+                &self.second
+            };
+            for second in seconds {
+                pairs.push((first.as_str(), second.as_str()));
+            }
+        }
+        pairs
     }
 
     /// What both may write, in one line: the number of files and some names, or the patterns that
@@ -238,12 +283,12 @@ pub fn note_on(overlaps: &[Overlap]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::{Origin, ScopeRule};
+    use crate::scope::rule::{RuleOrigin, ScopeRule};
 
     fn scope(write: &[&str]) -> Scope {
-        let mut rules = vec![ScopeRule::new(RuleList::Read, "**", Origin::Default)];
+        let mut rules = vec![ScopeRule::new(RuleList::Read, "**", RuleOrigin::Default)];
         let write = write.iter();
-        rules.extend(write.map(|p| ScopeRule::new(RuleList::Write, *p, Origin::Default)));
+        rules.extend(write.map(|p| ScopeRule::new(RuleList::Write, *p, RuleOrigin::Default)));
         Scope::compile(rules, Case::Sensitive).expect("the patterns are valid")
     }
 
@@ -285,7 +330,7 @@ mod tests {
     fn meets(first: &[(RuleList, &str)], second: &[(RuleList, &str)]) -> Option<String> {
         let scope = |rules: &[(RuleList, &str)]| {
             let rules = rules.iter();
-            let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, Origin::Default));
+            let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, RuleOrigin::Default));
             Scope::compile(rules.collect(), Case::Sensitive).expect("the patterns are valid")
         };
         let shared = shared_patterns(&scope(first), &scope(second));

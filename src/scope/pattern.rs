@@ -3,8 +3,11 @@
 //! It answers for one path at one level. That a pattern which matches a directory covers all below
 //! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
 
+use bstr::ByteSlice as _;
+
+use crate::scope::fault::PatternFault;
 use crate::scope::glob::{Glob, Token};
-use crate::scope::{Case, EntryKind, PatternFault};
+use crate::scope::rule::{Case, EntryKind};
 
 /// Represents a pattern as git reads it.
 #[derive(Clone, Debug)]
@@ -34,18 +37,18 @@ impl ScopePattern {
         if pattern.contains(['\0', '\n']) {
             return Err(PatternFault::LineEnd);
         }
-        let line = without_trailing_spaces(pattern);
-        match line.as_bytes() {
+        let written = without_trailing_spaces(pattern);
+        match written.as_bytes() {
             [.., b'\r'] => return Err(PatternFault::LineEnd),
             b"/" => return Err(PatternFault::Empty),
-            _ if line.trim().is_empty() => return Err(PatternFault::Empty),
+            _ if written.trim().is_empty() => return Err(PatternFault::Empty),
             [b'!', ..] => return Err(PatternFault::Negation),
             [b'#', ..] => return Err(PatternFault::Comment),
             _ => {}
         }
         // Git decides all three by looking for the byte, also where it is escaped or in a class.
-        let stripped = line.strip_suffix('/');
-        let (line, is_of_directories) = (stripped.unwrap_or(line), stripped.is_some());
+        let is_of_directories = written.ends_with('/');
+        let line = written.strip_suffix('/').unwrap_or(written);
         let body = line.strip_prefix('/').unwrap_or(line).as_bytes();
         // Judged case-sensitively: what is refused must not depend on the machine.
         let plain = Glob::parse(body, Case::Sensitive)?;
@@ -62,24 +65,26 @@ impl ScopePattern {
         })
     }
 
-    /// Whether it matches the entry itself. `name` is where the path's last component begins.
+    /// True if it matches the entry itself. `name` is where the path's last component begins.
     pub(super) fn matches(&self, path: &[u8], name: usize, kind: EntryKind) -> bool {
-        let text = if self.is_anchored {
-            path
-        } else {
-            &path[name..]
-        };
-        (!self.is_of_directories || kind == EntryKind::Directory) && self.glob.matches(text)
+        if self.is_of_directories && kind == EntryKind::File {
+            return false;
+        }
+        let start = if self.is_anchored { 0 } else { name };
+        self.glob.matches(&path[start..])
     }
 
-    /// Whether it can match an entry of this directory (`""` is the root), or below.
+    /// True if it can match an entry of this directory (`""` is the root), or below.
     pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
+        if !self.is_anchored || directory.is_empty() {
+            return true;
+        }
         let inside = directory.iter().chain(b"/");
-        let same = |(literal, byte): (&u8, &u8)| literal == byte;
-        !self.is_anchored || directory.is_empty() || self.glob.prefix.iter().zip(inside).all(same)
+        let mut pairs = self.glob.prefix.iter().zip(inside);
+        pairs.all(|(literal, byte)| literal == byte)
     }
 
-    /// Whether it can match an entry directly in this directory (`""` is the root).
+    /// True if it can match an entry directly in this directory (`""` is the root).
     pub(super) fn reaches_entry_of(&self, directory: &[u8]) -> bool {
         if !self.is_anchored {
             return true;
@@ -107,11 +112,10 @@ impl ScopePattern {
         }
     }
 
-    /// Whether it matches the path or a directory above it. The path is one of a file.
+    /// True if it matches the path or a directory above it. The path is one of a file.
     pub(super) fn covers(&self, path: &[u8]) -> bool {
-        let ends = (0..path.len()).filter(|at| path[*at] == b'/');
         let mut name = 0;
-        for end in ends {
+        for end in path.find_iter("/") {
             if self.matches(&path[..end], name, EntryKind::Directory) {
                 return true;
             }
@@ -130,7 +134,7 @@ impl ScopePattern {
         path
     }
 
-    /// Whether it matches every entry of the root, and so covers every path.
+    /// True if it matches every entry of the root, and so covers every path.
     pub(super) fn is_everything(&self) -> bool {
         self.glob.tokens.split_last().is_some_and(|(last, above)| {
             !self.is_of_directories
@@ -139,7 +143,7 @@ impl ScopePattern {
         })
     }
 
-    /// Whether it matches whatever lies below a directory, at any depth (`a/**`).
+    /// True if it matches whatever lies below a directory, at any depth (`a/**`).
     pub(super) fn ends_with_everything(&self) -> bool {
         self.glob.tokens.last() == Some(&Token::Everything)
     }

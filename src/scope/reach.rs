@@ -5,9 +5,10 @@
 
 use bstr::ByteSlice;
 
-use crate::scope::glob::Token;
+use crate::scope::compiled::Scope;
+use crate::scope::glob::{Token, literal};
 use crate::scope::pattern::ScopePattern;
-use crate::scope::{Case, RuleList, Scope, ScopeRule};
+use crate::scope::rule::{Case, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
 
 /// Says where a pattern can match.
@@ -49,12 +50,7 @@ impl ScopePattern {
         }
         // parsed anew: a pattern that matches in either case holds lower case only
         let written = Self::parse(&self.line, Case::Sensitive);
-        let tokens = written.map(|pattern| pattern.glob.tokens);
-        let tokens = tokens.unwrap_or_default();
-        let literal = |token: &Token| match token {
-            Token::Byte(byte) => Some(*byte),
-            _ => None,
-        };
+        let tokens = written.map_or(Vec::new(), |pattern| pattern.glob.tokens);
         let prefix: Vec<u8> = tokens.iter().map_while(literal).collect();
         let is_literal = prefix.len() == tokens.len();
         let end = prefix.rfind_byte(b'/');
@@ -125,7 +121,7 @@ pub fn quote_for_regex(text: &str) -> String {
     String::from_utf8_lossy(&regex).into_owned()
 }
 
-/// A set of bytes, by ranges of ASCII. Everything else is in it as 0xff is.
+/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Everything else is in it as 0xff is.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let is_negated = set[0xff];
     let is_member = |byte: &u8| {
@@ -135,15 +131,14 @@ fn regex_of_set(set: &[bool; 256], case: Case) -> String {
         };
         set[usize::from(folded)] != is_negated
     };
-    let (special, plain): (Vec<u8>, Vec<u8>) = (1..0x80)
-        .filter(is_member)
-        .partition(|byte| b"]^-".contains(byte));
+    let members: Vec<u8> = (1..0x80).filter(is_member).collect();
     // `]` first, `^` not first, and `-` last or first stand for themselves
-    let mut body: String = special
-        .iter()
-        .filter(|b| **b == b']')
-        .map(|_| ']')
-        .collect();
+    let mut body = String::new();
+    if members.contains(&b']') {
+        body.push(']');
+    }
+    let mut plain = members.clone();
+    plain.retain(|byte| !b"]^-".contains(byte));
     for run in plain.chunk_by(|a, b| a + 1 == *b) {
         let ends = [run[0], run[run.len() - 1]].map(char::from);
         match run.len() {
@@ -152,15 +147,16 @@ fn regex_of_set(set: &[bool; 256], case: Case) -> String {
             _ => body.extend([ends[0], '-', ends[1]]),
         }
     }
-    let others = special
-        .iter()
-        .filter(|b| **b != b']')
-        .map(|b| char::from(*b));
-    if body.is_empty() {
-        body.extend(others);
-    } else {
-        body.extend(others.rev());
+    let mut others: Vec<char> = Vec::new();
+    for byte in [b'-', b'^'] {
+        if members.contains(&byte) {
+            others.push(char::from(byte));
+        }
     }
+    if !body.is_empty() {
+        others.reverse();
+    }
+    body.extend(others);
     match (is_negated, body.as_str()) {
         (true, body) => format!("[^{body}]"),
         (false, "^") => r"\^".to_owned(),

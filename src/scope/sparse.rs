@@ -20,8 +20,10 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
+use crate::scope::compiled::Scope;
+use crate::scope::glob;
 use crate::scope::pattern::ScopePattern;
-use crate::scope::{Access, EntryKind, RuleList, Scope, glob};
+use crate::scope::rule::{Access, Case, EntryKind, RuleList};
 use crate::words::path::RepoPath;
 
 impl Scope {
@@ -46,12 +48,15 @@ impl Scope {
         let mut classifier = self.classifier();
         for gitlink in gitlinks {
             let path = gitlink.borrow();
-            let mut is_absent = |kind| classifier.verdict(path, kind).access == Access::Excluded;
-            let is_absent = (is_absent(EntryKind::Directory), is_absent(EntryKind::File));
-            match is_absent {
-                (true, false) => lines.push([b"!", literal(path).as_slice()].concat().into()),
-                (false, true) => lines.push(literal(path)),
-                (true, true) | (false, false) => {}
+            let as_directory = classifier.verdict(path, EntryKind::Directory).access;
+            let as_file = classifier.verdict(path, EntryKind::File).access;
+            if as_file == as_directory {
+                continue;
+            }
+            if as_directory == Access::Excluded {
+                lines.push([b"!", literal(path).as_slice()].concat().into());
+            } else if as_file == Access::Excluded {
+                lines.push(literal(path));
             }
         }
         let mut seen = HashSet::new();
@@ -127,7 +132,7 @@ fn with_fewer_stars(pattern: &ScopePattern) -> String {
             }
             b'\\' => (rest.len().min(2), rest.len().min(2)),
             b'[' => {
-                let class = glob::parse_class(&rest[1..], super::Case::Sensitive);
+                let class = glob::parse_class(&rest[1..], Case::Sensitive);
                 let length = 1 + class.map_or(0, |(_, length)| length);
                 (length, length)
             }
@@ -139,11 +144,17 @@ fn with_fewer_stars(pattern: &ScopePattern) -> String {
     String::from_utf8(kept).expect("because only whole `*` were left out")
 }
 
+/// Returns how many stars are written for a run of them.
 fn stars(pattern: &ScopePattern, at: usize, run: usize) -> usize {
-    let (above, rest) = (&pattern.line[..at], &pattern.line[at + run..]);
-    let starts = above.is_empty() || above.ends_with('/');
-    let ends = rest.is_empty() || rest.starts_with('/') || rest.starts_with(r"\/");
-    1 + usize::from(pattern.is_anchored && run > 1 && starts && ends)
+    let before = &pattern.line[..at];
+    let after = &pattern.line[at + run..];
+    let starts = before.is_empty() || before.ends_with('/');
+    let ends = after.is_empty() || after.starts_with('/') || after.starts_with(r"\/");
+    if pattern.is_anchored && run > 1 && starts && ends {
+        2
+    } else {
+        1
+    }
 }
 
 #[cfg(test)]
@@ -151,16 +162,15 @@ mod tests {
     use bstr::{BStr, ByteSlice as _};
 
     use super::*;
-    use crate::scope::Case;
-    use crate::scope::Origin;
-    use crate::scope::RuleList;
-    use crate::scope::ScopeRule;
+    use crate::scope::rule::RuleList;
+    use crate::scope::rule::RuleOrigin;
+    use crate::scope::rule::ScopeRule;
 
     #[track_caller]
     fn assert_lines(rules: &[(RuleList, &str)], expected: &[&str]) {
         let rules = rules
             .iter()
-            .map(|(list, pattern)| ScopeRule::new(*list, *pattern, Origin::Default));
+            .map(|(list, pattern)| ScopeRule::new(*list, *pattern, RuleOrigin::Default));
         let scope = Scope::compile(rules.collect(), Case::Sensitive).expect("the rules are valid");
         let file = scope.sparse_patterns(std::iter::empty::<RepoPath>());
         let lines: Vec<&BStr> = file.lines().map(BStr::new).collect();
@@ -218,7 +228,7 @@ mod tests {
     #[test]
     fn a_gitlink_gets_a_line_where_git_would_ask_the_disk() {
         let rules = [(Read, "**"), (Exclude, "sub/"), (Exclude, "/lib")];
-        let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
+        let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, RuleOrigin::Default));
         let scope = Scope::compile(rules.into(), Case::Sensitive).expect("the rules are valid");
         let links = ["sub", "a/sub", "lib", "x[", "sub/in"]
             .map(|path| RepoPath::parse(path).expect("it is normal"));

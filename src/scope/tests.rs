@@ -1,4 +1,6 @@
-use super::*;
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
+use crate::words::path::RepoPath;
 use RuleList::{Exclude, Read, Write};
 
 fn rules(rules: &[(RuleList, &str)]) -> Vec<ScopeRule> {
@@ -7,7 +9,7 @@ fn rules(rules: &[(RuleList, &str)]) -> Vec<ScopeRule> {
         .zip(1..)
         .map(|((list, pattern), line)| {
             let path = "config".to_owned();
-            ScopeRule::new(*list, *pattern, Origin::File { path, line })
+            ScopeRule::new(*list, *pattern, RuleOrigin::File { path, line })
         })
         .collect()
 }
@@ -157,13 +159,13 @@ fn all_mistakes_are_reported_at_once_with_help() {
 #[test]
 fn a_rule_survives_the_record() {
     let origins = [
-        Origin::File {
+        RuleOrigin::File {
             path: ".agentwt/config.toml".into(),
             line: 12,
         },
-        Origin::Flag("--write".into()),
-        Origin::Default,
-        Origin::BuiltIn,
+        RuleOrigin::Flag("--write".into()),
+        RuleOrigin::Default,
+        RuleOrigin::BuiltIn,
     ];
     for origin in origins {
         let rule = ScopeRule::new(RuleList::Write, "a \"b\"\\ ", origin);

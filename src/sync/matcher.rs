@@ -6,7 +6,7 @@ use bstr::ByteSlice;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::scope::Case;
+use crate::scope::rule::Case;
 use crate::sync::PatternOrigin;
 use crate::sync::pattern::{Pattern, PatternError, below, build, not_a_glob};
 use crate::words::path::RepoPath;

@@ -13,7 +13,7 @@
 
 use globset::{Glob, GlobBuilder, GlobSetBuilder};
 
-use crate::scope::Case;
+use crate::scope::rule::Case;
 use crate::sync::PatternOrigin;
 use crate::words::path::escape_for_terminal;
 

@@ -1,7 +1,7 @@
 //! Tables of patterns: what is refused and why, what matches, and where a walk may go.
 
 use super::*;
-use crate::scope::Case;
+use crate::scope::rule::Case;
 use crate::sync::matcher::Matcher;
 use crate::sync::pattern::{Pattern, PatternError};
 

@@ -7,7 +7,7 @@ use crate::disk::files;
 use crate::git::process::Git;
 use crate::judge::change::{Change, Kind, Place};
 use crate::judge::compare::Delta;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::head::WorktreeHead;
 use crate::truth::history::History;
 use crate::truth::inputs::SurveyInputs;

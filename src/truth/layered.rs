@@ -8,7 +8,7 @@ use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;
 use crate::judge::change::Change;
 use crate::judge::compare::{Delta, State};
-use crate::scope::Scope;
+use crate::scope::compiled::Scope;
 use crate::truth::history::History;
 use crate::truth::upstream::UpstreamStates;
 use crate::words::error::Error;

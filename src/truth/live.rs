@@ -16,7 +16,7 @@ use crate::truth::head::WorktreeHead;
 use crate::truth::options::{LargeFiles, SurveyOptions};
 use crate::truth::survey::States;
 use crate::words::error::Error;
-use crate::words::toml_file::timestamp;
+use crate::words::time::timestamp;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, joined};
 

@@ -13,7 +13,7 @@ use crate::git::hooks::journal::Journal;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::refs::ReflogEntry;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::head::{WorktreeHead, reflog_file};
 use crate::truth::history::touched;

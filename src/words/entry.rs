@@ -61,14 +61,15 @@ impl ObjectId {
 
     /// Takes an id as git prints it, 40 or 64 hexadecimal digits.
     pub fn from_hex(digits: &[u8]) -> Option<Self> {
-        let bytes: Option<Vec<u8>> = digits
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
-        Self::from_bytes(&bytes?)
+        let mut bytes = Vec::new();
+        for pair in digits.chunks(2) {
+            let text = std::str::from_utf8(pair).ok()?;
+            bytes.push(u8::from_str_radix(text, 16).ok()?);
+        }
+        Self::from_bytes(&bytes)
     }
 
-    /// The id of what has no content.
+    /// Returns the id of what has no content.
     pub const fn none() -> Self {
         Self {
             bytes: [0; 32],
@@ -76,7 +77,7 @@ impl ObjectId {
         }
     }
 
-    /// The raw bytes, 20 or 32.
+    /// Returns the raw bytes, 20 or 32.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -108,7 +109,7 @@ impl Mode {
         Self::Special,
     ];
 
-    /// A small stable number for files of ours.
+    /// Returns a small stable number, for files of ours.
     pub fn code(self) -> u8 {
         Self::ALL
             .iter()
@@ -116,12 +117,12 @@ impl Mode {
             .map_or(0, |at| at.to_le_bytes()[0])
     }
 
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// The mode as git prints it in trees, for what can stand in one.
+    /// Returns the mode as git prints it in trees, for what can stand in one.
     pub const fn git_octal(self) -> Option<&'static str> {
         match self {
             Self::File => Some("100644"),
@@ -132,7 +133,7 @@ impl Mode {
         }
     }
 
-    /// Whether a directory stands there on disk.
+    /// True if a directory stands there on disk.
     pub const fn is_directory(self) -> bool {
         match self {
             Self::Gitlink | Self::EmptyDirectory | Self::NestedGit => true,
@@ -140,7 +141,7 @@ impl Mode {
         }
     }
 
-    /// Whether it is a regular file, executable or not.
+    /// True if it is a regular file, executable or not.
     pub const fn is_regular(self) -> bool {
         match self {
             Self::File | Self::Executable => true,

@@ -15,37 +15,45 @@ pub trait Fault: Diagnostic + Any + Send + Sync {
 
 /// Holds the error of any module, and what could not be undone after it.
 #[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{fault}{}", if left.is_empty() { String::new() } else { format!("; what is left: {}", left.join("; ")) })]
+#[error("{fault}{}", describe_remains(remains))]
 #[diagnostic(forward(fault))]
 pub struct Error {
     fault: Box<dyn Fault>,
-    left: Vec<String>,
+    /// What could not be undone.
+    remains: Vec<String>,
+}
+
+fn describe_remains(remains: &[String]) -> String {
+    if remains.is_empty() {
+        return String::new();
+    }
+    format!("; what is left: {}", remains.join("; "))
 }
 
 impl<F: Fault> From<F> for Error {
     fn from(fault: F) -> Self {
         Self {
             fault: Box::new(fault),
-            left: Vec::new(),
+            remains: Vec::new(),
         }
     }
 }
 
 impl Error {
-    /// The status with which the program ends.
+    /// Returns the status with which the program ends.
     pub fn exit_code(&self) -> ExitCode {
         self.fault.exit_code()
     }
 
-    /// The error of this module, if it is one.
+    /// Returns the error as one of this module, if it is.
     pub fn find<F: Fault>(&self) -> Option<&F> {
         let fault: &dyn Any = &*self.fault;
         fault.downcast_ref()
     }
 
-    /// The same error, with what could not be undone after it.
-    pub fn leaving(mut self, left: Vec<String>) -> Self {
-        self.left.extend(left);
+    /// Returns the same error, with what could not be undone after it.
+    pub fn leaving(mut self, remains: Vec<String>) -> Self {
+        self.remains.extend(remains);
         self
     }
 }
@@ -99,20 +107,19 @@ pub struct ErrorDocument {
 impl ErrorDocument {
     /// Creates the document.
     pub fn new(error: &dyn Diagnostic) -> Self {
-        let related = error.related().into_iter().flatten();
-        let help = error.help().map(|help| help.to_string());
-        let others = related.map(|other| match other.help() {
-            Some(help) => format!("{other}; {help}"),
-            None => other.to_string(),
-        });
+        let mut help: Vec<String> = error.help().iter().map(ToString::to_string).collect();
+        for related in error.related().into_iter().flatten() {
+            help.push(match related.help() {
+                Some(remedy) => format!("{related}; {remedy}"),
+                None => related.to_string(),
+            });
+        }
+        let code = error.code().map(|code| code.to_string());
         Self {
             schema: "agentwt.error/1",
-            code: error
-                .code()
-                .map(|code| code.to_string())
-                .unwrap_or_default(),
+            code: code.unwrap_or_default(),
             message: error.to_string(),
-            help: help.into_iter().chain(others).collect(),
+            help,
         }
     }
 

@@ -7,6 +7,8 @@ pub mod log;
 pub mod name;
 pub mod path;
 pub mod size;
+pub mod snippet;
 pub mod text;
+pub mod time;
 pub mod toml_file;
 pub mod varint;

@@ -18,7 +18,8 @@ pub struct WorktreeName(String);
 /// Says that a text is not a [`WorktreeName`]; git would refuse some of them as a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a name has 1 to 100 of the letters A-Z and a-z, digits, `.`, `_` and `-`, does not start with `-` or `.`, and has no `..` and no `.` or `.lock` at its end"
+    "a name has 1 to 100 of the letters A-Z and a-z, digits, `.`, `_` and `-`, \
+     does not start with `-` or `.`, and has no `..` and no `.` or `.lock` at its end"
 )]
 pub struct NameError;
 
@@ -28,18 +29,21 @@ impl WorktreeName {
     /// # Errors
     /// Fails when the text breaks one of the rules.
     pub fn parse(text: &str) -> Result<Self, NameError> {
-        let is_fit = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-        let lower = text.to_ascii_lowercase();
-        let is_name = (1..=100).contains(&text.len())
-            && text.bytes().all(is_fit)
+        let is_valid = (1..=100).contains(&text.len())
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
             && !text.starts_with(['-', '.'])
             && !text.contains("..")
             && !text.ends_with('.')
-            && !lower.as_bytes().ends_with(b".lock");
-        is_name.then(|| Self(text.to_owned())).ok_or(NameError)
+            && !text.to_ascii_lowercase().ends_with(".lock");
+        if !is_valid {
+            return Err(NameError);
+        }
+        Ok(Self(text.to_owned()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -71,12 +75,12 @@ impl BranchName {
         Self(short.into())
     }
 
-    /// The short name (`agentwt/task-5`).
+    /// Returns the short name (`agentwt/task-5`).
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The full reference (`refs/heads/agentwt/task-5`).
+    /// Returns the full reference (`refs/heads/agentwt/task-5`).
     pub fn full_ref(&self) -> String {
         format!("refs/heads/{}", self.0)
     }
@@ -100,12 +104,12 @@ pub struct CommitId(String);
 pub struct CommitIdError;
 
 impl CommitId {
-    /// What stands for a commit that cannot be named any more: zeros, as git writes it.
+    /// Returns the zeros that git writes for a commit that cannot be named any more.
     pub fn unknown() -> Self {
         Self("0".repeat(40))
     }
 
-    /// Whether it is a commit, and not [`CommitId::unknown`].
+    /// True if it is a commit, and not [`CommitId::unknown`].
     pub fn is_known(&self) -> bool {
         self.0.bytes().any(|byte| byte != b'0')
     }
@@ -115,19 +119,19 @@ impl CommitId {
     /// # Errors
     /// Fails on anything but 40 or 64 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, CommitIdError> {
-        let hex = text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        let is_id = hex && (text.len() == 40 || text.len() == 64);
-        is_id.then(|| Self(text.to_owned())).ok_or(CommitIdError)
+        let is_hex = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if !is_hex || !matches!(text.len(), 40 | 64) {
+            return Err(CommitIdError);
+        }
+        Ok(Self(text.to_owned()))
     }
 
-    /// All digits.
+    /// Returns all digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first ten digits, for people.
+    /// Returns the first ten digits, for people.
     pub fn short(&self) -> &str {
         &self.0[..10]
     }

@@ -47,12 +47,11 @@ impl RepoPath {
     /// # Errors
     /// Returns what makes the bytes something else than a normal relative path.
     pub fn parse(bytes: impl Into<BString>) -> Result<Self, RepoPathError> {
-        let bytes: BString = bytes.into();
-        check(&bytes)?;
-        let end = u32::try_from(bytes.len()).map_err(|_| RepoPathError::Long)?;
-        let bytes = Arc::new(Vec::from(bytes));
+        let path: BString = bytes.into();
+        check(&path)?;
+        let end = u32::try_from(path.len()).map_err(|_| RepoPathError::Long)?;
         Ok(Self {
-            bytes,
+            bytes: Arc::new(Vec::from(path)),
             start: 0,
             end,
         })
@@ -77,25 +76,27 @@ impl RepoPath {
         }
     }
 
-    /// The bytes as git spells them.
+    /// Returns the bytes as git spells them.
     pub fn as_bstr(&self) -> &BStr {
         self.bytes[self.start as usize..self.end as usize].as_bstr()
     }
 
-    /// The last component.
+    /// Returns the last component.
     pub fn file_name(&self) -> &BStr {
-        let all = self.as_bstr();
-        all.rfind_byte(b'/')
-            .map_or(all, |at| all[at + 1..].as_bstr())
+        let path = self.as_bstr();
+        match path.rfind_byte(b'/') {
+            Some(slash) => path[slash + 1..].as_bstr(),
+            None => path,
+        }
     }
 
-    /// The directory it is in, or none for an entry of the root.
+    /// Returns the directory it is in; none for an entry of the root.
     pub fn parent(&self) -> Option<Self> {
-        let end = self.as_bstr().rfind_byte(b'/')?;
-        Some(Self::trusted(self.as_bstr()[..end].to_vec()))
+        let slash = self.as_bstr().rfind_byte(b'/')?;
+        Some(Self::trusted(self.as_bstr()[..slash].to_vec()))
     }
 
-    /// Every directory above it, the nearest first, without the root.
+    /// Returns every directory above it, the nearest first, without the root.
     pub fn parents(&self) -> impl Iterator<Item = &BStr> {
         let mut rest: &[u8] = self.as_bstr();
         std::iter::from_fn(move || {
@@ -105,13 +106,13 @@ impl RepoPath {
         })
     }
 
-    /// Whether it lies below the given directory.
+    /// True if it lies below the given directory.
     pub fn is_below(&self, directory: &BStr) -> bool {
-        let all = self.as_bstr();
-        all.len() > directory.len() && all.starts_with(directory) && all[directory.len()] == b'/'
+        let rest = self.as_bstr().strip_prefix(directory.as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(b"/"))
     }
 
-    /// The same path as the operating system takes it, relative to the repository's root.
+    /// Returns the path as the operating system takes it, relative to the repository's root.
     ///
     /// # Errors
     /// Fails only where the system cannot hold the bytes (not on Unix).
@@ -205,12 +206,12 @@ impl Paths {
         }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -226,55 +227,65 @@ impl Paths {
         if before + shared > start {
             return Ok(None);
         }
-        let order = match (self.starts.last(), rest.first()) {
-            (Some(_), Some(first)) => match self.bytes.get(before + shared) {
-                // of what was written with all that is shared, the next byte says it
-                Some(other) if first != other => first.cmp(other),
-                Some(_) | None => rest.cmp(&self.bytes[before + shared..]),
-            },
-            (Some(_), None) => rest.cmp(&self.bytes[before + shared..]),
-            (None, _) => Ordering::Greater,
+        let order = if self.starts.is_empty() {
+            Ordering::Greater
+        } else {
+            compare(rest, &self.bytes[before + shared..])
         };
         self.bytes.extend_from_within(before..before + shared);
         self.bytes.extend_from_slice(rest);
-        // what is shared was looked at, but for the component that the rest goes on with
-        let shared = &self.bytes[start..start + shared];
-        let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
-        check(&self.bytes[start + whole..])?;
+        // What is shared was checked before, but for the component that the rest continues.
+        let path = &self.bytes[start..];
+        let checked = path[..shared].rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        check(&path[checked..])?;
         u32::try_from(self.bytes.len()).map_err(|_| RepoPathError::Long)?;
-        let start = u32::try_from(start).map_err(|_| RepoPathError::Long)?;
-        self.starts.push(start);
+        self.starts
+            .push(u32::try_from(start).map_err(|_| RepoPathError::Long)?);
         Ok(Some(order))
     }
 
-    /// All of them, in order.
+    /// Returns all of them, in order.
     pub fn into_paths(self) -> impl Iterator<Item = RepoPath> {
-        let end = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-        let bytes = Arc::new(self.bytes);
+        let end_of_last = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        let all_bytes = Arc::new(self.bytes);
         let mut starts = self.starts.into_iter().peekable();
         std::iter::from_fn(move || {
-            let start = starts.next()?;
-            let end = starts.peek().copied().unwrap_or(end);
-            let bytes = Arc::clone(&bytes);
-            Some(RepoPath { bytes, start, end })
+            Some(RepoPath {
+                bytes: Arc::clone(&all_bytes),
+                start: starts.next()?,
+                end: starts.peek().copied().unwrap_or(end_of_last),
+            })
         })
     }
 }
 
-/// Looks at every byte once.
+/// Compares bytes, by the first one where that decides: this runs for each path of a manifest.
+fn compare(bytes: &[u8], other: &[u8]) -> Ordering {
+    match (bytes.first(), other.first()) {
+        (Some(first), Some(first_of_other)) if first != first_of_other => first.cmp(first_of_other),
+        _ => bytes.cmp(other),
+    }
+}
+
+/// Checks that bytes are a path, looking at every byte once.
 fn check(bytes: &[u8]) -> Result<(), RepoPathError> {
-    // of the component: how long it is, and whether it has other bytes than dots
-    let (mut length, mut is_name) = (0, false);
-    let is_bad = |length, is_name: bool| length < 3 && !is_name;
+    let mut length = 0;
+    let mut has_only_dots = true;
     for byte in bytes {
         match byte {
             0 => return Err(RepoPathError::Nul),
-            b'/' if is_bad(length, is_name) => return Err(RepoPathError::Component),
-            b'/' => (length, is_name) = (0, false),
-            _ => (length, is_name) = (length + 1, is_name || *byte != b'.'),
+            b'/' if length < 3 && has_only_dots => return Err(RepoPathError::Component),
+            b'/' => {
+                length = 0;
+                has_only_dots = true;
+            }
+            _ => {
+                length += 1;
+                has_only_dots &= *byte == b'.';
+            }
         }
     }
-    if is_bad(length, is_name) {
+    if length < 3 && has_only_dots {
         return Err(RepoPathError::Component);
     }
     Ok(())
@@ -286,8 +297,8 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for (start, end, c) in bytes.char_indices() {
         let raw = &bytes[start..end];
-        let broken = c == char::REPLACEMENT_CHARACTER && raw != "\u{fffd}".as_bytes();
-        if broken || c.is_control() || c == '\\' || is_invisible(c) {
+        let is_not_utf8 = c == char::REPLACEMENT_CHARACTER && raw != "\u{fffd}".as_bytes();
+        if is_not_utf8 || c.is_control() || c == '\\' || is_invisible(c) {
             push_octal(&mut out, raw);
         } else {
             out.push(c);
@@ -296,9 +307,10 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes that [`escape_for_terminal`] and [`escape_for_tsv`] wrote.
+/// Returns the bytes of which [`escape_for_terminal`] or [`escape_for_tsv`] made a text.
 fn unescape(text: &str) -> Vec<u8> {
-    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
     while let Some((plain, escaped)) = rest.split_once('\\') {
         out.extend_from_slice(plain.as_bytes());
         let digits = escaped.get(..3).unwrap_or_default();
@@ -309,24 +321,28 @@ fn unescape(text: &str) -> Vec<u8> {
     out
 }
 
-/// The first of some names, and the number of the others.
+/// Lists the first `shown` of some names, and the number of the others.
 pub fn first_of(names: impl IntoIterator<Item = impl fmt::Display>, shown: usize) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
-    let (first, others) = names.split_at(names.len().min(shown));
-    match others.len() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
+    let mut texts: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    let more = texts.len().saturating_sub(shown);
+    texts.truncate(shown);
+    match more {
+        0 => texts.join(", "),
+        more => format!("{} and {more} more", texts.join(", ")),
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell, where it needs that.
 pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(is_plain_for_shell) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+fn is_plain_for_shell(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_=+.,/:@%^".contains(c)
 }
 
 /// Escapes any bytes for a line of tab-separated values: every byte outside `0x20..=0x7e` and
@@ -345,10 +361,11 @@ pub fn escape_for_tsv(bytes: &[u8]) -> String {
 
 /// Writes a pattern escaped for a terminal: a backslash is syntax there and stays readable.
 pub fn escape_for_rule(pattern: &str) -> String {
-    let parts = pattern
-        .split('\\')
-        .map(|part| escape_for_terminal(part.as_bytes()));
-    parts.collect::<Vec<_>>().join("\\")
+    let mut parts = Vec::new();
+    for part in pattern.split('\\') {
+        parts.push(escape_for_terminal(part.as_bytes()));
+    }
+    parts.join("\\")
 }
 
 fn push_octal(out: &mut String, bytes: &[u8]) {
@@ -358,9 +375,12 @@ fn push_octal(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Bidirectional controls and zero-width characters, with which a name can look like another.
+/// True for bidirectional controls and zero-width characters, with which a name can look like another.
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    )
 }
 
 #[cfg(test)]

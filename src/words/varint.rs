@@ -22,10 +22,8 @@ pub fn put(out: &mut Vec<u8>, mut number: u64) {
 
 /// Writes a number that may be negative.
 pub fn put_signed(out: &mut Vec<u8>, number: i64) {
-    put(
-        out,
-        (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned(),
-    );
+    let zigzag = (number << 1) ^ (number >> 63);
+    put(out, zigzag.cast_unsigned());
 }
 
 /// Writes bytes with their length.
@@ -36,11 +34,12 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Writes a path after another, none before the first.
 pub fn put_path(out: &mut Vec<u8>, before: Option<&RepoPath>, path: &RepoPath) {
-    let before: &[u8] = before.map_or(b"", |before| before.as_bstr());
-    let path: &[u8] = path.as_bstr();
-    let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
+    let bytes: &[u8] = path.as_bstr();
+    let bytes_before: &[u8] = before.map_or(b"", |before| before.as_bstr());
+    let pairs = bytes_before.iter().zip(bytes);
+    let shared = pairs.take_while(|(a, b)| a == b).count();
     put(out, shared as u64);
-    put_bytes(out, &path[shared..]);
+    put_bytes(out, &bytes[shared..]);
 }
 
 /// How many bytes a number takes at most.
@@ -56,7 +55,7 @@ impl<'b> Input<'b> {
         Self(bytes)
     }
 
-    /// What was not read.
+    /// Returns what was not read yet.
     pub const fn rest(&self) -> &'b [u8] {
         self.0
     }
@@ -108,8 +107,7 @@ impl<'b> Input<'b> {
     /// # Errors
     /// As [`Input::take`].
     pub fn size(&mut self) -> Result<usize, Damaged> {
-        self.number()
-            .and_then(|n| usize::try_from(n).map_err(|_| Damaged))
+        usize::try_from(self.number()?).map_err(|_| Damaged)
     }
 
     /// Reads a number that may be negative.
@@ -137,12 +135,12 @@ impl<'b> Input<'b> {
     pub fn path(&mut self, before: Option<&RepoPath>) -> Result<RepoPath, Damaged> {
         let shared = self.size()?;
         let rest = self.bytes()?;
-        let head: &[u8] = before.map_or(b"", |before| before.as_bstr());
-        let head = head.get(..shared).ok_or(Damaged)?;
-        let path = RepoPath::parse([head, rest].concat()).map_err(|_| Damaged)?;
-        match before {
-            Some(before) if *before >= path => Err(Damaged),
-            Some(_) | None => Ok(path),
+        let bytes_before: &[u8] = before.map_or(b"", |before| before.as_bstr());
+        let start = bytes_before.get(..shared).ok_or(Damaged)?;
+        let path = RepoPath::parse([start, rest].concat()).map_err(|_| Damaged)?;
+        if before.is_some_and(|before| *before >= path) {
+            return Err(Damaged);
         }
+        Ok(path)
     }
 }

@@ -11,7 +11,7 @@ use crate::record::worktree::Digests;
 use crate::system;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::words::toml_file::timestamp;
+use crate::words::time::timestamp;
 use crate::worktree::caller::{caller_worktrees, directory_for_user, place_for_user, works_there};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use bstr::{BString, ByteSlice, ByteVec};
 use camino::Utf8PathBuf;
 
-use crate::scope::EntryKind;
+use crate::scope::rule::EntryKind;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::path::RepoPath;

@@ -12,7 +12,7 @@ use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Trace};
 use crate::record::worktree::Record;
-use crate::scope::Case;
+use crate::scope::rule::Case;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, WorktreeName};
 use crate::worktree::gitdir::read_if_whole;

@@ -4,7 +4,7 @@ use crate::arguments::scope::ScopeLists;
 use crate::config::settings::{SetBy, SettingFlags, Settings, is_users_only};
 use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile};
 use crate::disk::files;
-use crate::scope::{Origin, RuleList, ScopeRule};
+use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 use crate::words::error::Error;
 use crate::words::path::{escape_for_terminal, shell_word};
 use crate::worktree::error::WorktreeFault;
@@ -205,18 +205,22 @@ pub fn rules_of(
     ] {
         let of_option = |patterns: &Option<Vec<String>>, option: String| {
             let patterns = patterns.iter().flatten().filter(|text| !text.is_empty());
-            let rule = |pattern| ScopeRule::new(list, pattern, Origin::Flag(option.clone()));
+            let rule = |pattern| ScopeRule::new(list, pattern, RuleOrigin::Flag(option.clone()));
             patterns.map(rule).collect::<Vec<_>>()
         };
         let in_config = |pattern: &Located<String>| {
             let path = CONFIG_PATH.to_owned();
             let line = pattern.line;
-            ScopeRule::new(list, pattern.value.as_str(), Origin::File { path, line })
+            ScopeRule::new(
+                list,
+                pattern.value.as_str(),
+                RuleOrigin::File { path, line },
+            )
         };
         match (flag, of_profile, list) {
             (Some(_), _, _) => rules.extend(of_option(flag, format!("--{list}"))),
             (None, Some(patterns), _) => rules.extend(patterns.iter().map(in_config)),
-            (None, None, Read) => rules.push(ScopeRule::new(list, "**", Origin::Default)),
+            (None, None, Read) => rules.push(ScopeRule::new(list, "**", RuleOrigin::Default)),
             (None, None, Write) if added.is_none() => {
                 let name = name.to_owned();
                 return Err(WorktreeFault::NoWriteList { name, config_found }.into());

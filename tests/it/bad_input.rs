@@ -607,15 +607,13 @@ mod config {
         .expect("a file");
         insta::assert_snapshot!(refused_without_help(&repo, SRC), @r#"
         --- stderr
-        agentwt::config::mistake
-
-          × cannot read .agentwt/config.toml: not TOML: it is not UTF-8
-           ╭─[.agentwt/config.toml:3:9]
-         2 │ [worktree]
-         3 │ base = "�"
-           ·         ─
-           ╰────
-          help: save the file as UTF-8
+        error: cannot read .agentwt/config.toml: not TOML: it is not UTF-8
+         --> .agentwt/config.toml:3:9
+          |
+        2 | [worktree]
+        3 | base = "�"
+          |         ^
+        help: save the file as UTF-8
         --- status 3
         "#);
     }
@@ -642,31 +640,23 @@ mod config {
         repo.write(".agentwt/config.toml", &text);
         insta::assert_snapshot!(repo.agentwt(&["add", "task-5"]), @r#"
         --- stderr
-        agentwt::config::mistake
+        error: cannot read .agentwt/config.toml: 2 mistakes
 
-          × cannot read .agentwt/config.toml: 2 mistakes
+        error: unknown key `stratgy` in [worktree]
+         --> .agentwt/config.toml:3:1
+          |
+        2 | [worktree]
+        3 | stratgy = "clone"
+          | ^^^^^^^
+        help: did you mean `strategy`? the keys in [worktree] are `base`, `branch_prefix`, `strategy`, `client`, `on_violation` and `file_sync`
 
-        Error: agentwt::config::mistake
-
-          × unknown key `stratgy` in [worktree]
-           ╭─[.agentwt/config.toml:3:1]
-         2 │ [worktree]
-         3 │ stratgy = "clone"
-           · ───────
-         4 │ [scope.default]
-           ╰────
-          help: did you mean `strategy`? the keys in [worktree] are `base`, `branch_prefix`, `strategy`,
-                `client`, `on_violation` and `file_sync`
-
-        Error: agentwt::config::mistake
-
-          × `write` in [scope.default]: invalid type: integer `1`, expected a list of strings
-           ╭─[.agentwt/config.toml:5:9]
-         4 │ [scope.default]
-         5 │ write = 1
-           ·         ─
-           ╰────
-          help: see git-agentwt-config(5) for an example
+        error: `write` in [scope.default]: invalid type: integer `1`, expected a list of strings
+         --> .agentwt/config.toml:5:9
+          |
+        4 | [scope.default]
+        5 | write = 1
+          |         ^
+        help: see git-agentwt-config(5) for an example
         --- status 3
         "#);
     }

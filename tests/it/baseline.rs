@@ -8,13 +8,13 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use git_agentwt::scope::Access;
-use git_agentwt::scope::Case;
-use git_agentwt::scope::EntryKind;
-use git_agentwt::scope::Origin;
-use git_agentwt::scope::RuleList;
-use git_agentwt::scope::Scope;
-use git_agentwt::scope::ScopeRule;
+use git_agentwt::scope::compiled::Scope;
+use git_agentwt::scope::rule::Access;
+use git_agentwt::scope::rule::Case;
+use git_agentwt::scope::rule::EntryKind;
+use git_agentwt::scope::rule::RuleList;
+use git_agentwt::scope::rule::RuleOrigin;
+use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::words::path::RepoPath;
 
 use crate::support::Choices;
@@ -367,7 +367,7 @@ fn paths() -> Vec<(RepoPath, EntryKind)> {
 }
 
 fn rule(list: RuleList, pattern: &str) -> ScopeRule {
-    ScopeRule::new(list, pattern, Origin::Flag(format!("--{list}")))
+    ScopeRule::new(list, pattern, RuleOrigin::Flag(format!("--{list}")))
 }
 
 /// Git before 2.52 took the stars in `a**/b` for a component (fixed by 1940a02dc1): the patterns

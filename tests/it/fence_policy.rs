@@ -14,21 +14,21 @@ use git_agentwt::fence::policy::PolicyFacts;
 use git_agentwt::fence::policy::Standing;
 use git_agentwt::fence::policy::Wishes;
 use git_agentwt::fence::policy::compile;
-use git_agentwt::scope::Access;
-use git_agentwt::scope::Case;
-use git_agentwt::scope::EntryKind;
-use git_agentwt::scope::Origin;
-use git_agentwt::scope::RuleList;
-use git_agentwt::scope::RuleList::Exclude;
-use git_agentwt::scope::RuleList::Read;
-use git_agentwt::scope::RuleList::Write;
-use git_agentwt::scope::Scope;
-use git_agentwt::scope::ScopeRule;
+use git_agentwt::scope::compiled::Scope;
+use git_agentwt::scope::rule::Access;
+use git_agentwt::scope::rule::Case;
+use git_agentwt::scope::rule::EntryKind;
+use git_agentwt::scope::rule::RuleList;
+use git_agentwt::scope::rule::RuleList::Exclude;
+use git_agentwt::scope::rule::RuleList::Read;
+use git_agentwt::scope::rule::RuleList::Write;
+use git_agentwt::scope::rule::RuleOrigin;
+use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::words::path::RepoPath;
 
 fn scope(rules: &[(RuleList, &str)], case: Case) -> Scope {
     let rules = [(Read, "**")].iter().chain(rules);
-    let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, Origin::Default));
+    let rules = rules.map(|(list, text)| ScopeRule::new(*list, *text, RuleOrigin::Default));
     Scope::compile(rules.collect(), case).expect("the patterns are valid")
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scope::{Case, Origin as RuleOrigin, RuleList, ScopeRule};
+use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
 use crate::sync::PatternOrigin;
 use crate::sync::matcher::Matcher;
 

@@ -10,7 +10,7 @@ use crate::answer::shapes::{
 };
 use crate::answer::text::Text;
 use crate::answer::worktree::OwnerField;
-use crate::client::ContextFile;
+use crate::client::layout::ContextFile;
 use crate::config::value::{Choice, Client};
 use crate::record::worktree::{HeldClaim, PullRequest, Record};
 use crate::words::path::escape_for_terminal;

@@ -8,7 +8,7 @@ use crate::actions::sync_plan::{
     Selection, SyncFacts, SyncPlan, SyncRefusal, WorktreeFiles, plan as plan_copies,
 };
 use crate::actions::unfinished;
-use crate::client::ContextFile;
+use crate::client::layout::ContextFile;
 use crate::commands::Session;
 use crate::commands::add::arguments::Add;
 use crate::commands::add::checkout::Checkout;
@@ -24,7 +24,8 @@ use crate::git::index::read_index;
 use crate::git::worktree::SPARSE_CONFIG;
 use crate::inventory::placed::{Placed, PlacedKind};
 use crate::record::worktree::{Intent, Record};
-use crate::scope::{Case, Scope};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::Case;
 use crate::truth::upstream::followed_by;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;

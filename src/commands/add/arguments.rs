@@ -4,7 +4,7 @@ use crate::arguments::output::{AnswerOutput, WaitOption};
 use crate::arguments::scope::ScopeLists;
 use crate::config::value::{Choice, Client, Strategy};
 use crate::record::claim::Lease;
-use crate::words::toml_file::parse_duration;
+use crate::words::time::parse_duration;
 use clap::Arg;
 use clap::Args;
 use clap::builder::PossibleValuesParser;

@@ -3,16 +3,18 @@
 use bstr::ByteSlice as _;
 use camino::Utf8Path;
 
-use crate::client;
+use crate::client::context::Context;
 use crate::client::guards::{GuardFacts, top_entries};
-use crate::client::{ClientRefusal, Context, ContextLayout, PathState};
+use crate::client::layout::{ClientRefusal, ContextLayout, PathState};
+use crate::client::programs;
 use crate::commands::add::arguments::ContextOptions;
 use crate::config::value::{Choice as _, Client};
 use crate::disk::files;
 use crate::inventory::placed::{PlacedKind, PlacedOrigin};
 use crate::record::worktree::Record;
 use crate::refusal::Refusal;
-use crate::scope::{Access, Case, EntryKind, Scope};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, Case, EntryKind};
 use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, escape_for_rule, escape_for_terminal};
@@ -46,7 +48,7 @@ impl ContextFacts<'_> {
         record: &Record,
         prompt: &[u8],
     ) -> Result<ContextLayout, ClientRefusal> {
-        let Some(client) = client::named(client.as_str()) else {
+        let Some(client) = programs::named(client.as_str()) else {
             return Ok(ContextLayout::default());
         };
         let context = Context {
@@ -148,7 +150,7 @@ pub(super) fn note_on_kept_context(
         .map(|file| file.path.to_string());
     let context: Vec<String> = context.collect();
     let is_of_client = options.client.as_deref().is_none_or(|client| {
-        let client = client::named(client);
+        let client = programs::named(client);
         let own = client.iter().flat_map(|client| client.paths());
         let own: Vec<&str> = own.collect();
         own.is_empty() == context.is_empty() && context.iter().all(|path| own.contains(&&**path))
@@ -176,14 +178,19 @@ pub(super) fn note_on_kept_context(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::{Origin, RuleList, ScopeRule};
-    use crate::words::entry::{Mode, ObjectId};
+    use crate::scope::rule::RuleList;
+    use crate::scope::rule::RuleOrigin;
+    use crate::scope::rule::ScopeRule;
+    use crate::words::entry::Mode;
+    use crate::words::entry::ObjectId;
 
     #[track_caller]
     fn state(case: Case, tracked: &[&str], synced: &[&str], path: &str) -> String {
         let parse = |text: &str| RepoPath::parse(text).expect("a path");
-        let rules = [(RuleList::Read, "**"), (RuleList::Exclude, "*.secret.md")]
-            .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Flag("--x".to_owned())));
+        let rules =
+            [(RuleList::Read, "**"), (RuleList::Exclude, "*.secret.md")].map(|(list, pattern)| {
+                ScopeRule::new(list, pattern, RuleOrigin::Flag("--x".to_owned()))
+            });
         let entry = Entry {
             mode: Mode::File,
             id: ObjectId::none(),

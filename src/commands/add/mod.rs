@@ -30,7 +30,7 @@ use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::record::worktree::{Owner, PullRequest, SetupState};
 use crate::refusal::Refusal;
-use crate::scope::Scope;
+use crate::scope::compiled::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
 use crate::sync::{Candidates, PatternOrigin};
 use crate::words::error::Error;

@@ -13,7 +13,7 @@ use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
 use crate::record::worktree::{Alive, Owner, Record};
 use crate::refusal::Refusal;
-use crate::scope::ScopeRule;
+use crate::scope::rule::ScopeRule;
 use crate::system;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, WorktreeName};

@@ -2,7 +2,7 @@
 
 use crate::arguments::output::AnswerOutput;
 use crate::config::value::{Choice as _, Fence};
-use crate::words::toml_file::parse_duration;
+use crate::words::time::parse_duration;
 use camino::Utf8PathBuf;
 use clap::Args;
 use clap::ValueEnum;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use bstr::{BStr, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::client::programs;
 use crate::commands::Session;
 use crate::config::value::{Choice as _, Client, Fence};
 use crate::disk::files;
@@ -18,6 +19,7 @@ use crate::git::environment::LOCAL_VARIABLES;
 use crate::git::objects::Objects;
 use crate::git::tree_level::TreeEntry;
 use crate::refusal::Refusal;
+use crate::system;
 use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -25,7 +27,6 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
 use crate::worktree::variables::variables as own_variables;
-use crate::{client, system};
 
 /// Directories of output that are known by name where a `.gitignore` does not say that they are one.
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
@@ -46,7 +47,7 @@ pub(super) fn command(given: &[OsString], client: Option<Client>) -> Result<Vec<
     if !given.is_empty() {
         return Ok(given.to_vec());
     }
-    let client = client.and_then(|client| client::named(client.as_str()));
+    let client = client.and_then(|client| programs::named(client.as_str()));
     let client = client.filter(|client| !client.command.is_empty());
     let program = client.map(|client| client.command.into());
     let program = program.or_else(|| system::variable("SHELL"));

@@ -1,7 +1,7 @@
 //! Defines the arguments of `git agentwt prune`.
 
 use crate::arguments::output::ListOutput;
-use crate::words::toml_file::parse_whole_duration;
+use crate::words::time::parse_whole_duration;
 use clap::ArgAction;
 use clap::Args;
 

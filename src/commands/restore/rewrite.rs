@@ -9,7 +9,7 @@ use crate::commands::restore::plan::{RestoreRefusal, is_asked};
 use crate::git::objects::Objects;
 use crate::judge::compare::Delta;
 use crate::scope::classifier::Classifier;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, ObjectId};
 use crate::words::error::Error;

@@ -5,7 +5,7 @@ use crate::answer::paint::Paint;
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
 use crate::answer::table::{Cell, Form, Row};
 use crate::answer::text::Text;
-use crate::scope::Access;
+use crate::scope::rule::Access;
 use crate::words::path::escape_for_rule;
 use crate::words::text::{count, would};
 use schemars::JsonSchema;

@@ -1,7 +1,8 @@
 //! Defines the arguments of `git agentwt scope`.
 
 use crate::arguments::output::ListOutput;
-use crate::scope::{Origin, RuleList, ScopeRule};
+use crate::scope::rule::RuleOrigin;
+use crate::scope::rule::{RuleList, ScopeRule};
 use clap::Args;
 use std::ffi::OsString;
 
@@ -83,7 +84,7 @@ impl ScopeArguments {
             (RuleList::Exclude, &self.add_exclude),
         ];
         let added = lists.into_iter().flat_map(|(list, patterns)| {
-            let origin = Origin::Flag(format!("scope --add-{list}"));
+            let origin = RuleOrigin::Flag(format!("scope --add-{list}"));
             let rule = move |pattern: &String| ScopeRule::new(list, pattern, origin.clone());
             patterns.iter().map(rule)
         });

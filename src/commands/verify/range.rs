@@ -15,7 +15,7 @@ use crate::judge::change::{ChangeSet, Extent};
 use crate::judge::compare::{Delta, State, entry_in};
 use crate::judge::finding::verify;
 use crate::refusal::RangeRefusal;
-use crate::scope::Scope;
+use crate::scope::compiled::Scope;
 use crate::truth::history::History;
 use crate::truth::layered::{Layers, WholeBase};
 use crate::truth::options::SurveyOptions;

@@ -151,44 +151,23 @@ fn invalid_values_name_their_variables_all_at_once() {
     ]);
     let error = Settings::resolve(&flags, &env, &git, &Config::default());
     assert_snapshot!(rendered(&error.expect_err("all are invalid")), @r"
-    agentwt::config::mistake
-
-      × cannot use the settings: 5 mistakes
-
-    Error: agentwt::config::mistake
-
-      × empty base in --base
-      help: write a branch, tag or commit
-
-    Error: agentwt::config::mistake
-
-      × bad branch prefix `a..b` in git config agentwt.branchPrefix: git allows no
-      │ such branch name
-      help: write a prefix like `agentwt/`, or an empty one
-
-    Error: agentwt::config::mistake
-
-      × unknown strategy `clon` in AGENTWT_STRATEGY
-      help: did you mean `clone`? write `worktree` or `clone`
-
-    Error: agentwt::config::mistake
-
-      × unknown client `\033x` in AGENTWT_CLIENT
-      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode`, `cursor`,
-            `copilot` or `none`
-
-    Error: agentwt::config::mistake
-
-      × unknown on_violation `` in git config agentwt.onViolation
-      help: write `report` or `block`
+    cannot use the settings: 5 mistakes
+    empty base in --base
+    help: write a branch, tag or commit
+    bad branch prefix `a..b` in git config agentwt.branchPrefix: git allows no such branch name
+    help: write a prefix like `agentwt/`, or an empty one
+    unknown strategy `clon` in AGENTWT_STRATEGY
+    help: did you mean `clone`? write `worktree` or `clone`
+    unknown client `\033x` in AGENTWT_CLIENT
+    help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode`, `cursor`, `copilot` or `none`
+    unknown on_violation `` in git config agentwt.onViolation
+    help: write `report` or `block`
     ");
     let env = pairs(&[("AGENTWT_STRATEGY", "clon")]);
     let error = Settings::resolve(&[], &env, &[], &Config::default());
     assert_snapshot!(rendered(&error.expect_err("it is invalid")), @r#"
-    agentwt::config::mistake
-
-      × cannot use the settings: unknown strategy `clon` in AGENTWT_STRATEGY
-      help: did you mean `clone`? write `worktree` or `clone`
+    cannot use the settings: unknown strategy `clon` in AGENTWT_STRATEGY
+    help: did you mean `clone`? write `worktree` or `clone`
     "#);
 }
 
@@ -207,19 +186,14 @@ fn a_profile_that_was_named_must_exist() {
     let flags = [("--scope", Some("dosc"))];
     let error = resolve(&flags).profile(&config).expect_err("it does not");
     assert_snapshot!(rendered(&error), @r#"
-    agentwt::config::mistake
-
-      × cannot use the settings: unknown scope profile `dosc` in --scope
-      help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this
-            name to .agentwt/config.toml
+    cannot use the settings: unknown scope profile `dosc` in --scope
+    help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml
     "#);
     let error = resolve(&flags)
         .profile(&Config::default())
         .expect_err("it does not");
     assert_snapshot!(rendered(&error), @r#"
-    agentwt::config::mistake
-
-      × cannot use the settings: unknown scope profile `dosc` in --scope
-      help: add a [scope.<profile>] of this name to .agentwt/config.toml
+    cannot use the settings: unknown scope profile `dosc` in --scope
+    help: add a [scope.<profile>] of this name to .agentwt/config.toml
     "#);
 }

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::system::ClockReading;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::escape_for_terminal;
-use crate::words::toml_file::{RecordError, from_text, parse_whole_duration, to_text};
+use crate::words::time::parse_whole_duration;
+use crate::words::toml_file::{TomlFileError, from_text, to_text};
 
 /// The claims on the server; never in a local repository.
 pub const REFS: &str = "refs/agentwt/claims/";
@@ -69,8 +70,8 @@ impl Claim {
     ///
     /// # Errors
     /// Fails when the commit is not a claim of this version.
-    pub fn from_commit(raw: &[u8]) -> Result<Self, RecordError> {
-        let damaged = |why: &str| RecordError::Damaged(why.to_owned());
+    pub fn from_commit(raw: &[u8]) -> Result<Self, TomlFileError> {
+        let damaged = |why: &str| TomlFileError::Damaged(why.to_owned());
         let text = std::str::from_utf8(raw).map_err(|_| damaged("not UTF-8"))?;
         let message = text.splitn(3, "\n\n").nth(2);
         from_text(message.ok_or_else(|| damaged("no message"))?)

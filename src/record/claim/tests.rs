@@ -46,7 +46,7 @@ fn seen(digit: &str, boot: &str, milliseconds: u64) -> SeenClaim {
     }
 }
 
-fn read(message: &str) -> Result<Claim, RecordError> {
+fn read(message: &str) -> Result<Claim, TomlFileError> {
     Claim::from_commit(format!("tree x\nauthor y\n\n{message}").as_bytes())
 }
 

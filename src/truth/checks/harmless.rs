@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::disk::files::Temporary;
 use crate::inventory::manifest::Item;
 use crate::judge::change::{Change, Content, Kind, Seen};
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::converted::{is_attributes, put_aside, runs_filters};

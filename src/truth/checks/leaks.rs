@@ -6,7 +6,7 @@ use crate::disk::files;
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::Delta;
 use crate::scope::classifier::Classifier;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::history::{Contents, walk_back};
 use crate::truth::layered::{FormerVersions, Layers};
 use crate::words::entry::{Entry, ObjectId};

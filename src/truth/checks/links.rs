@@ -4,7 +4,7 @@ use crate::disk::open::{Opened, open_below};
 use crate::disk::resolve::resolve;
 use crate::judge::change::Change;
 use crate::judge::compare::Delta;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::words::entry::Mode;
 use crate::words::path::{RepoPath, escape_for_terminal};
 use crate::worktree::loaded::Worktree;

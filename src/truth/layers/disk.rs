@@ -3,19 +3,16 @@
 //! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds to
 //! a `.gitignore` or to `info/exclude` hides nothing.
 
-use crate::disk::scan::RunningWalk;
-use crate::disk::scan::walk::FoundEntry;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::disk::drift::{Difference, Proof};
 use crate::disk::error::DiskError;
-use crate::disk::scan::walk::Unreadable;
+use crate::disk::scan::RunningWalk;
+use crate::disk::scan::walk::{FoundEntry, Unreadable};
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::inventory::placed::{PlacedFile, PlacedKind};
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
-use crate::scope::{Access, EntryKind, Scope};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::content::{gitlinks, read_content};
@@ -26,6 +23,8 @@ use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::inventory::manifest::{Item, Manifest};
 use crate::judge::change::Seen;
 use crate::judge::compare::Delta;
 use crate::scope::classifier::Classifier;
-use crate::scope::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind};
 use crate::words::entry::{Entry, Mode};
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;

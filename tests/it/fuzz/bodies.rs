@@ -19,13 +19,13 @@ use git_agentwt::record::claim::Claim;
 use git_agentwt::record::worktree::Intent;
 use git_agentwt::record::worktree::LastVerification;
 use git_agentwt::record::worktree::Record;
-use git_agentwt::scope::Access;
-use git_agentwt::scope::Case;
-use git_agentwt::scope::EntryKind;
-use git_agentwt::scope::Origin;
-use git_agentwt::scope::RuleList;
-use git_agentwt::scope::Scope;
-use git_agentwt::scope::ScopeRule;
+use git_agentwt::scope::compiled::Scope;
+use git_agentwt::scope::rule::Access;
+use git_agentwt::scope::rule::Case;
+use git_agentwt::scope::rule::EntryKind;
+use git_agentwt::scope::rule::RuleList;
+use git_agentwt::scope::rule::RuleOrigin;
+use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::sync::PatternOrigin;
 use git_agentwt::sync::matcher::Matcher;
 use git_agentwt::sync::pattern::Pattern;
@@ -195,7 +195,7 @@ pub fn pattern(bytes: &[u8]) {
     let Some((case, pattern, path)) = question(bytes) else {
         return;
     };
-    let rule = ScopeRule::new(RuleList::Read, pattern, Origin::Default);
+    let rule = ScopeRule::new(RuleList::Read, pattern, RuleOrigin::Default);
     let Ok(scope) = Scope::compile(vec![rule], case) else {
         return;
     };
@@ -212,7 +212,7 @@ pub fn sparse(bytes: &[u8]) {
         return;
     };
     let rules = [(RuleList::Read, "/*"), (RuleList::Exclude, pattern)];
-    let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
+    let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, RuleOrigin::Default));
     let Ok(scope) = Scope::compile(rules.into(), case) else {
         return;
     };

@@ -1,0 +1,173 @@
+//! Holds [`AgentProgram`]: which files an agent program reads by itself, and what is written there.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::client::context::Context;
+use crate::client::guards::{Guard, GuardFacts};
+use crate::client::layout::{ClientRefusal, ContextFile, ContextLayout, PathState, repo_path};
+use crate::words::path::RepoPath;
+
+/// Answers whether a file that is not ours stands at a path, for the program to read.
+type IsRead<'r> = &'r dyn Fn(&str) -> bool;
+
+/// Describes an agent program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentProgram {
+    /// The name in the config, in variables and on the command line.
+    pub name: &'static str,
+    /// What the program is, in one line.
+    pub title: &'static str,
+    /// The files that are written for the program, in the order in which they are tried.
+    pub files: &'static [Reads],
+    /// What is known of how the program reads them, a sentence each.
+    pub known: &'static [&'static str],
+    /// Where this was read, each with its version or date.
+    pub read_in: &'static [&'static str],
+    /// The command that gives the program a task where no file can.
+    pub by_hand: &'static str,
+    /// The files that are generated from the scope, so that the program keeps to it.
+    pub guards: &'static [Guard],
+    /// What the program then refuses by itself, a sentence each.
+    pub enforced: &'static [&'static str],
+    /// What the program is told and does not enforce.
+    pub told: &'static [&'static str],
+    /// What is left to write bits, hooks and `verify`.
+    pub left: &'static [&'static str],
+    /// The command that starts the program.
+    pub command: &'static str,
+    /// The option before a task; empty where the task is the first argument.
+    #[serde(skip)]
+    pub prompt_option: &'static str,
+    /// What the program writes into the worktree for itself: files, and directories with a slash.
+    #[serde(skip)]
+    pub(super) state: &'static [&'static str],
+    /// The lines with which the second file has to begin.
+    #[serde(skip)]
+    pub(super) head: &'static str,
+    /// Whether the second file is read instead of the first.
+    #[serde(skip)]
+    pub(super) local_wins: bool,
+    /// The text of its configuration, if that is written along with the context at this path.
+    #[serde(skip)]
+    pub(super) config: fn(&str, IsRead<'_>) -> Option<&'static str>,
+    /// A paragraph of its own for the context at this path.
+    #[serde(skip)]
+    pub(super) paragraph: fn(&str, IsRead<'_>) -> Option<&'static str>,
+    /// What the user should know of the context at this path, with so many bytes.
+    #[serde(skip)]
+    pub(super) note: fn(&str, usize) -> Option<String>,
+}
+
+/// Describes a file that a program reads by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reads {
+    /// The path, from the worktree's root.
+    pub path: &'static str,
+    /// When the file is written, and what it then holds.
+    pub when: &'static str,
+}
+
+impl Eq for AgentProgram {}
+
+impl PartialEq for AgentProgram {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl AgentProgram {
+    /// The paths of all files that may be written for the program.
+    pub fn paths(&self) -> impl Iterator<Item = &'static str> {
+        let guards = self.guards.iter().map(|guard| guard.path);
+        self.files.iter().map(|file| file.path).chain(guards)
+    }
+
+    /// Decides what is written where; `state` answers what stands at a path.
+    ///
+    /// # Errors
+    /// Refuses when no file that the program reads by itself is free.
+    pub fn layout(
+        &self,
+        context: &Context<'_>,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) -> Result<ContextLayout, ClientRefusal> {
+        let state = |path: &str| state(&repo_path(path));
+        let is_read = |path: &str| matches!(state(path), PathState::Tracked | PathState::Synced);
+        let is_free = |path: &str| state(path) == PathState::Free;
+        let [usual, local] = [self.files[0].path, self.files[1].path];
+        // with the local variant there, the usual file is never read
+        let is_hidden = self.local_wins && is_read(local);
+        let config_of =
+            |path: &'static str| Some((self.files.get(2)?.path, (self.config)(path, &is_read)?));
+        let can_hold = |path: &&'static str| {
+            let config = config_of(path);
+            !is_hidden && is_free(path) && config.is_none_or(|(config, _)| is_free(config))
+        };
+        let Some(path) = [usual, local].into_iter().find(can_hold) else {
+            return Err(self.refusal(context, state));
+        };
+        let text = context.render((self.paragraph)(path, &is_read));
+        let notes = (self.note)(path, text.len()).into_iter().collect();
+        let config = config_of(path).map(|(path, text)| (path, text.as_bytes().to_vec()));
+        let head = if path == local { self.head } else { "" };
+        let text = [head.as_bytes(), &text].concat();
+        let files = std::iter::once((path, text)).chain(config);
+        let files = files.map(|(path, content)| ContextFile {
+            path: repo_path(path),
+            content,
+        });
+        Ok(ContextLayout {
+            files: files.collect(),
+            notes,
+        })
+    }
+
+    fn refusal(&self, context: &Context<'_>, state: impl Fn(&str) -> PathState) -> ClientRefusal {
+        let places = self.files.iter().map(|file| (file.path, state(file.path)));
+        let places: Vec<_> = places.filter(|(_, s)| *s != PathState::Free).collect();
+        ClientRefusal {
+            client: self.name,
+            worktree: context.name.to_string(),
+            by_hand: self.by_hand,
+            places,
+        }
+    }
+}
+
+impl AgentProgram {
+    /// Generates the guards of a worktree whose context stands at `context`.
+    pub fn guard_files(&self, facts: &GuardFacts<'_>, context: &str) -> Vec<ContextFile> {
+        let own = self.files.iter().find(|file| file.path == context);
+        let config = own.and_then(|file| (self.config)(file.path, &|_| false));
+        let file = |guard: &Guard| {
+            let is_config = self.files.get(2).is_some_and(|own| own.path == guard.path);
+            ContextFile {
+                path: repo_path(guard.path),
+                content: (guard.text)(facts, config.filter(|_| is_config)).into_bytes(),
+            }
+        };
+        self.guards.iter().map(file).collect()
+    }
+
+    /// Adds the guards to what is written for the program; one note for each that cannot be.
+    pub fn add_guards(
+        &self,
+        facts: &GuardFacts<'_>,
+        layout: &mut ContextLayout,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) {
+        let context = layout.files[0].path.to_string();
+        for guard in self.guard_files(facts, &context) {
+            let state = state(&guard.path);
+            if let Some(there) = layout.files.iter_mut().find(|one| one.path == guard.path) {
+                *there = guard;
+            } else if state == PathState::Free {
+                layout.files.push(guard);
+            } else {
+                let (client, path, reason) = (self.name, &guard.path, state.reason());
+                layout.notes.push(format!("{client} is told the scope but does not enforce it: {path} {reason}; to ask before each edit, name `git agentwt guard` there (git-agentwt-guard(1))"));
+            }
+        }
+    }
+}

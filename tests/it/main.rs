@@ -50,6 +50,7 @@ mod install;
 mod kill_points;
 mod known_names;
 mod land;
+mod life;
 mod list;
 mod list_fleet;
 mod man;

@@ -53,19 +53,20 @@ impl Find for RevisionHistory {
         let found = self.objects.try_find(id, buffer)?;
         let found = found.ok_or_else(|| failed("is not in the repository"))?;
         let kind = found.kind;
-        if kind == Kind::Commit && gix::objs::compute_hash(hash, kind, found.data)? != id {
+        if kind == Kind::Commit && !self.remember(id, found.data) {
             return Err(failed("is damaged"));
         }
-        // what is read of a commit here: its headers
-        let lines = found.data.lines_with_terminator();
-        let headers = lines.take_while(|line| line.trim() != b"");
-        *buffer = headers.collect::<Vec<_>>().concat();
-        if let Some(memory) = self.memory().filter(|_| kind == Kind::Commit) {
-            memory.add(id, buffer);
-        }
+        *buffer = headers_of(found.data);
         self.leave_out_lost_parents(buffer);
         Ok(Some(Data::new(buffer, kind, hash)))
     }
+}
+
+/// Returns what is read of a commit here: the lines before the message.
+fn headers_of(commit: &[u8]) -> Vec<u8> {
+    let lines = commit.lines_with_terminator();
+    let headers = lines.take_while(|line| line.trim() != b"");
+    headers.collect::<Vec<_>>().concat()
 }
 
 /// Says which commits of the history some commits have, the tips.
@@ -120,6 +121,18 @@ impl RevisionHistory {
     /// Returns the commits that were read before.
     fn memory(&self) -> Option<&CommitMemory> {
         (!self.has_quarantine).then_some(&self.repo.commits)
+    }
+
+    /// Holds a commit against its id, and remembers its headers. Returns false if it is damaged.
+    fn remember(&self, id: &gix::hash::oid, commit: &[u8]) -> bool {
+        let hash = gix::objs::compute_hash(self.repo.format.0, Kind::Commit, commit);
+        if !hash.is_ok_and(|hash| hash == id) {
+            return false;
+        }
+        if let Some(memory) = self.memory() {
+            memory.add(id, &headers_of(commit));
+        }
+        true
     }
 
     /// Leaves out the parents that a shallow clone does not have.
@@ -207,7 +220,11 @@ impl RevisionHistory {
                 return Ok(None);
             };
             match found.kind {
-                Kind::Commit => return Ok(Some(commit_id_of(&next))),
+                Kind::Commit => {
+                    // one that is damaged is said to be so where its history is asked for
+                    self.remember(&next, found.data);
+                    return Ok(Some(commit_id_of(&next)));
+                }
                 Kind::Tree | Kind::Blob => return Ok(None),
                 Kind::Tag => {
                     let tag = gix::objs::TagRefIter::from_bytes(found.data, found.object_hash);
@@ -373,7 +390,8 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        if tips.iter().all(|tip| known.contains(tip)) {
+        let listed: BTreeSet<&CommitId> = known.iter().copied().collect();
+        if tips.iter().all(|tip| listed.contains(tip)) {
             return Ok(Vec::new());
         }
         let history = self.history()?;

@@ -698,8 +698,8 @@ impl RefRecords<'_> {
         }
         let lost = before.difference(&stashes).count();
         if lost > 0 {
-            let moves = self.journal.moves(name);
-            let is_dropped_here = moves.iter().any(|one| one.new == Target::Nothing);
+            let journaled = self.journal.moves(name);
+            let is_dropped_here = journaled.iter().any(|one| one.new == Target::Nothing);
             let mover = mover_if(is_dropped_here);
             return StashOrigin::Lost {
                 number: lost,

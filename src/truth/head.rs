@@ -36,6 +36,9 @@ pub struct WorktreeHead {
 impl WorktreeHead {
     /// Reads them by the recorded private git directory. If that is gone, the branch is asked
     /// for in the common one.
+    ///
+    /// # Errors
+    /// Fails when the record, a file of git's or a ref cannot be read.
     pub fn read(
         repository: &Repository,
         known: &Worktree,
@@ -170,6 +173,9 @@ pub fn in_rebase(record: &Record) -> bool {
 /// Whether an operation of several steps is in progress and has more of them to come. Git then
 /// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
 /// edited to the next step, which refuses to go on once the clock has passed into another second.
+///
+/// # Errors
+/// Fails when the disk does.
 pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
     let at = |path: &str| record.admin_dir.join(path);
     // what is left to do; a cherry-pick's list still has the step that is being done
@@ -192,6 +198,9 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
 
 /// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
+///
+/// # Errors
+/// Fails when the log of HEAD cannot be read.
 pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, Error> {
     let log = known.hardened_git(repository).reflog("HEAD")?;
     let newest = log.first();

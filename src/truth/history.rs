@@ -83,6 +83,9 @@ impl History {
 
 /// What a commit has otherwise than its parent, and a merge otherwise than every parent. Where a shallow
 /// history ends, a commit has all of its files otherwise.
+///
+/// # Errors
+/// Fails when a commit or a tree cannot be read.
 pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Error> {
     let commit = objects.commit(id)?;
     let parents = objects.without_cut_off(commit.parents)?;

@@ -104,9 +104,10 @@ pub fn collect_with(
     let own_index = worktree.record.admin_dir.join("index");
     let index = options.index.as_ref().unwrap_or(&own_index);
     std::thread::scope(|threads| {
-        let index = threads.spawn(|| match files::exists(index) {
-            true => OpenIndex::read(index, repository.format).ok(),
-            false => None,
+        let index = threads.spawn(|| {
+            let is_there = files::exists(index);
+            let read = is_there.then(|| OpenIndex::read(index, repository.format));
+            read?.ok()
         });
         survey_everything(repository, worktree, options, index)
     })

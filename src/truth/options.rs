@@ -64,7 +64,7 @@ impl ReadPolicy {
     /// Gives what was read; or, if that failed and reading goes on, what stands in for it.
     ///
     /// # Errors
-    /// Fails as the reading did, unless with the best read_policy.
+    /// Fails as the reading did, unless with the best effort.
     pub fn or<T, E: Into<Error>>(
         &self,
         read: Result<T, E>,

@@ -80,8 +80,8 @@ impl<'a> RefHistory<'a> {
         for made in &made_worktrees {
             let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
             let log = reflog_file(&admin_dir).unwrap_or_default();
-            let made_there = log.into_iter().filter(ReflogEntry::made_a_commit);
-            made_here.extend(made_there.map(|entry| entry.id));
+            let commits_there = log.into_iter().filter(ReflogEntry::made_a_commit);
+            made_here.extend(commits_there.map(|entry| entry.id));
         }
         let record = &worktree.record;
         let source = RepositoryRecords {
@@ -113,6 +113,9 @@ impl<'a> RefHistory<'a> {
 
     /// True if those of these commits that were made here touch nothing that the scope does not let
     /// the worktree write.
+    ///
+    /// # Errors
+    /// Fails when a commit or a tree cannot be read.
     pub fn hide_nothing(&self, objects: &Objects, new: &[CommitId]) -> Result<bool, Error> {
         let mut classifier = self.worktree.scope.classifier();
         for commit in new {

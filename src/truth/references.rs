@@ -340,6 +340,9 @@ pub struct References {
 impl<'a> Trees<'a> {
     /// Starts with the tree that was checked out when the worktree was made: all differences are
     /// told from it, as the manifest is.
+    ///
+    /// # Errors
+    /// Fails when the commit cannot be read.
     pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, Error> {
         let base = objects.commit(checked_out)?.tree;
         Ok(Self {
@@ -350,6 +353,9 @@ impl<'a> Trees<'a> {
     }
 
     /// Returns how the tree of a commit differs from the one that was checked out.
+    ///
+    /// # Errors
+    /// Fails when a commit or a tree cannot be read.
     pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, Error> {
         let tree = self.objects.commit(commit)?.tree;
         if let Some(delta) = self.computed.get(&tree) {
@@ -370,6 +376,9 @@ impl<'a> Trees<'a> {
 
     /// Returns what a merge of these commits may look like: their trees, and where only some of them
     /// changed a path since their common ancestor, only what those have.
+    ///
+    /// # Errors
+    /// Fails when git, a commit or a tree cannot be read.
     pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, Error> {
         let deltas = self.deltas(commits)?;
         if commits.len() < 2 {
@@ -389,6 +398,9 @@ impl References {
     /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
     /// amended, or the branch reset). A base branch that was `rewound` to a commit before the base
     /// replaces the base as well.
+    ///
+    /// # Errors
+    /// Fails when git, a commit or a tree cannot be read.
     pub fn find(
         git: &Git,
         trees: &mut Trees<'_>,

@@ -105,6 +105,9 @@ pub fn recorded_tips(record: &Record) -> Tips {
 }
 
 /// True if `commit` is reachable from any trusted tip.
+///
+/// # Errors
+/// Fails when a commit is missing or damaged.
 pub fn is_reachable_from_any(
     git: &Git,
     trusted: &[CommitId],
@@ -123,6 +126,9 @@ const FORMER_PLACES: usize = 100;
 
 impl Tips {
     /// Returns the one tip of now that has all the others in it; none where they went different ways.
+    ///
+    /// # Errors
+    /// Fails when a commit is missing or damaged.
     pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, Error> {
         let mut newest = match self.current.as_slice() {
             [] => return Ok(None),
@@ -220,6 +226,9 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
 /// Lists the refs that a base may follow: the branch that the revision names, or, where it names
 /// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
 /// it tracks and the branches of the same name on remotes.
+///
+/// # Errors
+/// Fails when the repository cannot be read.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
     let exact = |name: &str| -> Result<Option<Tip>, Error> {

@@ -1,5 +1,6 @@
 //! Finds the content of excluded files in other places: what upstream has there, and had.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::disk::files;
@@ -9,7 +10,8 @@ use crate::scope::classifier::Classifier;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::history::{Contents, walk_back};
 use crate::truth::layered::{FormerVersions, Layers};
-use crate::words::entry::{Entry, ObjectId};
+use crate::words;
+use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
@@ -78,7 +80,7 @@ impl<'a> Search<'a> {
     }
 
     /// Notes that upstream has an entry at a path.
-    fn note(&mut self, path: &RepoPath, entry: Option<Entry>, version: &str) {
+    fn note(&mut self, path: &RepoPath, entry: Option<words::entry::Entry>, version: &str) {
         let Some(entry) = entry else {
             return;
         };
@@ -87,9 +89,8 @@ impl<'a> Search<'a> {
         }
         if !self.is_excluded(path) {
             self.visible.insert(entry.id);
-        } else if !self.excluded.contains_key(&entry.id) {
-            let detail = format!("it has the content of {version}{path}");
-            self.excluded.insert(entry.id, detail);
+        } else if let Entry::Vacant(first) = self.excluded.entry(entry.id) {
+            first.insert(format!("it has the content of {version}{path}"));
         }
     }
 

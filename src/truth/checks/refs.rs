@@ -35,7 +35,7 @@ pub fn changes(
     for (name, origin) in attribute(records) {
         let mut said = described(&origin);
         if origin == Origin::MovedHere && adds_own_notes(records, objects, name.as_ref())? {
-            said = unknown("notes on commits of this worktree were added");
+            said = Some(unknown("notes on commits of this worktree were added"));
         }
         if let Some(said) = said {
             let place = Place::Git(name);
@@ -74,20 +74,20 @@ struct Said {
 }
 
 /// What was done from here, and harms others.
-fn made_here(detail: impl Into<String>) -> Option<Said> {
+fn made_here(detail: impl Into<String>) -> Said {
     let detail = detail.into();
     let cause = Cause::MadeHere;
-    Some(Said { detail, cause })
+    Said { detail, cause }
 }
 
 /// What harms nobody, or what nothing attributes.
-fn unknown(detail: impl Into<String>) -> Option<Said> {
+fn unknown(detail: impl Into<String>) -> Said {
     let detail = detail.into();
     let cause = Cause::Unknown;
-    Some(Said { detail, cause })
+    Said { detail, cause }
 }
 
-fn by(mover: Mover, detail: String) -> Option<Said> {
+fn by(mover: Mover, detail: String) -> Said {
     match mover {
         Mover::Here => made_here(detail),
         Mover::Unknown => unknown(detail),
@@ -95,7 +95,7 @@ fn by(mover: Mover, detail: String) -> Option<Said> {
 }
 
 /// A branch on a remote that was not there at `add` is nobody else's.
-fn on_remote(since: Since, detail: String) -> Option<Said> {
+fn on_remote(since: Since, detail: String) -> Said {
     match since {
         Since::Add => made_here(detail),
         Since::Later => unknown(detail),
@@ -104,11 +104,11 @@ fn on_remote(since: Since, detail: String) -> Option<Said> {
 
 /// Returns what is said of a ref; none of everyday work, and of what others did.
 fn described(origin: &Origin) -> Option<Said> {
-    match origin {
+    let said = match origin {
         Origin::Unchanged
         | Origin::Everyday
         | Origin::MovedElsewhere
-        | Origin::DeletedElsewhere => None,
+        | Origin::DeletedElsewhere => return None,
         Origin::MadeHere => unknown("it was made from this worktree"),
         Origin::MovedHere => made_here("it was moved from this worktree"),
         Origin::OfOthersMovedHere => {
@@ -152,7 +152,8 @@ fn described(origin: &Origin) -> Option<Said> {
             by(*mover, format!("it named {before}, and names {now}"))
         }
         Origin::Unexplained => unknown(UNEXPLAINED),
-    }
+    };
+    Some(said)
 }
 
 fn describe_loss(loss: Loss, mover: Mover) -> String {
@@ -167,22 +168,19 @@ fn describe_loss(loss: Loss, mover: Mover) -> String {
 }
 
 fn described_stash(origin: StashOrigin) -> Option<Said> {
-    match origin {
-        StashOrigin::Unchanged => None,
-        StashOrigin::MadeHere => unknown("something is stashed from this worktree"),
-        StashOrigin::Lost { number, mover } => {
-            let lost = count(
-                number,
-                "stash of others is gone",
-                "stashes of others are gone",
-            );
-            let detail = match mover {
-                Mover::Here => format!("{lost}: dropped from this worktree"),
-                Mover::Unknown => format!("{lost}, and no log shows by whom"),
-            };
-            by(mover, detail)
-        }
-    }
+    let (number, mover) = match origin {
+        StashOrigin::Unchanged => return None,
+        StashOrigin::MadeHere => return Some(unknown("something is stashed from this worktree")),
+        StashOrigin::Lost { number, mover } => (number, mover),
+    };
+    let one = "stash of others is gone";
+    let many = "stashes of others are gone";
+    let lost = count(number, one, many);
+    let detail = match mover {
+        Mover::Here => format!("{lost}: dropped from this worktree"),
+        Mover::Unknown => format!("{lost}, and no log shows by whom"),
+    };
+    Some(by(mover, detail))
 }
 
 /// True if all that a move of notes changed is on commits that were made here (git-notes(1): a

@@ -39,7 +39,7 @@ pub fn find_self_ignored(
     placed: &Placed,
     untracked: &mut BTreeMap<RepoPath, Seen>,
 ) -> SelfIgnored {
-    let directories = outermost(candidates(inputs, facts, index, untracked));
+    let directories = outermost(&candidates(inputs, facts, index, untracked));
     let mut self_ignored = SelfIgnored::default();
     for directory in directories {
         let is_of_setup = placed.get(&directory).is_some_and(is_output_of_setup);
@@ -85,7 +85,7 @@ fn candidates(
 }
 
 /// Leaves out the directories that are below another one.
-fn outermost(directories: BTreeSet<RepoPath>) -> Vec<RepoPath> {
+fn outermost(directories: &BTreeSet<RepoPath>) -> Vec<RepoPath> {
     let paths: HashSet<&BStr> = directories.iter().map(RepoPath::as_bstr).collect();
     let is_outermost =
         |directory: &&RepoPath| !directory.parents().any(|above| paths.contains(above));

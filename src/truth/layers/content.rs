@@ -18,6 +18,9 @@ use crate::words::path::RepoPath;
 pub const LARGE: u64 = 64 << 20;
 
 /// Reads the id of the content of a file in the worktree.
+///
+/// # Errors
+/// Fails when the file cannot be read.
 pub fn read_content(
     root: &Utf8Path,
     format: ObjectFormat,

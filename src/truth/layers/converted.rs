@@ -63,6 +63,9 @@ pub struct Converted<'a> {
 
 impl Converted<'_> {
     /// Gives every file the id of the blob that it was written from.
+    ///
+    /// # Errors
+    /// Fails when git, an object or the disk does.
     pub fn settle(mut self) -> Result<(), Error> {
         let mut trees = self.references.iter().chain([self.head]);
         if !self.inputs.worktree.record.conversions && !trees.any(changes_attributes) {
@@ -179,6 +182,9 @@ impl Converted<'_> {
 }
 
 /// Writes the blob of a regular file below a directory.
+///
+/// # Errors
+/// Fails when the object cannot be read, or the disk refuses.
 pub fn put_aside(
     objects: &Objects,
     path: &RepoPath,
@@ -208,6 +214,9 @@ pub struct UnreadFiles<'a> {
 
 /// Lets git write these blobs as a checkout does, and gives each file that has the bytes of one the
 /// id of that. Returns their paths.
+///
+/// # Errors
+/// Fails when git or the disk does.
 pub fn undo_checkout(
     git: &Git,
     format: ObjectFormat,

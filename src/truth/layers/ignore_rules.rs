@@ -24,6 +24,9 @@ pub const EXCLUDES_FILE: &str = "ignore/excludes-file";
 pub const INFO_EXCLUDE: &str = "ignore/info-exclude";
 
 /// The rules of one tree, and these of those that were recorded beside it.
+///
+/// # Errors
+/// Fails when an object or a recorded file cannot be read.
 pub fn rules(
     known: &Worktree,
     manifest: &Manifest,
@@ -68,6 +71,9 @@ pub fn is_rules_file(path: &RepoPath) -> bool {
 }
 
 /// Whether the user had rules of their own at `add`, which no commit has: what they hide may be work.
+///
+/// # Errors
+/// Fails when the disk does.
 pub fn has_own_rules(known: &Worktree) -> Result<bool, DiskError> {
     for name in [EXCLUDES_FILE, INFO_EXCLUDE] {
         let text = files::read(&known.dir.join(name))?.unwrap_or_default();

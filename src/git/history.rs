@@ -390,8 +390,7 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        let listed: BTreeSet<&CommitId> = known.iter().copied().collect();
-        if tips.iter().all(|tip| listed.contains(tip)) {
+        if tips.iter().all(|tip| known.contains(tip)) {
             return Ok(Vec::new());
         }
         let history = self.history()?;

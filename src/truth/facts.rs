@@ -158,18 +158,16 @@ fn new_commits(
     trusted: &[CommitId],
     outside: &OutsideFacts,
 ) -> Result<Vec<CommitId>, Error> {
-    let mut of_others: BTreeSet<&CommitId> = trusted.iter().collect();
-    of_others.extend(&outside.fetched_commits);
+    let excluded: Vec<&CommitId> = trusted.iter().chain(&outside.fetched_commits).collect();
     let mut tips: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
     tips.extend(outside.own_refs.iter().map(|own| &own.tip));
-    tips.retain(|tip| !of_others.contains(tip));
-    let excluded: Vec<&CommitId> = of_others.iter().copied().collect();
+    tips.retain(|tip| !outside.is_of_others(trusted, tip));
     let mut commits = git.rev_list(&tips, &excluded)?;
     // what was abandoned comes last; a reflog can be made to forget it, the journal cannot
     let reachable: BTreeSet<CommitId> = commits.iter().cloned().collect();
     let mut former: Vec<&CommitId> = head.reflog.iter().map(|entry| &entry.id).collect();
     former.extend(&outside.journaled_heads);
-    former.retain(|id| !of_others.contains(id) && !reachable.contains(id));
+    former.retain(|id| !outside.is_of_others(trusted, id) && !reachable.contains(*id));
     for abandoned in git.rev_list(&former, &excluded)? {
         if !reachable.contains(&abandoned) {
             commits.push(abandoned);

@@ -39,11 +39,17 @@ pub struct OutsideFacts {
     pub journaled_heads: Vec<CommitId>,
     /// The branches, tags and stashes that were made here.
     pub own_refs: Vec<OwnRef>,
-    /// What others brought beside the tips; only read where HEAD is elsewhere, or there are own refs.
+    /// What others brought beside the tips, sorted; only read where HEAD is elsewhere, or there are
+    /// own refs.
     pub fetched_commits: Vec<CommitId>,
 }
 
 impl OutsideFacts {
+    /// True if a commit is one of the trusted ones, or others brought it beside those.
+    pub fn is_of_others(&self, trusted: &[CommitId], commit: &CommitId) -> bool {
+        trusted.contains(commit) || self.fetched_commits.binary_search(commit).is_ok()
+    }
+
     /// Returns where the own branch was made that HEAD is on; none where HEAD is on no such branch.
     pub fn start_of_branch_at(&self, head: &WorktreeHead) -> Option<&CommitId> {
         let name = head.symbolic.as_deref()?;

@@ -219,7 +219,7 @@ impl<'a> RefHistory<'a> {
     }
 
     /// Lists the commits that others brought: what refs named at `add`, and the remote-tracking refs
-    /// that a fetch moved since; each once.
+    /// that a fetch moved since; sorted, each once: there can be as many as refs.
     pub fn fetched_commits(&self) -> Vec<CommitId> {
         let records = &self.records;
         // what others put on top there brings back what was pushed from here
@@ -227,7 +227,7 @@ impl<'a> RefHistory<'a> {
         for own in self.own_upstreams() {
             pushed.insert(own.name);
         }
-        let mut commits: BTreeSet<&CommitId> = records.before.values().collect();
+        let mut commits: Vec<&CommitId> = records.before.values().collect();
         for (name, now) in &records.now {
             // what a symbolic ref names is judged by itself
             if name.starts_with(b"refs/remotes/")
@@ -236,9 +236,11 @@ impl<'a> RefHistory<'a> {
                 && !pushed.contains(name)
                 && records.is_fetched(name.as_bstr(), &now.id)
             {
-                commits.insert(&now.id);
+                commits.push(&now.id);
             }
         }
+        commits.sort_unstable();
+        commits.dedup();
         commits.into_iter().cloned().collect()
     }
 
@@ -262,8 +264,8 @@ impl<'a> RefHistory<'a> {
         }
         let fetched = self.fetched_commits();
         let of_others: Vec<&CommitId> = fetched.iter().collect();
-        let tips: BTreeSet<&CommitId> = self.records.now.values().map(|now| &now.id).collect();
-        let tips: Vec<&CommitId> = tips.into_iter().collect();
+        let mut tips: Vec<&CommitId> = self.records.now.values().map(|now| &now.id).collect();
+        tips.retain(|tip| fetched.binary_search(tip).is_err());
         let not_upstream = self.git.rev_list(&tips, &of_others)?;
         Ok(!with_parents.iter().any(|end| not_upstream.contains(end)))
     }

@@ -207,9 +207,7 @@ impl TakenOver {
             commits.insert((*commit).clone(), peeled);
         }
         let tips: Vec<&CommitId> = commits.values().flatten().collect();
-        let of_others: BTreeSet<&CommitId> =
-            trusted.iter().chain(&outside.fetched_commits).collect();
-        let of_others: Vec<&CommitId> = of_others.into_iter().collect();
+        let of_others: Vec<&CommitId> = trusted.iter().chain(&outside.fetched_commits).collect();
         let own = git.rev_list(&tips, &of_others)?.into_iter().collect();
         Ok(Self { own, commits })
     }

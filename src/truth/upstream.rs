@@ -163,7 +163,8 @@ impl Tips {
         let new = git.rev_list(&[now], &trusted)?;
         let log = git.reflog(name).unwrap_or_default();
         let is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged)
-            || records.is_bare_move_to(&log, now) && refs.fetched_commits().contains(now);
+            || records.is_bare_move_to(&log, now)
+                && refs.fetched_commits().binary_search(now).is_ok();
         if !is_proven || !records.is_logged_elsewhere(now) && !refs.hide_nothing(objects, &new)? {
             return Ok(false);
         }

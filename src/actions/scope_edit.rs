@@ -6,7 +6,7 @@ use crate::answer::shapes::{AccessCounts, ExclusionField, RuleField};
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
+use crate::disk::mode::{BitsChange, ChangedBits, WriteBits, set_write_bits};
 use crate::disk::remains::remove_dead_locks;
 use crate::git::error::GitError;
 use crate::git::index::{IndexEntry, read_index};
@@ -170,8 +170,8 @@ pub fn set_bits<'f>(
     scope: &Scope,
     index: &[IndexEntry],
     placed: impl IntoIterator<Item = &'f PlacedFile>,
-    doing: Doing,
-) -> Result<Applied, DiskError> {
+    change: BitsChange,
+) -> Result<ChangedBits, DiskError> {
     let mut classifier = scope.classifier();
     let mut files: Vec<(RepoPath, WriteBits)> = Vec::with_capacity(index.len());
     for IndexEntry { path, .. } in index.iter().filter(|one| one.entry.mode.is_regular()) {
@@ -189,7 +189,7 @@ pub fn set_bits<'f>(
     }
     files.sort_by(|a, b| a.0.cmp(&b.0));
     files.dedup_by(|a, b| a.0 == b.0);
-    set_write_bits(worktree, &files, doing)
+    set_write_bits(worktree, &files, change)
 }
 
 /// Says what was set anew in a worktree, or would be.
@@ -202,7 +202,7 @@ pub struct Reapplied {
     /// The excluded files that stay on disk, as they are changed.
     pub stays: Vec<RepoPath>,
     /// The write bits.
-    pub bits: Applied,
+    pub bits: ChangedBits,
 }
 
 impl Reapplied {
@@ -269,15 +269,15 @@ impl Worktree {
         };
         // looked for first: our own hook puts them back as soon as git has moved a file
         let placed = self.placed()?;
-        let set_bits = |index: &[IndexEntry], doing| {
-            set_bits(&record.path, &self.scope, index, placed.files(), doing)
+        let set_bits = |index: &[IndexEntry], change| {
+            set_bits(&record.path, &self.scope, index, placed.files(), change)
         };
-        let mut bits = set_bits(&index, Doing::Look)?;
+        let mut bits = set_bits(&index, BitsChange::Preview)?;
         if !dry_run {
             self.remove_verification()?;
             self.set_sparse(repository, &patterns)?;
             let index = read_index(&index_file, repository.format)?;
-            let now = set_bits(&index, Doing::Change)?;
+            let now = set_bits(&index, BitsChange::Apply)?;
             bits.changed.extend(now.changed);
             bits.refused = now.refused;
             self.hardened_git(repository).update_index_refresh()?;

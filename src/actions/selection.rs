@@ -16,7 +16,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::error::GitError;
 use crate::inventory::manifest::Stat;
-use crate::inventory::placed::{Here, Placed};
+use crate::inventory::placed::{CopyState, Placed};
 use crate::sync::matcher::Matcher;
 use crate::sync::pattern::{Pattern, PatternError};
 use crate::sync::{Candidates, PatternOrigin};
@@ -173,7 +173,7 @@ fn as_placed(
     let unproven: Vec<_> = unproven.into_iter().map(|(file, _)| file).collect();
     let drift = drift_of(path, Some(main), placed, &unproven)?;
     let same = unproven.into_iter().zip(drift);
-    let same = same.filter(|(_, drift)| drift.here == Here::Same);
+    let same = same.filter(|(_, drift)| drift.here == CopyState::Same);
     let proven = proven.into_iter().map(|(file, _)| file);
     let files = proven.chain(same.map(|(file, _)| file));
     Ok(files.map(|file| file.path.clone()).collect())

@@ -13,10 +13,10 @@ use crate::disk::drift::{drift, drift_of};
 use crate::disk::entries::stat_entries;
 use crate::disk::error::DiskError;
 use crate::disk::files;
-use crate::disk::mode::{Doing, WriteBits, set_write_bits};
+use crate::disk::mode::{BitsChange, WriteBits, set_write_bits};
 use crate::git::environment::LOCAL_VARIABLES;
 use crate::inventory::manifest::Stat;
-use crate::inventory::placed::{Here, Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::inventory::placed::{CopyState, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{ChangeSet, Seen};
 use crate::judge::finding::{Finding, VerifyOptions};
 use crate::record::accepted::{AcceptedFinding, Decision};
@@ -78,7 +78,7 @@ impl UntrackedBefore {
         for path in &before.copies {
             writable.push((path.clone(), WriteBits::Owner));
         }
-        set_write_bits(&known.record.path, &writable, Doing::Change)?;
+        set_write_bits(&known.record.path, &writable, BitsChange::Apply)?;
         Ok(before)
     }
 
@@ -107,10 +107,10 @@ impl UntrackedBefore {
         for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
             let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
             match file.origin {
-                PlacedOrigin::Setup if drift.here != Here::Edited => {
+                PlacedOrigin::Setup if drift.here != CopyState::Edited => {
                     before.ours.insert(file.path.clone());
                 }
-                PlacedOrigin::Synced if drift.here == Here::Same && is_copy => {
+                PlacedOrigin::Synced if drift.here == CopyState::Same && is_copy => {
                     before.copies.insert(file.path.clone());
                 }
                 PlacedOrigin::Setup | PlacedOrigin::Synced | PlacedOrigin::Context => {}
@@ -160,15 +160,15 @@ impl Copies {
         let mut bits = Vec::new();
         for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
             match drift.here {
-                Here::Edited => found.written.push(file.path.clone()),
-                Here::Missing => {
+                CopyState::Edited => found.written.push(file.path.clone()),
+                CopyState::Missing => {
                     found.deleted.insert(file.path.clone());
                 }
                 // with the same content, by a command that will write the file again
-                Here::Same if is_newer(stands.get(&file.path), file) => {
+                CopyState::Same if is_newer(stands.get(&file.path), file) => {
                     found.written.push(file.path.clone());
                 }
-                Here::Same => {
+                CopyState::Same => {
                     if known.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
                         bits.push((file.path.clone(), WriteBits::Cleared));
                     }
@@ -177,7 +177,7 @@ impl Copies {
             }
         }
         // one that has another name by now stays writable
-        set_write_bits(root, &bits, Doing::Change)?;
+        set_write_bits(root, &bits, BitsChange::Apply)?;
         let stands = stat_entries(root, found.unchanged.iter().map(|file| &file.path))?.entries;
         for file in &mut found.unchanged {
             if let Some(stat) = stands.get(&file.path) {

@@ -15,7 +15,7 @@ use crate::answer::verdict::VerdictField;
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
-use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
+use crate::disk::mode::{BitsChange, ChangedBits, SeenBits, set_write_bits};
 use crate::disk::scan::walk::WalkMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
@@ -182,7 +182,7 @@ fn put_bits_back(
     let placed = known.placed()?;
     let root = &known.record.path;
     let scope = &known.scope;
-    set_bits(root, scope, &[], placed.files(), Doing::Change)?;
+    set_bits(root, scope, &[], placed.files(), BitsChange::Apply)?;
     Ok(())
 }
 
@@ -294,7 +294,7 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
             seen.push((number, entry.stat));
         }
     }
-    let applied = set_write_bits(&record.path, &bits, Doing::Change)?;
+    let applied = set_write_bits(&record.path, &bits, BitsChange::Apply)?;
     let paths = bits.iter().map(|(path, _)| path);
     let ctimes = ctimes(paths.zip(seen), &applied);
     if !ctimes.is_empty() {
@@ -325,7 +325,7 @@ fn replace(file: &Utf8Path, written: Stat, bytes: &[u8]) {
 /// The new change times, by number, of files of which the index knows that they are as git created them.
 fn ctimes<'p>(
     files: impl Iterator<Item = (&'p RepoPath, (usize, IndexStat))>,
-    applied: &Applied,
+    applied: &ChangedBits,
 ) -> Vec<(usize, i64)> {
     // both are sorted, and each that was changed is one of the files
     let mut files = files;

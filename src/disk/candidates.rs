@@ -3,7 +3,6 @@
 //! The walk is that of the `ignore` crate, without its filters. It follows no link, enters only
 //! where something can match, and never git's directory, another worktree or repository, or what
 //! `.agentwt` has beside the memory bank.
-#![expect(clippy::disallowed_methods, reason = "walks the user's own worktree")]
 
 use std::collections::BTreeSet;
 use std::io;

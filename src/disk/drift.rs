@@ -19,7 +19,7 @@ use crate::disk::pool::map_parallel;
 use crate::disk::stat::{device_of, stat_from};
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{
-    Digest, Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There,
+    CopyState, Digest, Drift, Placed, PlacedFile, PlacedKind, PlacedOrigin, SourceState,
 };
 use crate::words::path::RepoPath;
 
@@ -52,8 +52,11 @@ pub fn drift_of(
     placed: &Placed,
     files: &[&PlacedFile],
 ) -> Result<Vec<Drift>, DiskError> {
-    let open = || BothRoots::open(worktree, source);
-    map_parallel(files, open, |roots, file| Ok(roots.drift(placed, file)))
+    map_parallel(
+        files,
+        || BothRoots::open(worktree, source),
+        |roots, file| Ok(roots.drift(placed, file)),
+    )
 }
 
 /// True if these stat data prove that what stands at the path of a placed file is what was placed.
@@ -83,19 +86,19 @@ pub fn is_unchanged(
 
 /// Compares the source of a placed file with what was placed, by its content. What cannot be
 /// read is something else.
-pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
+pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> SourceState {
     if file.kind == PlacedKind::Directory {
         // it can always be made again
-        return There::Same;
+        return SourceState::Same;
     }
     let recorded = match (file.source, file.origin) {
         (Some(recorded), _) => recorded,
         // what we keep of context has the same size and digest, and other times
         (None, PlacedOrigin::Context) => file.stat,
-        (None, PlacedOrigin::Synced | PlacedOrigin::Setup) => return There::None,
+        (None, PlacedOrigin::Synced | PlacedOrigin::Setup) => return SourceState::None,
     };
     let Ok(mut directories) = Directories::open(source) else {
-        return There::Newer;
+        return SourceState::Newer;
     };
     let entry = DiskEntry::at(&mut directories, &file.path);
     let recorded_source = RecordedSource {
@@ -297,18 +300,18 @@ impl RecordedSource<'_> {
         &self,
         source: &io::Result<Option<DiskEntry<'_>>>,
         proven: Option<&DiskEntry<'_>>,
-    ) -> There {
+    ) -> SourceState {
         let source = match source {
-            Ok(None) => return There::Gone,
+            Ok(None) => return SourceState::Gone,
             Ok(Some(source)) => source,
-            Err(_) => return There::Newer,
+            Err(_) => return SourceState::Newer,
         };
         if resembles(self.file.kind, &self.stat, &source.stat, OF_SOURCE)
             && self.is_same(source, proven).unwrap_or(false)
         {
-            There::Same
+            SourceState::Same
         } else {
-            There::Newer
+            SourceState::Newer
         }
     }
 
@@ -353,7 +356,7 @@ impl BothRoots {
         let (Some(recorded), Some(directories)) = (file.source, &mut self.source) else {
             return Drift {
                 here: compare_copy(file, &copy, None),
-                there: There::None,
+                there: SourceState::None,
             };
         };
         let source = DiskEntry::at(directories, &file.path);
@@ -380,11 +383,11 @@ fn compare_copy(
     file: &PlacedFile,
     copy: &io::Result<Option<DiskEntry<'_>>>,
     source: Option<&DiskEntry<'_>>,
-) -> Here {
+) -> CopyState {
     match copy {
-        Ok(None) => Here::Missing,
-        Ok(Some(copy)) if copy.is_what_was_placed(file, source).unwrap_or(false) => Here::Same,
-        Ok(Some(_)) | Err(_) => Here::Edited,
+        Ok(None) => CopyState::Missing,
+        Ok(Some(copy)) if copy.is_what_was_placed(file, source).unwrap_or(false) => CopyState::Same,
+        Ok(Some(_)) | Err(_) => CopyState::Edited,
     }
 }
 

@@ -49,10 +49,13 @@ pub fn stat_entries<'p>(
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<EntryStats, DiskError> {
     let paths: Vec<&RepoPath> = paths.collect();
-    let open = || Directories::open(root);
-    let found = map_parallel(&paths, open, |directories, path| {
-        look_at(directories, path).attempting("look at", format_args!("{root}/{path}"))
-    })?;
+    let found = map_parallel(
+        &paths,
+        || Directories::open(root),
+        |directories, path| {
+            look_at(directories, path).attempting("look at", format_args!("{root}/{path}"))
+        },
+    )?;
     let mut stats = EntryStats::default();
     for (path, at_path) in paths.into_iter().zip(found) {
         match at_path {

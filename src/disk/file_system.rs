@@ -168,10 +168,11 @@ const BLOCK: u64 = 512;
 /// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
 /// followed. None where something cannot be read.
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
-    let start = || Ok::<(), Infallible>(());
-    let sizes = map_parallel(directories, start, |(), directory| {
-        Ok(measure(directory).ok())
-    });
+    let sizes = map_parallel(
+        directories,
+        || Ok::<(), Infallible>(()),
+        |(), directory| Ok(measure(directory).ok()),
+    );
     sizes.unwrap_or_default()
 }
 

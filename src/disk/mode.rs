@@ -30,7 +30,7 @@ pub enum WriteBits {
 
 /// Holds what a change of write bits did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct ChangedBits {
     /// Files whose bits were changed.
     pub changed: Vec<RepoPath>,
     /// What each of them was before and is now.
@@ -49,13 +49,13 @@ pub struct SeenBits {
     pub after: Stat,
 }
 
-/// Says whether bits are changed or only looked at.
+/// Says whether bits are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
-    /// Change them.
-    Change,
-    /// Only list the files whose bits would change.
-    Look,
+pub enum BitsChange {
+    /// They are.
+    Apply,
+    /// They are not: the files whose bits would change are listed.
+    Preview,
 }
 
 /// Gives each of these files, sorted by path, its write bits. What is absent, no regular file,
@@ -66,13 +66,14 @@ pub enum Doing {
 pub fn set_write_bits(
     root: &Utf8Path,
     files: &[(RepoPath, WriteBits)],
-    doing: Doing,
-) -> Result<Applied, DiskError> {
-    let open = || Directories::open(root);
-    let results = map_parallel(files, open, |directories, (path, bits)| {
-        Ok::<_, DiskError>(set_bits(directories, path, *bits, doing))
-    })?;
-    let mut applied = Applied::default();
+    change: BitsChange,
+) -> Result<ChangedBits, DiskError> {
+    let results = map_parallel(
+        files,
+        || Directories::open(root),
+        |directories, (path, bits)| Ok(set_bits(directories, path, *bits, change)),
+    )?;
+    let mut applied = ChangedBits::default();
     for ((path, _), result) in files.iter().zip(results) {
         let Some(result) = result else {
             continue;
@@ -103,18 +104,21 @@ pub fn set_all_bits(
     root: &Utf8Path,
     files: &[(&RepoPath, Option<WriteBits>)],
 ) -> Result<Vec<Option<Stat>>, DiskError> {
-    let open = || Directories::open(root);
-    map_parallel(files, open, |directories, (path, bits)| {
-        let Some(bits) = bits else {
-            return Ok(None);
-        };
-        let Some(result) = set_bits(directories, path, *bits, Doing::Change) else {
-            return Ok(None);
-        };
-        let shown = format_args!("{root}/{path}");
-        let after = result.after.attempting("set the permissions of", shown)?;
-        Ok(Some(after))
-    })
+    map_parallel(
+        files,
+        || Directories::open(root),
+        |directories, (path, bits)| {
+            let result = bits.and_then(|bits| set_bits(directories, path, bits, BitsChange::Apply));
+            match result {
+                Some(result) => {
+                    let shown = format_args!("{root}/{path}");
+                    let after = result.after.attempting("set the permissions of", shown)?;
+                    Ok(Some(after))
+                }
+                None => Ok(None),
+            }
+        },
+    )
 }
 
 /// Holds what stood at a path before its bits were set, and what stands there now. `MLINK` says
@@ -129,7 +133,7 @@ fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,
     bits: WriteBits,
-    doing: Doing,
+    change: BitsChange,
 ) -> Option<BitsResult> {
     let directory = directories.of(path).ok()?;
     let name = path.file_name().as_bytes();
@@ -144,7 +148,7 @@ fn set_bits(
         Ok(before)
     } else if stat.st_nlink > 1 && bits == WriteBits::Cleared {
         Err(Errno::MLINK)
-    } else if doing == Doing::Look {
+    } else if change == BitsChange::Preview {
         let changed_bits = (mode ^ wanted).bits() as u32;
         Ok(Stat {
             mode: before.mode ^ changed_bits,

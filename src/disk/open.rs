@@ -197,6 +197,7 @@ pub(super) fn last_component(path: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make what they look at")]
 mod tests {
     use super::*;
 

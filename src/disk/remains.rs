@@ -99,7 +99,7 @@ pub fn sweep(directory: &Utf8Path, names: &[&str]) {
         let file_name = entry.file_name();
         let name = file_name.to_string_lossy();
         let is_ours = match name.strip_prefix(TEMPORARY) {
-            Some(rest) => names.iter().any(|name| rest.starts_with(name)),
+            Some(rest) => names.iter().any(|file| rest.starts_with(file)),
             None => false,
         };
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {

@@ -179,7 +179,7 @@ impl WalkShared {
     fn work(&self, walk: Walk<'_>) -> WalkPart {
         let mut worker = Worker::new(walk, &self.seen);
         self.queue
-            .work(|directory, below| worker.directory(directory, below));
+            .work(|directory, below| worker.look_at_directory(directory, below));
         WalkPart {
             scan: worker.scan,
             undecided: worker.undecided,

@@ -380,8 +380,7 @@ fn unused(name: &str) -> String {
 fn unlink(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     let unlinked = match unlinkat(parent, name, AtFlags::empty()) {
         Err(Errno::ACCESS) => {
-            let mode = Mode::from_raw_mode(fstat(parent)?.st_mode);
-            fchmod(parent, mode | Mode::RWXU)?;
+            let_owner_write(parent)?;
             unlinkat(parent, name, AtFlags::empty())
         }
         unlinked => unlinked,
@@ -402,11 +401,17 @@ fn open_to_change(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
         }
         opened => opened?,
     };
-    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
-    if !mode.contains(Mode::RWXU) {
-        fchmod(&directory, mode | Mode::RWXU)?;
-    }
+    let_owner_write(&directory)?;
     Ok(directory)
+}
+
+/// Lets the owner list, change and enter an open directory.
+fn let_owner_write(directory: &OwnedFd) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(fstat(directory)?.st_mode);
+    if !mode.contains(Mode::RWXU) {
+        fchmod(directory, mode | Mode::RWXU)?;
+    }
+    Ok(())
 }
 
 /// Lets the owner into a directory that cannot be opened.

@@ -209,7 +209,7 @@ impl Placed {
 
 /// Says how a placed file is in the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Here {
+pub enum CopyState {
     /// It is what was placed.
     Same,
     /// Something else stands there: other content, another kind, other permissions, or another
@@ -221,7 +221,7 @@ pub enum Here {
 
 /// Says how the source of a placed file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum There {
+pub enum SourceState {
     /// It is what was placed.
     Same,
     /// It is something else by now.
@@ -236,29 +236,30 @@ pub enum There {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift {
     /// In the worktree.
-    pub here: Here,
+    pub here: CopyState,
     /// In the main worktree.
-    pub there: There,
+    pub there: SourceState,
 }
 
 impl Drift {
     /// True if neither side changed.
     pub const fn is_same(self) -> bool {
-        matches!(self.here, Here::Same) && matches!(self.there, There::Same | There::None)
+        matches!(self.here, CopyState::Same)
+            && matches!(self.there, SourceState::Same | SourceState::None)
     }
 
     /// Returns the words for it: `same`, or what changed, the worktree first.
     pub fn words(self) -> Vec<&'static str> {
         let mut words = Vec::new();
         match self.here {
-            Here::Same => {}
-            Here::Edited => words.push("edited here"),
-            Here::Missing => words.push("missing"),
+            CopyState::Same => {}
+            CopyState::Edited => words.push("edited here"),
+            CopyState::Missing => words.push("missing"),
         }
         match self.there {
-            There::Same | There::None => {}
-            There::Newer => words.push("source newer"),
-            There::Gone => words.push("gone at source"),
+            SourceState::Same | SourceState::None => {}
+            SourceState::Newer => words.push("source newer"),
+            SourceState::Gone => words.push("gone at source"),
         }
         if words.is_empty() {
             words.push("same");
@@ -291,10 +292,10 @@ impl DriftCounts {
                 continue;
             }
             counts.files += 1;
-            counts.edited += usize::from(drift.here == Here::Edited);
-            counts.missing += usize::from(drift.here == Here::Missing);
-            counts.source_newer += usize::from(drift.there == There::Newer);
-            counts.source_gone += usize::from(drift.there == There::Gone);
+            counts.edited += usize::from(drift.here == CopyState::Edited);
+            counts.missing += usize::from(drift.here == CopyState::Missing);
+            counts.source_newer += usize::from(drift.there == SourceState::Newer);
+            counts.source_gone += usize::from(drift.there == SourceState::Gone);
         }
         counts
     }
@@ -316,14 +317,22 @@ mod tests {
     fn both_sides_are_named_and_nothing_twice() {
         let said = |here, there| Drift { here, there }.words().join(", ");
         for (here, there, state) in [
-            (Here::Same, There::Same, "same"),
-            (Here::Same, There::None, "same"),
-            (Here::Same, There::Newer, "source newer"),
-            (Here::Same, There::Gone, "gone at source"),
-            (Here::Edited, There::Same, "edited here"),
-            (Here::Edited, There::Newer, "edited here, source newer"),
-            (Here::Missing, There::Gone, "missing, gone at source"),
-            (Here::Missing, There::None, "missing"),
+            (CopyState::Same, SourceState::Same, "same"),
+            (CopyState::Same, SourceState::None, "same"),
+            (CopyState::Same, SourceState::Newer, "source newer"),
+            (CopyState::Same, SourceState::Gone, "gone at source"),
+            (CopyState::Edited, SourceState::Same, "edited here"),
+            (
+                CopyState::Edited,
+                SourceState::Newer,
+                "edited here, source newer",
+            ),
+            (
+                CopyState::Missing,
+                SourceState::Gone,
+                "missing, gone at source",
+            ),
+            (CopyState::Missing, SourceState::None, "missing"),
         ] {
             assert_eq!(said(here, there), state);
             let drift = Drift { here, there };

@@ -18,7 +18,7 @@ use crate::config::value::Strategy;
 use crate::disk::copy::staging::CopyError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::disk::mode::Doing;
+use crate::disk::mode::BitsChange;
 use crate::git::error::GitError;
 use crate::git::index::read_index;
 use crate::git::worktree::SPARSE_CONFIG;
@@ -122,7 +122,7 @@ impl Creation<'_> {
         let (synced, placed) = self.place(&own, &admin_dir, listing, notes)?;
         if has_hook {
             let index = read_index(&admin_dir.join("index"), own.format)?;
-            set_bits(&wanted.path, self.scope, &index, [], Doing::Change)?;
+            set_bits(&wanted.path, self.scope, &index, [], BitsChange::Apply)?;
             git.update_index_refresh()?;
         }
         let mut record = self.record(&own, admin_dir)?;

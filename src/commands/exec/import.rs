@@ -20,7 +20,7 @@ use crate::actions::bring::{kept_ref, kept_refs};
 use crate::actions::scope_edit::set_bits;
 use crate::commands::Session;
 use crate::disk::files;
-use crate::disk::mode::Doing;
+use crate::disk::mode::BitsChange;
 use crate::disk::open::Opened;
 use crate::disk::open::open_entry;
 use crate::git::environment::GitMode;
@@ -347,7 +347,7 @@ impl Run<'_> {
         let placed = known.placed()?;
         let root = &record.path;
         let files = placed.files();
-        set_bits(root, &known.scope, &[], files, Doing::Change)?;
+        set_bits(root, &known.scope, &[], files, BitsChange::Apply)?;
         if is_kept {
             return Ok(None);
         }

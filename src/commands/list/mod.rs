@@ -23,7 +23,7 @@ use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::git::index::read_index;
-use crate::inventory::placed::{DriftCounts, Here};
+use crate::inventory::placed::{CopyState, DriftCounts};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::live::verify_beside_main;
 use crate::words::error::Error;
@@ -224,7 +224,7 @@ fn placed(repository: &Repository, known: &Worktree) -> Option<DriftCounts> {
     let record = &known.record;
     let placed = known.placed().ok()?;
     let drifts = drift(&record.path, Some(&repository.root), &placed).ok()?;
-    if drifts.iter().any(|drift| drift.here != Here::Same) {
+    if drifts.iter().any(|drift| drift.here != CopyState::Same) {
         let index = read_index(&record.admin_dir.join("index"), repository.format).ok()?;
         let tracked: HashSet<_> = index.into_iter().map(|entry| entry.path).collect();
         let both = placed.files().iter().zip(drifts);

@@ -21,7 +21,7 @@ use crate::disk::copy::content::make_staging;
 use crate::disk::copy::staging::{CopyItem, Source};
 use crate::disk::entries::{NewEntry, stat_entries};
 use crate::disk::error::DiskError;
-use crate::disk::mode::{DirectoryModes, Doing};
+use crate::disk::mode::{BitsChange, DirectoryModes};
 use crate::disk::{entries, files};
 use crate::git::environment::GitMode;
 use crate::git::plumbing::{index_info, nul_ended};
@@ -303,7 +303,7 @@ impl Restoring<'_> {
         let placed = known.placed()?;
         let placed = placed.files().iter();
         let placed = placed.filter(|file| bits.contains(&**file.path.as_bstr()));
-        set_bits(root, scope, &index, placed, Doing::Change)?;
+        set_bits(root, scope, &index, placed, BitsChange::Apply)?;
         Ok(known.hardened_git(repository).update_index_refresh()?)
     }
 

@@ -13,7 +13,7 @@ use crate::commands::restore::answer::{BranchMove, RestoreAnswer, RestoredPath};
 use crate::disk::drift::at_source;
 use crate::disk::error::DiskError;
 use crate::git::index::{IndexEntry, read_index};
-use crate::inventory::placed::There;
+use crate::inventory::placed::SourceState;
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::entry_in;
 use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
@@ -170,7 +170,7 @@ fn violation(
     };
     let in_tree = || entry_in(&states.manifest, nearest, path);
     let arriving = states.references.arriving.get(path).copied();
-    let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
+    let is_same = |file| at_source(&known.source_of(repository, file), file) == SourceState::Same;
     let disk = on_disk(survey, path, excluded);
     RestoredPath {
         shown: PathField::from(path.as_bstr()),

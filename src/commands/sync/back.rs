@@ -18,7 +18,9 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::index::read_paths;
 use crate::inventory::manifest::Stat;
-use crate::inventory::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
+use crate::inventory::placed::{
+    CopyState, Drift, Placed, PlacedFile, PlacedKind, PlacedOrigin, SourceState,
+};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, first_of};
 use crate::worktree::ignore_rules::write_exclude;
@@ -97,13 +99,13 @@ impl Run<'_> {
         for (file, drift) in synced.filter(|(file, _)| file.origin == PlacedOrigin::Synced) {
             let is_directory = file.kind == PlacedKind::Directory;
             match drift.here {
-                Here::Same if !is_directory && drift.there == There::Gone => {
+                CopyState::Same if !is_directory && drift.there == SourceState::Gone => {
                     cleaned.last.push(PathField::from(&file.path));
                 }
-                Here::Same => remove.push(file),
-                Here::Edited if is_directory => {}
-                Here::Edited => cleaned.edited.push(PathField::from(&file.path)),
-                Here::Missing => drop(gone.insert(file.path.clone())),
+                CopyState::Same => remove.push(file),
+                CopyState::Edited if is_directory => {}
+                CopyState::Edited => cleaned.edited.push(PathField::from(&file.path)),
+                CopyState::Missing => drop(gone.insert(file.path.clone())),
             }
         }
         if self.options.dry_run {
@@ -151,14 +153,14 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
             continue;
         }
         match drift.here {
-            Here::Same => plan.unchanged += 1,
-            Here::Missing if facts.asked.contains(&file.path) => {
+            CopyState::Same => plan.unchanged += 1,
+            CopyState::Missing if facts.asked.contains(&file.path) => {
                 return Err(nothing(&file.path, "it is gone there"));
             }
-            Here::Missing => {}
-            Here::Edited => {
+            CopyState::Missing => {}
+            CopyState::Edited => {
                 require_replaceable(facts, file)?;
-                let is_newer = drift.there == There::Newer;
+                let is_newer = drift.there == SourceState::Newer;
                 if is_newer && !facts.force {
                     newer.push(file.path.clone());
                     continue;

@@ -49,10 +49,11 @@ pub fn stage(staging: &Staging<'_>, items: &[CopyItem]) -> Result<Vec<Staged>, E
     sorted.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let numbered: Vec<(usize, &CopyItem)> = sorted.into_iter().enumerate().collect();
     make_staging(staging.directory)?;
-    let open = || Ok(Directories::open(staging.source)?);
-    let staged = map_parallel(&numbered, open, |source, (number, item)| {
-        stage_item(staging, source, *number, item)
-    });
+    let staged = map_parallel(
+        &numbered,
+        || Ok(Directories::open(staging.source)?),
+        |source, (number, item)| stage_item(staging, source, *number, item),
+    );
     staged.map_err(|error: Error| error.leaving(drop_staging(staging.directory)))
 }
 

@@ -107,16 +107,16 @@ enum MoveStep {
 /// Sorts what was staged by path, each directory before what is in it.
 fn steps(staged: Vec<Staged>) -> BTreeMap<RepoPath, MoveStep> {
     let mut steps = BTreeMap::new();
-    for (number, staged) in staged.into_iter().enumerate() {
-        let mut parent = staged.path.parent();
+    for (number, entry) in staged.into_iter().enumerate() {
+        let mut parent = entry.path.parent();
         while let Some(directory) = parent.filter(|directory| !steps.contains_key(directory)) {
             parent = directory.parent();
             steps.insert(directory, MoveStep::DirectoryOnTheWay);
         }
-        let path = staged.path.clone();
-        let step = match staged.kind {
-            PlacedKind::Directory => MoveStep::Directory(staged),
-            PlacedKind::File | PlacedKind::Link => MoveStep::File(number, staged),
+        let path = entry.path.clone();
+        let step = match entry.kind {
+            PlacedKind::Directory => MoveStep::Directory(entry),
+            PlacedKind::File | PlacedKind::Link => MoveStep::File(number, entry),
         };
         steps.insert(path, step);
     }
@@ -139,22 +139,22 @@ impl MovedIn {
                 error => DiskError::new(format!("open the directory of {path}"), error).into(),
             })?;
             match step {
-                MoveStep::File(number, staged) => {
+                MoveStep::File(number, file) => {
                     self.place(&staging, &number.to_string(), directory, &path, over)?;
-                    self.staged.push(staged);
+                    self.staged.push(file);
                     let placed = stat_entry(directory, path.file_name());
                     let stat = placed.attempting("look at", &path)?;
                     self.staged.last_mut().expect("because it was pushed").stat = stat;
                 }
-                MoveStep::Directory(staged) => {
-                    let bits = staged.stat.permissions() & OF_DIRECTORY;
-                    if create_directory(directory, &path, bits)? {
-                        self.staged.push(staged);
+                MoveStep::Directory(entry) => {
+                    let source_bits = entry.stat.permissions() & OF_DIRECTORY;
+                    if create_directory(directory, &path, source_bits)? {
+                        self.staged.push(entry);
                     }
                 }
                 MoveStep::DirectoryOnTheWay => {
-                    let bits = bits_at_source(&mut source_directories, &path);
-                    if create_directory(directory, &path, bits)? {
+                    let source_bits = bits_at_source(&mut source_directories, &path);
+                    if create_directory(directory, &path, source_bits)? {
                         self.staged.push(directory_on_the_way(path));
                     }
                 }

@@ -89,10 +89,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Looks at what is in one directory, and adds the directories in it to those below.
-    pub fn directory(&mut self, directory: QueuedDirectory, below: &mut Vec<QueuedDirectory>) {
+    pub fn look_at_directory(
+        &mut self,
+        directory: QueuedDirectory,
+        below: &mut Vec<QueuedDirectory>,
+    ) {
         let mut listing = std::mem::take(&mut self.listing);
         match self.open_and_list(&directory, &mut listing) {
-            Ok(opened) => self.listed(directory, opened, &listing, below),
+            Ok(opened) => self.look_at_listing(directory, opened, &listing, below),
             // what is gone since it was listed is not there: the manifest knows if it should be
             Err(Errno::NOENT) => {}
             Err(error) => self.add_unreadable(directory.path, error),
@@ -100,43 +104,53 @@ impl<'a> Worker<'a> {
         self.listing = listing;
     }
 
-    /// Opens a directory and finds out which names it has: from the manifest where its stat data
-    /// prove that it has those, else by reading it.
     fn open_and_list(
         &mut self,
         directory: &QueuedDirectory,
         listing: &mut DirectoryListing,
     ) -> Result<OwnedFd, Errno> {
         let opened = directory.open()?;
-        let known_directories = match self.walk.files_to_read {
-            FilesToRead::Unproven => self.walk.known_directories,
-            FilesToRead::All | FilesToRead::AllButPlaced => None,
+        self.list(directory, &opened, listing)?;
+        Ok(opened)
+    }
+
+    /// Finds out which names a directory has: from the manifest where its stat data prove that it
+    /// has those, else by reading it.
+    fn list(
+        &mut self,
+        directory: &QueuedDirectory,
+        opened: &OwnedFd,
+        listing: &mut DirectoryListing,
+    ) -> Result<(), Errno> {
+        if self.walk.files_to_read != FilesToRead::Unproven {
+            return listing.read(opened);
+        }
+        let Some(known) = self.walk.known_directories else {
+            return listing.read(opened);
         };
-        let (Some(known), Some(path)) = (known_directories, &directory.path) else {
-            listing.read(&opened)?;
-            return Ok(opened);
+        let Some(path) = &directory.path else {
+            return listing.read(opened);
         };
         // before it is read: what changes from then on shows
-        let stat = fstat(&opened)?;
+        let stat = fstat(opened)?;
         if device_of(&stat) != known.device {
-            listing.read(&opened)?;
-            return Ok(opened);
+            return listing.read(opened);
         }
         let now = stat_from(&stat);
         let items = &self.walk.manifest.items()[directory.range.clone()];
         let skip = path.as_bstr().len() + 1;
         if known.clean.proves(path, &now) {
             listing.fill(items, skip);
-            return Ok(opened);
+            return Ok(());
         }
-        listing.read(&opened)?;
+        listing.read(opened)?;
         if now.ctime < known.before && listing.is_of(items, skip) {
             self.scan.clean_directories.push((path.clone(), now));
         }
-        Ok(opened)
+        Ok(())
     }
 
-    fn listed(
+    fn look_at_listing(
         &mut self,
         directory: QueuedDirectory,
         opened: OwnedFd,
@@ -159,7 +173,7 @@ impl<'a> Worker<'a> {
                 }
             }
             if listing.is_empty() {
-                self.empty_directory(&directory, path, &opened);
+                self.look_at_empty_directory(&directory, path, &opened);
                 return;
             }
             self.mark_filled_directory(directory.item);
@@ -169,14 +183,14 @@ impl<'a> Worker<'a> {
         self.next = 0;
         for (name, kind) in listing.entries() {
             if !is_root || name != GIT {
-                self.name(&here, name, kind, below);
+                self.look_at_name(&here, name, kind, below);
             }
         }
     }
 
     /// Looks at one name. What the directory itself calls a directory is one; of everything else
     /// the stat data say what it is.
-    fn name(
+    fn look_at_name(
         &mut self,
         here: &CurrentDirectory,
         name: &CStr,
@@ -184,7 +198,7 @@ impl<'a> Worker<'a> {
         below: &mut Vec<QueuedDirectory>,
     ) {
         if kind == FileType::Directory && name != GIT {
-            below.push(self.queued(here, name));
+            below.push(self.queued_directory(here, name));
             return;
         }
         let stat = match statat(&*here.opened, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -196,15 +210,16 @@ impl<'a> Worker<'a> {
             }
         };
         if !stat.is_directory() {
-            self.entry(here, name, &stat);
+            self.look_at_entry(here, name, &stat);
         } else if name == GIT && is_repository(&here.opened, name.to_bytes()) {
             self.add_found(here.child(name), without_content(Mode::NestedGit), stat);
         } else {
-            below.push(self.queued(here, name));
+            below.push(self.queued_directory(here, name));
         }
     }
 
-    fn queued(&self, here: &CurrentDirectory, name: &CStr) -> QueuedDirectory {
+    /// Finds what of the manifest is at and below a directory that waits now.
+    fn queued_directory(&self, here: &CurrentDirectory, name: &CStr) -> QueuedDirectory {
         let items = self.items(here);
         let start = items.partition_point(|item| here.compare_below(item, name).is_lt());
         let count = items[start..].partition_point(|item| here.compare_below(item, name).is_le());
@@ -226,20 +241,27 @@ impl<'a> Worker<'a> {
 
     /// An empty directory is something only where the base has no directory: git itself leaves
     /// one behind when a process works in it.
-    fn empty_directory(&mut self, directory: &QueuedDirectory, path: &RepoPath, opened: &OwnedFd) {
+    fn look_at_empty_directory(
+        &mut self,
+        directory: &QueuedDirectory,
+        path: &RepoPath,
+        opened: &OwnedFd,
+    ) {
         let recorded = self.mark_seen(directory.item).and_then(|item| item.disk);
         if !directory.range.is_empty() {
             return;
         }
         let entry = without_content(Mode::EmptyDirectory);
-        match stat_open(opened) {
-            Err(error) => self.add_unreadable(Some(path.clone()), error),
-            Ok(stat) => {
-                let is_recorded = recorded.is_some_and(|disk| disk.entry == entry);
-                if !is_recorded || self.walk.files_to_read == FilesToRead::AllButPlaced {
-                    self.add_found(path.clone(), entry, stat);
-                }
+        let stat = match stat_open(opened) {
+            Ok(stat) => stat,
+            Err(error) => {
+                self.add_unreadable(Some(path.clone()), error);
+                return;
             }
+        };
+        let is_recorded = recorded.is_some_and(|disk| disk.entry == entry);
+        if !is_recorded || self.walk.files_to_read == FilesToRead::AllButPlaced {
+            self.add_found(path.clone(), entry, stat);
         }
     }
 
@@ -266,7 +288,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Looks at what is not a directory.
-    fn entry(&mut self, here: &CurrentDirectory, name: &CStr, stat: &Stat) {
+    fn look_at_entry(&mut self, here: &CurrentDirectory, name: &CStr, stat: &Stat) {
         let position = self.position_of(here, name);
         let item = self.mark_seen(position);
         if item.is_some_and(|item| self.is_proven(item, stat)) {

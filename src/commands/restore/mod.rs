@@ -6,146 +6,194 @@ pub mod arguments;
 pub mod plan;
 pub mod rewrite;
 
-use crate::actions::saved::find_restores;
+use crate::actions::saved::{SavedRestore, find_restores};
 use crate::answer::shapes::{PathField, SavedField};
 use crate::answer::verdict::VerdictField;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
-use crate::commands::restore::plan::RestoreRefusal;
+use crate::commands::restore::arguments::Restore;
+use crate::commands::restore::plan::{CommitRepair, RestoreRefusal, UndoPlan};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::inventory::placed::PlacedOrigin;
 use crate::judge::finding::VerifyOptions;
+use crate::truth::survey::Survey;
 use crate::truth::{collect, planted};
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
 use std::ffi::OsString;
 
-/// Puts back, or undoes that.
+/// Puts out-of-scope changes back, or undoes an earlier restore.
+///
+/// 1. Locks the worktree that is named, and reads the paths that are named.
+/// 2. Refuses a worktree with planted settings; forgets its last verification.
+/// 3. With `--undo`, goes on in [`undo`]; else surveys the worktree.
+/// 4. Decides what each path gets back ([`plan::plan`]).
+/// 5. Saves what stands there, and puts the paths back ([`apply::restore`]).
+/// 6. Verifies again, and notes what could not be put back or saved.
 ///
 /// # Errors
 /// Fails when it is refused, or git or the disk fails; what was there is then saved.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::restore::arguments::Restore,
-) -> Result<Outcome<RestoreAnswer>, Error> {
-    let repository = session.repository_to_change()?;
-    let mut words: Vec<OsString> = options.args.clone();
-    let named = operands::load_named(&repository, &mut words)?;
+pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer>, Error> {
+    let main_repository = session.repository_to_change()?;
+    let mut operands: Vec<OsString> = options.args.clone();
+    let named = operands::load_named(&main_repository, &mut operands)?;
     if !options.dry_run {
-        session.require_own(&repository, &named.record.name)?;
+        session.require_own(&main_repository, &named.record.name)?;
     }
-    words.extend(options.paths.iter().cloned());
-    let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
-    let repository = known.repository(&repository);
-    let asked = operands::parse_all(&repository, &known.record.path, &words)?;
+    operands.extend(options.paths.iter().cloned());
+    let (_lock, worktree) = Worktree::lock(&main_repository, &named.record.name)?;
+    let repository = worktree.repository(&main_repository);
+    let asked = operands::parse_all(&repository, &worktree.record.path, &operands)?;
     if !options.dry_run {
-        planted::refuse(&repository, &known, "restore")?;
-        known.remove_verification()?;
+        planted::refuse(&repository, &worktree, "restore")?;
+        worktree.remove_verification()?;
     }
-    if let Some(restore) = &options.undo {
-        let named = restore.as_deref();
-        return undo(session, &repository, &known, named, &asked, options.dry_run);
+    if let Some(rescue) = &options.undo {
+        require_no_paths(&worktree, &asked)?;
+        return undo(session, &repository, &worktree, options, rescue.as_deref());
     }
-    let name = &known.record.name;
-    let path = &known.record.path;
-    if !files::is_directory(path) {
-        return Err(RestoreRefusal::blocked(
-            format!("cannot restore worktree `{name}`: {path} is gone"),
-            format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
-        )
-        .into());
-    }
+    require_directory(&worktree)?;
     // nothing was changed: a signal ends it
-    let survey = session.waiting(|| collect(&repository, &known))?;
-    if survey.states.index.damaged {
-        let index = known.record.admin_dir.join("index");
-        return Err(RestoreRefusal::blocked(
-            format!("cannot restore {path}: its index cannot be read"),
-            format!(
-                "what was staged is lost; to make a new index from HEAD, without touching a file: \
-                    mv {index} {index}.damaged && git -C {path} reset"
-            ),
-        )
-        .into());
-    }
-    let facts = plan::read(&repository, &known, &survey, None);
-    let mut outcome = Outcome::done(plan::plan(&facts, &asked, options.rewrite)?);
-    let answer = &mut outcome.answer;
-    answer.dry_run = options.dry_run;
+    let survey = session.waiting(|| collect(&repository, &worktree))?;
+    require_readable_index(&worktree, &survey)?;
+    let facts = plan::read(&repository, &worktree, &survey, None);
+    let repair = if options.rewrite {
+        CommitRepair::Rewrite
+    } else {
+        CommitRepair::NewCommit
+    };
+    let mut outcome = Outcome::done(plan::plan(&facts, &asked, repair)?);
+    outcome.answer.dry_run = options.dry_run;
     session.check()?;
-    if !answer.stays.is_empty() {
+    if !outcome.answer.stays.is_empty() {
         outcome.exit = ExitCode::Violations;
     }
-    if !answer.dry_run {
-        if !answer.is_empty() {
-            apply::restore(session, &repository, &known, &survey, &asked, answer)?;
+    if !options.dry_run {
+        if !outcome.answer.is_empty() {
+            let answer = &mut outcome.answer;
+            apply::restore(session, &repository, &worktree, &survey, &asked, answer)?;
         }
         // all is done: a failure of this look is not one of the restore
-        if let Err(error) = verify_again(&repository, &known, &mut outcome) {
+        if let Err(error) = verify_again(&repository, &worktree, &mut outcome) {
+            let name = &worktree.record.name;
             let note = format!("{error}; to verify it: git agentwt verify {name}");
             outcome.notes.push(note);
         }
     }
-    let answer = &outcome.answer;
-    let placed = known.placed()?;
-    outcome.notes.extend(answer.stays.iter().map(|path| {
-        let known = RepoPath::parse(path.path.as_str()).ok();
-        let origin = known.and_then(|path| placed.get(&path).map(|file| file.origin));
-        let why = if origin == Some(PlacedOrigin::Setup) {
+    note_unrestored(&worktree, &mut outcome)?;
+    note_unsaved(&mut outcome);
+    Ok(outcome)
+}
+
+/// Refuses to undo a part of a restore.
+fn require_no_paths(worktree: &Worktree, asked: &[RepoPath]) -> Result<(), RestoreRefusal> {
+    let Some(path) = asked.first() else {
+        return Ok(());
+    };
+    let name = &worktree.record.name;
+    Err(RestoreRefusal::Unknown {
+        message: format!("cannot undo the restore of {path} alone"),
+        help: format!("--undo brings back all of a restore: git agentwt restore {name} --undo"),
+    })
+}
+
+/// Refuses a worktree whose directory is gone.
+fn require_directory(worktree: &Worktree) -> Result<(), RestoreRefusal> {
+    let name = &worktree.record.name;
+    let path = &worktree.record.path;
+    if files::is_directory(path) {
+        return Ok(());
+    }
+    Err(RestoreRefusal::blocked(
+        format!("cannot restore worktree `{name}`: {path} is gone"),
+        format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
+    ))
+}
+
+/// Refuses a worktree whose index cannot be read.
+fn require_readable_index(worktree: &Worktree, survey: &Survey) -> Result<(), RestoreRefusal> {
+    if !survey.states.index.damaged {
+        return Ok(());
+    }
+    let path = &worktree.record.path;
+    let index = worktree.record.admin_dir.join("index");
+    Err(RestoreRefusal::blocked(
+        format!("cannot restore {path}: its index cannot be read"),
+        format!(
+            "what was staged is lost; to make a new index from HEAD, without touching a file: \
+                mv {index} {index}.damaged && git -C {path} reset"
+        ),
+    ))
+}
+
+/// Notes why each placed file that stays as it is was not put back.
+fn note_unrestored(worktree: &Worktree, outcome: &mut Outcome<RestoreAnswer>) -> Result<(), Error> {
+    let name = &worktree.record.name;
+    let placed = worktree.placed()?;
+    for shown in &outcome.answer.stays {
+        let path = RepoPath::parse(shown.path.as_str()).ok();
+        let file = path.and_then(|path| placed.get(&path));
+        let why = if file.is_some_and(|file| file.origin == PlacedOrigin::Setup) {
             "the set-up created it, and its content is not kept".to_owned()
         } else {
             format!("its source is not what was placed; see: git agentwt sync {name} --status")
         };
-        format!("{} stays as it is: {why}", path.shown())
-    }));
-    let lost = answer.restored.iter().filter(|one| !one.saved);
-    outcome.notes.extend(lost.map(|one| {
-        let path = &one.path;
-        format!(
-            "{path} is not a regular file: its content cannot be saved, and --undo does not \
-            make it again"
-        )
-    }));
-    Ok(outcome)
+        let note = format!("{} stays as it is: {why}", shown.shown());
+        outcome.notes.push(note);
+    }
+    Ok(())
 }
 
-/// Verifies again, for `list`; notes what is left.
+/// Notes each restored path whose content could not be saved.
+fn note_unsaved(outcome: &mut Outcome<RestoreAnswer>) {
+    for restored in &outcome.answer.restored {
+        if !restored.saved {
+            let path = &restored.path;
+            outcome.notes.push(format!(
+                "{path} is not a regular file: its content cannot be saved, and --undo does not \
+                make it again"
+            ));
+        }
+    }
+}
+
+/// Verifies the worktree again, keeps the outcome for `list`, and notes the violations that remain.
 fn verify_again(
     repository: &Repository,
-    known: &Worktree,
+    before: &Worktree,
     outcome: &mut Outcome<RestoreAnswer>,
 ) -> Result<(), Error> {
-    let notes = &mut outcome.notes;
     // placed files that came back renewed the digests in the record
-    let known = &Worktree::load(repository.home(), &known.record.name)?;
-    let changes = collect(repository, known)?.changes;
-    let report = known.judge(changes, VerifyOptions::default());
-    if let Err(error) = known.write_verification(&report, &Session::now()) {
+    let worktree = Worktree::load(repository.home(), &before.record.name)?;
+    let changes = collect(repository, &worktree)?.changes;
+    let report = worktree.judge(changes, VerifyOptions::default());
+    let notes = &mut outcome.notes;
+    if let Err(error) = worktree.write_verification(&report, &Session::now()) {
         notes.push(format!("the outcome is not kept for `list`: {error}"));
     }
-    let record = &known.record;
-    let verdict = VerdictField::worktree(record.name.as_str(), record.path.clone(), &report);
+    let name = &worktree.record.name;
+    let path = worktree.record.path.clone();
+    let verdict = VerdictField::worktree(name.as_str(), path, &report);
     if verdict.valid {
         return Ok(());
     }
     outcome.exit = ExitCode::Violations;
-    let name = &record.name;
-    for left in verdict.violations.iter().take(SHOWN) {
-        let place = left.change.shown();
-        let kind = left.change.kind;
-        notes.push(format!(
-            "a violation is left: {place} {kind}: {}",
-            left.why()
-        ));
+    for violation in verdict.violations.iter().take(SHOWN) {
+        let place = violation.change.shown();
+        let kind = violation.change.kind;
+        let why = violation.why();
+        notes.push(format!("a violation is left: {place} {kind}: {why}"));
     }
-    if let more @ 1.. = verdict.violations.len().saturating_sub(SHOWN) {
+    let unnamed = verdict.violations.len().saturating_sub(SHOWN);
+    if unnamed > 0 {
         notes.push(format!(
-            "{more} more violations are left: git agentwt verify {name}"
+            "{unnamed} more violations are left: git agentwt verify {name}"
         ));
     }
     notes.extend(verdict.remedies());
@@ -153,69 +201,73 @@ fn verify_again(
     Ok(())
 }
 
-/// Undoes the restore that is named, or the newest one.
+/// Undoes the restore that `rescue` names, or the newest one.
+///
+/// 1. Finds the restore.
+/// 2. Surveys the worktree, and reads how its paths are now.
+/// 3. Decides what comes back; refuses if any of it was worked on since.
+/// 4. Brings it back.
 fn undo(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
-    named: Option<&str>,
-    asked: &[RepoPath],
-    dry_run: bool,
+    worktree: &Worktree,
+    options: &Restore,
+    rescue: Option<&str>,
 ) -> Result<Outcome<RestoreAnswer>, Error> {
-    let name = &known.record.name;
-    if let Some(path) = asked.first() {
-        return Err(RestoreRefusal::Unknown {
-            message: format!("cannot undo the restore of {path} alone"),
-            help: format!("--undo brings back all of a restore: git agentwt restore {name} --undo"),
-        }
-        .into());
-    }
+    let name = &worktree.record.name;
     let objects = repository.objects()?;
-    let mut found = find_restores(&repository.git, &objects, name, named)?.into_iter();
-    let Some(saved) = found.next() else {
-        let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
-        let refusal = match named.map(|text| escape_for_terminal(text.as_bytes())) {
-            Some(text) => {
-                let message = format!("`{text}` names no restore of worktree `{name}`");
-                RestoreRefusal::Unknown { message, help }
-            }
-            None => {
-                let message = format!("there is no restore of worktree `{name}` to undo");
-                RestoreRefusal::Undo { message, help }
-            }
-        };
-        return Err(refusal.into());
+    let mut restores = find_restores(&repository.git, &objects, name, rescue)?.into_iter();
+    let Some(saved) = restores.next() else {
+        return Err(nothing_to_undo(name, rescue).into());
     };
-    let survey = session.waiting(|| collect(repository, known))?;
-    let facts = plan::read(repository, known, &survey, Some(&saved));
+    let survey = session.waiting(|| collect(repository, worktree))?;
+    let facts = plan::read(repository, worktree, &survey, Some(&saved));
     // nothing was changed: a signal ends it
-    let now = session.waiting(|| plan::read_paths_now(repository, known, &survey, &saved))?;
-    let branch = known.record.branch.full_ref();
+    let now = session.waiting(|| plan::read_paths_now(repository, worktree, &survey, &saved))?;
+    let branch = worktree.record.branch.full_ref();
     let tip = repository.git.rev_parse_commit(&branch)?;
     let plan = plan::plan_undo(&facts, &saved, now, tip.as_ref())?;
     let is_empty = plan.paths.is_empty() && plan.branch.is_none();
-    if !dry_run && !is_empty {
-        apply::undo(repository, known, &saved, &plan)?;
+    if !options.dry_run && !is_empty {
+        apply::undo(repository, worktree, &saved, &plan)?;
     }
-    let restored = plan.paths.iter().map(|now| RestoredPath {
-        shown: PathField::from(now.saved.path.as_bstr()),
-        kind: None,
-        committed: false,
-        saved: true,
-        path: now.saved.path.clone(),
-        excluded: false,
-        disk: now.saved.disk,
-        target: now.saved.disk,
-        source: None,
-    });
-    let is_special = |one: &RestoredPath| one.disk.is_some_and(|disk| disk.mode == Mode::Special);
-    let (lost, restored): (Vec<_>, Vec<_>) = restored.partition(is_special);
+    let mut outcome = undo_outcome(worktree, &saved, plan);
+    outcome.answer.dry_run = options.dry_run;
+    // the restore may only have gone on where a killed one had ended
+    if let Some(earlier) = restores.next()
+        && !options.dry_run
+    {
+        let note = format!(
+            "to undo an earlier restore as well: git agentwt restore {name} --undo={}",
+            earlier.rescue
+        );
+        outcome.notes.insert(0, note);
+    }
+    Ok(outcome)
+}
+
+/// Returns the refusal for a restore that does not exist.
+fn nothing_to_undo(name: &WorktreeName, rescue: Option<&str>) -> RestoreRefusal {
+    let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
+    let Some(rescue) = rescue else {
+        let message = format!("there is no restore of worktree `{name}` to undo");
+        return RestoreRefusal::Undo { message, help };
+    };
+    let shown = escape_for_terminal(rescue.as_bytes());
+    let message = format!("`{shown}` names no restore of worktree `{name}`");
+    RestoreRefusal::Unknown { message, help }
+}
+
+/// Returns the outcome of an undo; what was no file is not made again, and noted.
+fn undo_outcome(
+    worktree: &Worktree,
+    saved: &SavedRestore,
+    plan: UndoPlan,
+) -> Outcome<RestoreAnswer> {
     let mut outcome = Outcome::done(RestoreAnswer {
-        name: name.to_string(),
-        path: known.record.path.clone(),
-        dry_run,
+        name: worktree.record.name.to_string(),
+        path: worktree.record.path.clone(),
         undo: true,
-        restored,
         rescue: Some(SavedField {
             reference: saved.rescue.clone(),
             commit: None,
@@ -223,19 +275,27 @@ fn undo(
         branch: plan.branch,
         ..RestoreAnswer::default()
     });
-    if !dry_run {
-        // the restore may only have gone on where a killed one had ended
-        let earlier = found.next().map(|earlier| earlier.rescue);
-        outcome.notes.extend(earlier.map(|rescue| {
-            format!(
-                "to undo an earlier restore as well: git agentwt restore {name} --undo={rescue}"
-            )
-        }));
+    for now in plan.paths {
+        let path = now.saved.path;
+        let shown = PathField::from(path.as_bstr());
+        let disk = now.saved.disk;
+        if disk.is_some_and(|entry| entry.mode == Mode::Special) {
+            let note = format!("{path} was no file, and is not made again");
+            outcome.notes.push(note);
+            outcome.answer.lost.push(shown);
+            continue;
+        }
+        outcome.answer.restored.push(RestoredPath {
+            shown,
+            kind: None,
+            committed: false,
+            saved: true,
+            path,
+            excluded: false,
+            disk,
+            target: disk,
+            source: None,
+        });
     }
-    for one in lost {
-        let note = format!("{} was no file, and is not made again", one.path);
-        outcome.notes.push(note);
-        outcome.answer.lost.push(one.shown);
-    }
-    Ok(outcome)
+    outcome
 }

@@ -15,7 +15,7 @@ use crate::disk::error::DiskError;
 use crate::git::index::{IndexEntry, read_index};
 use crate::inventory::placed::SourceState;
 use crate::judge::change::{Change, Kind, Place, Seen};
-use crate::judge::compare::entry_in;
+use crate::judge::compare::{Delta, entry_in};
 use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
 use crate::record::worktree::Record;
 use crate::truth::survey::Survey;
@@ -126,7 +126,11 @@ pub fn read<'a>(
         Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
         None => facts.violations.iter().map(|one| &one.path).collect(),
     };
-    facts.others = others(survey, &taken, saved.is_some());
+    let layers = match saved {
+        Some(_) => vec![&survey.states.disk.delta],
+        None => all_layers(survey),
+    };
+    facts.others = others(survey, &taken, &layers);
     facts
 }
 
@@ -202,26 +206,42 @@ fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
     }
 }
 
-/// Changed paths that stand on disk, or also in HEAD or in the index, without these.
-fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, on_disk: bool) -> BTreeSet<RepoPath> {
+/// Returns how the disk, HEAD and the index differ from the base.
+fn all_layers(survey: &Survey) -> Vec<&Delta> {
     let states = &survey.states;
-    let mut all = vec![&states.disk.delta];
-    if !on_disk {
-        all.push(&states.references.head);
-        all.extend(&states.index.deltas);
-    }
-    let stands = |path: &RepoPath| {
-        all.iter()
-            .any(|state| matches!(state.get(path), Some(Some(_))))
-    };
-    let changed = survey.changes.changes.iter();
-    let changed = changed.filter_map(|change| change.place.path());
-    let others = changed.filter(|path| !taken.contains(path) && stands(path));
-    others.cloned().collect()
+    let mut layers = vec![&states.disk.delta, &states.references.head];
+    layers.extend(&states.index.deltas);
+    layers
 }
 
-/// Decides. Without paths, everything is put back; a path means itself and all below it. With
-/// `rewrite`, commits are rewritten instead of undone by a new one.
+/// Returns the changed paths, without those that are `taken`, that stand in any of these layers.
+fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, layers: &[&Delta]) -> BTreeSet<RepoPath> {
+    let mut others = BTreeSet::new();
+    for change in &survey.changes.changes {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let stands = layers
+            .iter()
+            .any(|layer| matches!(layer.get(path), Some(Some(_))));
+        if stands && !taken.contains(path) {
+            others.insert(path.clone());
+        }
+    }
+    others
+}
+
+/// How `restore` repairs commits that touched what is out of scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitRepair {
+    /// A new commit undoes them.
+    NewCommit,
+    /// They are made anew (`--rewrite`).
+    Rewrite,
+}
+
+/// Decides what is put back. Without paths that is everything; a path means itself and all below
+/// it.
 ///
 /// # Errors
 /// Refuses a path that is no violation, what no commit can save, and what would touch work that
@@ -229,48 +249,64 @@ fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, on_disk: bool) -> BTreeS
 pub fn plan(
     facts: &RestoreFacts<'_>,
     asked: &[RepoPath],
-    rewrite: bool,
+    repair: CommitRepair,
 ) -> Result<RestoreAnswer, RestoreRefusal> {
-    let name = &facts.record.name;
-    let known = || {
-        let violations = facts.violations.iter().map(|one| &one.path);
-        violations.chain(&facts.permissions)
-    };
-    let is_known = |asked: &&RepoPath| {
-        let mut all = known().chain(&facts.history);
-        all.any(|path| covers(asked, path))
-    };
-    if let Some(stranger) = asked.iter().find(|asked| !is_known(asked)) {
-        let number = known().count();
-        return Err(RestoreRefusal::Unknown {
-            message: format!("{stranger} is not an out-of-scope change of worktree `{name}`"),
-            help: format!("see the {number} that there are: git agentwt verify {name}"),
-        });
+    require_violations(facts, asked)?;
+    let mut stays = Vec::new();
+    let mut restored = Vec::new();
+    for path in selected(facts, asked) {
+        if path.source == Some(false) {
+            stays.push(path.shown);
+        } else {
+            restored.push(path);
+        }
     }
-    let stays = |one: &RestoredPath| one.source == Some(false);
-    let (stays, restored): (Vec<_>, Vec<_>) = selected(facts, asked).into_iter().partition(stays);
-    let is_committed = restored.iter().any(|one| one.committed);
-    let mut history = facts.history.iter();
-    let rewrite = rewrite && (is_committed || history.any(|path| is_asked(asked, path)));
+    let is_committed = restored.iter().any(|path| path.committed);
+    let has_history = facts.history.iter().any(|path| is_asked(asked, path));
+    let rewrite = repair == CommitRepair::Rewrite && (is_committed || has_history);
     check_disk(facts.record, &facts.others, &restored)?;
     if rewrite || is_committed {
         check_branch(facts)?;
     }
-    let bits = facts.permissions.iter();
-    let bits = bits.filter(|path| is_asked(asked, path));
+    let write_bits = facts
+        .permissions
+        .iter()
+        .filter(|path| is_asked(asked, path))
+        .map(RepoPath::as_bstr);
     Ok(RestoreAnswer {
-        name: name.to_string(),
+        name: facts.record.name.to_string(),
         path: facts.record.path.clone(),
-        write_bits: paths(bits.map(RepoPath::as_bstr)),
+        write_bits: paths(write_bits),
         patterns: facts.sparse && asked.is_empty(),
-        stays: stays.into_iter().map(|one| one.shown).collect(),
+        stays,
         restored,
         rewrite,
         ..RestoreAnswer::default()
     })
 }
 
-/// Whether a path is meant: all are when none was named.
+/// Refuses a named path that covers no out-of-scope change.
+fn require_violations(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<(), RestoreRefusal> {
+    let mut restorable: Vec<&RepoPath> = Vec::new();
+    for violation in &facts.violations {
+        restorable.push(&violation.path);
+    }
+    restorable.extend(&facts.permissions);
+    for path in asked {
+        let mut touched = restorable.iter().copied().chain(&facts.history);
+        if !touched.any(|other| covers(path, other)) {
+            let name = &facts.record.name;
+            let number = restorable.len();
+            return Err(RestoreRefusal::Unknown {
+                message: format!("{path} is not an out-of-scope change of worktree `{name}`"),
+                help: format!("see the {number} that there are: git agentwt verify {name}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// True if `path` is meant; without named paths, every one is.
 pub fn is_asked(asked: &[RepoPath], path: &RepoPath) -> bool {
     asked.is_empty() || asked.iter().any(|asked| covers(asked, path))
 }
@@ -281,15 +317,23 @@ fn covers(asked: &RepoPath, path: &RepoPath) -> bool {
 
 /// What was asked for, with what stands in its way: a link in the place of a directory.
 fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<RestoredPath> {
-    let all = &facts.violations;
-    let is_chosen = |one: &&RestoredPath| is_asked(asked, &one.path);
-    let is_in_the_way = |one: &&RestoredPath| {
-        let mut below = all.iter().filter(is_chosen);
-        one.disk.is_some() && below.any(|below| below.path.is_below(one.path.as_bstr()))
-    };
-    let wanted = all.iter();
-    let wanted = wanted.filter(|one| is_chosen(one) || is_in_the_way(one));
-    wanted.cloned().collect()
+    let chosen: Vec<&RepoPath> = facts
+        .violations
+        .iter()
+        .map(|violation| &violation.path)
+        .filter(|path| is_asked(asked, path))
+        .collect();
+    let mut selected = Vec::new();
+    for violation in &facts.violations {
+        let path = &violation.path;
+        let is_chosen = is_asked(asked, path);
+        let is_in_the_way =
+            violation.disk.is_some() && chosen.iter().any(|below| below.is_below(path.as_bstr()));
+        if is_chosen || is_in_the_way {
+            selected.push(violation.clone());
+        }
+    }
+    selected
 }
 
 /// Refuses what cannot be saved, and what is in the way and is not ours to move.
@@ -350,9 +394,9 @@ fn nested_root(one: &RestoredPath) -> Option<String> {
     holds.then(|| root.to_string())
 }
 
-/// Whether two paths cannot both be files.
-fn blocks(one: &RepoPath, other: &RepoPath) -> bool {
-    one.is_below(other.as_bstr()) || other.is_below(one.as_bstr())
+/// True if two paths cannot both be files, as one is below the other.
+fn blocks(path: &RepoPath, other: &RepoPath) -> bool {
+    path.is_below(other.as_bstr()) || other.is_below(path.as_bstr())
 }
 
 /// Refuses to move the branch while git works on it, or HEAD is elsewhere.
@@ -409,50 +453,81 @@ pub fn plan_undo(
     mut now: Vec<PathNow>,
     tip: Option<&CommitId>,
 ) -> Result<UndoPlan, RestoreRefusal> {
+    let branch = plan_branch_undo(facts, saved, tip)?;
+    require_nothing_newer(facts, saved, &now)?;
+    now.retain(|path| path.disk != path.saved.disk || path.index != path.saved.index);
+    Ok(UndoPlan { paths: now, branch })
+}
+
+/// Decides how the branch goes back; it stays where the restore made no commit, or is undone there
+/// already.
+fn plan_branch_undo(
+    facts: &RestoreFacts<'_>,
+    saved: &SavedRestore,
+    tip: Option<&CommitId>,
+) -> Result<Option<BranchMove>, RestoreRefusal> {
+    let Some(made) = &saved.made else {
+        return Ok(None);
+    };
+    if tip == Some(made) {
+        check_branch(facts)?;
+        return Ok(Some(BranchMove {
+            from: made.clone(),
+            to: saved.previous.clone(),
+        }));
+    }
+    if tip == Some(&saved.previous) {
+        return Ok(None);
+    }
     let name = &facts.record.name;
     let path = &facts.record.path;
-    let branch = match &saved.made {
-        Some(made) if tip == Some(made) => {
-            check_branch(facts)?;
-            let from = made.clone();
-            let to = saved.previous.clone();
-            Some(BranchMove { from, to })
+    let branch = &facts.record.branch;
+    let current = tip.map_or("nothing", CommitId::short);
+    let onto = saved.previous.short();
+    let upstream = made.short();
+    Err(RestoreRefusal::Branch {
+        message: format!(
+            "cannot undo the restore of worktree `{name}`: `{branch}` has moved since, to \
+                {current}"
+        ),
+        help: format!(
+            "take what it did back, and keep what came since: git -C {path} rebase --onto {onto} \
+                {upstream}"
+        ),
+    })
+}
+
+/// Refuses to undo where a path was worked on since the restore, or another stands in its way.
+fn require_nothing_newer(
+    facts: &RestoreFacts<'_>,
+    saved: &SavedRestore,
+    now: &[PathNow],
+) -> Result<(), RestoreRefusal> {
+    let mut newer: BTreeSet<&RepoPath> = BTreeSet::new();
+    for path in now {
+        if path.is_newer() {
+            newer.insert(&path.saved.path);
         }
-        Some(made) if tip != Some(&saved.previous) => {
-            let branch = &facts.record.branch;
-            let now = tip.map_or("nothing", CommitId::short);
-            let previous = saved.previous.short();
-            let made = made.short();
-            return Err(RestoreRefusal::Branch {
-                message: format!(
-                    "cannot undo the restore of worktree `{name}`: `{branch}` has moved since, to \
-                        {now}"
-                ),
-                help: format!(
-                    "take what it did back, and keep what came since: git -C {path} rebase --onto \
-                        {previous} {made}"
-                ),
-            });
+        if path.saved.disk.is_some() {
+            newer.extend(
+                facts
+                    .others
+                    .iter()
+                    .filter(|other| blocks(&path.saved.path, other)),
+            );
         }
-        Some(_) | None => None,
-    };
-    let newer = now.iter().filter(|now| now.is_newer());
-    let newer = newer.map(|now| &now.saved.path);
-    let blocked = facts.others.iter().filter(|other| {
-        let mut stands = now.iter().filter(|now| now.saved.disk.is_some());
-        stands.any(|now| blocks(&now.saved.path, other))
-    });
-    let newer: BTreeSet<&RepoPath> = newer.chain(blocked).collect();
-    if let Some(first) = newer.first() {
-        let items: String = newer.iter().map(|path| format!("\n  {path}")).collect();
-        let rescue = &saved.rescue;
-        return Err(RestoreRefusal::Undo {
-            message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
-            help: format!("see what was saved: git -C {path} diff {rescue} -- '{first}'"),
-        });
     }
-    now.retain(|now| now.disk != now.saved.disk || now.index != now.saved.index);
-    Ok(UndoPlan { paths: now, branch })
+    let Some(first) = newer.first() else {
+        return Ok(());
+    };
+    let name = &facts.record.name;
+    let root = &facts.record.path;
+    let rescue = &saved.rescue;
+    let items: String = newer.iter().map(|path| format!("\n  {path}")).collect();
+    Err(RestoreRefusal::Undo {
+        message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
+        help: format!("see what was saved: git -C {root} diff {rescue} -- '{first}'"),
+    })
 }
 
 /// Reads the index of a worktree.

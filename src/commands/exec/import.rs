@@ -55,7 +55,7 @@ const BATCH: usize = 1000;
 const MOST_NAMED: usize = 20;
 
 /// Says what the user did while a run went on, with which its commits do not fit.
-type Late = Option<&'static str>;
+type ImportConflict = Option<&'static str>;
 
 /// Holds what became of a run.
 #[derive(Default)]
@@ -67,7 +67,7 @@ pub(super) struct Imported {
     /// Where the branch is.
     pub at: Option<CommitId>,
     /// What the user changed meanwhile, so that no commit of the run fits.
-    pub meanwhile: Late,
+    pub meanwhile: ImportConflict,
     /// Whether the user staged something of which the index of the run has nothing.
     pub is_restaged: bool,
     /// Whether a file was changed that no command in a fence can reach.
@@ -80,7 +80,7 @@ pub(super) struct Imported {
 
 impl Imported {
     /// What the user changed, for which commits of the run stay away.
-    pub fn late(&self) -> Late {
+    pub fn late(&self) -> ImportConflict {
         self.meanwhile.filter(|_| self.stays_away.is_some())
     }
 
@@ -236,7 +236,7 @@ pub(super) fn import(
         let is_ended = result.is_on_branch && result.operation.is_none();
         let is_kept = imported.is_kept || !is_ended || !result.stashes.is_empty();
         let index = index.filter(|_| is_ended && !is_lost);
-        if let Some(why) = run.settle(index, is_kept, is_restaged)? {
+        if let Some(why) = run.import_index_and_branch(index, is_kept, is_restaged)? {
             imported.meanwhile = Some(why);
         } else if let (Some(before), Some(tip)) = (&before, imported.stays_away.take()) {
             imported.at = Some(tip.clone());
@@ -305,7 +305,12 @@ impl Run<'_> {
     /// something which is nowhere else (`is_kept`). The index becomes these bytes; without them, what is there
     /// is moved to the commits, as where the user staged something (`restaged`). Returns what the user did that
     /// does not fit them; then all is as it was.
-    fn settle(&self, index: Option<Vec<u8>>, is_kept: bool, restaged: bool) -> Result<Late, Error> {
+    fn import_index_and_branch(
+        &self,
+        index: Option<Vec<u8>>,
+        is_kept: bool,
+        restaged: bool,
+    ) -> Result<ImportConflict, Error> {
         let known = self.known;
         let repository = self.repository;
         let record = &known.record;

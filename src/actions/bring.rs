@@ -14,6 +14,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
+use crate::git::landing::FetchCheck;
 use crate::git::process::Git;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
@@ -64,7 +65,12 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
         let specs: Vec<String> = specs.collect();
         // history that came from a URL was never ours to look at
         let base = git.rev_parse_commit(known.record.base.commit.as_str())?;
-        git.fetch_objects(own.common_dir.as_str(), base.is_some(), &specs)?;
+        let check = if base.is_some() {
+            FetchCheck::Fsck
+        } else {
+            FetchCheck::Connectivity
+        };
+        git.fetch_objects(own.common_dir.as_str(), check, &specs)?;
     }
     let mut notes = Vec::new();
     if let Some(tip) = tip {
@@ -107,7 +113,7 @@ fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
         return Ok(Vec::new());
     }
     let git = repository.git.with_mode(GitMode::Hardened);
-    git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
+    git.fetch_objects(private.git_dir().as_str(), FetchCheck::Fsck, &specs)?;
     Ok(vec![format!(
         "what a command in a fence left is kept: git log --glob={}",
         kept_refs(known)

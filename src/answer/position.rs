@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::answer::shapes::BaseField;
 use crate::config::value::Strategy;
-use crate::git::history::Reach;
+use crate::git::history::Reachability;
 use crate::git::process::Git;
 use crate::record::worktree::Record;
 use crate::words::error::Error;
@@ -179,7 +179,7 @@ fn position_of_clone(repository: &Repository, known: &Worktree, ours: &Branches)
 
 /// Reads which commits these have; none where git cannot say. A base may be gone, where a branch was
 /// moved away from it.
-fn reach<'c>(git: &Git, ids: impl Iterator<Item = &'c CommitId>) -> Option<Reach> {
+fn reach<'c>(git: &Git, ids: impl Iterator<Item = &'c CommitId>) -> Option<Reachability> {
     let commit = |id: &CommitId| git.rev_parse_commit(id.as_str()).ok().flatten();
     let tips = ids.filter(|id| commit(id).as_ref() == Some(id));
     git.reach(tips).ok()
@@ -222,7 +222,7 @@ impl<'b> Points<'b> {
         self.head.into_iter().chain(self.base).chain(branches)
     }
 
-    fn position(&self, reach: Option<&Reach>) -> Position {
+    fn position(&self, reach: Option<&Reachability>) -> Position {
         let only_in =
             |one: Option<&CommitId>, other: Option<&CommitId>| reach?.only_in(one?, other?);
         let head = self.head;

@@ -27,37 +27,43 @@ impl Git {
     ) -> Result<(), GitError> {
         let what = "write the files that are new";
         let git = self.with_index(index);
-        let command = "--no-replace-objects -c core.splitIndex=false read-tree -m -i";
-        git.perform(what, command, &ends.map(CommitId::as_str))?;
-        let prefix = format!("--prefix={directory}/");
+        let read = "--no-replace-objects -c core.splitIndex=false read-tree -m -i";
+        git.perform(what, read, &ends.map(CommitId::as_str))?;
         let list = git.perform(what, "ls-files -t -z", &[])?;
-        let left_out = left_out(&list);
-        // git would fail for them, without a word
-        let paths = paths.iter().map(|path| path.as_bstr());
-        let paths = paths.filter(|path| !left_out.contains(path));
-        let input: Vec<u8> = paths
-            .flat_map(|path| [path.as_bytes(), b"\0"].concat())
-            .collect();
-        let command = "--no-replace-objects checkout-index --quiet -z --stdin";
-        git.perform_with(what, command, &[&prefix], &input)
-            .map(drop)
+        let sparse = skipped_paths(&list);
+        let mut input = Vec::new();
+        for path in paths {
+            // git would fail for a path that it leaves out, without a word
+            if !sparse.contains(path.as_bstr()) {
+                input.extend_from_slice(path.as_bstr());
+                input.push(0);
+            }
+        }
+        let write = "--no-replace-objects checkout-index --quiet -z --stdin";
+        let prefix = format!("--prefix={directory}/");
+        git.perform_with(what, write, &[&prefix], &input)?;
+        Ok(())
     }
 
-    /// Whether the index of this worktree has the tree of a commit.
+    /// True if the index of this worktree has the tree of a commit.
     ///
     /// # Errors
     /// Fails when git does.
     pub fn index_has(&self, commit: &CommitId) -> Result<bool, GitError> {
         let command = "--no-replace-objects diff-index --cached --quiet --ignore-submodules=none";
         let args = words(command, &[commit.as_str()]);
-        let same = self.maybe("compare the index", &args, None)?;
-        Ok(same.is_some())
+        let equal = self.maybe("compare the index", &args, None)?;
+        Ok(equal.is_some())
     }
 }
 
-/// The paths that a sparse worktree leaves out, of the list of `git ls-files -t -z`.
-fn left_out(list: &[u8]) -> BTreeSet<&BStr> {
-    let lines = list.split(|byte| *byte == 0);
-    let paths = lines.filter_map(|line| line.strip_prefix(b"S "));
-    paths.map(ByteSlice::as_bstr).collect()
+/// Returns the paths that a sparse worktree leaves out, of the list of `git ls-files -t -z`.
+fn skipped_paths(list: &[u8]) -> BTreeSet<&BStr> {
+    let mut paths = BTreeSet::new();
+    for line in list.split(|byte| *byte == 0) {
+        if let Some(path) = line.strip_prefix(b"S ") {
+            paths.insert(path.as_bstr());
+        }
+    }
+    paths
 }

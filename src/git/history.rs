@@ -70,7 +70,7 @@ fn headers_of(commit: &[u8]) -> Vec<u8> {
 }
 
 /// Says which commits of the history some commits have, the tips.
-pub struct Reach {
+pub struct Reachability {
     /// Sorted.
     tips: Vec<CommitId>,
     commits: Reached,
@@ -92,7 +92,7 @@ impl ReachedCommit {
     }
 }
 
-impl Reach {
+impl Reachability {
     fn tip(&self, id: &CommitId) -> Option<usize> {
         self.tips.binary_search(id).ok()
     }
@@ -422,12 +422,12 @@ impl Git {
     pub fn reach<'c>(
         &self,
         tips: impl IntoIterator<Item = &'c CommitId>,
-    ) -> Result<Reach, GitError> {
+    ) -> Result<Reachability, GitError> {
         let tips: BTreeSet<&CommitId> = tips.into_iter().collect();
         let from = tips.iter().enumerate().map(|(tip, id)| (oid_of(id), tip));
         let commits = self.history()?.walk(from, tips.len())?;
         let tips = tips.into_iter().cloned().collect();
-        Ok(Reach { tips, commits })
+        Ok(Reachability { tips, commits })
     }
 
     /// Returns the names of the refs below these prefixes that contain a commit.

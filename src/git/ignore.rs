@@ -4,7 +4,7 @@
 //! an agent adds to a `.gitignore` hides nothing.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString};
 use gix_glob::pattern::Case;
@@ -16,86 +16,121 @@ use crate::git::plumbing::nul_ended;
 use crate::git::process::Git;
 use crate::words::path::RepoPath;
 
-/// Represents the ignore rules of one tree.
+/// The ignore rules of one tree.
 pub struct IgnoreStack {
     lists: Search,
     case: Case,
+    /// Directories of which was asked, and whether they are ignored.
     directories: HashMap<BString, bool>,
+}
+
+/// Says whether names that differ only by case are the same (`core.ignoreCase`, git-config(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCase {
+    /// They are two names.
+    Sensitive,
+    /// They are one.
+    Folded,
+}
+
+/// Says what stands at a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PathKind {
+    File,
+    Directory,
 }
 
 impl IgnoreStack {
     /// Takes the rules of lowest precedence first: the user's `core.excludesFile`, then
     /// `info/exclude`, then the `.gitignore` files, each with the directory it stands in (none
-    /// for the root and for the first two); `ignore_case` is `core.ignoreCase` (git-config(1)).
+    /// for the root and for the first two).
     ///
     /// # Errors
     /// Fails when gix cannot hold the place of a file.
     pub fn new(
         shared: &[Vec<u8>],
         files: &[(Option<RepoPath>, Vec<u8>)],
-        ignore_case: bool,
+        case: NameCase,
     ) -> Result<Self, GitError> {
         let mut lists = Search::default();
-        let parse = Ignore {
+        let syntax = Ignore {
             support_precious: false,
         };
-        let (root, odd) = (Path::new("/"), || reading("ignore rules"));
         for text in shared {
-            let added = lists.add_patterns_buffer(text, "shared", None, parse);
-            added.map_err(odd())?;
+            lists
+                .add_patterns_buffer(text, "shared", None, syntax)
+                .map_err(reading("ignore rules"))?;
         }
-        let mut files: Vec<_> = files.iter().collect();
-        files.sort_by_key(|(directory, _)| directory.as_ref().map_or(0, |d| d.as_bstr().len()));
-        for (directory, text) in files {
-            // gix strips the root from the source to learn where the file's rules begin
-            let directory = directory.as_ref().map(RepoPath::to_os_path).transpose();
-            let Ok(directory) = directory else { continue };
-            let source = root.join(directory.unwrap_or_default()).join(".gitignore");
-            let added = lists.add_patterns_buffer(text, source, Some(root), parse);
-            added.map_err(odd())?;
+        let mut sorted: Vec<_> = files.iter().collect();
+        sorted.sort_by_key(|(directory, _)| directory.as_ref().map_or(0, |d| d.as_bstr().len()));
+        for (directory, text) in sorted {
+            let Some(source) = source_of(directory.as_ref()) else {
+                continue;
+            };
+            lists
+                .add_patterns_buffer(text, source, Some(Path::new("/")), syntax)
+                .map_err(reading("ignore rules"))?;
         }
-        let case = if ignore_case {
-            Case::Fold
-        } else {
-            Case::Sensitive
-        };
         Ok(Self {
             lists,
-            case,
+            case: match case {
+                NameCase::Sensitive => Case::Sensitive,
+                NameCase::Folded => Case::Fold,
+            },
             directories: HashMap::new(),
         })
     }
 
-    /// Whether a path that git does not track is ignored. Once a directory is, nothing below it
+    /// True if a path that git does not track is ignored. Once a directory is, nothing below it
     /// can be un-ignored.
     pub fn ignores_file(&mut self, path: &RepoPath) -> bool {
         let mut parents: Vec<&BStr> = path.parents().collect();
         parents.reverse();
         for directory in parents {
-            let known = self.directories.get(directory).copied();
-            let ignored = known.unwrap_or_else(|| {
-                let ignored = self.matches(directory, true);
-                self.directories.insert(directory.to_owned(), ignored);
-                ignored
-            });
-            if ignored {
+            let is_ignored = match self.directories.get(directory) {
+                Some(is_ignored) => *is_ignored,
+                None => {
+                    let is_ignored = self.matches(directory, PathKind::Directory);
+                    self.directories.insert(directory.to_owned(), is_ignored);
+                    is_ignored
+                }
+            };
+            if is_ignored {
                 return true;
             }
         }
-        self.matches(path.as_bstr(), false)
+        self.matches(path.as_bstr(), PathKind::File)
     }
 
-    /// Whether a directory that holds nothing git tracks is ignored.
+    /// True if a directory that holds nothing git tracks is ignored.
     pub fn ignores_directory(&mut self, path: &RepoPath) -> bool {
-        self.matches(path.as_bstr(), true) || path.parents().any(|p| self.matches(p, true))
+        self.matches(path.as_bstr(), PathKind::Directory)
+            || path
+                .parents()
+                .any(|parent| self.matches(parent, PathKind::Directory))
     }
 
-    fn matches(&self, path: &BStr, is_directory: bool) -> bool {
-        let decided =
-            self.lists
-                .pattern_matching_relative_path(path, Some(is_directory), self.case);
-        decided.is_some_and(|found| !found.pattern.is_negative())
+    fn matches(&self, path: &BStr, kind: PathKind) -> bool {
+        let is_directory = Some(kind == PathKind::Directory);
+        let found = self
+            .lists
+            .pattern_matching_relative_path(path, is_directory, self.case);
+        match found {
+            Some(found) => !found.pattern.is_negative(),
+            None => false,
+        }
     }
+}
+
+/// Returns a place for a `.gitignore` file below the root `/`, which gix strips again to learn where
+/// the file's rules begin; none for a directory that is no path here.
+fn source_of(directory: Option<&RepoPath>) -> Option<PathBuf> {
+    let mut source = PathBuf::from("/");
+    if let Some(directory) = directory {
+        source.push(directory.to_os_path().ok()?);
+    }
+    source.push(".gitignore");
+    Some(source)
 }
 
 impl Git {
@@ -104,20 +139,25 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn check_ignore(&self, paths: &[&RepoPath]) -> Result<HashSet<RepoPath>, GitError> {
+        let mut ignored = HashSet::new();
         if paths.is_empty() {
-            return Ok(HashSet::new());
+            return Ok(ignored);
         }
-        // a name that begins with `:` would be a pathspec's magic
         let mut input = Vec::new();
         for path in paths {
+            // a name that begins with `:` would be a pathspec's magic
             input.extend_from_slice(b"./");
             input.extend(nul_ended([*path]));
         }
         let args = ["check-ignore", "-z", "--stdin"];
-        let answer = self.maybe("ask what is ignored", &args, Some(&input))?;
-        let answer = answer.unwrap_or_default();
-        let names = answer.split(|byte| *byte == 0);
-        let path = |name: &[u8]| RepoPath::parse(name.strip_prefix(b"./")?).ok();
-        Ok(names.filter_map(path).collect())
+        let output = self
+            .maybe("ask what is ignored", &args, Some(&input))?
+            .unwrap_or_default();
+        for name in output.split(|byte| *byte == 0) {
+            if let Some(path) = name.strip_prefix(b"./") {
+                ignored.extend(RepoPath::parse(path).ok());
+            }
+        }
+        Ok(ignored)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Its stat data can be forged and decide nothing that verification believes.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -10,11 +11,9 @@ use std::time::Duration;
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 use gix::index::decode::Options;
-pub use gix::index::entry::Stage;
 use gix::index::entry::{Flags, Stat};
 use gix::index::write::{Extensions, Options as WriteOptions};
 use gix::index::{Entry as RawEntry, File, State, Version};
-pub use gix::lock::File as IndexLock;
 use sha1::Digest;
 
 use crate::git::error::{GitError, reading, unreadable};
@@ -24,7 +23,7 @@ use crate::inventory::manifest::IndexStat;
 use crate::words::entry::{Entry, Mode};
 use crate::words::path::{Paths, RepoPath};
 
-/// Holds one entry of the index.
+/// One entry of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexEntry<P = RepoPath> {
     /// Its path.
@@ -33,17 +32,30 @@ pub struct IndexEntry<P = RepoPath> {
     pub entry: Entry,
     /// Its side of a conflict.
     pub stage: Stage,
-    /// Whether git takes it as absent from the disk on purpose.
+    /// True if git takes it as absent from the disk on purpose.
     pub skip_worktree: bool,
-    /// Whether git was told to take it as unchanged.
+    /// True if git was told to take it as unchanged.
     pub assume_unchanged: bool,
-    /// Whether it only announces a file (`git add -N`).
+    /// True if it only announces a file (`git add -N`).
     pub intent_to_add: bool,
     /// What git saw on disk.
     pub stat: IndexStat,
 }
 
-/// Represents an index that was read, with a checksum that is that of its bytes.
+/// Says of which side of a conflict an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// There is no conflict.
+    Unconflicted = 0,
+    /// The common ancestor.
+    Base = 1,
+    /// The side of HEAD.
+    Ours = 2,
+    /// The side that is merged.
+    Theirs = 3,
+}
+
+/// An index that was read, with a checksum that is that of its bytes.
 pub struct OpenIndex {
     state: State,
     /// Those of the file; none where it is missing, or entries are in the base of a split index.
@@ -53,8 +65,13 @@ pub struct OpenIndex {
     what: String,
 }
 
+/// The lock of an index, held until it is dropped.
+pub struct IndexLock {
+    _file: gix::lock::File,
+}
+
 /// How long a git that only looks may hold the lock.
-const PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// What our own lock says.
 pub const OUR_LOCK: &[u8] = b"git-agentwt";
 /// How many bytes come before the first entry.
@@ -64,18 +81,20 @@ const STAT: usize = 40;
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
 
-/// Takes the lock `index.lock` of an index until the result is dropped, and writes [`OUR_LOCK`] into it; none while
-/// another git has the lock.
+/// Takes the lock `index.lock` of an index, and writes [`OUR_LOCK`] into it; none while another git
+/// has the lock.
 ///
 /// # Errors
 /// Fails when the disk refuses.
 pub fn take_lock(file: &Utf8Path) -> Result<Option<IndexLock>, GitError> {
-    let mut taken = match IndexLock::acquire_to_update_resource(file, PATIENCE.into(), None, 0) {
+    let taken = gix::lock::File::acquire_to_update_resource(file, LOCK_TIMEOUT.into(), None, 0);
+    let mut lock = match taken {
+        Ok(lock) => lock,
         Err(error) if error.is_retryable() => return Ok(None),
-        taken => taken.map_err(|error| unreadable(file, &error))?,
+        Err(error) => return Err(unreadable(file, &error)),
     };
-    taken.write_all(OUR_LOCK).map_err(reading(file))?;
-    Ok(Some(taken))
+    lock.write_all(OUR_LOCK).map_err(reading(file))?;
+    Ok(Some(IndexLock { _file: lock }))
 }
 
 impl OpenIndex {
@@ -86,21 +105,9 @@ impl OpenIndex {
     /// Fails when it is damaged, of an unknown version, or its entries are not in order.
     pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
         let mut index = Self::parse(file, read_file(file)?, format)?;
-        let base = index.state.link().map(|link| link.shared_index_checksum);
-        if let Some(base) = base.filter(|base| !base.is_null()) {
-            require_file(file.with_file_name(format!("sharedindex.{base}")))?;
-            let whole = File::at(file.as_std_path(), format.0, false, options());
-            let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
-            index.state = whole.into_parts().0;
-            index.bytes.clear();
-        }
-        let state = &index.state;
-        let is_before = |a: &RawEntry, b: &RawEntry| {
-            let (path, next) = (a.path(state), b.path(state));
-            path < next || path == next && (1..b.stage_raw()).contains(&a.stage_raw())
-        };
+        index.add_base(file)?;
         // git looks entries up by bisection: of two for a path it can take the one that we do not
-        if !state.entries().is_sorted_by(is_before) {
+        if !index.is_sorted() {
             return Err(unreadable(&index.what, "its entries are not in order"));
         }
         Ok(index)
@@ -120,8 +127,9 @@ impl OpenIndex {
             None => State::new(format.0),
             Some(bytes) if is_whole(bytes, format) => {
                 let epoch = std::time::UNIX_EPOCH.into();
-                let read = State::from_bytes(bytes, epoch, format.0, options());
-                read.map_err(|error| unreadable(&what, &error))?.0
+                let (state, _) = State::from_bytes(bytes, epoch, format.0, options())
+                    .map_err(|error| unreadable(&what, &error))?;
+                state
             }
             Some(_) => return Err(unreadable(&what, "its checksum is not that of its bytes")),
         };
@@ -133,7 +141,39 @@ impl OpenIndex {
         })
     }
 
-    /// The entries, in order of path and stage; an error for one that no index may have.
+    /// Reads the base of a split index as well.
+    fn add_base(&mut self, file: &Utf8Path) -> Result<(), GitError> {
+        let Some(link) = self.state.link() else {
+            return Ok(());
+        };
+        let base = link.shared_index_checksum;
+        if base.is_null() {
+            return Ok(());
+        }
+        require_file(file.with_file_name(format!("sharedindex.{base}")))?;
+        let whole = File::at(file.as_std_path(), self.format.0, false, options())
+            .map_err(|error| unreadable(&self.what, &error))?;
+        self.state = whole.into_parts().0;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn is_sorted(&self) -> bool {
+        self.state
+            .entries()
+            .is_sorted_by(|entry, next| self.is_before(entry, next))
+    }
+
+    /// True if an entry may come before another: by its path, or in a conflict by its stage.
+    fn is_before(&self, entry: &RawEntry, next: &RawEntry) -> bool {
+        match entry.path(&self.state).cmp(next.path(&self.state)) {
+            Ordering::Less => true,
+            Ordering::Equal => (1..next.stage_raw()).contains(&entry.stage_raw()),
+            Ordering::Greater => false,
+        }
+    }
+
+    /// Returns the entries, in order of path and stage; an error for one that no index may have.
     pub fn entries(&self) -> impl Iterator<Item = Result<IndexEntry<&BStr>, GitError>> {
         let entries = self.state.entries().iter();
         entries.map(|entry| self.entry(entry, entry.path(&self.state)))
@@ -141,15 +181,17 @@ impl OpenIndex {
 
     fn entry<P: Display>(&self, entry: &RawEntry, path: P) -> Result<IndexEntry<P>, GitError> {
         let bits = entry.mode.bits();
-        let odd = || unreadable(&self.what, &format_args!("{path} has mode {bits:o}"));
-        let mode = mode_of(bits).ok_or_else(odd)?;
+        let Some(mode) = mode_of(bits) else {
+            let detail = format!("{path} has mode {bits:o}");
+            return Err(unreadable(&self.what, &detail));
+        };
         Ok(IndexEntry {
             path,
             entry: Entry {
                 mode,
                 id: id_of(&entry.id),
             },
-            stage: entry.stage(),
+            stage: stage_of(entry),
             skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
             assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
             intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
@@ -157,7 +199,7 @@ impl OpenIndex {
         })
     }
 
-    /// The path of an entry, if it is one.
+    /// Returns the path of an entry, if it is one.
     ///
     /// # Errors
     /// Fails when no tree could have it.
@@ -165,28 +207,21 @@ impl OpenIndex {
         RepoPath::parse(path).map_err(|error| unreadable(&self.what, &error))
     }
 
-    /// The bytes of an index with these entries alone: nobody verifies what an extension says, and git believes
-    /// it at the next commit (`TREE`). Of the `changed` paths, git reads the files, whatever the stat data say.
+    /// Returns the bytes of an index with these entries alone: nobody verifies what an extension
+    /// says, and git believes it at the next commit (`TREE`). Of the `changed` paths, git reads the
+    /// files, whatever the stat data say.
     ///
     /// # Errors
     /// Fails for an entry that no index may have.
     pub fn plain_bytes(mut self, changed: &BTreeSet<RepoPath>) -> Result<Vec<u8>, GitError> {
-        let paths = self.entries().map(|entry| self.repo_path(entry?.path));
-        let paths: Vec<RepoPath> = paths.collect::<Result<_, _>>()?;
-        // a commit with such a name can be checked out nowhere (`verify_path`, git's read-cache.c)
-        let is_odd = |part: &[u8]| {
-            let name = part.split(|byte| *byte == b':').next().unwrap_or_default();
-            let name = name.trim_end_with(|letter| matches!(letter, '.' | ' '));
-            name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
-        };
-        let has_odd = |path: &RepoPath| {
-            path.as_bstr()
-                .split(|byte| b"/\\".contains(byte))
-                .any(is_odd)
-        };
-        if paths.iter().any(has_odd) {
-            let odd = "a file of it has a name of git's own";
-            return Err(unreadable(&self.what, odd));
+        let mut paths = Vec::new();
+        for entry in self.entries() {
+            let path = self.repo_path(entry?.path)?;
+            if has_part_of_git(&path) {
+                let odd = "a file of it has a name of git's own";
+                return Err(unreadable(&self.what, odd));
+            }
+            paths.push(path);
         }
         for (entry, path) in self.state.entries_mut().iter_mut().zip(&paths) {
             if changed.contains(path) {
@@ -196,34 +231,62 @@ impl OpenIndex {
         render(&self.state, &[], self.format)
     }
 
-    /// The bytes of the file with these change times (nanoseconds since the epoch) of the entries of
-    /// these numbers, in order; none where the entries are not in the file one after another.
+    /// Returns the bytes of the file with these change times (nanoseconds since the epoch) of the
+    /// entries of these numbers, in order; none where the entries are not in the file one after
+    /// another.
     pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
         let is_plain = matches!(self.state.version(), Version::V2 | Version::V3);
         if self.bytes.is_empty() || !is_plain || self.state.link().is_some() {
             return None;
         }
         let mut bytes = self.bytes.clone();
-        let (mut at, mut ctimes) = (HEADER, ctimes.iter().peekable());
+        let mut begin = HEADER;
+        let mut changes = ctimes.iter().peekable();
         let hash = self.format.length();
         for (number, entry) in self.state.entries().iter().enumerate() {
-            if let Some((_, time)) = ctimes.next_if(|(changed, _)| *changed == number) {
-                let id = bytes.get(at + STAT..at + STAT + hash);
-                id.filter(|id| *id == entry.id.as_bytes())?;
-                bytes[at..at + 4].copy_from_slice(&seconds(*time).to_be_bytes());
-                bytes[at + 4..at + 8].copy_from_slice(&nanoseconds(*time).to_be_bytes());
+            if let Some((_, ctime)) = changes.next_if(|(changed, _)| *changed == number) {
+                let id = bytes.get(begin + STAT..begin + STAT + hash)?;
+                if id != entry.id.as_bytes() {
+                    return None;
+                }
+                bytes[begin..begin + 4].copy_from_slice(&seconds(*ctime).to_be_bytes());
+                bytes[begin + 4..begin + 8].copy_from_slice(&nanoseconds(*ctime).to_be_bytes());
             }
-            let more = usize::from(entry.flags.contains(Flags::EXTENDED)) * 2;
-            // one to eight NUL bytes, up to a multiple of eight
-            at += (STAT + hash + 2 + more + entry.path(&self.state).len() + 8) & !7;
+            begin += self.length_in_file(entry);
         }
         let end = bytes.len() - hash;
-        if !is_none(&bytes[end..]) {
+        if !is_zero(&bytes[end..]) {
             let checksum = checksum_of(&bytes[..end], self.format)?;
             bytes[end..].copy_from_slice(&checksum);
         }
         Some(bytes)
     }
+
+    /// Returns how many bytes an entry has in a file of version 2 or 3.
+    fn length_in_file(&self, entry: &RawEntry) -> usize {
+        let flags = if entry.flags.contains(Flags::EXTENDED) {
+            4
+        } else {
+            2
+        };
+        let length = STAT + self.format.length() + flags + entry.path(&self.state).len();
+        // one to eight NUL bytes, up to a multiple of eight
+        (length + 8) & !7
+    }
+}
+
+/// True if git would check a path out nowhere, as a part of it is a name of `.git` on some file system
+/// (`verify_path`, git's read-cache.c).
+fn has_part_of_git(path: &RepoPath) -> bool {
+    path.as_bstr()
+        .split(|byte| b"/\\".contains(byte))
+        .any(is_name_of_git)
+}
+
+fn is_name_of_git(part: &[u8]) -> bool {
+    let stream = part.split(|byte| *byte == b':').next().unwrap_or_default();
+    let name = stream.trim_end_with(|letter| matches!(letter, '.' | ' '));
+    name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
 }
 
 /// Renders an index (gitformat-index(5)) with these extensions.
@@ -240,11 +303,12 @@ pub(super) fn render(
         extensions: Extensions::None,
         skip_hash: false,
     };
-    let written = state.write_to(&mut bytes, options);
-    written.map_err(reading("the new index"))?;
+    state
+        .write_to(&mut bytes, options)
+        .map_err(reading("the new index"))?;
     bytes.extend_from_slice(extensions);
-    let checksum = checksum_of(&bytes, format);
-    bytes.extend(checksum.unwrap_or_default());
+    let checksum = checksum_of(&bytes, format).unwrap_or_default();
+    bytes.extend(checksum);
     Ok(bytes)
 }
 
@@ -254,11 +318,12 @@ pub(super) fn render(
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
     let index = OpenIndex::read(file, format)?;
-    let owned = |entry: &RawEntry| {
+    let mut entries = Vec::with_capacity(index.state.entries().len());
+    for entry in index.state.entries() {
         let path = index.repo_path(entry.path(&index.state))?;
-        index.entry(entry, path)
-    };
-    index.state.entries().iter().map(owned).collect()
+        entries.push(index.entry(entry, path)?);
+    }
+    Ok(entries)
 }
 
 /// Reads the paths of an index file; none when whole directories stand in it as one entry
@@ -276,29 +341,42 @@ pub fn read_paths(
     }
     let mut paths = Paths::with_capacity(index.state.entries().len());
     for entry in index.state.entries() {
-        let pushed = paths.push(0, entry.path(&index.state));
-        pushed.map_err(|error| unreadable(&index.what, &error))?;
+        paths
+            .push(0, entry.path(&index.state))
+            .map_err(|error| unreadable(&index.what, &error))?;
     }
     Ok(Some(paths.into_paths().collect()))
 }
 
-/// The seconds of a time in an index, of which git keeps 32 bits.
+/// Returns the seconds of a time in an index, of which git keeps 32 bits.
 pub(super) fn seconds(time: i64) -> u32 {
     u32::try_from(time.div_euclid(SECOND) & i64::from(u32::MAX)).unwrap_or_default()
 }
 
-/// The rest of a time in an index.
+/// Returns the rest of a time in an index.
 pub(super) fn nanoseconds(time: i64) -> u32 {
     u32::try_from(time.rem_euclid(SECOND)).unwrap_or_default()
 }
 
 fn stat_of(entry: &RawEntry) -> IndexStat {
-    let time = |secs: u32, nsecs: u32| i64::from(secs) * SECOND + i64::from(nsecs);
     IndexStat {
-        ctime: time(entry.stat.ctime.secs, entry.stat.ctime.nsecs),
-        mtime: time(entry.stat.mtime.secs, entry.stat.mtime.nsecs),
+        ctime: time_of(entry.stat.ctime.secs, entry.stat.ctime.nsecs),
+        mtime: time_of(entry.stat.mtime.secs, entry.stat.mtime.nsecs),
         inode: entry.stat.ino,
         size: entry.stat.size,
+    }
+}
+
+fn time_of(seconds: u32, nanoseconds: u32) -> i64 {
+    i64::from(seconds) * SECOND + i64::from(nanoseconds)
+}
+
+fn stage_of(entry: &RawEntry) -> Stage {
+    match entry.stage_raw() {
+        1 => Stage::Base,
+        2 => Stage::Ours,
+        3 => Stage::Theirs,
+        _ => Stage::Unconflicted,
     }
 }
 
@@ -313,7 +391,7 @@ const fn mode_of(bits: u32) -> Option<Mode> {
     }
 }
 
-/// How an index is decoded: from its beginning to its end. In several threads gix reads from wherever
+/// Returns how an index is decoded: from its beginning to its end. In several threads gix reads from wherever
 /// the offset table of the index (`IEOT`) says, which nothing checks, and panics past its end.
 fn options() -> Options {
     Options {
@@ -322,17 +400,17 @@ fn options() -> Options {
     }
 }
 
-/// Whether the checksum of an index is that of its bytes. One of zeros says that there is none
+/// True if the checksum of an index is that of its bytes. One of zeros says that there is none
 /// (`index.skipHash`, git-config(1)).
 fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
-    let end = bytes.len().checked_sub(format.length());
-    let parts = end.and_then(|end| bytes.split_at_checked(end));
-    parts.is_some_and(|(content, checksum)| {
-        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
-    })
+    let Some(end) = bytes.len().checked_sub(format.length()) else {
+        return false;
+    };
+    let (content, checksum) = bytes.split_at(end);
+    is_zero(checksum) || checksum_of(content, format).as_deref() == Some(checksum)
 }
 
-fn is_none(checksum: &[u8]) -> bool {
+fn is_zero(checksum: &[u8]) -> bool {
     checksum.iter().all(|byte| *byte == 0)
 }
 

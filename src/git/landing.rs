@@ -2,7 +2,6 @@
 //! asks of git.
 
 use bstr::{BString, ByteSlice};
-
 use camino::Utf8Path;
 
 use crate::git::error::GitError;
@@ -11,7 +10,7 @@ use crate::words::entry::ObjectId;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::escape_for_terminal;
 
-/// Holds what a commit says of its author, and its message. By default the author is the user, now.
+/// What a commit says of its author, and its message. By default the author is the user, now.
 #[derive(Default)]
 pub struct Authorship {
     variables: Vec<(&'static str, String)>,
@@ -32,14 +31,10 @@ impl Authorship {
     /// Reads the author and the message of a raw commit.
     pub fn parse(raw: &[u8]) -> Self {
         let (headers, message) = raw.split_once_str("\n\n").unwrap_or((raw, b""));
-        let header = |name: &[u8]| {
-            let value = headers.lines().find_map(|line| line.strip_prefix(name));
-            value.map(|value| value.to_str_lossy().into_owned())
-        };
         let mut authorship = Self::of_user(message.to_vec());
-        authorship.encoding = header(b"encoding ");
+        authorship.encoding = header(headers, b"encoding ");
         // `<name> <<email>> <seconds> <zone>`
-        let author = header(b"author ").unwrap_or_default();
+        let author = header(headers, b"author ").unwrap_or_default();
         if let Some((name, rest)) = author.split_once(" <")
             && let Some((email, date)) = rest.split_once("> ")
         {
@@ -53,8 +48,24 @@ impl Authorship {
     }
 }
 
-/// What the user allows of repositories of others (git-config(1), `protocol.<name>.allow`) is not meant for ours.
+/// Returns the first header of a raw commit that begins so.
+fn header(headers: &[u8], name: &[u8]) -> Option<String> {
+    let value = headers.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.to_str_lossy().into_owned())
+}
+
+/// What the user allows of repositories of others (git-config(1), `protocol.<name>.allow`) is not
+/// meant for ours.
 const OUR_FILES: &str = "-c protocol.file.allow=always";
+
+/// Says whether git checks the objects that it fetches (`fetch.fsckObjects`, git-config(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchCheck {
+    /// Each object, as `git fsck` does.
+    Fsck,
+    /// Only that all are there.
+    Connectivity,
+}
 
 impl Git {
     /// Merges two commits as `git merge` would, with the user's merge drivers and settings, and
@@ -69,16 +80,16 @@ impl Git {
     ) -> Result<Result<ObjectId, Vec<String>>, GitError> {
         let command = "--no-replace-objects merge-tree --write-tree --name-only --no-messages -z";
         let args = words(command, &[ours.as_str(), theirs.as_str()]);
-        let answer = self.run(&args, None)?;
-        let mut lines = answer.stdout.split(|byte| matches!(byte, 0 | b'\n'));
+        let output = self.run(&args, None)?;
+        let mut lines = output.stdout.split(|byte| matches!(byte, 0 | b'\n'));
         let tree = lines.next().and_then(ObjectId::from_hex);
-        match (answer.status, tree) {
+        match (output.status, tree) {
             (Some(0), Some(tree)) => Ok(Ok(tree)),
             (Some(1), Some(_)) => {
-                let paths = lines.filter(|path| !path.is_empty());
-                Ok(Err(paths.map(escape_for_terminal).collect()))
+                let conflicts = lines.filter(|path| !path.is_empty());
+                Ok(Err(conflicts.map(escape_for_terminal).collect()))
             }
-            (_, _) => Err(self.failed("try the merge", &args, &answer)),
+            (_, _) => Err(self.failed("try the merge", &args, &output)),
         }
     }
 
@@ -95,7 +106,9 @@ impl Git {
         message: Option<&str>,
     ) -> Result<Vec<u8>, GitError> {
         let mut args = vec!["--into-name", into.as_str()];
-        args.extend(message.iter().flat_map(|message| ["-m", *message]));
+        if let Some(message) = message {
+            args.extend(["-m", message]);
+        }
         // a line of FETCH_HEAD, of this repository
         let line = format!("{tip}\t\tbranch '{branch}' of .\n");
         let what = "write the message of the merge";
@@ -113,16 +126,19 @@ impl Git {
         parents: &[&CommitId],
         authorship: &Authorship,
     ) -> Result<CommitId, GitError> {
-        let is_signed = self.config_get_bool("commit.gpgSign")? == Some(true);
-        let encoding = authorship.encoding.iter();
-        let encoding = encoding.map(|name| format!("i18n.commitEncoding={name}"));
-        let encoding: Vec<String> = encoding.collect();
-        let mut args: Vec<&str> = encoding.iter().flat_map(|one| ["-c", one]).collect();
+        let mut args = Vec::new();
+        let encoding;
+        if let Some(name) = &authorship.encoding {
+            encoding = format!("i18n.commitEncoding={name}");
+            args.extend(["-c", encoding.as_str()]);
+        }
         args.push("commit-tree");
-        args.extend(is_signed.then_some("-S"));
+        if self.config_get_bool("commit.gpgSign")? == Some(true) {
+            args.push("-S");
+        }
         let git = self.with(authorship.variables.clone());
-        let (what, tree, message) = ("create the commit", tree.to_string(), &authorship.message);
-        git.commit_by(what, &args, &tree, parents, message)
+        let what = "create the commit";
+        git.commit_by(what, &args, &tree.to_string(), parents, &authorship.message)
     }
 
     /// Runs a hook of the user's, if there is one (git-hook(1)).
@@ -130,10 +146,10 @@ impl Git {
     /// # Errors
     /// Fails when the hook does.
     pub fn hook_run(&self, hook: &str, arguments: &[&str]) -> Result<(), GitError> {
-        let args = [&[hook, "--"], arguments].concat();
         let what = format!("run the {hook} hook");
-        self.perform(&what, "hook run --ignore-missing", &args)
-            .map(drop)
+        let args = [&[hook, "--"], arguments].concat();
+        self.perform(&what, "hook run --ignore-missing", &args)?;
+        Ok(())
     }
 
     /// Lists the tracked files that differ from HEAD, in the index or on disk.
@@ -141,12 +157,20 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn changed_files(&self) -> Result<Vec<String>, GitError> {
-        let command = "status --porcelain -z --no-renames --untracked-files=no \
-             --ignore-submodules=dirty";
-        let output = self.perform("look for uncommitted changes", command, &[])?;
-        // `XY <path>`
-        let lines = output.split_str("\0").filter_map(|line| line.get(3..));
-        Ok(lines.map(escape_for_terminal).collect())
+        let args = [
+            "--porcelain",
+            "-z",
+            "--no-renames",
+            "--untracked-files=no",
+            "--ignore-submodules=dirty",
+        ];
+        let output = self.perform("look for uncommitted changes", "status", &args)?;
+        let mut paths = Vec::new();
+        for line in output.split_str("\0") {
+            // `XY <path>`
+            paths.extend(line.get(3..).map(escape_for_terminal));
+        }
+        Ok(paths)
     }
 
     /// Brings the branch that is checked out forward to a commit that has it, with index and files.
@@ -154,10 +178,19 @@ impl Git {
     /// # Errors
     /// Fails when git does: the branch moved meanwhile, or an untracked file is in the way.
     pub fn merge_ff_only(&self, commit: &CommitId) -> Result<(), GitError> {
-        // git would write over ignored files
-        let command = "--no-replace-objects merge --quiet --ff-only --no-squash --no-autostash --no-overwrite-ignore";
         let what = format!("bring {} forward", self.dir);
-        self.perform(&what, command, &[commit.as_str()]).map(drop)
+        let args = [
+            "merge",
+            "--quiet",
+            "--ff-only",
+            "--no-squash",
+            "--no-autostash",
+            // git would write over ignored files
+            "--no-overwrite-ignore",
+            commit.as_str(),
+        ];
+        self.perform(&what, "--no-replace-objects", &args)?;
+        Ok(())
     }
 
     /// Tries whether the branch that is checked out at one commit can be brought to another one, and
@@ -175,34 +208,43 @@ impl Git {
         git.update_index_refresh()?;
         let what = format!("bring {} forward", self.dir);
         let command = "--no-replace-objects read-tree -n -m -u";
-        let ends = [from.as_str(), to.as_str()];
-        git.perform(&what, command, &ends).map(drop)
+        git.perform(&what, command, &[from.as_str(), to.as_str()])?;
+        Ok(())
     }
 
-    /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are left out.
+    /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are left
+    /// out.
     ///
     /// # Errors
     /// Fails when git does.
     pub fn added_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, GitError> {
         let command =
             "--no-replace-objects diff-tree -r -z --name-only --no-renames --diff-filter=A";
-        let ends = [from.as_str(), to.as_str()];
-        let output = self.perform("list what is new", command, &ends)?;
-        let paths = output.split_str("\0").filter(|path| !path.is_empty());
-        let paths = paths.filter_map(|path| path.to_str().ok());
-        Ok(paths.map(ToOwned::to_owned).collect())
+        let args = [from.as_str(), to.as_str()];
+        let output = self.perform("list what is new", command, &args)?;
+        let mut paths = Vec::new();
+        for path in output.split_str("\0") {
+            if let Ok(text) = path.to_str()
+                && !text.is_empty()
+            {
+                paths.push(text.to_owned());
+            }
+        }
+        Ok(paths)
     }
 
-    /// The full name of the branch of a remote that a branch is pushed to: the one that it tracks there,
-    /// else the one of the same name.
+    /// Returns the full name of the branch of a remote that a branch is pushed to: the one that it
+    /// tracks there, else the one of the same name.
     ///
     /// # Errors
     /// Fails when the settings cannot be read.
     pub fn push_target(&self, remote: &str, branch: &BranchName) -> Result<String, GitError> {
-        let setting = |key: &str| self.config_get(&format!("branch.{branch}.{key}"));
-        let is_tracked = setting("remote")?.as_deref() == Some(remote);
-        let tracked = setting("merge")?.filter(|_| is_tracked);
-        Ok(tracked.unwrap_or_else(|| branch.full_ref()))
+        let tracked_remote = self.config_get(&format!("branch.{branch}.remote"))?;
+        let tracked_branch = self.config_get(&format!("branch.{branch}.merge"))?;
+        match tracked_branch {
+            Some(name) if tracked_remote.as_deref() == Some(remote) => Ok(name),
+            Some(_) | None => Ok(branch.full_ref()),
+        }
     }
 
     /// Pushes a commit to a branch of a remote.
@@ -215,14 +257,15 @@ impl Git {
         commit: &CommitId,
         target: &str,
     ) -> Result<(), GitError> {
-        let args = [remote, &format!("{commit}:{target}")];
         let what = format!("push to {remote}");
-        self.perform(&what, "push --quiet --", &args).map(drop)
+        let refspec = format!("{commit}:{target}");
+        self.perform(&what, "push --quiet --", &[remote, &refspec])?;
+        Ok(())
     }
 
-    /// Fetches one commit from another git directory, without its history and without the blobs that the
-    /// sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)). The remote
-    /// stands in the settings of this one, with a place where nothing is.
+    /// Fetches one commit from another git directory, without its history and without the blobs that
+    /// the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)). The
+    /// remote stands in the settings of this one, with a place where nothing is.
     ///
     /// # Errors
     /// Fails when git does.
@@ -233,40 +276,43 @@ impl Git {
         filter: &ObjectId,
         commit: &CommitId,
     ) -> Result<(), GitError> {
-        let place = format!("url.file://{from}.insteadOf=/nonexistent");
-        let filter = format!("--filter=sparse:oid={filter}");
-        let server = "--upload-pack=git -c uploadpack.allowFilter=true \
+        let place_setting = format!("url.file://{from}.insteadOf=/nonexistent");
+        let filter_option = format!("--filter=sparse:oid={filter}");
+        let server_option = "--upload-pack=git -c uploadpack.allowFilter=true \
              -c uploadpack.allowAnySHA1InWant=true upload-pack";
-        let command =
-            "fetch --quiet --depth=1 --no-tags --no-write-fetch-head --no-auto-maintenance";
-        let fetch = words(command, &[&filter, server, "--", remote, commit.as_str()]);
-        let args = [words(OUR_FILES, &["-c", &place]), fetch].concat();
+        let args = [
+            "-c",
+            &place_setting,
+            "fetch",
+            "--quiet",
+            "--depth=1",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            &filter_option,
+            server_option,
+            "--",
+            remote,
+            commit.as_str(),
+        ];
         let what = format!("fetch what the scope shows of {commit}");
-        self.perform(&what, "", &args).map(drop)
+        self.perform(&what, OUR_FILES, &args)?;
+        Ok(())
     }
 
-    /// Lists the refs of another git directory through the server side of a fetch, none of whose settings
-    /// is run, and which ref its HEAD names (git-ls-remote(1)).
+    /// Lists the refs of another git directory through the server side of a fetch, none of whose
+    /// settings is run, and which ref its HEAD names (git-ls-remote(1)).
     ///
     /// # Errors
     /// Fails when git does.
     pub fn list_refs_of(&self, from: &str) -> Result<ListedRefs, GitError> {
         let what = format!("list the refs of {from}");
-        let command = [OUR_FILES, "ls-remote --quiet --symref --"].join(" ");
-        let output = self.perform(&what, &command, &[from])?;
+        let args = ["ls-remote", "--quiet", "--symref", "--", from];
+        let output = self.perform(&what, OUR_FILES, &args)?;
         let mut listed = ListedRefs::default();
         for line in output.lines() {
-            let Some((what, name)) = line.split_once_str("\t") else {
-                continue;
-            };
-            if let Some(target) = what.strip_prefix(b"ref: ") {
-                if name == b"HEAD" {
-                    listed.head = Some(target.to_str_lossy().into_owned());
-                }
-            } else if let Ok(id) = CommitId::parse(&what.to_str_lossy())
-                && !name.ends_with(b"^{}")
-            {
-                listed.refs.push((name.into(), id));
+            if let Some((object, name)) = line.split_once_str("\t") {
+                listed.add(object, name);
             }
         }
         Ok(listed)
@@ -277,24 +323,62 @@ impl Git {
     ///
     /// # Errors
     /// Fails when git does: then no ref is there.
-    pub fn fetch_objects(&self, from: &str, fsck: bool, specs: &[String]) -> Result<(), GitError> {
-        // with this protocol any commit can be asked for
-        let command = format!(
-            "{OUR_FILES} -c protocol.version=2 -c fetch.fsckObjects={fsck} fetch --quiet --no-tags \
-             --no-write-fetch-head --atomic --refmap= --no-auto-maintenance --no-recurse-submodules --"
-        );
-        let specs = specs.iter().map(String::as_str);
-        let more: Vec<&str> = std::iter::once(from).chain(specs).collect();
+    pub fn fetch_objects(
+        &self,
+        from: &str,
+        check: FetchCheck,
+        refspecs: &[String],
+    ) -> Result<(), GitError> {
+        let check_setting = match check {
+            FetchCheck::Fsck => "fetch.fsckObjects=true",
+            FetchCheck::Connectivity => "fetch.fsckObjects=false",
+        };
+        let mut args = vec![
+            "-c",
+            // with this protocol any commit can be asked for
+            "protocol.version=2",
+            "-c",
+            check_setting,
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--atomic",
+            "--refmap=",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--",
+            from,
+        ];
+        for refspec in refspecs {
+            args.push(refspec);
+        }
         let what = format!("fetch the commits of {from}");
-        self.perform(&what, &command, &more).map(drop)
+        self.perform(&what, OUR_FILES, &args)?;
+        Ok(())
     }
 }
 
-/// Holds the refs of another git directory.
+/// The refs of another git directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedRefs {
     /// The ref that HEAD names; none where HEAD is detached.
     pub head: Option<String>,
     /// HEAD and the refs, each with its object.
     pub refs: Vec<(BString, CommitId)>,
+}
+
+impl ListedRefs {
+    /// Adds a line of `git ls-remote --symref`: `ref: <target>` or an id, and the name of the ref.
+    fn add(&mut self, object: &[u8], name: &[u8]) {
+        if let Some(target) = object.strip_prefix(b"ref: ") {
+            if name == b"HEAD" {
+                self.head = Some(target.to_str_lossy().into_owned());
+            }
+        } else if let Ok(id) = CommitId::parse(&object.to_str_lossy())
+            && !name.ends_with(b"^{}")
+        {
+            self.refs.push((name.into(), id));
+        }
+    }
 }

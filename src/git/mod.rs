@@ -10,7 +10,8 @@
 //! 3. `process`: [`process::Git`], a directory and the way to ask git about it. `layout` opens its
 //!    repository.
 //! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`, `trees`,
-//!    `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing` and the like.
+//!    `reflog`, `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing`,
+//!    `patches` and the like.
 //! 5. What is made of those: `quarantined_objects`, `checkout`, `landing`, `forward`, `hooks`.
 //!
 //! Nothing above this folder sees a `gix` type or git's prose. Only `checkout` knows what the scope
@@ -35,10 +36,12 @@ pub mod lfs;
 pub mod lock_message;
 pub mod object_format;
 pub mod objects;
+pub mod patches;
 pub mod plumbing;
 pub mod process;
 pub mod quarantine;
 pub mod quarantined_objects;
+pub mod reflog;
 pub mod refs;
 pub mod reftable;
 pub mod remote;

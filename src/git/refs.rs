@@ -10,21 +10,25 @@ use crate::git::error::{GitError, reading, unreadable};
 use crate::git::git_dir::{read_file, require_file};
 use crate::git::object_format::commit_id_of;
 use crate::git::process::{Git, odd_output};
+use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::git::repo::Repo;
 use crate::words::name::CommitId;
 
 /// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).
-const DEPTH: usize = 5;
+const MAX_DEPTH: usize = 5;
 
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
 pub(super) const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
-/// Whether git can have a ref of this name (git-check-ref-format(1)).
+/// Where git looks for the ref that a revision begins with (gitrevisions(7)).
+const REF_PREFIXES: [&str; 5] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+
+/// True if git can have a ref of this name (git-check-ref-format(1)).
 pub fn is_ref_name(name: &[u8]) -> bool {
     gix::validate::reference::name(name.into()).is_ok()
 }
 
-/// Holds a ref and the object it names.
+/// A ref and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ref {
     /// The full name.
@@ -36,7 +40,7 @@ pub struct Ref {
 }
 
 impl Ref {
-    /// One that names an object.
+    /// Makes one that names an object.
     pub fn new(name: impl Into<BString>, id: CommitId) -> Self {
         Self {
             name: name.into(),
@@ -45,145 +49,66 @@ impl Ref {
         }
     }
 
-    /// Whether it names another ref.
+    /// True if it names another ref.
     pub fn is_symbolic(&self) -> bool {
         self.target.is_some()
     }
 }
 
-/// Holds an entry of a reflog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReflogEntry {
-    /// Where the ref went.
-    pub id: CommitId,
-    /// Why, as the command that moved it said.
-    pub reason: String,
+/// Patterns of git-for-each-ref(1): the name of a ref, a prefix of names, and `*` for one part of a
+/// name. There can be as many names as refs.
+struct RefPatterns<'a> {
+    names: HashSet<&'a [u8]>,
+    globs: Vec<&'a str>,
+    /// The directories that are read, none below another.
+    directories: Vec<&'a str>,
 }
 
-impl ReflogEntry {
-    /// Whether the command that logged it made the commit, and did not only go there.
-    pub fn made_a_commit(&self) -> bool {
-        let reason = self.reason.as_str();
-        let went = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
-        let passed = ["(start)", "(finish)", "(abort)", "Fast-forward"];
-        !reason.is_empty()
-            && !went.iter().any(|start| reason.starts_with(start))
-            && !passed.iter().any(|part| reason.contains(part))
-    }
-
-    /// Whether the command that logged a move of this ref brought the commit from another repository,
-    /// or made it in a worktree that has the branch checked out: by what that command wrote into the
-    /// log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a push to this
-    /// repository "push").
-    pub fn came_from_elsewhere(&self, name: &str) -> bool {
-        let reason = self.reason.as_str();
-        let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
-        let tracked = name.strip_prefix("refs/remotes/");
-        let mut command = command.split_whitespace();
-        match command.next() {
-            Some("fetch" | "pull" | "clone" | "remote") => {
-                // `fetch . HEAD:…` brings what is here already
-                let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
-                // the refspec of another remote can name this ref as well
-                let is_word = |word: &&str| {
-                    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
-                };
-                let of_another = |word: &str| !name.starts_with(&format!("refs/remotes/{word}/"));
-                let remote = command.clone().find(is_word);
-                if tracked.is_some() && remote.is_some_and(of_another) {
-                    return false;
-                }
-                let mut words = command.chain(words.split_whitespace());
-                let mut refspecs = reason.split_whitespace();
-                !words.any(is_here) && !refspecs.any(|word| is_misnamed(word, name))
+impl<'a> RefPatterns<'a> {
+    fn new(patterns: &[&'a str]) -> Self {
+        let mut names = HashSet::new();
+        let mut globs = Vec::new();
+        let mut directories = Vec::new();
+        for pattern in patterns {
+            names.insert(pattern.as_bytes());
+            if pattern.contains('*') {
+                globs.push(*pattern);
             }
-            Some("update") => tracked.is_some() && reason.starts_with("update by push"),
-            Some("commit" | "merge" | "rebase" | "am" | "cherry-pick" | "revert") => {
-                tracked.is_none()
-            }
-            Some(_) | None => false,
+            let plain = pattern.split('*').next().unwrap_or_default();
+            directories.push(match plain.rfind('/') {
+                Some(end) => &plain[..=end],
+                None => "refs/",
+            });
+        }
+        directories.sort_unstable();
+        directories.dedup_by(|next, above| next.starts_with(*above));
+        Self {
+            names,
+            globs,
+            directories,
         }
     }
 
-    /// Whether a command moved the ref that can bring a commit from anywhere: `reset`, `checkout -B`,
-    /// `branch -f`, a push to this repository, and `update-ref` without a message.
-    pub fn is_bare_move(&self) -> bool {
-        let odd = [
-            "reset:",
-            "checkout:",
-            "branch:",
-            "Branch:",
-            "push",
-            "update by push",
-        ];
-        self.reason.is_empty() || odd.iter().any(|start| self.reason.starts_with(start))
+    fn matches(&self, name: &[u8]) -> bool {
+        self.names.contains(name) || self.has_prefix_of(name) || self.has_glob_of(name)
     }
 
-    /// Whether `git reset` moved the ref.
-    pub fn is_reset(&self) -> bool {
-        self.reason.starts_with("reset:")
+    /// True if a ref is below one of the names.
+    fn has_prefix_of(&self, name: &[u8]) -> bool {
+        name.find_iter("/")
+            .any(|end| self.names.contains(&name[..end]) || self.names.contains(&name[..=end]))
     }
 
-    /// The branch that this one was before `git branch -m`, or is a copy of (git-branch(1)).
-    pub fn renamed_or_copied_from(&self) -> Option<&str> {
-        let mut words = self.reason.strip_prefix("Branch: ")?.split(' ');
-        let is_it = matches!(words.next()?, "renamed" | "copied");
-        words.next().filter(|_| is_it)
-    }
-
-    /// Whether a push to a remote moved a remote-tracking ref onto this commit (git-push(1)).
-    pub fn is_push_of(&self, commit: &CommitId) -> bool {
-        self.id == *commit && self.reason.starts_with("update by push")
-    }
-
-    /// Whether HEAD went away from a commit that it named by itself, and from no branch: the
-    /// entry before then names a commit that perhaps nothing else does.
-    pub fn left_a_detached_head(&self) -> bool {
-        let from = self.reason.strip_prefix("checkout: moving from ");
-        let from = from.and_then(|rest| rest.split(' ').next());
-        from.is_some_and(|from| CommitId::parse(from).is_ok())
+    fn has_glob_of(&self, name: &[u8]) -> bool {
+        let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+        self.globs
+            .iter()
+            .any(|glob| gix_glob::wildmatch((*glob).into(), name.into(), mode))
     }
 }
 
-/// Whether a word is a refspec that brings another branch than the one that a ref is named after.
-fn is_misnamed(word: &str, name: &str) -> bool {
-    let word = word.trim_start_matches('+').trim_end_matches(':');
-    let Some((from, to)) = word.split_once(':') else {
-        return false;
-    };
-    let tracked = |name: &str| {
-        let (_, branch) = name.strip_prefix("refs/remotes/")?.split_once('/')?;
-        Some(branch.to_owned())
-    };
-    let branch = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-    let short = |name: &str| tracked(name).unwrap_or_else(|| branch(name));
-    let is_it = [to, &format!("refs/{to}"), &format!("refs/heads/{to}")].contains(&name)
-        || format!("refs/remotes/{to}") == name;
-    is_it && branch(from) != short(name)
-}
-
-/// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is
-/// damaged, and over an entry that went to nothing.
-pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
-    let lines = gix::refs::file::log::iter::forward(bytes).filter_map(Result::ok);
-    let mut entries: Vec<ReflogEntry> = lines
-        .map(|line| ReflogEntry {
-            id: commit_id_of(&line.new_oid()),
-            reason: line.message.to_str_lossy().into_owned(),
-        })
-        .collect();
-    entries.retain(|entry| entry.id.is_known());
-    entries.reverse();
-    entries
-}
-
-/// Whether a ref is what one of these patterns of git-for-each-ref(1) names: itself, what is below
-/// it, and `*` for one part of a name. There can be as many names as refs.
-fn matches(names: &HashSet<&[u8]>, globs: &[&str], name: &[u8]) -> bool {
-    let is_below = |end| names.contains(&name[..end]) || names.contains(&name[..=end]);
-    let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-    let is_glob = |glob: &&str| gix_glob::wildmatch((*glob).into(), name.into(), mode);
-    names.contains(name) || name.find_iter("/").any(is_below) || globs.iter().any(is_glob)
+fn is_private(name: &[u8]) -> bool {
+    PRIVATE.iter().any(|prefix| name.starts_with_str(prefix))
 }
 
 impl Repo {
@@ -195,10 +120,14 @@ impl Repo {
         if let Ok(text) = name.to_str() {
             require_file(self.common_dir.join(text))?;
         }
-        let found = local.refs.try_find(full.as_ref().as_partial_name());
-        let found = found.map_err(reading(format_args!("the ref {name}")))?;
-        let found = found.filter(|found| found.name == full);
-        Ok(found.map(|found| found.target))
+        let found = local
+            .refs
+            .try_find(full.as_ref().as_partial_name())
+            .map_err(reading(format_args!("the ref {name}")))?;
+        match found {
+            Some(reference) if reference.name == full => Ok(Some(reference.target)),
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// Follows a ref to the last name, and the object if there is one.
@@ -207,91 +136,91 @@ impl Repo {
         local: &gix::Repository,
         name: &BStr,
     ) -> Result<(BString, Option<CommitId>), GitError> {
-        let mut name = name.to_owned();
-        for _ in 0..DEPTH {
-            match self.read_ref(local, name.as_bstr())? {
-                None => return Ok((name, None)),
-                Some(Target::Object(id)) => return Ok((name, Some(commit_id_of(&id)))),
-                Some(Target::Symbolic(next)) => name = next.into_inner(),
+        let mut last = name.to_owned();
+        for _ in 0..MAX_DEPTH {
+            match self.read_ref(local, last.as_bstr())? {
+                None => return Ok((last, None)),
+                Some(Target::Object(id)) => return Ok((last, Some(commit_id_of(&id)))),
+                Some(Target::Symbolic(next)) => last = next.into_inner(),
             }
         }
-        let what = format!("the ref {name}");
-        Err(unreadable(&what, "too many symbolic refs"))
+        Err(too_deep(last.as_bstr()))
     }
 
     fn list_refs(&self, patterns: &[&str]) -> Result<Vec<Ref>, GitError> {
         let local = self.local();
-        let refs = local.references().map_err(reading("the refs"))?;
-        let is_linked = self.git_dir != self.common_dir;
-        let names = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-        let globs = patterns.iter().copied().filter(|one| one.contains('*'));
-        let globs: Vec<&str> = globs.collect();
-        let starts = patterns.iter().map(|pattern| {
-            let plain = pattern.split('*').next().unwrap_or_default();
-            plain.rfind('/').map_or("refs/", |end| &plain[..=end])
-        });
-        // each directory is read once
-        let mut starts: Vec<&str> = starts.collect();
-        starts.sort_unstable();
-        starts.dedup_by(|next, above| next.starts_with(*above));
-        let mut all = BTreeSet::new();
-        for start in starts {
-            let found = refs.prefixed(start).map_err(reading("the refs"))?;
+        let platform = local.references().map_err(reading("the refs"))?;
+        let wanted = RefPatterns::new(patterns);
+        let mut refs = BTreeSet::new();
+        for directory in &wanted.directories {
+            let references = platform.prefixed(*directory).map_err(reading("the refs"))?;
             // git passes over a broken ref as well, with a warning
-            for found in found.filter_map(Result::ok) {
-                let name = found.name().as_bstr();
-                if !matches(&names, &globs, name) {
-                    continue;
+            for reference in references.flatten() {
+                if wanted.matches(reference.name().as_bstr()) {
+                    refs.extend(self.listed_ref(&local, &reference)?);
                 }
-                // those of the main worktree are not ours
-                let is_private = PRIVATE.iter().any(|start| name.starts_with_str(start));
-                let target = if is_linked && is_private {
-                    self.read_ref(&local, name)?
-                } else {
-                    Some(found.inner.target.clone())
-                };
-                let names = match &target {
-                    Some(Target::Symbolic(next)) => Some(next.as_bstr().to_owned()),
-                    Some(Target::Object(_)) | None => None,
-                };
-                let id = target.and_then(|target| match target {
-                    Target::Object(id) => Some(commit_id_of(&id)),
-                    Target::Symbolic(next) => self.resolve(&local, next.as_bstr()).ok()?.1,
-                });
-                all.extend(id.map(|id| Ref {
-                    name: name.to_owned(),
-                    id,
-                    target: names,
-                }));
             }
         }
-        Ok(all.into_iter().collect())
+        Ok(refs.into_iter().collect())
     }
 
-    /// The log of a ref as its file has it, the newest entry first; none where it has none.
+    /// Returns a ref as this worktree sees it; none where it names no object.
+    fn listed_ref(
+        &self,
+        local: &gix::Repository,
+        reference: &gix::Reference<'_>,
+    ) -> Result<Option<Ref>, GitError> {
+        let name = reference.name().as_bstr();
+        let is_linked = self.git_dir != self.common_dir;
+        let target = if is_linked && is_private(name) {
+            // what gix lists is the main worktree's
+            self.read_ref(local, name)?
+        } else {
+            Some(reference.inner.target.clone())
+        };
+        Ok(match target {
+            None => None,
+            Some(Target::Object(id)) => Some(Ref::new(name, commit_id_of(&id))),
+            Some(Target::Symbolic(next)) => match self.resolve(local, next.as_bstr()) {
+                Ok((_, Some(id))) => Some(Ref {
+                    name: name.to_owned(),
+                    id,
+                    target: Some(next.into_inner()),
+                }),
+                Ok((_, None)) | Err(_) => None,
+            },
+        })
+    }
+
+    /// Reads the log of a ref as its file has it, the newest entry first; none where it has none.
     fn read_log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
-        let is_private = name == "HEAD" || PRIVATE.iter().any(|start| name.starts_with(start));
-        let dir = if is_private {
+        let git_dir = if name == "HEAD" || is_private(name.as_bytes()) {
             &self.git_dir
         } else {
             &self.common_dir
         };
-        let file = dir.join("logs").join(name);
-        Ok(read_file(&file)?.map(|bytes| parse_reflog_file(&bytes)))
+        let bytes = read_file(git_dir.join("logs").join(name))?;
+        Ok(bytes.map(|bytes| parse_reflog_file(&bytes)))
     }
 }
 
-/// The upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
+fn too_deep(name: &BStr) -> GitError {
+    unreadable(&format_args!("the ref {name}"), "too many symbolic refs")
+}
+
+/// Returns the upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
 fn upstream_of(local: &gix::Repository, branch: &BStr) -> Option<BString> {
-    let branch: &FullNameRef = branch.try_into().ok()?;
-    branch.as_bstr().strip_prefix(b"refs/heads/")?;
-    let remote = local.branch_remote_name(branch.shorten(), Direction::Fetch)?;
-    if remote.as_bstr() == "." {
-        let merge = local.branch_remote_ref_name(branch, Direction::Fetch)?;
-        return Some(merge.ok()?.into_inner());
+    let full: &FullNameRef = branch.try_into().ok()?;
+    if !branch.starts_with(b"refs/heads/") {
+        return None;
     }
-    let tracking = local.branch_remote_tracking_ref_name(branch, Direction::Fetch)?;
-    Some(tracking.ok()?.into_inner())
+    let remote = local.branch_remote_name(full.shorten(), Direction::Fetch)?;
+    let upstream = if remote.as_bstr() == "." {
+        local.branch_remote_ref_name(full, Direction::Fetch)?
+    } else {
+        local.branch_remote_tracking_ref_name(full, Direction::Fetch)?
+    };
+    Some(upstream.ok()?.into_inner())
 }
 
 impl Git {
@@ -305,19 +234,16 @@ impl Git {
             return self.history()?.peel(&id);
         }
         let repo = self.repo()?;
-        let is_name = revision == "HEAD" || revision.starts_with("refs/");
-        let is_valid = is_ref_name(revision.as_bytes());
-        if !is_name || !is_valid || repo.is_reftable {
-            // git opens the file of a ref, and waits where that is a FIFO
-            let name = revision.split(['^', '~', '@', ':']).next();
-            for prefix in ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"] {
-                let file = format!("{prefix}{}", name.unwrap_or_default());
-                require_file(repo.common_dir.join(file))?;
-            }
+        let is_full_name = revision == "HEAD" || revision.starts_with("refs/");
+        if !is_full_name || !is_ref_name(revision.as_bytes()) || repo.is_reftable {
+            require_ref_files(&repo, revision)?;
             return self.commit_by_git(revision);
         }
-        let id = repo.resolve(&repo.local(), revision.into())?.1;
-        id.map_or(Ok(None), |id| self.history()?.peel(&id))
+        let (_, id) = repo.resolve(&repo.local(), revision.into())?;
+        match id {
+            Some(id) => self.history()?.peel(&id),
+            None => Ok(None),
+        }
     }
 
     /// Returns the full name of the ref that HEAD names, none when HEAD is detached.
@@ -334,25 +260,28 @@ impl Git {
             return Err(unreadable("HEAD", "there is none"));
         }
         let (name, _) = repo.resolve(&local, "HEAD".into())?;
-        Ok((name != "HEAD").then(|| name.to_str_lossy().into_owned()))
+        if name == "HEAD" {
+            return Ok(None);
+        }
+        Ok(Some(name.to_str_lossy().into_owned()))
     }
 
-    /// Returns the name of the ref to which a ref leads through symbolic refs: its own for an ordinary one.
+    /// Returns the name of the ref to which a ref leads through symbolic refs: its own for an
+    /// ordinary one.
     ///
     /// # Errors
     /// Fails when the refs cannot be read.
     pub fn last_name(&self, name: &str) -> Result<String, GitError> {
         let mut last = name.to_owned();
-        for _ in 0..DEPTH {
-            let found = self.for_each_ref(&[&last])?;
-            let found = found.into_iter().find(|found| found.name == last.as_str());
-            match found.and_then(|found| found.target) {
+        for _ in 0..MAX_DEPTH {
+            let refs = self.for_each_ref(&[&last])?;
+            let reference = refs.into_iter().find(|listed| listed.name == last.as_str());
+            match reference.and_then(|reference| reference.target) {
                 Some(target) => last = target.to_str_lossy().into_owned(),
                 None => return Ok(last),
             }
         }
-        let what = format!("the ref {name}");
-        Err(unreadable(&what, "too many symbolic refs"))
+        Err(too_deep(name.into()))
     }
 
     /// Returns the refs below these prefixes (`refs/` for all), sorted by name.
@@ -361,16 +290,16 @@ impl Git {
     /// Fails when the refs cannot be read.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
         let repo = self.repo_in_any_mode()?;
+        let mut patterns: Vec<&str> = prefixes.to_vec();
         // a revision such as `:/words` is below no ref (git-check-ref-format(1))
-        let is_name = |prefix: &&str| !prefix.contains([':', '~', '^', '?', '[', '\\', ' ']);
-        let prefixes: Vec<&str> = prefixes.iter().copied().filter(is_name).collect();
-        if prefixes.is_empty() {
+        patterns.retain(|prefix| !prefix.contains([':', '~', '^', '?', '[', '\\', ' ']));
+        if patterns.is_empty() {
             return Ok(Vec::new());
         }
         if repo.is_reftable {
-            self.refs_by_git(&prefixes)
+            self.refs_by_git(&patterns)
         } else {
-            repo.list_refs(&prefixes)
+            repo.list_refs(&patterns)
         }
     }
 
@@ -380,14 +309,13 @@ impl Git {
     /// # Errors
     /// Fails when the refs cannot be read.
     pub fn branches(&self) -> Result<Vec<(Ref, Option<BString>)>, GitError> {
-        let repo = self.repo()?;
-        let local = repo.local();
-        let all = self.for_each_ref(&["refs/heads/", "refs/remotes/"])?;
-        let with_upstream = all.into_iter().map(|one| {
-            let upstream = upstream_of(&local, one.name.as_bstr());
-            (one, upstream)
-        });
-        Ok(with_upstream.collect())
+        let local = self.repo()?.local();
+        let mut branches = Vec::new();
+        for branch in self.for_each_ref(&["refs/heads/", "refs/remotes/"])? {
+            let upstream = upstream_of(&local, branch.name.as_bstr());
+            branches.push((branch, upstream));
+        }
+        Ok(branches)
     }
 
     /// Returns the upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
@@ -395,23 +323,25 @@ impl Git {
     /// # Errors
     /// Fails when the repository cannot be read.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
-        let there = self.for_each_ref(&[branch])?;
-        if !there.iter().any(|one| one.name == branch) {
+        let refs = self.for_each_ref(&[branch])?;
+        if !refs.iter().any(|listed| listed.name == branch) {
             return Ok(None);
         }
-        let repo = self.repo()?;
-        let found = upstream_of(&repo.local(), branch.into());
-        Ok(found.map(|name| name.to_str_lossy().into_owned()))
+        let upstream = upstream_of(&self.repo()?.local(), branch.into());
+        Ok(upstream.map(|name| name.to_str_lossy().into_owned()))
     }
 
-    /// Whether git takes this as the name of a branch (`git check-ref-format --branch`).
+    /// True if git takes this as the name of a branch (`git check-ref-format --branch`).
     pub fn check_branch_name(&self, name: &str) -> bool {
-        let full = format!("refs/heads/{name}");
         let is_previous = name.starts_with('@') && name.contains('{');
-        name != "HEAD" && !name.starts_with('-') && !is_previous && is_ref_name(full.as_bytes())
+        if name == "HEAD" || name.starts_with('-') || is_previous {
+            return false;
+        }
+        is_ref_name(format!("refs/heads/{name}").as_bytes())
     }
 
-    /// Returns a ref's reflog, the newest entry first; none when it has no reflog.
+    /// Returns a ref's reflog, the newest entry first; none when it has no reflog. As `git log -g`,
+    /// it passes over entries whose commits were collected.
     ///
     /// # Errors
     /// Fails when the log cannot be read.
@@ -425,7 +355,6 @@ impl Git {
                 is_there.insert(entry.id.clone(), history.peel(&entry.id)?.is_some());
             }
         }
-        // as `git log -g`, which passes over what was collected
         entries.retain(|entry| is_there[&entry.id]);
         Ok(entries)
     }
@@ -454,11 +383,11 @@ impl Git {
         expected: Option<&CommitId>,
         reason: &str,
     ) -> Result<(), GitError> {
-        let zero = "0".repeat(id.as_str().len());
-        let old = expected.map_or(zero.as_str(), CommitId::as_str);
+        let zeros = "0".repeat(id.as_str().len());
+        let old = expected.map_or(zeros.as_str(), CommitId::as_str);
         let args = ["-m", reason, "--create-reflog", name, id.as_str(), old];
-        self.perform(&format!("write {name}"), "update-ref", &args)
-            .map(drop)
+        self.perform(&format!("write {name}"), "update-ref", &args)?;
+        Ok(())
     }
 
     /// Sets HEAD to what its file would hold (gitrepository-layout(5)): `ref: <name>` or a commit.
@@ -466,11 +395,11 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn set_head(&self, head: &str) -> Result<(), GitError> {
-        let (command, to) = match head.strip_prefix("ref: ") {
-            Some(name) => ("symbolic-ref HEAD", name),
-            None => ("update-ref --no-deref HEAD", head),
+        match head.strip_prefix("ref: ") {
+            Some(name) => self.perform("set HEAD", "symbolic-ref HEAD", &[name])?,
+            None => self.perform("set HEAD", "update-ref --no-deref HEAD", &[head])?,
         };
-        self.perform("set HEAD", command, &[to]).map(drop)
+        Ok(())
     }
 
     /// Deletes a ref, if it still names this object.
@@ -479,11 +408,11 @@ impl Git {
     /// Fails when it names another, or git fails.
     pub fn delete_ref(&self, name: &str, expected: &CommitId) -> Result<(), GitError> {
         let args = [name, expected.as_str()];
-        self.perform(&format!("delete {name}"), "update-ref -d", &args)
-            .map(drop)
+        self.perform(&format!("delete {name}"), "update-ref -d", &args)?;
+        Ok(())
     }
 
-    /// Whether this repository has files that are not committed, or commits that no
+    /// True if this repository has files that are not committed, or commits that no
     /// remote-tracking branch has: for submodules, whose repository goes with the worktree.
     ///
     /// # Errors
@@ -494,18 +423,39 @@ impl Git {
         if !self.perform(what, status, &[])?.is_empty() {
             return Ok(true);
         }
-        // what a flag hides from status may be edited (git-update-index(1))
-        let flags = self.perform(what, "ls-files -v -z", &[])?;
-        let mut flags = flags.split_str("\0").filter_map(|line| line.first());
-        if flags.any(|flag| flag.is_ascii_lowercase() || *flag == b'S') {
+        let listed = self.perform(what, "ls-files -v -z", &[])?;
+        if listed.split_str("\0").any(is_hidden_from_status) {
             return Ok(true);
         }
-        let new = "rev-list --max-count=1 HEAD --branches --not --remotes";
-        Ok(!self.perform(what, new, &[])?.is_empty())
+        let unpushed = "rev-list --max-count=1 HEAD --branches --not --remotes";
+        Ok(!self.perform(what, unpushed, &[])?.is_empty())
     }
 }
 
+/// True if a line of `git ls-files -v` has a flag for which status says nothing of the file: it may be
+/// edited (git-update-index(1)).
+fn is_hidden_from_status(line: &[u8]) -> bool {
+    match line.first() {
+        Some(flag) => flag.is_ascii_lowercase() || *flag == b'S',
+        None => false,
+    }
+}
+
+/// Refuses a FIFO in the place of the file of a ref that a revision begins with: git opens it, and
+/// waits.
+fn require_ref_files(repo: &Repo, revision: &str) -> Result<(), GitError> {
+    let name = revision
+        .split(['^', '~', '@', ':'])
+        .next()
+        .unwrap_or_default();
+    for prefix in REF_PREFIXES {
+        require_file(repo.common_dir.join(format!("{prefix}{name}")))?;
+    }
+    Ok(())
+}
+
+/// Parses the one id that a command prints.
 pub(super) fn one_id(command: &str, text: &[u8]) -> Result<CommitId, GitError> {
-    let text = text.to_str_lossy();
-    CommitId::parse(text.trim()).map_err(|error| odd_output(command, &error.to_string()))
+    let digits = text.to_str_lossy();
+    CommitId::parse(digits.trim()).map_err(|error| odd_output(command, &error.to_string()))
 }

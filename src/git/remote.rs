@@ -16,7 +16,7 @@ use crate::git::process::{Git, words};
 use crate::git::refs::{Ref, one_id};
 use crate::words::name::{BranchName, CommitId};
 
-/// Represents a remote that is asked for single refs: claims, and the heads of pull requests.
+/// A remote that is asked for single refs: claims, and the heads of pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskedRemote {
     /// Its name.
@@ -29,34 +29,42 @@ pub struct AskedRemote {
 impl AskedRemote {
     /// Takes a known remote that is only read from, where its fetches go.
     pub fn to_read(name: String) -> Self {
-        let place = name.clone();
-        Self { name, place }
+        Self {
+            place: name.clone(),
+            name,
+        }
     }
 
-    /// The words of a command, after what the user has set for their own pushes and fetches, and is
-    /// not meant for ours.
+    /// Returns the words of a command, after what the user has set for their own pushes and fetches,
+    /// and is not meant for ours.
     fn words(&self, command: &str, more: &[&str]) -> Vec<String> {
         let name = &self.name;
         let settings = [
-            &format!("remote.{name}.mirror=false"),
-            &format!("remote.{name}.fetch=^refs/agentwt/*"),
-            "push.negotiate=false",
-            "fetch.showForcedUpdates=true",
+            format!("remote.{name}.mirror=false"),
+            format!("remote.{name}.fetch=^refs/agentwt/*"),
+            "push.negotiate=false".to_owned(),
+            "fetch.showForcedUpdates=true".to_owned(),
         ];
-        let settings = settings.into_iter().flat_map(|one| ["-c", one]);
-        let all = settings.chain(words(command, more));
-        all.map(ToOwned::to_owned).collect()
+        let mut args = Vec::new();
+        for setting in settings {
+            args.push("-c".to_owned());
+            args.push(setting);
+        }
+        for word in words(command, more) {
+            args.push(word.to_owned());
+        }
+        args
     }
 }
 
 impl Git {
-    /// The names of the remotes.
+    /// Returns the names of the remotes.
     ///
     /// # Errors
     /// Fails when git does.
     pub fn remotes(&self) -> Result<Vec<String>, GitError> {
-        let names = self.perform("list the remotes", "remote", &[])?;
-        Ok(names.lines().map(|n| n.to_str_lossy().into()).collect())
+        let output = self.perform("list the remotes", "remote", &[])?;
+        Ok(lines_of(&output))
     }
 
     /// Lets a branch track a remote-tracking branch, given as a full ref.
@@ -65,9 +73,9 @@ impl Git {
     /// Fails when git does.
     pub fn branch_set_upstream(&self, branch: &BranchName, full: &str) -> Result<(), GitError> {
         let upstream = format!("--set-upstream-to={full}");
-        let args = [&*upstream, "--", branch.as_str()];
-        self.perform("set the upstream", "branch --quiet", &args)
-            .map(drop)
+        let args = [upstream.as_str(), "--", branch.as_str()];
+        self.perform("set the upstream", "branch --quiet", &args)?;
+        Ok(())
     }
 
     /// Takes one of the known remotes by its name.
@@ -77,9 +85,9 @@ impl Git {
     pub fn claim_remote(
         &self,
         name: &str,
-        known: &[String],
+        remotes: &[String],
     ) -> Result<Result<AskedRemote, &'static str>, GitError> {
-        if !known.iter().any(|known| known == name) {
+        if !remotes.iter().any(|remote| remote == name) {
             return Ok(Err("there is no such remote"));
         }
         if name.contains('=') {
@@ -87,16 +95,20 @@ impl Git {
             return Ok(Err(why));
         }
         let what = "read where a remote is";
-        let push = self.perform(what, "remote get-url --push --all --", &[name])?;
-        let places: Vec<_> = push.lines().map(|line| line.to_str_lossy()).collect();
-        let [place] = places.as_slice() else {
+        let output = self.perform(what, "remote get-url --push --all --", &[name])?;
+        let push_urls = lines_of(&output);
+        let [push_url] = push_urls.as_slice() else {
             return Ok(Err("it pushes to several servers, and a claim is on one"));
         };
-        let fetch = self.line(what, &["remote", "get-url", "--", name])?;
-        let place = if fetch == *place { name } else { place };
+        let fetch_url = self.line(what, &["remote", "get-url", "--", name])?;
+        let place = if fetch_url == *push_url {
+            name.to_owned()
+        } else {
+            push_url.clone()
+        };
         Ok(Ok(AskedRemote {
             name: name.to_owned(),
-            place: place.to_owned(),
+            place,
         }))
     }
 
@@ -122,21 +134,21 @@ impl Git {
         new: Option<&CommitId>,
         expected: Option<&CommitId>,
     ) -> Result<Result<(), String>, GitError> {
-        let id = |id: Option<&CommitId>| id.map(ToString::to_string).unwrap_or_default();
-        let lease = format!("--force-with-lease={name}:{}", id(expected));
-        let change = format!("{}:{name}", id(new));
+        let expected_id = expected.map_or("", CommitId::as_str);
+        let new_id = new.map_or("", CommitId::as_str);
+        let lease = format!("--force-with-lease={name}:{expected_id}");
+        let refspec = format!("{new_id}:{name}");
         let command = "push --no-verify --no-signed --no-follow-tags --recurse-submodules=no";
-        let args = remote.words(command, &[&lease, "--", &remote.name, &change]);
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        match self.run(&args, None) {
-            Ok(answer) if answer.status == Some(0) => Ok(Ok(())),
-            Ok(answer) => Ok(Err(reasons(&answer.stderr))),
+        let args = remote.words(command, &[&lease, "--", &remote.name, &refspec]);
+        match self.run(&borrowed(&args), None) {
+            Ok(output) if output.status == Some(0) => Ok(Ok(())),
+            Ok(output) => Ok(Err(reasons(&output.stderr))),
             Err(error @ GitError::TimedOut { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(error),
         }
     }
 
-    /// What each of these refs of a server names; none when there is no such ref.
+    /// Returns what each of these refs of a server names; none when there is no such ref.
     ///
     /// # Errors
     /// Fails when the server cannot be asked.
@@ -146,15 +158,14 @@ impl Git {
         names: &[&str],
     ) -> Result<Vec<Option<CommitId>>, GitError> {
         let output = self.ask(remote, "ask the server", "ls-remote --quiet --", names)?;
-        let all = names.iter().map(|name| {
-            // the name is a pattern: `x/refs/agentwt/claims/task` would match as well
-            let mut exact = output.lines().filter_map(|line| {
-                let (id, found) = line.split_once_str("\t")?;
-                (found == name.as_bytes()).then_some(id)
+        let mut commits = Vec::new();
+        for name in names {
+            commits.push(match listed_id(&output, name) {
+                Some(id) => Some(one_id("ls-remote", id)?),
+                None => None,
             });
-            exact.next().map(|id| one_id("ls-remote", id)).transpose()
-        });
-        all.collect()
+        }
+        Ok(commits)
     }
 
     /// Fetches what refs of a server name, without any trace here but the objects.
@@ -165,9 +176,11 @@ impl Git {
         let what = format!("fetch {} from {}", names.join(" and "), remote.name);
         let command = "fetch --quiet --no-tags --no-write-fetch-head --no-auto-maintenance \
              --no-recurse-submodules --no-prune --refmap= --";
-        self.ask(remote, &what, command, names).map(drop)
+        self.ask(remote, &what, command, names)?;
+        Ok(())
     }
 
+    /// Runs a command on a server and these refs of it.
     fn ask(
         &self,
         remote: &AskedRemote,
@@ -175,20 +188,21 @@ impl Git {
         command: &str,
         names: &[&str],
     ) -> Result<Vec<u8>, GitError> {
-        let args = remote.words(command, &[&[&*remote.place], names].concat());
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        self.perform(what, "", &args)
+        let mut more = vec![remote.place.as_str()];
+        more.extend(names);
+        let args = remote.words(command, &more);
+        self.perform(what, "", &borrowed(&args))
     }
 
-    /// The raw bytes of a commit, if it is one and not longer than that.
+    /// Returns the raw bytes of a commit, if it is one and not longer than that.
     ///
     /// # Errors
     /// Fails when git cannot be started.
-    pub fn short_commit(&self, id: &CommitId, most: u64) -> Result<Option<Vec<u8>>, GitError> {
-        let size = self.run(&["cat-file", "-s", id.as_str()], None)?;
-        let size = size.stdout.trim().to_str_lossy().parse::<u64>().ok();
-        if size.is_none_or(|size| size > most) {
-            return Ok(None);
+    pub fn short_commit(&self, id: &CommitId, limit: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let answer = self.run(&["cat-file", "-s", id.as_str()], None)?;
+        match answer.stdout.trim().to_str_lossy().parse::<u64>() {
+            Ok(size) if size <= limit => {}
+            Ok(_) | Err(_) => return Ok(None),
         }
         let commit = self.run(&["cat-file", "commit", id.as_str()], None)?;
         Ok((commit.status == Some(0)).then_some(commit.stdout))
@@ -202,7 +216,8 @@ impl Git {
     pub fn clone_no_checkout(&self, from: &str, to: &Utf8Path) -> Result<(), GitError> {
         let command = "clone --quiet --no-checkout --no-tags --origin=origin --";
         let what = format!("clone {from}");
-        self.perform(&what, command, &[from, to.as_str()]).map(drop)
+        self.perform(&what, command, &[from, to.as_str()])?;
+        Ok(())
     }
 
     /// Removes refs, and then makes others, in one transaction each (git-update-ref(1)).
@@ -210,19 +225,30 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn replace_refs(&self, gone: &[Ref], new: &[Ref], reason: &str) -> Result<(), GitError> {
-        let line = |one: &Ref, verb: &str, id: &str| {
-            let verb = verb.as_bytes();
-            [verb, b" ", one.name.as_slice(), id.as_bytes(), b"\n"].concat()
-        };
-        let delete = gone.iter().flat_map(|one| line(one, "delete", ""));
-        let create = new.iter();
-        let create = create.flat_map(|one| line(one, "create", &format!(" {}", one.id)));
-        for input in [delete.collect(), create.collect::<Vec<u8>>()] {
-            if !input.is_empty() {
-                let (what, args) = ("set the refs of the clone", ["-m", reason, "--stdin"]);
-                self.perform_with(what, "update-ref --no-deref", &args, &input)?;
-            }
+        let mut deletions = Vec::new();
+        for deleted in gone {
+            deletions.extend_from_slice(b"delete ");
+            deletions.extend_from_slice(&deleted.name);
+            deletions.push(b'\n');
         }
+        self.update_refs(&deletions, reason)?;
+        let mut creations = Vec::new();
+        for created in new {
+            creations.extend_from_slice(b"create ");
+            creations.extend_from_slice(&created.name);
+            creations.extend_from_slice(format!(" {}\n", created.id).as_bytes());
+        }
+        self.update_refs(&creations, reason)
+    }
+
+    /// Runs a transaction of these commands of git-update-ref(1), if there are any.
+    fn update_refs(&self, commands: &[u8], reason: &str) -> Result<(), GitError> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let what = "set the refs of the clone";
+        let args = ["-m", reason, "--stdin"];
+        self.perform_with(what, "update-ref --no-deref", &args, commands)?;
         Ok(())
     }
 
@@ -232,35 +258,84 @@ impl Git {
     /// Fails when git does.
     pub fn begin_on(&self, branch: &str) -> Result<(), GitError> {
         self.set_head(&format!("ref: {branch}"))?;
-        let what = "forget where the clone was";
         let command = "reflog expire --expire=all HEAD";
-        self.perform(what, command, &[]).map(drop)
+        self.perform("forget where the clone was", command, &[])?;
+        Ok(())
     }
 }
 
-/// What git and the server said, in one line.
-fn reasons(stderr: &[u8]) -> String {
-    let said = stderr.to_str_lossy();
-    let noise = ["hint:", "To ", "error: failed to push some refs"];
-    let lines = said.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !noise.iter().any(|n| line.starts_with(n)));
-    let all: Vec<&str> = lines.collect();
-    all.join("; ").chars().take(600).collect()
+fn borrowed(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
 }
 
-/// Says which settings of a repository its clones have too: who commits, where its remotes are,
-/// and what decides what is in a file. What may hold a secret (`http`, `credential`) stays.
+fn lines_of(output: &[u8]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in output.lines() {
+        lines.push(line.to_str_lossy().into_owned());
+    }
+    lines
+}
+
+/// Returns the id of a ref in the output of `git ls-remote`. What was asked for is a pattern there:
+/// for `refs/agentwt/claims/task`, `x/refs/agentwt/claims/task` is listed as well.
+fn listed_id<'o>(output: &'o [u8], name: &str) -> Option<&'o [u8]> {
+    for line in output.lines() {
+        if let Some((id, listed)) = line.split_once_str("\t")
+            && listed == name.as_bytes()
+        {
+            return Some(id);
+        }
+    }
+    None
+}
+
+/// What git writes around the reasons of a server.
+const NOISE: [&str; 3] = ["hint:", "To ", "error: failed to push some refs"];
+
+/// Returns what git and the server said, in one line.
+fn reasons(stderr: &[u8]) -> String {
+    let mut reasons = Vec::new();
+    for line in stderr.to_str_lossy().lines() {
+        let text = line.trim();
+        if !text.is_empty() && !NOISE.iter().any(|start| text.starts_with(start)) {
+            reasons.push(text.to_owned());
+        }
+    }
+    reasons.join("; ").chars().take(600).collect()
+}
+
+/// Settings of `core` that decide what is in a file.
+const CARRIED_CORE: [&str; 7] = [
+    "autocrlf",
+    "eol",
+    "safecrlf",
+    "attributesfile",
+    "excludesfile",
+    "checkroundtripencoding",
+    "whitespace",
+];
+
+/// Settings of a remote that say where it is and what is fetched.
+const CARRIED_REMOTE: [&str; 7] = [
+    "url",
+    "pushurl",
+    "fetch",
+    "push",
+    "tagopt",
+    "promisor",
+    "partialclonefilter",
+];
+
+/// True for the settings of a repository that its clones have too: who commits, where its remotes
+/// are, and what decides what is in a file. What may hold a secret (`http`, `credential`) stays.
 fn is_carried(key: &str) -> bool {
-    const CORE: &str =
-        "autocrlf eol safecrlf attributesfile excludesfile checkroundtripencoding whitespace";
-    const REMOTE: &str = "url pushurl fetch push tagopt promisor partialclonefilter";
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let last = rest.rsplit('.').next().unwrap_or(rest);
     match section {
         "user" | "author" | "committer" | "filter" | "branch" => true,
         "merge" | "diff" => rest.contains('.'),
-        "core" => CORE.split(' ').any(|one| one == last),
-        "remote" => REMOTE.split(' ').any(|one| one == last),
+        "core" => CARRIED_CORE.contains(&last),
+        "remote" => CARRIED_REMOTE.contains(&last),
         "commit" => last == "gpgsign",
         "gpg" => last == "format",
         "lfs" => rest == "url",
@@ -272,25 +347,34 @@ fn is_carried(key: &str) -> bool {
 /// them. A relative URL is one of the repository's root.
 pub fn carried(settings: &[(String, String, BString)], root: &Utf8Path) -> Vec<u8> {
     let mut file = File::new(Metadata::api());
-    let own = settings.iter().filter(|(scope, ..)| scope == "local");
-    for (_, key, value) in own.filter(|(_, key, _)| is_carried(key)) {
-        let Some((section, last)) = key.rsplit_once('.') else {
-            continue;
-        };
-        let is_url = section.starts_with("remote.") && matches!(last, "url" | "pushurl");
-        let is_relative = is_url && (value.starts_with(b"./") || value.starts_with(b"../"));
-        let absolute = is_relative.then(|| root.join(value.to_str_lossy().as_ref()));
-        let absolute = absolute.as_ref();
-        let value = absolute.map_or(value.as_bstr(), |path| path.as_str().into());
-        let (section, sub) = match section.split_once('.') {
-            Some((section, sub)) => (section, Some(BString::from(sub))),
-            None => (section, None),
-        };
-        if let Ok(mut section) = file.new_section(section, sub) {
-            let _ = section.push(last, Some(value));
+    for (scope, key, value) in settings {
+        if scope == "local" && is_carried(key) {
+            carry(&mut file, key, value, root);
         }
     }
     file.to_bstring().into()
+}
+
+fn carry(file: &mut File, key: &str, value: &BString, root: &Utf8Path) {
+    let Some((place, name)) = key.rsplit_once('.') else {
+        return;
+    };
+    let is_url = place.starts_with("remote.") && matches!(name, "url" | "pushurl");
+    let is_relative = is_url && (value.starts_with(b"./") || value.starts_with(b"../"));
+    let carried = if is_relative {
+        root.join(value.to_str_lossy().as_ref())
+            .into_string()
+            .into()
+    } else {
+        value.clone()
+    };
+    let (section, subsection) = match place.split_once('.') {
+        Some((section, subsection)) => (section, Some(BString::from(subsection))),
+        None => (place, None),
+    };
+    if let Ok(mut section) = file.new_section(section, subsection) {
+        let _ = section.push(name, Some(carried.as_bstr()));
+    }
 }
 
 #[cfg(test)]

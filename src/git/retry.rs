@@ -38,13 +38,6 @@ pub(super) fn retry_steps_on_lock(
     repeat_while(steps, has_met_lock, pause)
 }
 
-/// Creates a lock file of git's, and tries again while another git has it.
-pub(super) fn retry_while_locked(
-    create: impl FnMut() -> std::io::Result<()>,
-) -> std::io::Result<()> {
-    repeat_while(create, is_already_there, pause)
-}
-
 fn is_stopped_by_lock(result: &Result<Output, GitError>) -> bool {
     match result {
         Ok(output) if output.status == Some(0) => false,
@@ -57,13 +50,6 @@ fn has_met_lock(result: &Result<(), GitError>) -> bool {
     match result {
         Err(GitError::Failed { words, .. }) => is_contention(words),
         Ok(()) | Err(_) => false,
-    }
-}
-
-fn is_already_there(result: &std::io::Result<()>) -> bool {
-    match result {
-        Ok(()) => false,
-        Err(error) => error.kind() == std::io::ErrorKind::AlreadyExists,
     }
 }
 

@@ -12,18 +12,18 @@ use crate::git::repo::Repo;
 use crate::git::retry::retry_steps_on_lock;
 use crate::words::name::{BranchName, CommitId};
 
-/// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
+/// One entry of `git worktree list --porcelain -z` (git-worktree(1)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeEntry {
     /// Its directory; for a bare repository's first entry the repository.
     pub path: Utf8PathBuf,
-    /// Whether it is the entry of a bare repository.
+    /// True for the entry of a bare repository.
     pub bare: bool,
     /// The commit it is on, none while its branch is unborn.
     pub head: Option<CommitId>,
     /// The full name of the branch it is on, none when detached.
     pub branch: Option<String>,
-    /// Whether it is locked.
+    /// True if it is locked.
     pub locked: bool,
 }
 
@@ -37,11 +37,13 @@ impl Git {
     /// Fails when their entries cannot be listed.
     pub fn worktree_roots(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
         let local = self.repo()?.local();
-        let proxies = local.worktrees().map_err(reading("the worktrees"))?;
-        let roots = proxies.iter().filter_map(|proxy| proxy.base().ok());
-        Ok(roots
-            .map(|root| root.to_string_lossy().into_owned().into())
-            .collect())
+        let mut roots = Vec::new();
+        for proxy in local.worktrees().map_err(reading("the worktrees"))? {
+            if let Ok(root) = proxy.base() {
+                roots.push(utf8_path(&root));
+            }
+        }
+        Ok(roots)
     }
 
     /// Returns every worktree of the repository, the main one (or the bare repository) first. Bytes
@@ -56,28 +58,20 @@ impl Git {
         }
         let common = self.on(&repo.common_dir, None).repo()?;
         let local = common.local();
-        let proxies = local.worktrees().map_err(reading("the worktrees"))?;
         let mut linked = Vec::new();
-        for proxy in &proxies {
+        for proxy in &local.worktrees().map_err(reading("the worktrees"))? {
             // an entry that another git is just creating, or has deleted
-            let Ok(path) = proxy.base() else { continue };
+            let Ok(root) = proxy.base() else { continue };
             linked.push(WorktreeEntry {
-                path: path.to_string_lossy().into_owned().into(),
+                path: utf8_path(&root),
                 locked: proxy.is_locked(),
                 ..common.entry(&local, proxy.git_dir())?
             });
         }
-        linked.sort_by(|one, other| one.path.cmp(&other.path));
-        let path = repo.common_dir.as_str();
-        let path = Utf8PathBuf::from(path.strip_suffix("/.git").unwrap_or(path));
-        let bare = common.is_bare();
-        let main = if bare {
-            WorktreeEntry::default()
-        } else {
-            common.entry(&local, common.common_dir.as_std_path())?
-        };
-        linked.insert(0, WorktreeEntry { path, bare, ..main });
-        Ok(linked)
+        linked.sort_by(|left, right| left.path.cmp(&right.path));
+        let mut entries = vec![common.main_entry(&local)?];
+        entries.append(&mut linked);
+        Ok(entries)
     }
 
     /// Registers a worktree without filling it, on a branch that is created at a commit, or exists.
@@ -93,22 +87,33 @@ impl Git {
         branch: &BranchName,
         at: Option<&CommitId>,
     ) -> Result<(), GitError> {
-        let what = format!("add the worktree {path}");
-        let (add, path) = ("worktree add --quiet --no-checkout", path.as_str());
-        let mut at = at;
+        let mut new_branch_at = at;
         retry_steps_on_lock(|| {
-            let Some(commit) = at else {
-                let args = ["--", path, branch.as_str()];
-                return self.perform(&what, add, &args).map(drop);
+            let Some(commit) = new_branch_at else {
+                return self.worktree_add(path, &[path.as_str(), branch.as_str()], &[]);
             };
-            let args = ["-b", branch.as_str(), "--", path, commit.as_str()];
-            let added = self.perform(&what, &format!("{add} --no-track"), &args);
-            let full = branch.full_ref();
-            if added.is_err() && self.rev_parse_commit(&full)?.as_ref() == Some(commit) {
-                at = None;
+            let options = ["--no-track", "-b", branch.as_str()];
+            let added = self.worktree_add(path, &[path.as_str(), commit.as_str()], &options);
+            if added.is_err() {
+                let existing = self.rev_parse_commit(&branch.full_ref())?;
+                if existing.as_ref() == Some(commit) {
+                    new_branch_at = None;
+                }
             }
-            added.map(drop)
+            added
         })
+    }
+
+    fn worktree_add(
+        &self,
+        path: &Utf8Path,
+        operands: &[&str],
+        options: &[&str],
+    ) -> Result<(), GitError> {
+        let what = format!("add the worktree {path}");
+        let args = [options, &["--"], operands].concat();
+        self.perform(&what, "worktree add --quiet --no-checkout", &args)?;
+        Ok(())
     }
 
     /// Sets the sparse-checkout patterns, in non-cone mode, of a worktree that has no index yet.
@@ -119,10 +124,11 @@ impl Git {
     pub fn sparse_checkout_set(&self, patterns: &[u8]) -> Result<(), GitError> {
         let what = "set the sparse-checkout patterns";
         let command = "sparse-checkout set --no-cone --stdin";
-        self.perform_with(what, command, &[], patterns).map(drop)
+        self.perform_with(what, command, &[], patterns)?;
+        Ok(())
     }
 
-    /// Whether [`Git::sparse_checkout_set`] writes nothing for a new worktree but `config.worktree`
+    /// True if [`Git::sparse_checkout_set`] writes nothing for a new worktree but `config.worktree`
     /// ([`SPARSE_CONFIG`]) and the patterns.
     ///
     /// # Errors
@@ -145,8 +151,8 @@ impl Git {
     /// # Errors
     /// Fails when the hook fails.
     pub fn hook_run_post_checkout(&self, head: &CommitId) -> Result<(), GitError> {
-        let zero = "0".repeat(head.as_str().len());
-        match self.hook_run("post-checkout", &[&zero, head.as_str(), "1"]) {
+        let zeros = "0".repeat(head.as_str().len());
+        match self.hook_run("post-checkout", &[&zeros, head.as_str(), "1"]) {
             Err(GitError::Failed { words, .. }) => Err(GitError::Hook { words }),
             other => other,
         }
@@ -154,24 +160,47 @@ impl Git {
 }
 
 impl Repo {
-    /// What the HEAD of a private git directory says.
-    fn entry(&self, local: &gix::Repository, admin: &Path) -> Result<WorktreeEntry, GitError> {
-        let bytes = read_file(admin.join("HEAD"))?.unwrap_or_default();
-        let line = bytes.trim();
-        let (branch, head) = match line.strip_prefix(b"ref: ") {
-            Some(name) => {
-                let (name, id) = self.resolve(local, name.trim().as_bstr())?;
-                (Some(name.to_str_lossy().into_owned()), id)
-            }
-            None => (None, CommitId::parse(&line.to_str_lossy()).ok()),
-        };
-        let head = head.filter(CommitId::is_known);
+    /// Returns the entry of the main worktree, or of the bare repository.
+    fn main_entry(&self, local: &gix::Repository) -> Result<WorktreeEntry, GitError> {
+        let common_dir = self.common_dir.as_str();
+        let path = common_dir
+            .strip_suffix("/.git")
+            .unwrap_or(common_dir)
+            .into();
+        if self.is_bare() {
+            return Ok(WorktreeEntry {
+                path,
+                bare: true,
+                ..WorktreeEntry::default()
+            });
+        }
         Ok(WorktreeEntry {
-            head,
-            branch,
-            ..WorktreeEntry::default()
+            path,
+            ..self.entry(local, self.common_dir.as_std_path())?
         })
     }
+
+    /// Returns what the HEAD of a private git directory says.
+    fn entry(&self, local: &gix::Repository, git_dir: &Path) -> Result<WorktreeEntry, GitError> {
+        let bytes = read_file(git_dir.join("HEAD"))?.unwrap_or_default();
+        let line = bytes.trim();
+        let mut entry = WorktreeEntry::default();
+        match line.strip_prefix(b"ref: ") {
+            Some(symbolic) => {
+                let (name, id) = self.resolve(local, symbolic.trim().as_bstr())?;
+                entry.branch = Some(name.to_str_lossy().into_owned());
+                entry.head = id;
+            }
+            None => entry.head = CommitId::parse(&line.to_str_lossy()).ok(),
+        }
+        entry.head = entry.head.filter(CommitId::is_known);
+        Ok(entry)
+    }
+}
+
+/// Returns a path with bytes replaced that are not UTF-8.
+fn utf8_path(path: &Path) -> Utf8PathBuf {
+    path.to_string_lossy().into_owned().into()
 }
 
 #[cfg(test)]

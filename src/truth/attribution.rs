@@ -17,7 +17,8 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::hooks::journal::{Journal, RefMove, Target};
-use crate::git::refs::{Ref, ReflogEntry};
+use crate::git::reflog::ReflogEntry;
+use crate::git::refs::Ref;
 use crate::words::name::CommitId;
 
 /// Says how a ref of now came to be what it is.

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::git::hooks::journal;
-use crate::git::refs::{ReflogEntry, parse_reflog_file};
+use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::record::worktree::Record;
 use crate::truth::options::ReadPolicy;
 use crate::words::error::Error;

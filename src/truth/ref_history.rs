@@ -12,7 +12,7 @@ use crate::git::hooks::journal;
 use crate::git::hooks::journal::Journal;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
-use crate::git::refs::ReflogEntry;
+use crate::git::reflog::ReflogEntry;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::head::{WorktreeHead, reflog_file};

@@ -21,7 +21,7 @@ use crate::disk::open::Opened;
 use crate::git::environment::GitMode;
 use crate::git::index::{Stage, read_index};
 use crate::git::objects::Objects;
-use crate::git::refs::ReflogEntry;
+use crate::git::reflog::ReflogEntry;
 use crate::inventory::placed::{Digest, Placed};
 use crate::record::worktree::Intent;
 use crate::truth::head::reflog_file;

@@ -13,6 +13,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::open::{Opened, open_below};
 use crate::git::environment::GitMode;
+use crate::git::patches::PatchColour;
 use crate::git::process::Git;
 use crate::git::settings_file::quoted;
 use crate::judge::change::Change;
@@ -143,7 +144,12 @@ impl<'a> Patches<'a> {
     }
 
     fn print(&self, from: &str, to: &str) -> Result<Vec<u8>, Error> {
-        Ok(self.git.diff_tree_patch(from, to, self.colour)?)
+        let colour = if self.colour {
+            PatchColour::On
+        } else {
+            PatchColour::Off
+        };
+        Ok(self.git.diff_tree_patch(from, to, colour)?)
     }
 
     /// What stands at a path now, as a tree would have it; none for what no tree can have. What git

@@ -25,6 +25,7 @@ use crate::disk::open::Opened;
 use crate::disk::open::open_entry;
 use crate::git::environment::GitMode;
 use crate::git::index::{IndexEntry, IndexLock, OUR_LOCK, OpenIndex, Stage, take_lock};
+use crate::git::landing::FetchCheck;
 use crate::git::lfs::has_sha256;
 use crate::git::process::Git;
 use crate::git::refs::Ref;
@@ -411,7 +412,7 @@ impl Run<'_> {
             let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
             let specs: Vec<String> = specs.collect();
             let limited = git.with_limit(MOST);
-            limited.fetch_objects(private.git_dir().as_str(), true, &specs)
+            limited.fetch_objects(private.git_dir().as_str(), FetchCheck::Fsck, &specs)
         };
         let fetched = tip.map(|tip| fetch_all(&[(tip, left(tip))]));
         // what git has can be there for an import that was stopped, or for a reflog: only a ref keeps it
@@ -538,7 +539,10 @@ impl Run<'_> {
         let git = git.with_limit(MOST);
         let from = self.private.git_dir();
         let mut some = new.chunks(BATCH);
-        let is_fetched = some.all(|some| git.fetch_objects(from.as_str(), true, some).is_ok());
+        let is_fetched = some.all(|some| {
+            git.fetch_objects(from.as_str(), FetchCheck::Fsck, some)
+                .is_ok()
+        });
         Ok(is_fetched && staged.iter().all(|id| objects.is_blob(id)))
     }
 }

@@ -9,6 +9,7 @@ use crate::commands::land::arguments::Land;
 use crate::commands::land::{LandedField, Landing};
 use crate::config::value::Strategy;
 use crate::disk::files;
+use crate::git::landing::FetchCheck;
 use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::record::worktree::Record;
@@ -176,7 +177,11 @@ impl Landing<'_> {
         let git = &self.repository.git;
         let git = git.with_quarantine(&plan.scratch.quarantine());
         if record.strategy == Strategy::Clone {
-            git.fetch_objects(record.admin_dir.as_str(), true, &[tip.to_string()])?;
+            git.fetch_objects(
+                record.admin_dir.as_str(),
+                FetchCheck::Fsck,
+                &[tip.to_string()],
+            )?;
         }
         if git.is_ancestor(tip, base)? {
             return Ok(());

@@ -170,7 +170,7 @@ impl WorktreeHooks {
         if file.exists() {
             return Ok(());
         }
-        let line = |entry: &crate::git::refs::ReflogEntry| {
+        let line = |entry: &crate::git::reflog::ReflogEntry| {
             let (id, zeros) = (&entry.id, "0".repeat(entry.id.as_str().len()));
             format!("{zeros} {id} HEAD\n")
         };

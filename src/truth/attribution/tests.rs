@@ -14,7 +14,8 @@ use super::{
     attribute, commits_past_hooks,
 };
 use crate::git::hooks::journal::Journal;
-use crate::git::refs::{Ref, ReflogEntry};
+use crate::git::reflog::ReflogEntry;
+use crate::git::refs::Ref;
 use crate::words::name::CommitId;
 
 const ROWS: &str = "\

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
-use crate::git::ignore::IgnoreStack;
+use crate::git::ignore::{IgnoreStack, NameCase};
 use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;
 use crate::judge::compare::{Delta, entry_in};
@@ -49,8 +49,12 @@ pub fn rules(
     for name in recorded {
         shared.extend(files::read(&known.dir.join(name))?);
     }
-    let ignore_case = known.record.ignore_case;
-    Ok(IgnoreStack::new(&shared, &texts, ignore_case)?)
+    let case = if known.record.ignore_case {
+        NameCase::Folded
+    } else {
+        NameCase::Sensitive
+    };
+    Ok(IgnoreStack::new(&shared, &texts, case)?)
 }
 
 /// Whether the rules ignore what stands at a path on disk.

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use git_agentwt::config::Config;
 use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::object_format::ObjectFormat;
-use git_agentwt::git::refs::parse_reflog_file;
+use git_agentwt::git::reflog::parse_reflog_file;
 use git_agentwt::git::settings_file::meaning;
 use git_agentwt::inventory::manifest::Manifest;
 use git_agentwt::inventory::placed::Placed;

@@ -1,0 +1,225 @@
+//! Prints and compares what commits change.
+//!
+//! All this is for a [`Git`] of its own, with a git directory in which no attribute and no merge
+//! driver of the repository's counts (`actions/remove/merged.rs`).
+
+use std::collections::BTreeMap;
+
+use bstr::ByteSlice;
+
+use crate::git::error::GitError;
+use crate::git::process::Git;
+use crate::git::refs::one_id;
+use crate::words::name::CommitId;
+
+/// Makes a patch that `git apply` takes, whatever is configured.
+const APPLICABLE_PATCH: &[&str] = &[
+    "-c",
+    "core.quotePath=true",
+    "-c",
+    "core.safecrlf=false",
+    "-c",
+    "diff.suppressBlankEmpty=false",
+    "diff-tree",
+    "-r",
+    "-p",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--binary",
+    "--full-index",
+    "--no-renames",
+    "--no-relative",
+    "--submodule=short",
+    "--ignore-submodules=none",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// Makes patches that are compared with others: nothing that is configured, and no more context than
+/// usual.
+const COMPARABLE_PATCHES: &[&str] = &[
+    "-c",
+    "core.quotePath=true",
+    "-c",
+    "diff.suppressBlankEmpty=false",
+    "diff-tree",
+    "--stdin",
+    "--root",
+    "-r",
+    "-p",
+    "-U3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--full-index",
+    "--no-renames",
+    "--no-relative",
+    "--submodule=short",
+    "--ignore-submodules=none",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// Says whether a patch is printed in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchColour {
+    /// As the user's own settings say.
+    On,
+    /// None.
+    Off,
+}
+
+impl Git {
+    /// Prints the patch from one tree or commit to another.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn diff_tree_patch(
+        &self,
+        from: &str,
+        to: &str,
+        colour: PatchColour,
+    ) -> Result<Vec<u8>, GitError> {
+        let mut args = APPLICABLE_PATCH.to_vec();
+        args.push(match colour {
+            PatchColour::On => "--color",
+            PatchColour::Off => "--no-color",
+        });
+        args.extend(["--end-of-options", from, to]);
+        self.perform("print a patch", "", &args)
+    }
+
+    /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on
+    /// the other side with a patch that looks the same (`--cherry-mark`, git-rev-list(1)), the
+    /// newest first. Git leaves out of its patch ids what it takes for unimportant: blanks and modes.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn rev_list_alike(
+        &self,
+        left: &CommitId,
+        rights: &[&CommitId],
+    ) -> Result<Vec<CommitId>, GitError> {
+        let mut ranges = Vec::new();
+        for right in rights {
+            ranges.push(format!("{left}...{right}"));
+        }
+        let args: Vec<&str> = ranges.iter().map(String::as_str).collect();
+        let command = "rev-list --cherry-mark --no-merges --topo-order";
+        let output = self.perform("compare what commits change", command, &args)?;
+        let mut commits = Vec::new();
+        for line in output.lines() {
+            if let Some(id) = line.strip_prefix(b"=") {
+                commits.push(one_id(command, id)?);
+            }
+        }
+        Ok(commits)
+    }
+
+    /// Returns what each of these commits changes, in a form that is equal for equal changes only:
+    /// the patch without the places in the files; none for a merge. Modes and the contents of
+    /// binary files are part of it.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn comparable_patches(
+        &self,
+        commits: &[CommitId],
+    ) -> Result<BTreeMap<CommitId, Vec<u8>>, GitError> {
+        let what = "compare what commits change";
+        let mut input = String::new();
+        for id in commits {
+            input.push_str(id.as_str());
+            input.push('\n');
+        }
+        let output = self.perform_with(what, "", COMPARABLE_PATCHES, input.as_bytes())?;
+        Ok(split_patches(&output))
+    }
+}
+
+/// Splits the output of `git diff-tree --stdin -p`, and takes out of each patch what is not
+/// the change itself.
+fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
+    let mut patches: BTreeMap<CommitId, Vec<u8>> = BTreeMap::new();
+    let mut commit = None;
+    let mut in_hunk = false;
+    let mut index_line: &[u8] = b"";
+    for line in output.lines_with_terminator() {
+        in_hunk = in_hunk && matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
+        if let Some(id) = commit_line(line) {
+            patches.insert(id.clone(), Vec::new());
+            commit = Some(id);
+            continue;
+        }
+        let Some(patch) = commit.as_ref().and_then(|id| patches.get_mut(id)) else {
+            continue;
+        };
+        if line.starts_with(b"@@ ") {
+            in_hunk = true;
+            patch.extend_from_slice(b"@@\n");
+        } else if !in_hunk && line.starts_with(b"index ") {
+            index_line = line;
+        } else {
+            if !in_hunk && line.starts_with(b"Binary files ") {
+                patch.extend_from_slice(index_line);
+            }
+            patch.extend_from_slice(line);
+        }
+    }
+    patches
+}
+
+/// Returns the commit at which a patch begins: no line of a patch is nothing but an id.
+fn commit_line(line: &[u8]) -> Option<CommitId> {
+    let text = line.trim_end_with(|last| last == '\n').to_str().ok()?;
+    CommitId::parse(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patches(text: &str) -> Vec<String> {
+        let all = split_patches(text.as_bytes());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        all.into_values().map(text).collect()
+    }
+
+    #[test]
+    fn places_do_not_count_and_everything_else_does() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let patch = |id: &str, index: &str, place: &str, middle: &str| {
+            format!(
+                "{id}\ndiff --git a/f b/f\n{middle}index {index} 100644\n--- a/f\n+++ b/f\n@@ {place} @@ fn x()\n a\n-- b\n+@@ 1\n"
+            )
+        };
+        let one = patch(&a, "1..2", "-1,2 +1,2", "");
+        let moved = patch(&b, "3..4", "-9,2 +8,2", "");
+        let all = patches(&format!("{one}{moved}"));
+        assert_eq!(all[0], all[1]);
+        assert!(all[0].contains("@@\n a\n-- b\n+@@ 1\n"), "{}", all[0]);
+        let mode = patch(
+            &b,
+            "1..2",
+            "-1,2 +1,2",
+            "old mode 100644\nnew mode 100755\n",
+        );
+        let all = patches(&format!("{one}{mode}"));
+        assert_ne!(all[0], all[1]);
+    }
+
+    #[test]
+    fn contents_of_binary_files_count() {
+        let binary = |id: &str, index: &str| {
+            format!(
+                "{}\ndiff --git a/f b/f\nindex {index} 100644\nBinary files a/f and b/f differ\n",
+                id.repeat(40)
+            )
+        };
+        let all = patches(&(binary("a", "1..2") + &binary("b", "1..3") + &binary("c", "1..2")));
+        assert_ne!(all[0], all[1]);
+        assert_eq!(all[0], all[2]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Reads the entries of a reflog, and what the commands that wrote them tell of where a commit came
+//! from.
+
+use bstr::ByteSlice;
+
+use crate::git::object_format::commit_id_of;
+use crate::words::name::CommitId;
+
+/// One entry of a reflog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReflogEntry {
+    /// Where the ref went.
+    pub id: CommitId,
+    /// Why, as the command that moved it said.
+    pub reason: String,
+}
+
+/// Commands whose entries name a commit that was there before.
+const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
+
+/// Steps of other commands that make no commit.
+const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "Fast-forward"];
+
+/// Commands that can bring a commit from anywhere.
+const BARE_MOVES: [&str; 6] = [
+    "reset:",
+    "checkout:",
+    "branch:",
+    "Branch:",
+    "push",
+    "update by push",
+];
+
+impl ReflogEntry {
+    /// True if the command that logged it made the commit, and did not only go there.
+    pub fn made_a_commit(&self) -> bool {
+        let reason = self.reason.as_str();
+        let has_moved = MOVING_COMMANDS
+            .iter()
+            .any(|command| reason.starts_with(command));
+        let has_no_commit = STEPS_WITHOUT_COMMIT
+            .iter()
+            .any(|step| reason.contains(step));
+        !reason.is_empty() && !has_moved && !has_no_commit
+    }
+
+    /// True if the command that logged a move of this ref brought the commit from another repository,
+    /// or made it in a worktree that has the branch checked out: by what that command wrote into the
+    /// log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a push to this
+    /// repository "push").
+    pub fn came_from_elsewhere(&self, name: &str) -> bool {
+        let is_tracking = name.starts_with("refs/remotes/");
+        match self.command_words().next() {
+            Some("fetch" | "pull" | "clone" | "remote") => self.fetched_from_elsewhere(name),
+            Some("update") => is_tracking && self.reason.starts_with("update by push"),
+            Some("commit" | "merge" | "rebase" | "am" | "cherry-pick" | "revert") => !is_tracking,
+            Some(_) | None => false,
+        }
+    }
+
+    /// True if a fetch was from another repository, and of what the ref is named after.
+    fn fetched_from_elsewhere(&self, name: &str) -> bool {
+        let mut arguments = self.command_words().skip(1);
+        // the refspec of another remote can name this ref as well
+        if name.starts_with("refs/remotes/")
+            && let Some(remote) = arguments.find(|word| is_name_of_remote(word))
+            && !name.starts_with(&format!("refs/remotes/{remote}/"))
+        {
+            return false;
+        }
+        let message = self
+            .reason
+            .split_once(':')
+            .map_or("", |(_, message)| message);
+        let mut words = self
+            .command_words()
+            .skip(1)
+            .chain(message.split_whitespace());
+        if words.any(is_here) {
+            return false;
+        }
+        !self
+            .reason
+            .split_whitespace()
+            .any(|word| is_refspec_of_another(word, name))
+    }
+
+    /// Returns the words before the first colon: a command and its arguments.
+    fn command_words(&self) -> impl Iterator<Item = &str> {
+        let command = self.reason.split(':').next().unwrap_or_default();
+        command.split_whitespace()
+    }
+
+    /// True if a command moved the ref that can bring a commit from anywhere: `reset`, `checkout -B`,
+    /// `branch -f`, a push to this repository, and `update-ref` without a message.
+    pub fn is_bare_move(&self) -> bool {
+        self.reason.is_empty()
+            || BARE_MOVES
+                .iter()
+                .any(|command| self.reason.starts_with(command))
+    }
+
+    /// True if `git reset` moved the ref.
+    pub fn is_reset(&self) -> bool {
+        self.reason.starts_with("reset:")
+    }
+
+    /// Returns the branch that this one was before `git branch -m`, or is a copy of (git-branch(1)).
+    pub fn renamed_or_copied_from(&self) -> Option<&str> {
+        let mut words = self.reason.strip_prefix("Branch: ")?.split(' ');
+        match words.next()? {
+            "renamed" | "copied" => words.next(),
+            _ => None,
+        }
+    }
+
+    /// True if a push to a remote moved a remote-tracking ref onto this commit (git-push(1)).
+    pub fn is_push_of(&self, commit: &CommitId) -> bool {
+        self.id == *commit && self.reason.starts_with("update by push")
+    }
+
+    /// True if HEAD went away from a commit that it named by itself, and from no branch: the
+    /// entry before then names a commit that perhaps nothing else does.
+    pub fn left_a_detached_head(&self) -> bool {
+        let Some(route) = self.reason.strip_prefix("checkout: moving from ") else {
+            return false;
+        };
+        let from = route.split(' ').next().unwrap_or_default();
+        CommitId::parse(from).is_ok()
+    }
+}
+
+/// True if an argument of `git fetch` names what is here already: `fetch . HEAD:…`.
+fn is_here(word: &str) -> bool {
+    word.starts_with(['.', '/']) || word == "file"
+}
+
+/// True if an argument of `git fetch` is neither an option nor the number of one.
+fn is_name_of_remote(word: &str) -> bool {
+    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// True if a word is a refspec that brings another branch than the one that a ref is named after.
+fn is_refspec_of_another(word: &str, name: &str) -> bool {
+    let refspec = word.trim_start_matches('+').trim_end_matches(':');
+    let Some((source, destination)) = refspec.split_once(':') else {
+        return false;
+    };
+    let is_for_this_ref = destination == name
+        || format!("refs/{destination}") == name
+        || format!("refs/heads/{destination}") == name
+        || format!("refs/remotes/{destination}") == name;
+    is_for_this_ref && branch_of(source) != short_name(name)
+}
+
+/// Returns the branch that a ref is named after: `main` for `refs/heads/main` and for
+/// `refs/remotes/origin/main`.
+fn short_name(name: &str) -> &str {
+    let tracking = name.strip_prefix("refs/remotes/");
+    match tracking.and_then(|rest| rest.split_once('/')) {
+        Some((_, branch)) => branch,
+        None => branch_of(name),
+    }
+}
+
+fn branch_of(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").unwrap_or(name)
+}
+
+/// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is
+/// damaged, and over an entry that went to nothing.
+pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
+    let mut entries = Vec::new();
+    for line in gix::refs::file::log::iter::forward(bytes).flatten() {
+        let id = commit_id_of(&line.new_oid());
+        if id.is_known() {
+            let reason = line.message.to_str_lossy().into_owned();
+            entries.push(ReflogEntry { id, reason });
+        }
+    }
+    entries.reverse();
+    entries
+}

@@ -54,11 +54,9 @@ impl Context<'_> {
             code(self.base.short()),
             code(self.revision),
         );
-        for line in [self.write(), self.read()]
-            .into_iter()
-            .chain(self.exclude())
-        {
-            let _ = writeln!(out, "- {line}");
+        let _ = writeln!(out, "- {}\n- {}", self.write(), self.read());
+        if let Some(excluded) = self.patterns(RuleList::Exclude) {
+            let _ = writeln!(out, "- Absent on purpose, do not create: {excluded}.");
         }
         out.push_str(
             "- Violations too: moving or deleting a branch that this task did not create, changing \
@@ -86,8 +84,8 @@ impl Context<'_> {
     }
 
     fn read(&self) -> String {
-        let mut read = self.rules.iter().filter(|rule| rule.list == RuleList::Read);
-        if read.any(|rule| rule.pattern == "**") {
+        let mut rules = self.rules.iter();
+        if rules.any(|rule| rule.list == RuleList::Read && rule.pattern == "**") {
             return "All other files here are read-only.".to_owned();
         }
         match self.patterns(RuleList::Read) {
@@ -96,29 +94,29 @@ impl Context<'_> {
         }
     }
 
-    fn exclude(&self) -> Option<String> {
-        let patterns = self.patterns(RuleList::Exclude)?;
-        Some(format!("Absent on purpose, do not create: {patterns}."))
-    }
-
+    /// Returns the patterns of a list as code spans; none where it has none.
     fn patterns(&self, list: RuleList) -> Option<String> {
-        let rules = self.rules.iter().filter(|rule| rule.list == list);
-        let spans: Vec<String> = rules.map(|rule| code(&rule.pattern)).collect();
-        (!spans.is_empty()).then(|| spans.join(", "))
+        let mut spans = Vec::new();
+        for rule in self.rules {
+            if rule.list == list {
+                spans.push(code(&rule.pattern));
+            }
+        }
+        if spans.is_empty() {
+            return None;
+        }
+        Some(spans.join(", "))
     }
 }
 
 /// A code span that its text cannot leave (`CommonMark` 0.31, 6.1): one line, without what could act
 /// on a terminal, between more backticks than it has itself, and never the start of a comment.
 pub(super) fn code(text: &str) -> String {
-    let text = escape_for_rule(text).replace("<!--", "\\074!--");
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
-    let needs_space = text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) || text.is_empty();
+    let escaped = escape_for_rule(text).replace("<!--", "\\074!--");
+    let runs_of_backticks = escaped.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs_of_backticks.max().unwrap_or_default() + 1);
+    let needs_space =
+        escaped.is_empty() || escaped.starts_with(['`', ' ']) || escaped.ends_with(['`', ' ']);
     let space = if needs_space { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
+    format!("{fence}{space}{escaped}{space}{fence}")
 }

@@ -53,21 +53,25 @@ pub struct GuardFacts<'g> {
 pub fn top_entries<'p>(
     tracked: impl Iterator<Item = &'p RepoPath>,
 ) -> BTreeSet<(String, EntryKind)> {
-    let (mut top, mut last) = (BTreeSet::new(), &b""[..]);
+    let mut entries = BTreeSet::new();
+    let mut name_before: &[u8] = b"";
     for path in tracked {
-        let first = path.as_bstr().split_once_str("/");
-        let kind = first.map_or(EntryKind::File, |_| EntryKind::Directory);
-        let first = first.map_or(path.as_bstr().as_bytes(), |(first, _)| first);
-        // those of one directory follow each other
-        if std::mem::replace(&mut last, first) == first {
+        let bytes: &[u8] = path.as_bstr();
+        let (name, kind) = match bytes.split_once_str("/") {
+            Some((directory, _)) => (directory, EntryKind::Directory),
+            None => (bytes, EntryKind::File),
+        };
+        // The paths of one directory follow each other.
+        if name == name_before {
             continue;
         }
-        let name = std::str::from_utf8(first).unwrap_or_default();
-        if !name.is_empty() && name != ".agentwt" && is_plain(name) {
-            top.insert((name.to_owned(), kind));
+        name_before = name;
+        let text = std::str::from_utf8(name).unwrap_or_default();
+        if !text.is_empty() && text != ".agentwt" && is_plain(text) {
+            entries.insert((text.to_owned(), kind));
         }
     }
-    top
+    entries
 }
 
 /// Rules that deny edits: of what the scope excludes, and of the entries of the root in which it lets
@@ -142,7 +146,8 @@ pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
     let edit = lines.collect::<Vec<_>>().join(",\n");
     let root = json!(format!("{}/*", facts.root));
     let guard = format!(
-        "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \"external_directory\": {{\n      {root}: \"deny\"\n    }}\n  }}\n}}\n"
+        "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \
+         \"external_directory\": {{\n      {root}: \"deny\"\n    }}\n  }}\n}}\n"
     );
     joined(config.or(Some(OPENCODE)), &guard)
 }
@@ -161,8 +166,9 @@ impl GuardFacts<'_> {
 
     fn patterns(&self, list: RuleList) -> impl Iterator<Item = &str> {
         let rules = self.scope.rules().iter();
-        let rules = rules.filter(move |rule| rule.list == list);
-        rules.map(|rule| rule.pattern.as_str())
+        rules
+            .filter(move |rule| rule.list == list)
+            .map(|rule| rule.pattern.as_str())
     }
 
     /// The rules `Edit(…)`, with absolute patterns of gitignore(5).
@@ -173,34 +179,33 @@ impl GuardFacts<'_> {
         }
         let mut rules = vec![format!("Edit(/{worktree}/.agentwt/**)")];
         for pattern in self.patterns(RuleList::Exclude) {
-            let is_plain = |char: char| is_plain_char(char) || "/*?[]!".contains(char);
             let anchor = if is_anchored(pattern) { "" } else { "**/" };
-            let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
-            if pattern.chars().all(is_plain) {
-                rules.push(format!("Edit(/{worktree}/{anchor}{pattern})"));
+            let relative = pattern.strip_prefix('/').unwrap_or(pattern);
+            if relative.chars().all(is_plain_in_pattern) {
+                rules.push(format!("Edit(/{worktree}/{anchor}{relative})"));
             }
         }
-        let end = |kind: &EntryKind| match kind {
-            EntryKind::Directory => "/**",
-            EntryKind::File => "",
-        };
         let closed = self
             .top
             .iter()
             .filter(|(name, kind)| !self.opens(name, *kind));
-        let closed = closed.map(|(name, kind)| format!("Edit(/{worktree}/{name}{})", end(kind)));
-        rules.extend(closed.take(MOST_ENTRIES));
+        for (name, kind) in closed.take(MOST_ENTRIES) {
+            rules.push(match kind {
+                EntryKind::Directory => format!("Edit(/{worktree}/{name}/**)"),
+                EntryKind::File => format!("Edit(/{worktree}/{name})"),
+            });
+        }
         rules
     }
 
-    /// Whether something may be written at or below an entry of the root.
+    /// True if something may be written at or below an entry of the root.
     fn opens(&self, name: &str, kind: EntryKind) -> bool {
         if kind == EntryKind::File {
             return self.scope.verdict(&repo_path(name), kind).access == Access::Write;
         }
         self.patterns(RuleList::Write).any(|pattern| {
-            let first = pattern.trim_start_matches('/').split('/').next();
-            let first = first.unwrap_or_default();
+            let relative = pattern.trim_start_matches('/');
+            let first = relative.split('/').next().unwrap_or_default();
             !is_anchored(pattern) || !is_literal(first) || first.eq_ignore_ascii_case(name)
         })
     }
@@ -208,16 +213,20 @@ impl GuardFacts<'_> {
     /// The directories and files with which the write patterns begin; none where one of them begins with
     /// a wildcard.
     fn roots(&self) -> Option<BTreeSet<String>> {
-        let literal = |pattern: &str| {
-            let parts = pattern.trim_matches('/').split('/');
-            let parts: Vec<&str> = parts.take_while(|part| is_literal(part)).collect();
-            (is_anchored(pattern) && !parts.is_empty()).then(|| parts.join("/"))
-        };
-        self.patterns(RuleList::Write).map(literal).collect()
+        let mut roots = BTreeSet::new();
+        for pattern in self.patterns(RuleList::Write) {
+            let components = pattern.trim_matches('/').split('/');
+            let literal: Vec<&str> = components.take_while(|part| is_literal(part)).collect();
+            if !is_anchored(pattern) || literal.is_empty() {
+                return None;
+            }
+            roots.insert(literal.join("/"));
+        }
+        Some(roots)
     }
 }
 
-/// Whether a pattern of gitignore(5) is relative to the root only.
+/// True if a pattern of gitignore(5) is relative to the root only.
 fn is_anchored(pattern: &str) -> bool {
     pattern.trim_end_matches('/').contains('/')
 }
@@ -230,7 +239,12 @@ fn is_plain_char(char: char) -> bool {
     char.is_alphanumeric() || " ._-+@~,=:".contains(char)
 }
 
-/// Whether a path means itself in a rule of any program.
+/// True for what means itself in a deny rule, or there what it means in gitignore(5).
+fn is_plain_in_pattern(char: char) -> bool {
+    is_plain_char(char) || "/*?[]!".contains(char)
+}
+
+/// True if a path means itself in a rule of any program.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|char| is_plain_char(char) || char == '/') && path.trim() == path
 }
@@ -241,39 +255,46 @@ fn pretty(value: &serde_json::Value) -> String {
 
 /// Joins two JSON objects with other keys, each in lines of its own.
 fn joined(config: Option<&str>, guard: &str) -> String {
-    let first = config.and_then(|config| config.strip_suffix("\n}\n"));
-    first.map_or_else(
-        || guard.to_owned(),
-        |first| format!("{first},\n{}", guard.trim_start_matches("{\n")),
-    )
+    match config.and_then(|config| config.strip_suffix("\n}\n")) {
+        Some(members) => format!("{members},\n{}", guard.trim_start_matches("{\n")),
+        None => guard.to_owned(),
+    }
 }
 
 /// Writes a pattern of gitignore(5) in a language in which `*` is any text, with slashes too; and whether
 /// the result matches nothing else.
 fn wildcards(pattern: &str) -> (Vec<String>, bool) {
-    let (is_directory, is_anchored) = (pattern.ends_with('/'), is_anchored(pattern));
-    let pattern = pattern.trim_start_matches('/').trim_end_matches('/');
-    let pattern = pattern
-        .strip_suffix("/**")
-        .map_or_else(|| pattern.to_owned(), |parent| format!("{parent}/*"));
-    let anywhere = !is_anchored || pattern.starts_with("**/");
+    let is_of_directories = pattern.ends_with('/');
+    let mut path = pattern.trim_matches('/').to_owned();
+    if let Some(parent) = path.strip_suffix("/**") {
+        path = format!("{parent}/*");
+    }
+    let is_anywhere = !is_anchored(pattern) || path.starts_with("**/");
     // any number of directories, also none
-    let glob = pattern.trim_start_matches("**/").replace("/**/", "/*");
-    let middle = glob.strip_suffix('*').unwrap_or(&glob);
-    let is_exact = is_literal(if anywhere {
+    let flat = path.trim_start_matches("**/").replace("/**/", "/*");
+    let middle = flat.strip_suffix('*').unwrap_or(&flat);
+    let is_exact = is_literal(if is_anywhere {
         middle.trim_start_matches('*')
     } else {
         middle
     });
-    let glob = simplified(&glob);
-    let deep = (anywhere && !glob.starts_with('*')).then(|| format!("*/{glob}"));
-    let mut all = Vec::new();
-    for glob in std::iter::once(glob).chain(deep) {
-        let below = (!glob.ends_with('*')).then(|| format!("{glob}/*"));
-        all.extend((!is_directory || below.is_none()).then_some(glob));
-        all.extend(below);
+    let mut globs = vec![simplified(&flat)];
+    if is_anywhere && !globs[0].starts_with('*') {
+        globs.push(format!("*/{}", globs[0]));
     }
-    (all, is_exact)
+    let mut with_contents = Vec::new();
+    for glob in globs {
+        if glob.ends_with('*') {
+            with_contents.push(glob);
+            continue;
+        }
+        let contents = format!("{glob}/*");
+        if !is_of_directories {
+            with_contents.push(glob);
+        }
+        with_contents.push(contents);
+    }
+    (with_contents, is_exact)
 }
 
 /// The text with `?` for every class and escaped character, and one `*` for two.

@@ -61,7 +61,8 @@ pub struct ContextFile {
 )]
 #[diagnostic(code(agentwt::client::no_place))]
 #[diagnostic(help(
-    "create the worktree without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
+    "create the worktree without context (git agentwt add {worktree} --client none) \
+     and give {client} its task yourself: {by_hand}"
 ))]
 pub struct ClientRefusal {
     pub(super) client: &'static str,
@@ -76,12 +77,16 @@ impl Fault for ClientRefusal {
     }
 }
 
+/// Says of each place why nothing can be written there.
 fn reasons(places: &[(&str, PathState)]) -> String {
-    let reasons = places.iter();
-    let reasons = reasons.map(|(path, state)| format!("{path} {}", state.reason()));
-    reasons.collect::<Vec<_>>().join(", and ")
+    let mut reasons = Vec::new();
+    for (path, state) in places {
+        reasons.push(format!("{path} {}", state.reason()));
+    }
+    reasons.join(", and ")
 }
 
+/// Returns a path of the table of programs.
 pub(super) fn repo_path(path: &str) -> RepoPath {
     RepoPath::parse(path).expect("because the table has relative paths")
 }

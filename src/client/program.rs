@@ -92,40 +92,58 @@ impl AgentProgram {
         context: &Context<'_>,
         state: &dyn Fn(&RepoPath) -> PathState,
     ) -> Result<ContextLayout, ClientRefusal> {
-        let state = |path: &str| state(&repo_path(path));
-        let is_read = |path: &str| matches!(state(path), PathState::Tracked | PathState::Synced);
-        let is_free = |path: &str| state(path) == PathState::Free;
+        let is_read = |path: &str| {
+            matches!(
+                state(&repo_path(path)),
+                PathState::Tracked | PathState::Synced
+            )
+        };
+        let is_free = |path: &str| state(&repo_path(path)) == PathState::Free;
         let [usual, local] = [self.files[0].path, self.files[1].path];
-        // with the local variant there, the usual file is never read
+        // Where the local variant is there, the program never reads the usual file.
         let is_hidden = self.local_wins && is_read(local);
-        let config_of =
-            |path: &'static str| Some((self.files.get(2)?.path, (self.config)(path, &is_read)?));
-        let can_hold = |path: &&'static str| {
-            let config = config_of(path);
-            !is_hidden && is_free(path) && config.is_none_or(|(config, _)| is_free(config))
-        };
-        let Some(path) = [usual, local].into_iter().find(can_hold) else {
-            return Err(self.refusal(context, state));
-        };
-        let text = context.render((self.paragraph)(path, &is_read));
-        let notes = (self.note)(path, text.len()).into_iter().collect();
-        let config = config_of(path).map(|(path, text)| (path, text.as_bytes().to_vec()));
-        let head = if path == local { self.head } else { "" };
-        let text = [head.as_bytes(), &text].concat();
-        let files = std::iter::once((path, text)).chain(config);
-        let files = files.map(|(path, content)| ContextFile {
-            path: repo_path(path),
-            content,
-        });
-        Ok(ContextLayout {
-            files: files.collect(),
-            notes,
-        })
+        for path in [usual, local] {
+            let config = self.config_of(path, &is_read);
+            if is_hidden || !is_free(path) || config.is_some_and(|(path, _)| !is_free(path)) {
+                continue;
+            }
+            let body = context.render((self.paragraph)(path, &is_read));
+            let notes = (self.note)(path, body.len()).into_iter().collect();
+            let head = if path == local { self.head } else { "" };
+            let mut files = vec![ContextFile {
+                path: repo_path(path),
+                content: [head.as_bytes(), &body].concat(),
+            }];
+            if let Some((path, text)) = config {
+                files.push(ContextFile {
+                    path: repo_path(path),
+                    content: text.as_bytes().to_vec(),
+                });
+            }
+            return Ok(ContextLayout { files, notes });
+        }
+        Err(self.refusal(context, state))
     }
 
-    fn refusal(&self, context: &Context<'_>, state: impl Fn(&str) -> PathState) -> ClientRefusal {
-        let places = self.files.iter().map(|file| (file.path, state(file.path)));
-        let places: Vec<_> = places.filter(|(_, s)| *s != PathState::Free).collect();
+    /// Returns the path and the text of the configuration that belongs to the context at `path`.
+    fn config_of(&self, path: &str, is_read: IsRead<'_>) -> Option<(&'static str, &'static str)> {
+        let config = self.files.get(2)?;
+        let text = (self.config)(path, is_read)?;
+        Some((config.path, text))
+    }
+
+    fn refusal(
+        &self,
+        context: &Context<'_>,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) -> ClientRefusal {
+        let mut places = Vec::new();
+        for file in self.files {
+            let state = state(&repo_path(file.path));
+            if state != PathState::Free {
+                places.push((file.path, state));
+            }
+        }
         ClientRefusal {
             client: self.name,
             worktree: context.name.to_string(),
@@ -139,15 +157,17 @@ impl AgentProgram {
     /// Generates the guards of a worktree whose context stands at `context`.
     pub fn guard_files(&self, facts: &GuardFacts<'_>, context: &str) -> Vec<ContextFile> {
         let own = self.files.iter().find(|file| file.path == context);
-        let config = own.and_then(|file| (self.config)(file.path, &|_| false));
-        let file = |guard: &Guard| {
-            let is_config = self.files.get(2).is_some_and(|own| own.path == guard.path);
-            ContextFile {
+        let config = own.and_then(|file| self.config_of(file.path, &|_| false));
+        let mut files = Vec::new();
+        for guard in self.guards {
+            let same_file = config.filter(|(path, _)| *path == guard.path);
+            let text = (guard.text)(facts, same_file.map(|(_, text)| text));
+            files.push(ContextFile {
                 path: repo_path(guard.path),
-                content: (guard.text)(facts, config.filter(|_| is_config)).into_bytes(),
-            }
-        };
-        self.guards.iter().map(file).collect()
+                content: text.into_bytes(),
+            });
+        }
+        files
     }
 
     /// Adds the guards to what is written for the program; one note for each that cannot be.
@@ -160,13 +180,19 @@ impl AgentProgram {
         let context = layout.files[0].path.to_string();
         for guard in self.guard_files(facts, &context) {
             let state = state(&guard.path);
-            if let Some(there) = layout.files.iter_mut().find(|one| one.path == guard.path) {
-                *there = guard;
+            let written = layout.files.iter_mut().find(|file| file.path == guard.path);
+            if let Some(file) = written {
+                *file = guard;
             } else if state == PathState::Free {
                 layout.files.push(guard);
             } else {
-                let (client, path, reason) = (self.name, &guard.path, state.reason());
-                layout.notes.push(format!("{client} is told the scope but does not enforce it: {path} {reason}; to ask before each edit, name `git agentwt guard` there (git-agentwt-guard(1))"));
+                layout.notes.push(format!(
+                    "{} is told the scope but does not enforce it: {} {}; to ask before each edit, \
+                     name `git agentwt guard` there (git-agentwt-guard(1))",
+                    self.name,
+                    guard.path,
+                    state.reason()
+                ));
             }
         }
     }

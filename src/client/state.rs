@@ -49,28 +49,28 @@ impl Versions<'_> {
 /// A copy for a client, with what its last copy knew of the directory in which it starts, where the user's file knows
 /// nothing of that: it does not ask again whether it is trusted.
 pub fn with_last(copy: &[u8], last: &[u8], directory: &str) -> Option<Vec<u8>> {
-    let mut all = parse(Some(copy))?;
-    let last = object(parse(Some(last))?.get(PROJECTS)?)?;
-    let known = last.get(directory)?;
-    let mut projects = all
-        .get(PROJECTS)
-        .and_then(|raw| object(raw))
-        .unwrap_or_default();
-    projects
+    let mut settings = parse(Some(copy))?;
+    let last_projects = object(parse(Some(last))?.get(PROJECTS)?)?;
+    let last_project = last_projects.get(directory)?;
+    let projects = settings.get(PROJECTS).and_then(|raw| object(raw));
+    let mut projects_now = projects.unwrap_or_default();
+    projects_now
         .entry(directory.to_owned())
-        .or_insert_with(|| known.clone());
-    let projects = serde_json::value::to_raw_value(&projects).ok()?;
-    all.insert(PROJECTS.to_owned(), projects);
-    text(&all)
+        .or_insert_with(|| last_project.clone());
+    let raw = serde_json::value::to_raw_value(&projects_now).ok()?;
+    settings.insert(PROJECTS.to_owned(), raw);
+    text(&settings)
 }
 
+/// Takes over the value of a key that the client has changed. True if it did.
 fn bring(key: &str, before: &Object, after: &Object, now: &mut Object) -> bool {
     let Some(value) = after.get(key).filter(|value| is_plain(value)) else {
         return false;
     };
-    let is_same = |other: Option<&Box<RawValue>>| other.is_some_and(|one| one.get() == value.get());
-    if is_same(before.get(key)) || is_same(now.get(key)) {
-        return false;
+    for other in [before.get(key), now.get(key)].into_iter().flatten() {
+        if other.get() == value.get() {
+            return false;
+        }
     }
     now.insert(key.to_owned(), value.clone());
     true
@@ -82,13 +82,10 @@ fn bring_inner(key: &str, before: &Object, after: &Object, now: &mut Object) -> 
         let Some(mut members) = object(raw) else {
             continue;
         };
-        let of = |all: &Object| {
-            all.get(name)
-                .and_then(|raw| object(raw))
-                .unwrap_or_default()
-        };
-        let has_key = members.contains_key(key);
-        if !has_key || !bring(key, &of(before), &of(after), &mut members) {
+        let members_before = member(before, name);
+        let members_after = member(after, name);
+        if !members.contains_key(key) || !bring(key, &members_before, &members_after, &mut members)
+        {
             continue;
         }
         if let Ok(changed) = serde_json::value::to_raw_value(&members) {
@@ -99,14 +96,23 @@ fn bring_inner(key: &str, before: &Object, after: &Object, now: &mut Object) -> 
     is_changed
 }
 
-/// Whether a value is a text, a number or the like, or an object of such.
+/// Returns a member that is an object; an empty one where there is none.
+fn member(settings: &Object, name: &str) -> Object {
+    let raw = settings.get(name);
+    raw.and_then(|raw| object(raw)).unwrap_or_default()
+}
+
+/// True if a value is a text, a number or the like, or an object of such.
 fn is_plain(raw: &RawValue) -> bool {
-    let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
     match serde_json::from_str::<Value>(raw.get()) {
         Ok(Value::Object(members)) => members.values().all(is_scalar),
         Ok(value) => is_scalar(&value),
         Err(_) => false,
     }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !value.is_object() && !value.is_array()
 }
 
 fn parse(text: Option<&[u8]>) -> Option<Object> {

@@ -1,7 +1,7 @@
 //! Checks single values, wherever they were written: in the file, a variable or a flag.
 //!
 //! ```
-//! use git_agentwt::config::{Choice, Client};
+//! use git_agentwt::config::value::{Choice, Client};
 //! assert_eq!(Client::parse("codex"), Some(Client::Codex));
 //! ```
 
@@ -162,10 +162,15 @@ impl Net {
             "none" => return Some(Self::None),
             _ => {}
         }
-        let ports = text.strip_prefix("ports:")?.split(',');
-        let port = |text: &str| text.trim().parse().ok().filter(|port| *port != 0);
-        let ports: Option<Vec<u16>> = ports.map(port).collect();
-        ports.map(Self::Ports)
+        let mut ports = Vec::new();
+        for number in text.strip_prefix("ports:")?.split(',') {
+            let port: u16 = number.trim().parse().ok()?;
+            if port == 0 {
+                return None;
+            }
+            ports.push(port);
+        }
+        Some(Self::Ports(ports))
     }
 
     /// Whether this lets a command reach no more than the other does.
@@ -356,16 +361,26 @@ pub(super) fn branch_prefix(text: &str) -> Result<String, ValueFault> {
 /// Checks the rules of git-check-ref-format(1) (and of its `--branch`, for the leading `-`), as far
 /// as a worktree's name behind the prefix cannot change the answer.
 fn is_branch_prefix(text: &str) -> bool {
-    let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
-    // git refuses `.lock`; on a file system that ignores case `.LOCK` is the same file
-    let is_part = |part: &str| !part.is_empty() && !part.to_ascii_lowercase().ends_with(".lock");
-    let closed = text.rsplit_once('/').map(|(closed, _)| closed);
-    let mut closed = closed.into_iter().flat_map(|parts| parts.split('/'));
-    !text.contains(bad)
-        && !text.starts_with('-')
-        && !["..", "@{", "/."].iter().any(|no| text.contains(no))
-        && !text.starts_with('.')
-        && closed.all(is_part)
+    let is_forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    if text.contains(is_forbidden)
+        || text.starts_with(['-', '.'])
+        || ["..", "@{", "/."]
+            .iter()
+            .any(|sequence| text.contains(sequence))
+    {
+        return false;
+    }
+    // what stands before the last slash are whole components of the branch's name
+    let Some((directories, _)) = text.rsplit_once('/') else {
+        return true;
+    };
+    for component in directories.split('/') {
+        // git refuses `.lock`; on a file system that ignores case `.LOCK` is the same file
+        if component.is_empty() || component.to_ascii_lowercase().ends_with(".lock") {
+            return false;
+        }
+    }
+    true
 }
 
 /// Checks a glob of `[worktree.file_sync]`.

@@ -5,7 +5,8 @@
 //! a directory selects everything below.
 //!
 //! ```
-//! use git_agentwt::sync::{Pattern, PatternOrigin};
+//! use git_agentwt::sync::PatternOrigin;
+//! use git_agentwt::sync::pattern::Pattern;
 //! let parse = |glob| Pattern::parse(glob, PatternOrigin::Flag("--sync"));
 //! assert_eq!(parse("config/*.json").expect("it is fine").text(), "config/*.json");
 //! assert!(parse("config/{a,..}/x").is_err());

@@ -376,11 +376,14 @@ impl Change {
 
     /// The key of a setting of the repository that had no value before.
     pub fn added_key(&self) -> Option<&str> {
-        let (Place::Git(file), [Content::Value { key, .. }]) = (&self.place, &*self.now) else {
+        if !matches!(&self.place, Place::Git(file) if file == "config") {
+            return None;
+        }
+        let [Content::Value { key, .. }] = self.now.as_slice() else {
             return None;
         };
-        let said = self.detail.as_ref()?.strip_prefix(&**key)?;
-        (file == "config" && said.starts_with(ADDED)).then_some(key)
+        let change = self.detail.as_ref()?.strip_prefix(key.as_str())?;
+        change.starts_with(ADDED).then_some(key)
     }
 
     /// Whether it is only an artefact that the base's own ignore rules allow for.

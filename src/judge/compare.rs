@@ -46,42 +46,53 @@ impl<'a> State<'a> {
     }
 }
 
-/// Compares every state with its references and joins what is found, a change a path.
+/// Compares every state with its references and joins what differs to one change a path.
 pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
-    let mut all: BTreeMap<RepoPath, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<RepoPath, Change> = BTreeMap::new();
     for state in states {
-        let nearest = state.references.first().into_iter().flat_map(Delta::keys);
-        let candidates: BTreeSet<&RepoPath> = state.delta.keys().chain(nearest).collect();
+        let in_nearest = state.references.first().into_iter().flat_map(Delta::keys);
+        let candidates: BTreeSet<&RepoPath> = state.delta.keys().chain(in_nearest).collect();
         for path in candidates {
-            if (state.silent)(path) {
-                continue;
-            }
-            let now = entry_in(base, state.delta, path);
-            let mut references = state.references.iter().map(|r| entry_in(base, r, path));
-            let Some(nearest) = references.next() else {
+            let Some(change) = change_in(base, state, path) else {
                 continue;
             };
-            if same(nearest, now) || references.any(|reference| same(reference, now)) {
-                continue;
+            match changes.get_mut(path) {
+                Some(earlier) => earlier.join(change),
+                None => drop(changes.insert(path.clone(), change)),
             }
-            let was_directory = || base.has_directory(path);
-            let seen = (state.seen)(path);
-            let Some(found) = change_between(path, nearest, now, seen, &was_directory) else {
-                continue;
-            };
-            let Some(change) = all.get_mut(path) else {
-                all.insert(path.clone(), found);
-                continue;
-            };
-            // what would be merged counts first, but content says more than a bit
-            if change.kind == Kind::Mode {
-                change.kind = found.kind;
-            }
-            change.seen.extend(found.seen);
-            change.now.extend(found.now);
         }
     }
-    all.into_values().collect()
+    changes.into_values().collect()
+}
+
+/// Returns how a path of a state differs from the nearest reference; none where any has it so.
+fn change_in(base: &Manifest, state: &State<'_>, path: &RepoPath) -> Option<Change> {
+    if (state.silent)(path) {
+        return None;
+    }
+    let now = entry_in(base, state.delta, path);
+    let mut references = state
+        .references
+        .iter()
+        .map(|delta| entry_in(base, delta, path));
+    let nearest = references.next()?;
+    if same(nearest, now) || references.any(|reference| same(reference, now)) {
+        return None;
+    }
+    let was_directory = || base.has_directory(path);
+    change_between(path, nearest, now, (state.seen)(path), &was_directory)
+}
+
+impl Change {
+    /// Adds what another state says of the same path.
+    fn join(&mut self, other: Self) {
+        // what would be merged counts first, but content says more than a bit
+        if self.kind == Kind::Mode {
+            self.kind = other.kind;
+        }
+        self.seen.extend(other.seen);
+        self.now.extend(other.now);
+    }
 }
 
 /// Makes of several references what a merge of them would make, path by path: where only some of
@@ -121,14 +132,14 @@ pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
     merged
 }
 
-/// What stands at a path in a tree that is told as a difference from the base's.
+/// Returns what stands at a path in a tree that is told as a difference from the base's.
 pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
     delta
         .get(path)
         .map_or_else(|| base.base(path), |entry| *entry)
 }
 
-/// Whether a state's entry is the reference's. A submodule that was never filled is an empty
+/// True if a state's entry is the reference's. A submodule that was never filled is an empty
 /// directory on disk, and elsewhere an empty directory is nothing to git.
 pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
     match (reference, now) {
@@ -139,7 +150,7 @@ pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
     }
 }
 
-/// What happened to a path between two trees; `was_directory` says whether the first has
+/// Returns what happened to a path between two trees; `was_directory` says whether the first has
 /// something below it. None when it is in neither.
 pub fn change_between(
     path: &RepoPath,

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::client::programs;
 use crate::judge::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
+use crate::scope::classifier::Classifier;
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind, ScopeRule};
 
@@ -72,104 +73,161 @@ pub struct Report {
     pub accepted: Vec<Finding>,
 }
 
-/// Holds a set of changes against a scope.
-pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
-    let Report {
-        changes,
-        mut findings,
-        accepted,
-    } = without_scope(changes);
-    let mut classifier = scope.classifier();
-    let history = changes.history.iter().filter(|_| !options.net);
-    // what does no harm is among the net changes as well; a directory that ignores itself is not
-    let harmless = changes.apart.iter().filter(|one| !one.now.is_empty());
-    let harmless: BTreeSet<&Place> = harmless.map(|one| &one.place).collect();
-    let net = changes.changes.iter();
-    let net = net.filter(|change| !harmless.contains(&change.place));
-    let is_notice = |change: &Change| change.kind == Kind::Perm || is_client_state(change);
-    let net = net.map(|change| (change, false, is_notice(change)));
-    let notices = changes.apart.iter();
-    let notices = notices.map(|change| (change, false, true));
-    let notices = notices.chain(history.map(|change| (change, true, true)));
-    for (change, is_history, is_notice) in net.chain(notices) {
-        let Place::Path(path) = &change.place else {
-            continue;
-        };
-        let kind = if change.is_directory {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
-        };
-        let verdict = classifier.verdict(path, kind);
-        let reason = match verdict.access {
-            Access::Write if !is_history || change.kind != Kind::Leak => continue,
-            _ if is_history => Reason::History,
-            // the base's own ignore rules allow for build output, wherever it is, unless a pattern
-            // excludes the path
-            Access::Read if change.is_ignored() => continue,
-            Access::Excluded if change.is_ignored() && verdict.rule.is_none() => continue,
-            // the files in it are findings
-            Access::Excluded if is_notice && change.is_directory && verdict.rule.is_some() => {
-                continue;
-            }
-            Access::Excluded => Reason::Excluded,
-            _ => Reason::ReadOnly,
-        };
-        findings.push(Finding {
-            change: change.clone(),
-            reason,
-            level: Level::of(is_notice),
-            rule: verdict.rule.cloned(),
-        });
-    }
-    if options.strict {
-        let all = findings.iter_mut();
-        all.for_each(|finding| finding.level = Level::Violation);
-    }
-    findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
-    Report {
-        changes,
-        findings,
-        accepted,
-    }
+/// Says how a change of a path came to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It would be merged.
+    Net,
+    /// It would be merged, and does no harm.
+    Harmless,
+    /// A commit made it, and it is as before again.
+    History,
 }
 
-/// Whether it is an untracked file that an agent program writes for itself, also one that was placed for it.
+/// Holds a set of changes against a scope.
+pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
+    let mut report = without_scope(changes);
+    let changes = &report.changes;
+    let mut weighted: Vec<(&Change, Weight)> = Vec::new();
+    // What does no harm is among the net changes as well, but a directory that ignores itself is not.
+    let mut harmless = BTreeSet::new();
+    for change in &changes.apart {
+        weighted.push((change, Weight::Harmless));
+        if !change.now.is_empty() {
+            harmless.insert(&change.place);
+        }
+    }
+    for change in &changes.changes {
+        if harmless.contains(&change.place) {
+            continue;
+        }
+        let is_harmless = change.kind == Kind::Perm || is_client_state(change);
+        let weight = if is_harmless {
+            Weight::Harmless
+        } else {
+            Weight::Net
+        };
+        weighted.push((change, weight));
+    }
+    if !options.net {
+        for change in &changes.history {
+            weighted.push((change, Weight::History));
+        }
+    }
+    let mut classifier = scope.classifier();
+    for (change, weight) in weighted {
+        report
+            .findings
+            .extend(judge(&mut classifier, change, weight));
+    }
+    if options.strict {
+        for finding in &mut report.findings {
+            finding.level = Level::Violation;
+        }
+    }
+    report
+        .findings
+        .sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
+    report
+}
+
+/// Judges the change of one path; none where the scope allows it.
+fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Option<Finding> {
+    let path = change.place.path()?;
+    let kind = if change.is_directory {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    };
+    let verdict = classifier.verdict(path, kind);
+    let is_excluded_by_rule = verdict.access == Access::Excluded && verdict.rule.is_some();
+    let reason = if weight == Weight::History {
+        if verdict.access == Access::Write && change.kind != Kind::Leak {
+            return None;
+        }
+        Reason::History
+    } else if verdict.access == Access::Write {
+        return None;
+    } else if change.is_ignored() && !is_excluded_by_rule {
+        // The base's own ignore rules allow for build output, wherever it is, unless a pattern
+        // excludes the path.
+        return None;
+    } else if is_excluded_by_rule && weight == Weight::Harmless && change.is_directory {
+        // The files in it are findings.
+        return None;
+    } else if verdict.access == Access::Excluded {
+        Reason::Excluded
+    } else {
+        Reason::ReadOnly
+    };
+    let level = match weight {
+        Weight::Net => Level::Violation,
+        Weight::Harmless | Weight::History => Level::Notice,
+    };
+    Some(Finding {
+        change: change.clone(),
+        reason,
+        level,
+        rule: verdict.rule.cloned(),
+    })
+}
+
+/// True for an untracked file that an agent program writes for itself, also one that was placed for it.
 fn is_client_state(change: &Change) -> bool {
     let mut seen = change.seen.iter();
     let is_untracked = seen.all(|seen| matches!(seen, Seen::Untracked | Seen::Synced));
-    let is_there = change.kind != Kind::Deleted;
-    let path = change.place.path().filter(|_| is_untracked && is_there);
+    if !is_untracked || change.kind == Kind::Deleted {
+        return false;
+    }
+    let path = change.place.path();
     path.is_some_and(|path| programs::is_state(path.as_bstr()))
 }
 
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose
 /// scope nothing is known.
 pub fn without_scope(changes: ChangeSet) -> Report {
-    let locks = [INDEX_LOCK, SPARSE_LOCK].map(|lock| Place::Admin(lock.into()));
     let mut findings = Vec::new();
-    let mut add = |change: &Change, reason, is_notice| {
-        findings.push(Finding {
-            change: change.clone(),
-            reason,
-            level: Level::of(is_notice),
-            rule: None,
-        });
-    };
-    let leaks = changes.leaks.iter();
-    // what is ignored cannot be merged
-    leaks.for_each(|change| add(change, Reason::Excluded, change.is_ignored()));
-    let links = changes.links_out.iter();
-    links.for_each(|change| add(change, Reason::Outside, true));
-    // a lock may be held by a git that runs now
-    let integrity = changes.integrity.iter();
-    integrity.for_each(|change| {
-        add(change, Reason::Integrity, locks.contains(&change.place));
-    });
-    let noted = changes.noted.iter();
-    noted.for_each(|change| add(change, Reason::Integrity, true));
-    let shared = changes.shared.iter();
-    shared.for_each(|one| add(&one.change, Reason::Shared, one.cause == Cause::Unknown));
+    for change in &changes.leaks {
+        // what is ignored cannot be merged
+        let level = if change.is_ignored() {
+            Level::Notice
+        } else {
+            Level::Violation
+        };
+        findings.push(Finding::without_rule(change, Reason::Excluded, level));
+    }
+    for change in &changes.links_out {
+        findings.push(Finding::without_rule(
+            change,
+            Reason::Outside,
+            Level::Notice,
+        ));
+    }
+    let locks = [INDEX_LOCK, SPARSE_LOCK].map(|lock| Place::Admin(lock.into()));
+    for change in &changes.integrity {
+        // a lock may be held by a git that runs now
+        let level = if locks.contains(&change.place) {
+            Level::Notice
+        } else {
+            Level::Violation
+        };
+        findings.push(Finding::without_rule(change, Reason::Integrity, level));
+    }
+    for change in &changes.noted {
+        findings.push(Finding::without_rule(
+            change,
+            Reason::Integrity,
+            Level::Notice,
+        ));
+    }
+    for shared in &changes.shared {
+        let level = if shared.cause == Cause::Unknown {
+            Level::Notice
+        } else {
+            Level::Violation
+        };
+        findings.push(Finding::without_rule(&shared.change, Reason::Shared, level));
+    }
     Report {
         changes,
         findings,
@@ -178,21 +236,21 @@ pub fn without_scope(changes: ChangeSet) -> Report {
 }
 
 impl Report {
-    /// Whether there is no violation.
+    /// True if there is no violation.
     pub fn valid(&self) -> bool {
         self.violations().next().is_none()
     }
 
-    /// The violations.
+    /// Returns the violations.
     pub fn violations(&self) -> impl Iterator<Item = &Finding> {
-        let all = self.findings.iter();
-        all.filter(|one| one.level == Level::Violation)
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.level == Level::Violation)
     }
 
-    /// The notices.
+    /// Returns the notices.
     pub fn notices(&self) -> impl Iterator<Item = &Finding> {
-        let all = self.findings.iter();
-        all.filter(|one| one.level == Level::Notice)
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.level == Level::Notice)
     }
 }
 
@@ -207,7 +265,7 @@ impl Reason {
         Self::History,
     ];
 
-    /// The word in every output format.
+    /// Returns the word in every output format.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -221,6 +279,15 @@ impl Reason {
 }
 
 impl Finding {
+    fn without_rule(change: &Change, reason: Reason, level: Level) -> Self {
+        Self {
+            change: change.clone(),
+            reason,
+            level,
+            rule: None,
+        }
+    }
+
     /// The word for what it concerns: what would be merged and whether the worktree is as it was
     /// created (`net`), or what commits did on the way.
     pub fn layer(&self) -> &'static str {
@@ -232,15 +299,7 @@ impl Finding {
 }
 
 impl Level {
-    const fn of(is_notice: bool) -> Self {
-        if is_notice {
-            Self::Notice
-        } else {
-            Self::Violation
-        }
-    }
-
-    /// The word in every output format.
+    /// Returns the word in every output format.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Violation => "violation",

@@ -185,18 +185,25 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
         let message = format!("unknown {noun} {} {place}", quoted(written));
         return mistake(message, span, meant.unwrap_or_default() + &help);
     }
-    let text = text.replace("expected a sequence", "expected a list of strings");
-    let text = text.replace("expected a map", "expected a table");
-    let text = text.replace("expected i128", "expected a whole number");
-    let text = match text.split_once("expected struct ") {
-        Some((before, _)) => format!("{before}expected a table"),
-        None => text,
-    };
-    let message = format!("{} {place}: {}", quoted(key), shown(&text));
+    let message = format!(
+        "{} {place}: {}",
+        quoted(key),
+        shown(&in_words_of_toml(text))
+    );
     mistake(message, span, "see git-agentwt-config(5) for an example")
 }
 
-/// Where a table is: `in [worktree]`.
+/// Says what serde expected in the words of TOML, not in those of Rust.
+fn in_words_of_toml(text: &str) -> String {
+    if let Some((before, _)) = text.split_once("expected struct ") {
+        return format!("{before}expected a table");
+    }
+    text.replace("expected a sequence", "expected a list of strings")
+        .replace("expected a map", "expected a table")
+        .replace("expected i128", "expected a whole number")
+}
+
+/// Says where a table is: `in [worktree]`.
 fn place(table: &str) -> String {
     match table.strip_prefix("scope.") {
         _ if table.is_empty() => "at the top level".into(),

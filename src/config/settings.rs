@@ -189,27 +189,38 @@ impl Layers<'_> {
         check: fn(&str) -> Result<T, ValueFault>,
         file: Option<&Located<T>>,
     ) -> Option<Setting<T>> {
-        let given = self.flags.iter().find(|(name, _)| *name == flag);
-        let given = given.and_then(|(_, text)| *text);
-        let environment = self.environment.iter().rfind(|(name, _)| name == variable);
-        let environment = environment.filter(|(_, text)| !text.is_empty());
-        // git-config(1): section and variable names are not case sensitive.
-        let is_ours = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(key);
-        let (text, set_by) = if let Some(text) = given {
-            (text, SetBy::Flag(flag))
-        } else if let Some((_, text)) = environment {
-            (text.as_str(), SetBy::Environment(variable))
-        } else if let Some((_, text)) = self.git_config.iter().rfind(is_ours) {
-            (text.as_str(), SetBy::GitConfig(key))
-        } else {
-            let (value, set_by) = (file?.value.clone(), SetBy::File(file?.line));
-            return Some(Setting { value, set_by });
+        let Some((text, set_by)) = self.text_of([flag, variable, key]) else {
+            let file_value = file?;
+            return Some(Setting {
+                value: file_value.value.clone(),
+                set_by: SetBy::File(file_value.line),
+            });
         };
-        let value = check(text).map_err(|fault| self.mistakes.push(mistake(&fault, set_by)));
-        Some(Setting {
-            value: value.ok()?,
-            set_by,
-        })
+        match check(text) {
+            Ok(value) => Some(Setting { value, set_by }),
+            Err(fault) => {
+                self.mistakes.push(mistake(&fault, set_by));
+                None
+            }
+        }
+    }
+
+    /// Returns the text of a setting in the highest layer above the file that has one.
+    fn text_of(&self, [flag, variable, key]: SettingNames) -> Option<(&str, SetBy)> {
+        let given = self.flags.iter().find(|(name, _)| *name == flag);
+        if let Some((_, Some(text))) = given {
+            return Some((text, SetBy::Flag(flag)));
+        }
+        let in_environment = self.environment.iter().rfind(|(name, _)| name == variable);
+        if let Some((_, text)) = in_environment
+            && !text.is_empty()
+        {
+            return Some((text, SetBy::Environment(variable)));
+        }
+        // git-config(1): section and variable names are not case sensitive.
+        let mut in_git = self.git_config.iter();
+        let (_, text) = in_git.rfind(|(name, _)| name.eq_ignore_ascii_case(key))?;
+        Some((text, SetBy::GitConfig(key)))
     }
 }
 

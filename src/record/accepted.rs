@@ -41,13 +41,16 @@ impl Decision {
     /// What was decided, in a word and in full: the places, or the patterns with their lists.
     pub fn summary(&self) -> (&'static str, String) {
         if self.accepted.is_empty() {
-            let rule =
-                |rule: &ScopeRule| format!("{} {}", rule.list, escape_for_rule(&rule.pattern));
-            let rules: Vec<String> = self.rules.iter().map(rule).collect();
+            let mut rules = Vec::new();
+            for rule in &self.rules {
+                rules.push(format!("{} {}", rule.list, escape_for_rule(&rule.pattern)));
+            }
             return ("scope +", rules.join(", "));
         }
-        let places = self.accepted.iter().map(|one| one.place.as_str());
-        let mut places: Vec<&str> = places.collect();
+        let mut places = Vec::new();
+        for finding in &self.accepted {
+            places.push(finding.place.as_str());
+        }
         places.dedup();
         ("accepted", places.join(", "))
     }
@@ -130,16 +133,17 @@ impl Acceptances {
     /// Finds the accepted settings, hooks and rule files that are as they were recorded again: an agent
     /// that takes back what the user set up is reported. `found` is what is not as recorded.
     pub fn find_reverted(&self, found: &[SharedChange]) -> Vec<SharedChange> {
-        let found = found.iter().flat_map(|one| {
-            let contents = contents_of(&one.change, Reason::Shared);
-            let keys = contents.unwrap_or_default().into_keys();
-            keys.map(|key| (one.change.place.to_tsv(), key))
-        });
-        let found: BTreeSet<(String, String)> = found.collect();
+        let mut not_as_recorded = BTreeSet::new();
+        for shared in found {
+            let contents = contents_of(&shared.change, Reason::Shared);
+            for key in contents.unwrap_or_default().into_keys() {
+                not_as_recorded.insert((shared.change.place.to_tsv(), key));
+            }
+        }
         let is_reverted = |one: &&AcceptedFinding| {
             one.is_shared()
                 && !one.contents.contains(AS_RECORDED)
-                && !found.contains(&(one.place.clone(), one.key.clone()))
+                && !not_as_recorded.contains(&(one.place.clone(), one.key.clone()))
         };
         let change = |one: &AcceptedFinding| {
             let kinds = [Kind::Hook, Kind::Integrity];

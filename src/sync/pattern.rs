@@ -134,62 +134,96 @@ pub(super) fn build(glob: &str, case: Case) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Refuses what matches no path of the repository, so that a mistake is named as that. A brace
-/// counts as the end of a component here, which refuses more than it has to: `a{..,b}`.
+const FROM_ROOT: &str = "write the path from the repository's root, such as `.env`";
+
+fn refused(what: &str, help: &'static str) -> Result<(), Wrong> {
+    Err((what.to_owned(), help))
+}
+
+/// Refuses what matches no path of the repository, so that a mistake is named as that.
 fn check(glob: &str) -> Result<(), Wrong> {
-    const FROM_ROOT: &str = "write the path from the repository's root, such as `.env`";
-    let refused = |what: &str, help| Err((what.to_owned(), help));
     if glob.len() > MOST_BYTES {
         return Err(not_a_glob(format!("it has more than {MOST_BYTES} bytes")));
     }
     if glob.starts_with('!') {
-        let help = "to keep files out of a worktree, put them into `exclude` of the scope; `\\!` is a `!` in a name";
-        return refused("it begins with `!`, and a sync pattern only selects", help);
+        return refused(
+            "it begins with `!`, and a sync pattern only selects",
+            "to keep files out of a worktree, put them into `exclude` of the scope; \
+             `\\!` is a `!` in a name",
+        );
     }
     let plain = without_escapes(glob);
-    let parts: Vec<Vec<&str>> = plain
-        .split('/')
-        .map(|component| component.split(['{', ',', '}']).collect())
-        .collect();
-    let has = |name: &str| {
-        let mut all = parts.iter().flatten();
-        all.any(|part| part.eq_ignore_ascii_case(name))
-    };
-    let all = parts.strip_suffix(&[vec![""]]).unwrap_or(&parts);
     if plain.trim_start_matches('{').is_empty() {
-        refused("it is empty", FROM_ROOT)
-    } else if plain.starts_with('/')
-        || plain.starts_with('{') && (plain.contains("{/") || plain.contains(",/"))
-    {
-        let why = "it begins with `/`, and files outside the repository are not synced";
-        refused(why, FROM_ROOT)
-    } else if parts[0].iter().any(|part| part.starts_with('~')) {
-        let why = "it begins with `~`, and files outside the repository are not synced";
-        refused(why, FROM_ROOT)
-    } else if has("..") {
-        let help = "write the path from the repository's root; a name such as `a..b` is fine";
-        let why = "it has a `..` component, with which it could leave the repository";
-        refused(why, help)
-    } else if glob.contains('\0') {
-        refused("it has a NUL byte, which no path has", FROM_ROOT)
-    } else if has(".") {
-        refused("it has a `.` component, which no path has", FROM_ROOT)
-    } else if all.iter().any(|parts| *parts == [""]) {
-        let why = "it has an empty component (`//`), which no path has";
-        refused(why, FROM_ROOT)
-    } else if has(".git") {
-        let help = "remove it: each worktree has git's files of its own";
-        refused("it names `.git`, which is git's own and never copied", help)
-    } else if matches!(&*parts, [first, second, ..] if *first == [".agentwt"] && *second != ["memory"])
-    {
-        let help = "write `.agentwt/memory/**`, or remove it: that is always synced";
-        refused("of `.agentwt` only `memory` is ever copied", help)
-    } else {
-        Ok(())
+        return refused("it is empty", FROM_ROOT);
     }
+    let has_absolute_alternate =
+        plain.starts_with('{') && (plain.contains("{/") || plain.contains(",/"));
+    if plain.starts_with('/') || has_absolute_alternate {
+        return refused(
+            "it begins with `/`, and files outside the repository are not synced",
+            FROM_ROOT,
+        );
+    }
+    check_components(&plain)
 }
 
-/// A glob without its backslashes, in which a class of one character is that character.
+/// Refuses components that no path has. A brace counts as the end of a component here, which refuses
+/// more than it has to: `a{..,b}`.
+fn check_components(plain: &str) -> Result<(), Wrong> {
+    let mut components: Vec<Vec<&str>> = Vec::new();
+    for component in plain.split('/') {
+        components.push(component.split(['{', ',', '}']).collect());
+    }
+    let before_last_slash = components.strip_suffix(&[vec![""]]).unwrap_or(&components);
+    if components[0].iter().any(|part| part.starts_with('~')) {
+        return refused(
+            "it begins with `~`, and files outside the repository are not synced",
+            FROM_ROOT,
+        );
+    }
+    if names(&components, "..") {
+        return refused(
+            "it has a `..` component, with which it could leave the repository",
+            "write the path from the repository's root; a name such as `a..b` is fine",
+        );
+    }
+    if plain.contains('\0') {
+        return refused("it has a NUL byte, which no path has", FROM_ROOT);
+    }
+    if names(&components, ".") {
+        return refused("it has a `.` component, which no path has", FROM_ROOT);
+    }
+    if before_last_slash.iter().any(|parts| *parts == [""]) {
+        return refused(
+            "it has an empty component (`//`), which no path has",
+            FROM_ROOT,
+        );
+    }
+    if names(&components, ".git") {
+        return refused(
+            "it names `.git`, which is git's own and never copied",
+            "remove it: each worktree has git's files of its own",
+        );
+    }
+    if let [first, second, ..] = components.as_slice()
+        && *first == [".agentwt"]
+        && *second != ["memory"]
+    {
+        return refused(
+            "of `.agentwt` only `memory` is ever copied",
+            "write `.agentwt/memory/**`, or remove it: that is always synced",
+        );
+    }
+    Ok(())
+}
+
+/// True if one of the components, or of their alternates, is this name.
+fn names(components: &[Vec<&str>], name: &str) -> bool {
+    let mut parts = components.iter().flatten();
+    parts.any(|part| part.eq_ignore_ascii_case(name))
+}
+
+/// Returns a glob without its backslashes, in which a class of one character is that character.
 fn without_escapes(glob: &str) -> String {
     let mut plain = glob.replace('\\', "");
     while let Some(at) = plain.find('[') {
@@ -206,8 +240,8 @@ fn without_escapes(glob: &str) -> String {
 
 /// Shows a pattern in a message, not more than people read.
 pub fn shown_pattern(text: &str) -> String {
-    let most = text.char_indices().nth(200);
-    let most = most.map_or(text.len(), |(at, _)| at);
-    let rest = if most < text.len() { "…" } else { "" };
-    format!("{}{rest}", escape_for_terminal(&text.as_bytes()[..most]))
+    match text.char_indices().nth(200) {
+        None => escape_for_terminal(text.as_bytes()),
+        Some((end, _)) => format!("{}…", escape_for_terminal(&text.as_bytes()[..end])),
+    }
 }

@@ -80,14 +80,15 @@ impl Claim {
 
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = &self.who;
-        let lease = self.lease;
-        let [owner, host, since, renewed] = [&who.owner, &who.host, &self.since, &self.renewed]
-            .map(|t| escape_for_terminal(t.as_bytes()));
-        let pid = who.pid;
         write!(
             f,
-            "`{owner}` (process {pid} on {host}, since {since}, renewed {renewed}, for {lease})"
+            "`{}` (process {} on {}, since {}, renewed {}, for {})",
+            escape_for_terminal(self.who.owner.as_bytes()),
+            self.who.pid,
+            escape_for_terminal(self.who.host.as_bytes()),
+            escape_for_terminal(self.since.as_bytes()),
+            escape_for_terminal(self.renewed.as_bytes()),
+            self.lease
         )
     }
 }

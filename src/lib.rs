@@ -59,7 +59,7 @@
 //!
 //! # Speed
 //! `gix` reads the repository (`git/repo.rs`) and checks files out (`git/checkout.rs`), so that few
-//! commands start git. The walk trusts stat data, of directories too ([`inventory::walked`]), except
+//! commands start git. The walk trusts stat data, of directories too ([`inventory::clean_directories`]), except
 //! where a file system leaves no trace of a write; `GIT_AGENTWT_WALK=full` reads every file
 //! (`docs/decisions/0021-speed.md`).
 //!

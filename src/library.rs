@@ -6,9 +6,10 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provision, teardown};
-//! use git_agentwt::words::log::Log;
-//! use git_agentwt::system::{Ownership, Question, SharedProber};
+//! use git_agentwt::library::{
+//!     ErrorKind, Log, Options, Ownership, Provision, Question, SharedProber, Teardown, path,
+//!     provision, teardown,
+//! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let tmp = tempfile::tempdir()?;
@@ -74,8 +75,7 @@
 //!
 //! ```
 //! # use std::ffi::OsString;
-//! use git_agentwt::git::{Call, Runner};
-//! use git_agentwt::library::{Asked, Options, changed, verify};
+//! use git_agentwt::library::{Asked, Call, Options, Runner, changed, verify};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let tmp = tempfile::tempdir()?;
@@ -93,7 +93,7 @@
 //! # git("add -A");
 //! # git("-c user.name=Ada -c user.email=ada@example.invalid commit -q -m one");
 //! # let add = ["git-agentwt", "-q", "-C", root.as_str(), "add", "task-5", "--write", "src/**", "--no-hooks"];
-//! # let status = git_agentwt::run::run(&add.map(Into::into));
+//! # let status = git_agentwt::run(&add.map(Into::into));
 //! # assert_eq!(status, git_agentwt::words::exit::ExitCode::Success);
 //! // an agent works in the worktree `task-5`, and edits what it may only read
 //! let worktree = root.join(".agentwt/worktrees/task-5");
@@ -135,15 +135,17 @@ use crate::commands::remove::RemovedWorktree;
 use crate::commands::remove::arguments::Remove;
 use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
-use crate::git::runner::{SharedRunner, Trace};
+use crate::git::runner::Trace;
+pub use crate::git::runner::{Call, Runner, SharedRunner};
 use crate::judge::finding::{Report, VerifyOptions};
 use crate::record::claim::Lease;
 use crate::record::worktree::{HeldClaim, Owner};
-use crate::system::probe::{SharedProber, on_path};
+use crate::system::probe::on_path;
+pub use crate::system::probe::{Ownership, Question, SharedProber};
 use crate::truth::collect;
 pub use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use crate::words::log::Log;
+pub use crate::words::log::Log;
 use crate::words::name::{BranchName, CommitId};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;

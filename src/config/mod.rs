@@ -1,7 +1,7 @@
 //! Reads `.agentwt/config.toml` into a valid [`Config`], or reports every mistake in it at once.
 //!
 //! It reads text, never a file. It carries the patterns of a scope with their lines and does not
-//! judge them, `scope` does; those of `file_sync` are checked here, by `sync`. [`Settings`] puts
+//! judge them, `scope` does; those of `file_sync` are checked here, by `sync`. `Settings` puts
 //! the layers above the file on it.
 //!
 //! ```
@@ -63,7 +63,7 @@ impl<T> From<toml::Spanned<T>> for Located<T> {
 }
 
 /// Holds what a config file says, and nothing that it does not say: defaults of `[worktree]` are
-/// filled in by [`Settings`].
+/// filled in by `Settings`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// `[worktree]`.
@@ -105,7 +105,7 @@ pub struct TeardownConfig {
 pub struct FenceConfig {
     /// The weakest fence that will do.
     pub kind: Option<Located<Fence>>,
-    /// The network, as [`Net::parse`] reads it.
+    /// The network, as `Net::parse` reads it.
     pub net: Option<Located<String>>,
     /// Paths that a command should be able to write beside the scope; the user's settings must name them.
     pub rw: Vec<Located<String>>,

@@ -1,7 +1,7 @@
 //! Lists what can go wrong before, while and after a command runs in a fence.
 
 use crate::config::value::{Choice as _, Fence};
-use crate::fence::probe::{Probe, ProbeFailure};
+use crate::fence::availability::{Probe, ProbeFailure};
 
 /// Says why a command was not started in a fence, or not ended with all that it started.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

@@ -4,6 +4,7 @@
 //! bubblewrap or podman with the flags of the fence.
 #![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
 
+use crate::fence::availability::{Probe, ProbeFailure};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,44 +12,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
-use serde::Serialize;
 
 use crate::config::value::Fence;
 use crate::fence::error::FenceError;
 use crate::fence::policy::{ContainerProgram, ContainerWishes};
 use crate::fence::shim::on_path;
 use crate::fence::{container, mount};
-
-/// Says whether a fence works here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// The fence.
-    pub fence: Fence,
-    /// What is there (`Landlock ABI 7`), or why it does not work.
-    pub result: Result<String, ProbeFailure>,
-}
-
-/// Says why a fence does not work, and what helps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{what}: {said}")]
-pub struct ProbeFailure {
-    /// What was tried.
-    pub what: String,
-    /// What the system said.
-    pub said: String,
-    /// What to do.
-    pub remedy: String,
-}
-
-impl ProbeFailure {
-    fn new(what: impl Into<String>, said: impl Into<String>, remedy: &str) -> Self {
-        Self {
-            what: what.into(),
-            said: said.into(),
-            remedy: remedy.to_owned(),
-        }
-    }
-}
 
 /// Tries each fence of the list. `binary` is our own program.
 pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {

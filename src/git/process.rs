@@ -295,13 +295,13 @@ impl Git {
     /// Makes the error of a call that ended with an unexpected status.
     pub(super) fn failed(&self, what: &str, args: &[&str], output: &Output) -> GitError {
         // with the directory: typed elsewhere, `git reset --hard` would throw work away
-        let mut argv = vec!["-C".to_owned(), self.dir.to_string()];
+        let mut whole = vec!["-C".to_owned(), self.dir.to_string()];
         for argument in args {
-            argv.push((*argument).to_owned());
+            whole.push((*argument).to_owned());
         }
         GitError::Failed {
             what: what.to_owned(),
-            argv,
+            argv: whole,
             status: output.status,
             words: shortened(&String::from_utf8_lossy(&output.stderr)),
         }

@@ -106,10 +106,9 @@ const REPEATABLE: [&str; 24] = [
 /// program, and `worktree add -b` may have made the branch.
 fn is_repeatable(args: &[&str]) -> bool {
     match args {
-        ["worktree", "add", ..] => false,
+        [] | ["worktree", "add", ..] => false,
         ["worktree", ..] => true,
         [verb, ..] => REPEATABLE.contains(verb),
-        [] => false,
     }
 }
 

@@ -1,7 +1,7 @@
-//! Holds [`Glob`], the body of a pattern, matched against text byte by byte as git does, and the
+//! Holds `Glob`, the body of a pattern, matched against text byte by byte as git does, and the
 //! bracket expressions in it.
 //!
-//! It knows no anchors, no directories and no lists: that is [`Pattern`](super::pattern::Pattern).
+//! It knows no anchors, no directories and no lists: that is `Pattern`.
 //! It follows git's `wildmatch.c` with `WM_PATHNAME`. It is our own and not `gix-glob`'s because
 //! that one (0.29.1) was measured to differ from git under `core.ignoreCase` (it folds class members
 //! and escaped letters, which git does not) and gives up, silently as "no match", beyond 64 nested

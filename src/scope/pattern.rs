@@ -1,7 +1,7 @@
-//! Holds [`ScopePattern`], one gitignore(5) pattern that was parsed and found useful.
+//! Holds `ScopePattern`, one gitignore(5) pattern that was parsed and found useful.
 //!
 //! It answers for one path at one level. That a pattern which matches a directory covers all below
-//! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
+//! it is the business of those who walk the levels (`Classifier`).
 
 use bstr::ByteSlice as _;
 

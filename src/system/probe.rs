@@ -37,7 +37,7 @@ type Ask = dyn Fn(&Question) -> Ownership + Send + Sync;
 /// Represents who knows whether we still own what we retry for: a function or a command.
 ///
 /// ```
-/// use git_agentwt::system::{Ownership, Question, SharedProber};
+/// use git_agentwt::library::{Ownership, Question, SharedProber};
 /// let prober = SharedProber::new(|question: &Question| match question.attempt {
 ///     2 => Ownership::Ours,
 ///     _ => Ownership::Lost,

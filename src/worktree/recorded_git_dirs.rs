@@ -50,10 +50,7 @@ impl RecordedGitDirs {
     /// Fails when the records cannot be listed.
     pub fn names(&self, places: &RecordPlaces) -> Result<BTreeSet<String>, Error> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let directories = places
-            .records
-            .each_ref()
-            .map(|records| files::stat(records));
+        let directories = places.records.each_ref().map(files::stat);
         if let Some(reading) = &*last
             && reading.directories == directories
         {

@@ -25,6 +25,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["disk", "words"]),
 ];
 
+/// Circles of files that are still to be taken apart. A circle that is not named here fails, and so
+/// does a name here without a circle.
+const CIRCLES: &[&[&str]] = &[&["fence/probe", "fence/restrict", "fence/start"]];
+
 /// One source file, as the path of its module: `["git", "refs"]`.
 type Module = Vec<String>;
 
@@ -256,6 +260,99 @@ fn imports_go_strictly_down() {
     }
     assert!(looked_at > 1000, "imports were found: {looked_at}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Finds the strongly connected components of the imports (Tarjan, 1972).
+struct Components<'s> {
+    source: &'s Source,
+    index: BTreeMap<&'s Module, usize>,
+    lowest: BTreeMap<&'s Module, usize>,
+    stack: Vec<&'s Module>,
+    circles: Vec<Vec<String>>,
+}
+
+impl<'s> Components<'s> {
+    fn visit(&mut self, module: &'s Module) {
+        let number = self.index.len();
+        self.index.insert(module, number);
+        self.lowest.insert(module, number);
+        self.stack.push(module);
+        for imported in self.source.imports(module) {
+            if !self.index.contains_key(imported) {
+                self.visit(imported);
+                let lowest = self.lowest[module].min(self.lowest[imported]);
+                self.lowest.insert(module, lowest);
+            } else if self.stack.contains(&imported) {
+                let lowest = self.lowest[module].min(self.index[imported]);
+                self.lowest.insert(module, lowest);
+            }
+        }
+        if self.lowest[module] == number {
+            self.end_component(module);
+        }
+    }
+
+    fn end_component(&mut self, root: &'s Module) {
+        let start = self.stack.iter().position(|module| *module == root);
+        let members = self.stack.split_off(start.expect("it was pushed"));
+        let mut names: Vec<String> = members.iter().map(|module| module.join("/")).collect();
+        names.sort();
+        if names.len() > 1 {
+            self.circles.push(names);
+        }
+    }
+}
+
+#[test]
+fn no_file_is_in_a_circle_of_imports() {
+    let source = Source::read();
+    let mut search = Components {
+        source: &source,
+        index: BTreeMap::new(),
+        lowest: BTreeMap::new(),
+        stack: Vec::new(),
+        circles: Vec::new(),
+    };
+    for module in source.modules.keys() {
+        if !search.index.contains_key(module) {
+            search.visit(module);
+        }
+    }
+    search.circles.sort();
+    let mut listed: Vec<Vec<String>> = Vec::new();
+    for circle in CIRCLES {
+        listed.push(circle.iter().map(|file| (*file).to_owned()).collect());
+    }
+    listed.sort();
+    let found: Vec<String> = search.circles.iter().map(|c| c.join(" ")).collect();
+    assert!(
+        search.circles == listed,
+        "circles of files:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn what_is_in_a_circle_is_found() {
+    let mut modules = BTreeMap::new();
+    for (name, code) in [
+        ("a", "use crate::b::B;"),
+        ("b", "use super::{c::C, d};"),
+        ("c", "fn f() { crate::a::f() }"),
+        ("d", ""),
+    ] {
+        modules.insert(vec![name.to_owned()], code.to_owned());
+    }
+    let source = Source { modules };
+    let mut search = Components {
+        source: &source,
+        index: BTreeMap::new(),
+        lowest: BTreeMap::new(),
+        stack: Vec::new(),
+        circles: Vec::new(),
+    };
+    search.visit(source.modules.keys().next().expect("a module"));
+    assert_eq!(search.circles, [["a", "b", "c"]]);
 }
 
 #[test]

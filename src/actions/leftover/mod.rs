@@ -1,7 +1,7 @@
 //! Finds what is left over: of killed commands, of git, of worktrees that were deleted by hand.
 //! One model for `prune`, which clears it, and for `doctor` and `list`, which show it.
 //!
-//! [`of_name`] finds what a name has, [`shared`] the rest; each [`Leftover`] says whether `prune`
+//! `of_name` finds what a name has, `shared` the rest; each [`Leftover`] says whether `prune`
 //! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here are
 //! pure.
 

@@ -135,6 +135,10 @@ fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began
 ///
 /// # Errors
 /// Fails when git or the disk does: then the branch is where it was, and the run's git directory stays.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one import, in their order"
+)]
 pub(super) fn import(
     repository: &Repository,
     known: &Worktree,

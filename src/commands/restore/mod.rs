@@ -32,9 +32,9 @@ use std::ffi::OsString;
 ///
 /// 1. Locks the worktree that is named, and reads the paths that are named.
 /// 2. Refuses a worktree with planted settings; forgets its last verification.
-/// 3. With `--undo`, goes on in [`undo`]; else surveys the worktree.
+/// 3. With `--undo`, goes on in `undo`; else surveys the worktree.
 /// 4. Decides what each path gets back ([`plan::plan`]).
-/// 5. Saves what stands there, and puts the paths back ([`apply::restore`]).
+/// 5. Saves what stands there, and puts the paths back (`apply::restore`).
 /// 6. Verifies again, and notes what could not be put back or saved.
 ///
 /// # Errors

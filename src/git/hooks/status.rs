@@ -1,5 +1,4 @@
 //! Says how the hooks of a worktree are.
-#![expect(clippy::disallowed_methods, reason = "reads git's own directories")]
 
 use bstr::ByteSlice as _;
 use camino::Utf8PathBuf;

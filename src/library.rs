@@ -114,6 +114,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads a program's environment")]
 
+use crate::commands::add::arguments::DEFAULT_ATTEMPTS;
+use crate::judge::finding;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -258,7 +260,7 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
     let known = Worktree::of(&repository, name)?;
     let changes = collect(&repository, &known)?.changes;
-    Ok(crate::judge::finding::verify(
+    Ok(finding::verify(
         &known.scope,
         changes,
         VerifyOptions::default(),
@@ -528,9 +530,7 @@ impl Provision {
             scope: self.scope.clone(),
             sync: self.sync.clone(),
             programs: ProgramOptions {
-                retries: self
-                    .attempts
-                    .or(by_default.then_some(crate::commands::add::arguments::DEFAULT_ATTEMPTS)),
+                retries: self.attempts.or(by_default.then_some(DEFAULT_ATTEMPTS)),
                 retry_delay: Some(options.retry_delay),
                 owner: self.owner.clone(),
                 owner_pid: self.owner_pid,

@@ -5,9 +5,18 @@ mod claude;
 mod fenced;
 mod print;
 
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use camino::Utf8PathBuf;
+use rustix::termios::tcgetwinsize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
 use crate::answer::paint::Paint;
 use crate::arguments::output::Format;
-use crate::cli::{Cli, Command, man};
+use crate::cli::{Cli, Command, completions, man};
 use crate::commands::hooks::arguments::HooksCommand;
 use crate::commands::list::arguments::List;
 use crate::commands::{Caller, Outcome, Session};
@@ -27,14 +36,6 @@ use crate::words::exit::ExitCode;
 use crate::words::log::Log;
 use crate::words::path::{escape_for_terminal, shell_word};
 use crate::{commands, fence, output};
-use std::ffi::OsString;
-use std::io::{IsTerminal, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use camino::Utf8PathBuf;
-use rustix::termios::tcgetwinsize;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
@@ -362,7 +363,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             Some(line) => write_text(&format!("{line}\n")),
             None => ExitCode::Success,
         },
-        Command::ShellInit(o) => write_text(crate::cli::completions::shell_function(o.shell)),
+        Command::ShellInit(o) => write_text(completions::shell_function(o.shell)),
         Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
         Command::Trust(o) => print(cli, o.output.form(), &trust::run(session, o)?),
         Command::Hook(o) if o.event == "claude-create" => claude::create(session, cli)?,
@@ -371,6 +372,6 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
         Command::Guard(o) => print(cli, (Format::Human, false), &guard::run(session, o)),
-        Command::Completions(o) => write_text(&crate::cli::completions::completions(o.shell)),
+        Command::Completions(o) => write_text(&completions::completions(o.shell)),
     })
 }

@@ -5,6 +5,10 @@
 //! has arrived. What a killed call leaves, the next one clears: the staging directory
 //! ([`staging`]), the file [`PLACING`], and temporary files beside both.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
 use crate::actions::sync_plan::{PlannedCopy, SyncPlan, bits};
 use crate::client::layout::ContextFile;
 use crate::client::programs;
@@ -25,9 +29,6 @@ use crate::words::path::RepoPath;
 use crate::worktree::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
 use crate::worktree::loaded::{CONTEXT, PLACED, PLACING, Worktree};
 use crate::worktree::repository::Repository;
-use std::collections::{BTreeMap, BTreeSet};
-
-use camino::{Utf8Path, Utf8PathBuf};
 
 /// The file of the record that is there only while a set-up runs, or when it was killed.
 pub const BEFORE: &str = "before-setup";

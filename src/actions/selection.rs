@@ -15,6 +15,7 @@ use crate::disk::entries::stat_entries;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::error::GitError;
+use crate::git::index;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{CopyState, Placed};
 use crate::sync::matcher::Matcher;
@@ -85,7 +86,7 @@ impl Repository {
 
     fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
         let index = self.common_dir.join("index");
-        let paths = crate::git::index::read_paths(&index, self.format)?;
+        let paths = index::read_paths(&index, self.format)?;
         paths.map_or_else(|| self.git.ls_files(), Ok)
     }
 

@@ -7,6 +7,12 @@
 //! a removal and an undo are one state, which either can finish. What is not kept is deleted here, or
 //! in the background.
 
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::actions::bring::bring;
 use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
@@ -26,11 +32,6 @@ use crate::worktree::admin_dir::{delete_entry, entry_of};
 use crate::worktree::gitdir::read_if_whole;
 use crate::worktree::loaded::{LOCKED, Worktree, is_locked_by_us, load_record, names};
 use crate::worktree::repository::{Repository, WORKTREES, trash_records};
-use std::time::{Duration, Instant};
-
-use camino::{Utf8Path, Utf8PathBuf};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Where commits of removed worktrees are kept, by name and time.
 pub const REFS: &str = "refs/agentwt/trash/";

@@ -5,6 +5,10 @@
 //! asked only for the branch: it never forgets an entry that it was killed in the middle of making,
 //! and its `worktree prune` would forget those of the user's that are merely not mounted.
 
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
 use crate::actions::leftover::incomplete::has_incomplete_work;
 use crate::actions::placing::staging;
 use crate::actions::trash::keep_incomplete;
@@ -21,8 +25,6 @@ use crate::words::time::timestamp;
 use crate::worktree::admin_dir::entry_of;
 use crate::worktree::gitdir::read_gitdir;
 use crate::worktree::repository::{Repository, WORKTREES, intent_file};
-use camino::{Utf8Path, Utf8PathBuf};
-use std::time::Duration;
 
 /// How long a git that lives may take until it has written the file that names its worktree.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -16,11 +16,11 @@ pub mod verdict;
 pub mod waiting;
 pub mod worktree;
 
+use serde::Serialize;
+
 use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
-
-use serde::Serialize;
 
 /// Represents what a command answers.
 pub trait Answer: Serialize {

@@ -1,6 +1,8 @@
 //! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
 //! apply to them. Programs read each finding by itself ([`VerdictField::rows`]).
 
+use std::collections::BTreeSet;
+
 use crate::answer::groups::{FindingGroup, groups};
 use crate::answer::shapes::{FindingField, RuleField};
 use crate::answer::table::Row;
@@ -10,7 +12,6 @@ use crate::config::installers::INSTALLERS;
 use crate::truth::planted::unset_command;
 use crate::words::name::CommitId;
 use crate::words::path::{escape_for_terminal, shell_word};
-use std::collections::BTreeSet;
 
 /// The number of lines of findings on a terminal.
 const LINES: usize = 20;

@@ -1,9 +1,10 @@
 //! Collects what is printed for people.
 
+use std::fmt::Display;
+
 use crate::answer::paint::Paint;
 use crate::answer::table;
 use crate::answer::table::Row;
-use std::fmt::Display;
 
 /// Collects what is printed for people: the answer on stdout, the conversation on stderr.
 #[derive(Clone, Debug)]

@@ -1,5 +1,9 @@
 //! The verdict of a verification: [`VerdictField`], for `verify` and the hooks.
 
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::groups::{FindingGroup, groups};
 use crate::answer::paint::Paint;
 use crate::answer::shapes::{BaseField, ChangeField, FindingField, ScopeField};
@@ -8,9 +12,6 @@ use crate::answer::waiting::WaitingField;
 use crate::judge::finding::Report;
 use crate::words::name::CommitId;
 use crate::words::text::{and_count, count};
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The verdict over a worktree or a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -9,10 +9,11 @@
 //! assert!(completions(Shell::Bash).contains("_git_agentwt()"));
 //! ```
 
-use crate::cli::Cli;
-use crate::commands::env::ShellName;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::commands::env::ShellName;
 
 const NAME: &str = "git-agentwt";
 /// A name without a dash: with one, `clap_complete` 4.6.11 writes `git__agentwt__subcmd__add` in

@@ -16,6 +16,11 @@ pub mod man;
 pub mod run;
 pub mod shell;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
 use crate::cli::run::Run;
 use crate::cli::shell::{Completions, ShellInit};
 use crate::commands::accept::Accept;
@@ -44,10 +49,6 @@ use crate::commands::statusline::Statusline;
 use crate::commands::sync::arguments::Sync;
 use crate::commands::trust::Trust;
 use crate::commands::verify::arguments::Verify;
-use std::ffi::OsString;
-use std::path::PathBuf;
-
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the
 /// left margin is a section; what is indented below it is shown as it stands.

@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
+use clap::Args;
+
 use crate::commands::add::arguments::Add;
 use crate::commands::exec::arguments::FenceOptions;
-use clap::Args;
 
 /// Create a worktree, and run a command in its fence
 ///

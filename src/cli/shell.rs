@@ -1,8 +1,9 @@
 //! Defines the arguments of `git agentwt completions` and `shell-init`.
 
-use crate::commands::env::ShellName;
 use clap::Args;
 use clap_complete::Shell;
+
+use crate::commands::env::ShellName;
 
 /// Print the completions of a shell
 ///

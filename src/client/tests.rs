@@ -8,6 +8,7 @@ use crate::client::context::{BEGIN, Context, END, code};
 use crate::client::guards::{GuardFacts, top_entries};
 use crate::client::layout::{ClientRefusal, ContextFile, ContextLayout, PathState};
 use crate::client::programs::{ALL, named};
+use crate::config::value::Client;
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
 use crate::words::name::{BranchName, CommitId, WorktreeName};
@@ -427,7 +428,7 @@ fn a_refusal_says_what_to_do_instead() {
 #[test]
 fn every_client_is_a_word_of_the_config() {
     use crate::config::value::Choice;
-    let words = crate::config::value::Client::words();
+    let words = Client::words();
     let names = ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
     assert_eq!(words, names);

@@ -1,5 +1,11 @@
 //! `git agentwt accept`: accepts findings as they are now, and takes an acceptance back.
 
+use std::ffi::OsString;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::table::{Cell, Row};
@@ -21,10 +27,6 @@ use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::ffi::OsString;
 
 /// Accept findings of a worktree as they are now
 ///

@@ -1,15 +1,16 @@
 //! `git agentwt clients`: the agent programs, where each reads its context, and what each enforces.
 
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+use textwrap::{Options, WordSplitter};
+
 use crate::answer::Answer;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::arguments::output::ListOutput;
 use crate::client::program::{AgentProgram, Reads};
 use crate::client::programs;
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
-use textwrap::{Options, WordSplitter};
 
 /// List the agent programs, the context files that each reads, and what each enforces
 ///

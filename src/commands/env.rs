@@ -1,5 +1,12 @@
 //! `git agentwt env`: the variables of a worktree's programs.
 
+use std::collections::BTreeMap;
+
+use clap::Args;
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::table::Row;
 use crate::answer::text::Text;
@@ -9,12 +16,6 @@ use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::variables::variables;
-use clap::Args;
-use clap::ValueEnum;
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Names a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

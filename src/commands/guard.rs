@@ -1,5 +1,13 @@
 //! `git agentwt guard`: decides on a tool call of an agent program before the program makes it.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use camino::Utf8Path;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::shapes::RuleField;
 use crate::answer::text::Text;
@@ -16,13 +24,6 @@ use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, WORKTREES};
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-
-use camino::Utf8Path;
-use serde::Serialize;
 
 /// Decide on a tool call of an agent program, before it edits a file
 ///

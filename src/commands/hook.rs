@@ -1,11 +1,11 @@
 //! `git-agentwt hook <event>`: what the installed hooks call. It warns early and puts write bits
 //! back; the truth is `verify`.
 
-use clap::Args;
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
 use camino::Utf8Path;
+use clap::Args;
 use serde::Serialize;
 
 use crate::actions::scope_edit::{set_bits, write_bits};

@@ -6,7 +6,6 @@ pub mod claude;
 use std::ffi::OsStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,6 +22,7 @@ use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::git::hooks::scripts::Method;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
+use crate::inventory::placed::Placed;
 use crate::record::worktree::{Base, MadeBy, Record};
 use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
@@ -260,7 +260,7 @@ fn install(
         repository,
         head: &listing,
         record,
-        placed: crate::inventory::placed::Placed::default(),
+        placed: Placed::default(),
         disk: None,
     }
     .write();

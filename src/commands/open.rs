@@ -1,7 +1,8 @@
 //! `git agentwt open`: starts a program in a worktree.
 
-use clap::Args;
 use std::ffi::OsString;
+
+use clap::Args;
 
 use crate::client::programs;
 use crate::commands::Session;

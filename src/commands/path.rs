@@ -1,5 +1,10 @@
 //! `git agentwt path`: where a worktree is.
 
+use camino::Utf8PathBuf;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
@@ -9,10 +14,6 @@ use crate::disk::files;
 use crate::words::error::Error;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
-use camino::Utf8PathBuf;
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Print the absolute path of a worktree
 ///

@@ -1,5 +1,10 @@
 //! `git agentwt reapply`: puts sparse patterns and write bits back as the scope says.
 
+use camino::Utf8PathBuf;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::text::Text;
@@ -9,10 +14,6 @@ use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::text::{count, when, would};
 use crate::worktree::loaded::Worktree;
-use camino::Utf8PathBuf;
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Restore the sparse-checkout patterns and write bits of the scope
 ///

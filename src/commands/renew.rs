@@ -1,5 +1,9 @@
 //! `git agentwt renew`: renews the claim on a worktree, or its owner.
 
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::answer::worktree::OwnerField;
@@ -16,9 +20,6 @@ use crate::worktree::claims::{Claims, Renewal, started};
 use crate::worktree::error::ClaimError;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Renew the claim on a worktree, or record that its owner is alive
 ///

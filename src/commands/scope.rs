@@ -4,6 +4,11 @@ pub mod answer;
 pub mod arguments;
 pub mod edit;
 
+use std::ffi::OsString;
+
+use bstr::BString;
+use camino::Utf8PathBuf;
+
 use crate::actions::scope_edit::Listing;
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
 use crate::arguments::scope::ScopeLists;
@@ -22,10 +27,6 @@ use crate::words::path::RepoPath;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{load_config, rules_of};
-use std::ffi::OsString;
-
-use bstr::BString;
-use camino::Utf8PathBuf;
 
 /// Holds the scope that is shown.
 struct Shown {

@@ -1,5 +1,12 @@
 //! `git agentwt status`: one worktree in full.
 
+use std::collections::{BTreeMap, HashMap};
+
+use camino::Utf8PathBuf;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::groups::kind_paint;
 use crate::answer::paint::Paint;
@@ -26,12 +33,6 @@ use crate::words::text::{age, and_count, count, when};
 use crate::worktree::loaded::{Worktree, hooks_of};
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
-use clap::Args;
-use std::collections::{BTreeMap, HashMap};
-
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Show one worktree in full
 ///

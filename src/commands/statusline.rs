@@ -1,9 +1,10 @@
 //! `git agentwt statusline`: one short line, from what is recorded.
 
+use clap::Args;
+
 use crate::commands::Session;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
-use clap::Args;
 
 /// Print one short line on a worktree, for prompts and status lines
 ///

@@ -1,5 +1,9 @@
 //! `git agentwt trust`: records that the user trusts the commands of the config as they are now.
 
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::arguments::output::AnswerOutput;
@@ -11,9 +15,6 @@ use crate::words::text::{count, would};
 use crate::worktree::decisions::require_outside;
 use crate::worktree::settings::load_config;
 use crate::worktree::trust::{TrustStore, TrustedCommands, UserCommands};
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Trust the set-up commands of the config
 ///

@@ -4,7 +4,6 @@
 //! bubblewrap or podman with the flags of the fence.
 #![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
 
-use crate::fence::availability::{Probe, ProbeFailure};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,6 +13,7 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 
 use crate::config::value::Fence;
+use crate::fence::availability::{Probe, ProbeFailure};
 use crate::fence::error::FenceError;
 use crate::fence::policy::{ContainerProgram, ContainerWishes};
 use crate::fence::shim::on_path;

@@ -19,8 +19,7 @@ use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
-use crate::git::error::unwritable;
-use crate::git::error::{GitError, causes, reading};
+use crate::git::error::{GitError, causes, reading, unwritable};
 use crate::git::index::{nanoseconds, seconds};
 use crate::git::object_format::ObjectFormat;
 use crate::git::process::Git;

@@ -20,6 +20,7 @@ use crate::record::claim::Lease;
 use crate::scope::rule::ScopeRule;
 use crate::system;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::path;
 
 /// Represents what `add` wrote down of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,7 +338,7 @@ pub enum Alive {
 /// For people: `` `scheduler-3` (process 4711 on host-1, since 2026-11-21T10:00:00Z) ``.
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let escape = |text: &str| crate::words::path::escape_for_terminal(text.as_bytes());
+        let escape = |text: &str| path::escape_for_terminal(text.as_bytes());
         write!(f, "`{}` (", escape(&self.id))?;
         if let Some(process) = &self.process {
             write!(f, "process {} ", process.pid)?;

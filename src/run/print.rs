@@ -1,5 +1,12 @@
 //! Prints the answer of a command on stdout, and what is told besides on stderr.
 
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rustix::termios::tcgetwinsize;
+use signal_hook::consts::SIGINT;
+
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::arguments::output::Format;
@@ -10,11 +17,6 @@ use crate::git::process::Git;
 use crate::output::{render, render_error};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use rustix::termios::tcgetwinsize;
-use signal_hook::consts::SIGINT;
-use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::sync::Arc;
 
 /// Writes to stderr. `eprint!` would panic when its reader is gone.
 pub fn tell(text: &str) {

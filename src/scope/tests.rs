@@ -1,7 +1,8 @@
+use RuleList::{Exclude, Read, Write};
+
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::words::path::RepoPath;
-use RuleList::{Exclude, Read, Write};
 
 fn rules(rules: &[(RuleList, &str)]) -> Vec<ScopeRule> {
     rules

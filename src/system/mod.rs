@@ -19,6 +19,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::words::path;
+
 /// Returns the name of this host.
 pub fn host() -> String {
     let name = rustix::system::uname();
@@ -131,7 +133,7 @@ pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
         if !is_inside("cwd") && !is_inside("exe") {
             continue;
         }
-        let name = crate::words::path::escape_for_terminal(read(pid, "comm").trim_ascii_end());
+        let name = path::escape_for_terminal(read(pid, "comm").trim_ascii_end());
         found.push(Inside { pid, name });
     }
     found.sort_by_key(|one| one.pid);
@@ -164,7 +166,7 @@ pub fn ancestor_places() -> Vec<Ancestor> {
         let places = ["cwd", "exe"].map(|name| Utf8PathBuf::from_path_buf(link(pid, name)));
         found.push(Ancestor {
             pid,
-            name: crate::words::path::escape_for_terminal(read(pid, "comm").trim_ascii_end()),
+            name: path::escape_for_terminal(read(pid, "comm").trim_ascii_end()),
             places: places.into_iter().flatten().collect(),
         });
     }
@@ -377,7 +379,7 @@ pub fn run_with_lines(
         .unchecked()
         .reader()?;
     for line in std::io::BufReader::new(&reader).split(b'\n') {
-        tell(&crate::words::path::escape_for_terminal(&line?));
+        tell(&path::escape_for_terminal(&line?));
     }
     let ended = reader.try_wait()?.and_then(|output| {
         let signal = output.status.signal().map(|signal| 128 + signal);

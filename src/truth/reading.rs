@@ -1,14 +1,13 @@
 //! Reads all that a survey of everything needs: what was committed, the index and the disk, side by
 //! side as far as one does not need the other.
 
-use crate::disk::scan::RunningWalk;
-use crate::disk::scan::walk::KnownDirectories;
-use crate::inventory::clean_directories::CleanDirectories;
 use std::thread::ScopedJoinHandle;
 
 use crate::disk::drift::Proof;
-use crate::disk::scan::walk::{HashBlob, Walk};
+use crate::disk::scan::RunningWalk;
+use crate::disk::scan::walk::{HashBlob, KnownDirectories, Walk};
 use crate::git::index::OpenIndex;
+use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::placed::Placed;
 use crate::judge::change::Place;
 use crate::judge::compare::Delta;

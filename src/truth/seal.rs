@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::files;
+use crate::disk::open::Opened;
+use crate::disk::{files, open};
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::settings_file::{included_by, read_settings};
 use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
@@ -217,14 +218,12 @@ impl Seal<'_> {
 
     /// The digest of a file that can be run; none for what has no content.
     fn script(&self, file: &Utf8Path) -> Option<String> {
-        let (mut text, end) = match crate::disk::open::open_entry(file.as_std_path()) {
-            Ok(crate::disk::open::Opened::File { executable, .. }) if executable => {
-                (Vec::new(), "")
-            }
-            Ok(crate::disk::open::Opened::File { .. }) => (Vec::new(), PLAIN),
+        let (mut text, end) = match open::open_entry(file.as_std_path()) {
+            Ok(Opened::File { executable, .. }) if executable => (Vec::new(), ""),
+            Ok(Opened::File { .. }) => (Vec::new(), PLAIN),
             // the file that a link leads to can change as well
-            Ok(crate::disk::open::Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
-            Ok(crate::disk::open::Opened::Other) => {
+            Ok(Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
+            Ok(Opened::Other) => {
                 return files::is_endless(file).then(|| "a pipe or a device".to_owned());
             }
             Err(_) => return Some("unreadable".to_owned()),

@@ -1,12 +1,12 @@
 //! Holds what is true of a worktree, and answers questions about it.
 
-use crate::inventory::clean_directories::CleanDirectories;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::files;
+use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::Manifest;
 use crate::inventory::placed::Placed;
 use crate::judge::change::{Change, ChangeSet, Seen};

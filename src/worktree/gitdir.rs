@@ -1,9 +1,10 @@
 //! Reads small files that worktrees and git directories have.
 
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::words::toml_file::from_text;
-use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
 /// gits write relative to it; none when it names nothing yet.

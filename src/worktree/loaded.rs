@@ -1,5 +1,10 @@
 //! Loads what is recorded of one worktree: [`Worktree`].
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BString, ByteSlice};
+use camino::{Utf8Path, Utf8PathBuf};
+
 use crate::config::value::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
@@ -16,6 +21,7 @@ use crate::git::process::Git;
 use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::inventory::placed::{Placed, PlacedFile, PlacedOrigin};
+use crate::judge::change::INDEX_LOCK;
 use crate::record::worktree::{Intent, LastVerification, Record, Shared};
 use crate::scope::compiled::Scope;
 use crate::scope::overlap::WorktreeScope;
@@ -28,10 +34,6 @@ use crate::words::toml_file::from_text;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::gitdir::{read_gitdir, read_if_whole, without_dots};
 use crate::worktree::repository::{Repository, WORKTREES};
-use std::collections::{BTreeMap, BTreeSet};
-
-use bstr::{BString, ByteSlice};
-use camino::{Utf8Path, Utf8PathBuf};
 
 /// The file of the record with the directories that need not be read again ([`CleanDirectories`]).
 pub const WALKED: &str = "walked";
@@ -450,7 +452,7 @@ impl Worktree {
         let stamps = watched.iter().map(|file| files::stamp(file.as_std_path()));
         Activity {
             stamps: stamps.collect(),
-            locked: files::exists(&admin.join(crate::judge::change::INDEX_LOCK)),
+            locked: files::exists(&admin.join(INDEX_LOCK)),
         }
     }
 

@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use crate::scope::rule::EntryKind;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
+use crate::words::path;
 use crate::words::path::RepoPath;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
@@ -96,7 +97,7 @@ pub fn parse(
         }
     }
     let bad = |why: String| {
-        let text = crate::words::path::escape_for_terminal(given);
+        let text = path::escape_for_terminal(given);
         Error::from(WorktreeFault::BadPath { text, why })
     };
     if outside {

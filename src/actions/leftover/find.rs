@@ -1,5 +1,9 @@
 //! Finds leftovers: by name, and what no name accounts for.
 
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
 use crate::actions::leftover::incomplete::has_work;
 use crate::actions::leftover::{
     EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago, judge_claim, judge_entry,
@@ -21,9 +25,6 @@ use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{RecordState, Worktree, entry_of_elsewhere, names};
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::{Repository, WORKTREES};
-use std::collections::BTreeSet;
-
-use camino::{Utf8Path, Utf8PathBuf};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];

@@ -15,9 +15,9 @@ use crate::actions::bring::read_put_aside_in;
 use crate::actions::remove::facts::{Around, has_own_modules};
 use crate::config::value::Strategy;
 use crate::disk::digest::digest_of;
-use crate::disk::files;
 use crate::disk::files::TEMPORARY;
 use crate::disk::open::Opened;
+use crate::disk::{files, open};
 use crate::git::environment::GitMode;
 use crate::git::index::{Stage, read_index};
 use crate::git::objects::Objects;
@@ -204,7 +204,7 @@ fn placed_in(record_dir: &Utf8Path) -> BTreeSet<Digest> {
 
 /// The bytes of a file, or the text of a link.
 fn content(file: &Path) -> Option<Vec<u8>> {
-    match crate::disk::open::open_entry(file).ok()? {
+    match open::open_entry(file).ok()? {
         Opened::File { mut content, .. } => {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes).ok()?;

@@ -8,6 +8,8 @@
 pub mod find;
 pub mod incomplete;
 
+use camino::Utf8PathBuf;
+
 use crate::actions::trash;
 use crate::actions::unfinished::remove_unfinished;
 use crate::disk::files;
@@ -17,7 +19,6 @@ use crate::words::error::Error;
 use crate::worktree::admin_dir::delete_entry;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::repository::{Repository, WORKTREES};
-use camino::Utf8PathBuf;
 
 /// Names a kind of leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

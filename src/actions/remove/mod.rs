@@ -13,7 +13,10 @@ pub mod merged;
 pub mod plan;
 
 use crate::actions::bring::bring;
-use crate::actions::remove::plan::RemoveOptions;
+use crate::actions::remove::facts::{Around, Site};
+use crate::actions::remove::plan::{
+    BranchFate, IgnoredPlace, Merged, RemoveFacts, RemoveOptions, RemovePlan, RemoveRefusal,
+};
 use crate::actions::trash;
 use crate::actions::trash::{REMOVING, Trashed, begun};
 use crate::actions::unfinished::{end_locks, lock_of};
@@ -38,8 +41,6 @@ use crate::worktree::claims;
 use crate::worktree::loaded::{Worktree, unknown};
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::Environment;
-use facts::{Around, Site};
-use plan::{BranchFate, IgnoredPlace, Merged, RemoveFacts, RemovePlan, RemoveRefusal};
 
 /// Holds a worktree that may be removed, and what was read of it.
 pub struct Leaving {

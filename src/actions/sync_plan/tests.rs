@@ -1,4 +1,6 @@
 use super::*;
+use crate::config::BYTES_PER_MB;
+use crate::inventory::placed::{PlacedFile, PlacedOrigin};
 use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
 use crate::sync::PatternOrigin;
 use crate::sync::matcher::Matcher;
@@ -176,7 +178,7 @@ fn what_the_scope_excludes_is_left_out_and_a_given_pattern_of_only_that_contradi
 
 #[test]
 fn a_file_and_all_files_have_a_limit() {
-    let mb = crate::config::BYTES_PER_MB;
+    let mb = BYTES_PER_MB;
     let world = |sizes: &[u64]| {
         let files = sizes.iter().enumerate();
         let files = files.map(|(at, size)| candidate(&format!("f{at}"), *size));
@@ -229,9 +231,9 @@ fn what_stands_there_is_kept_brought_up_to_date_or_refused() {
     }
     let mut world = env().stands(".env", ComparedFiles::AsPlaced);
     let source = Some(world.selection.candidates.entries[0].stat);
-    let file = crate::inventory::placed::PlacedFile {
+    let file = PlacedFile {
         path: path(".env"),
-        origin: crate::inventory::placed::PlacedOrigin::Synced,
+        origin: PlacedOrigin::Synced,
         kind: PlacedKind::File,
         digest: None,
         stat: stat(7, FILE),

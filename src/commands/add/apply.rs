@@ -1,5 +1,7 @@
 //! Creates a worktree as it was planned, or removes everything that was created.
 
+use camino::{Utf8Path, Utf8PathBuf};
+
 use crate::actions::placing::{Destination, Placing};
 use crate::actions::register::{Registration, install_hooks, read_dot_git};
 use crate::actions::scope_edit::{Classified, Listing, set_bits};
@@ -35,7 +37,6 @@ use crate::worktree::ignore_rules;
 use crate::worktree::ignore_rules::{SharedFile, read_shown_note};
 use crate::worktree::repository::{Repository, intent_file};
 use crate::worktree::variables::choose_ports;
-use camino::{Utf8Path, Utf8PathBuf};
 
 /// Holds what a worktree is created from.
 pub(super) struct Creation<'a> {

@@ -1,14 +1,16 @@
 //! Defines the arguments of `git agentwt add`.
 
+use std::time::Duration;
+
+use clap::Arg;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
 use crate::arguments::output::{AnswerOutput, WaitOption};
 use crate::arguments::scope::ScopeLists;
 use crate::config::value::{Choice, Client, Strategy};
 use crate::record::claim::Lease;
 use crate::words::time::parse_duration;
-use clap::Arg;
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use std::time::Duration;
 
 /// Create a scoped worktree and print its path
 ///

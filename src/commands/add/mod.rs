@@ -11,6 +11,8 @@ pub mod request;
 pub mod retry;
 pub mod setup;
 
+use camino::Utf8Path;
+
 use crate::actions::scope_edit::{Classified, Listing};
 use crate::actions::selection::patterns;
 use crate::actions::sync_plan::{Selection, WorktreeFiles};
@@ -33,6 +35,7 @@ use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
 use crate::sync::{Candidates, PatternOrigin};
+use crate::system;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
@@ -40,7 +43,6 @@ use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{RecordState, Worktree, worktree_scopes};
 use crate::worktree::repository::{Main, Repository, intent_file, joined};
 use crate::worktree::settings::Loaded;
-use camino::Utf8Path;
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
     `git agentwt verify` sees every change all the same";
@@ -150,7 +152,7 @@ fn attempt(
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
     notes.extend(context.notes);
     notes.extend(plan::behind_upstream(&ground, &record)?);
-    notes.extend(crate::system::is_root().then(|| AS_ROOT.to_owned()));
+    notes.extend(system::is_root().then(|| AS_ROOT.to_owned()));
     if let Some((claim, note)) = attempts.take_claim(&home, None)? {
         record.claim = Some(claim);
         notes.push(note);

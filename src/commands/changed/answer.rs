@@ -1,5 +1,13 @@
 //! Holds the answer of `git agentwt changed`.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use bstr::ByteSlice;
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::groups::kind_paint;
 use crate::answer::paint::Paint;
@@ -9,12 +17,6 @@ use crate::answer::text::Text;
 use crate::words::name::CommitId;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::when;
-use bstr::ByteSlice;
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// The answer of `changed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

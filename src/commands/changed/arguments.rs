@@ -1,8 +1,10 @@
 //! Defines the arguments of `git agentwt changed`.
 
-use crate::arguments::output::{ListOutput, with_forms};
-use clap::Args;
 use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::arguments::output::{ListOutput, with_forms};
 
 /// List every path that changed since the base
 ///

@@ -6,6 +6,7 @@ pub mod collect;
 pub mod patch;
 
 use crate::commands::changed::answer::ChangedAnswer;
+use crate::commands::changed::arguments::Changed;
 use crate::commands::changed::collect::{Asked, collect};
 use crate::commands::{Outcome, Session};
 use crate::words::error::Error;
@@ -19,7 +20,7 @@ use crate::words::exit::ExitCode;
 /// "nothing" instead.
 pub fn run(
     session: &Session,
-    options: &crate::commands::changed::arguments::Changed,
+    options: &Changed,
     colour: bool,
 ) -> Result<Outcome<ChangedAnswer>, Error> {
     let start = session.start.as_std_path();

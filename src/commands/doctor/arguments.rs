@@ -1,7 +1,8 @@
 //! Defines the arguments of `git agentwt doctor`.
 
-use crate::arguments::output::ListOutput;
 use clap::Args;
+
+use crate::arguments::output::ListOutput;
 
 /// Report problems of the set-up, and how to fix them
 ///

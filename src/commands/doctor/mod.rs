@@ -14,6 +14,7 @@ use miette::Diagnostic as _;
 
 use crate::actions::register::install_hooks;
 use crate::commands::doctor::answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
+use crate::commands::doctor::arguments::Doctor;
 use crate::commands::{Outcome, Session};
 use crate::config::Config;
 use crate::git::error::GitError;
@@ -44,10 +45,7 @@ struct DoctorContext<'a> {
 ///
 /// # Errors
 /// Fails when the directory does not exist, or cannot be read.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::doctor::arguments::Doctor,
-) -> Result<Outcome<DoctorAnswer>, Error> {
+pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>, Error> {
     let mut answer = DoctorAnswer::default();
     let mut exit = None;
     let mut add = |topic, found: Result<Vec<DoctorCheck>, Error>| match found {
@@ -162,12 +160,7 @@ impl<'a> DoctorContext<'a> {
 }
 
 /// Does what `--fix` does about a check, or `-n` would do.
-fn treat(
-    session: &Session,
-    options: &crate::commands::doctor::arguments::Doctor,
-    repository: &Repository,
-    check: &mut DoctorCheck,
-) {
+fn treat(session: &Session, options: &Doctor, repository: &Repository, check: &mut DoctorCheck) {
     let Some(repair) = &check.repair else {
         return;
     };

@@ -21,6 +21,7 @@ use crate::git::process::Git;
 use crate::record::worktree::SetupState;
 use crate::sync::PatternOrigin;
 use crate::system;
+use crate::system::probe;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::trust::{TrustStore, UserCommands};
@@ -36,11 +37,8 @@ pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
         agentwt <command> -h`";
     vec![
         git(session),
-        program(
-            &session.binary,
-            crate::system::probe::on_path("git-agentwt").first(),
-        ),
-        if crate::system::probe::shows_page("git-agentwt") {
+        program(&session.binary, probe::on_path("git-agentwt").first()),
+        if probe::shows_page("git-agentwt") {
             DoctorCheck::ok("manual", "`git agentwt --help` opens the manual")
         } else {
             DoctorCheck::note("manual", "`git agentwt --help` finds no page", pages)
@@ -179,7 +177,7 @@ pub(super) fn setup(
         else {
             continue;
         };
-        if crate::system::probe::on_path(program).is_empty() {
+        if probe::on_path(program).is_empty() {
             let found = format!("`{command}` needs {program}, which is not on PATH");
             let fix = format!("install {program}, or change the command in {CONFIG_PATH}");
             checks.push(DoctorCheck::warning("program", found, fix));

@@ -3,7 +3,7 @@
 
 use camino::Utf8PathBuf;
 
-use crate::actions::leftover::{Leftover, LeftoverKind};
+use crate::actions::leftover::{Leftover, LeftoverKind, find};
 use crate::actions::trash;
 use crate::answer::worktree::hooks_silent;
 use crate::commands::doctor::answer::{DoctorCheck, Repair};
@@ -149,8 +149,8 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
     let repository = context.repository;
     let now = jiff::Timestamp::now().as_second();
     let mut checks = Vec::new();
-    for name in crate::actions::leftover::find::all_names(repository)? {
-        let found = crate::actions::leftover::find::of_name(repository, &name, now)?.all;
+    for name in find::all_names(repository)? {
+        let found = find::of_name(repository, &name, now)?.all;
         if !found.is_empty() && repository.name_lock(&name).is_held() {
             let found = format!("a command works on {name}");
             checks.push(DoctorCheck::note("in-use", found, ""));
@@ -159,8 +159,7 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
         }
     }
     let in_trash = trash::list(repository)?;
-    let shared =
-        crate::actions::leftover::find::shared(repository, &context.known, &in_trash, now)?;
+    let shared = find::shared(repository, &context.known, &in_trash, now)?;
     checks.extend(shared.into_iter().map(judge));
     if checks.is_empty() {
         checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));

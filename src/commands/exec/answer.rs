@@ -1,5 +1,11 @@
 //! The answer of `exec` and `run`.
 
+use std::collections::BTreeSet;
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::actions::bring::kept_refs;
 use crate::answer::Answer;
 use crate::answer::table::{Cell, Row};
@@ -13,11 +19,6 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
-use std::collections::BTreeSet;
-
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The answer of `exec` and `run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

@@ -1,14 +1,16 @@
 //! Defines the arguments of `git agentwt exec` and `run`.
 
-use crate::arguments::output::AnswerOutput;
-use crate::config::value::{Choice as _, Fence};
-use crate::words::time::parse_duration;
+use std::ffi::OsString;
+use std::time::Duration;
+
 use camino::Utf8PathBuf;
 use clap::Args;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use std::ffi::OsString;
-use std::time::Duration;
+
+use crate::arguments::output::AnswerOutput;
+use crate::config::value::{Choice as _, Fence};
+use crate::words::time::parse_duration;
 
 /// Names a form of `--print-policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

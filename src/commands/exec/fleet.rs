@@ -1,5 +1,9 @@
 //! `exec --all`: runs a command in every worktree, several at a time, each by a process of its own.
 
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use crate::commands::exec::answer::{ExecAnswer, FleetRun};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
@@ -9,9 +13,6 @@ use crate::system::{run_with_lines, send_to_children};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
-use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
 pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {

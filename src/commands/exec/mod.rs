@@ -15,6 +15,10 @@ pub mod state;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
+use crate::commands::exec::import::Imported;
+use crate::commands::exec::state::{Begun, ClientState};
+use camino::Utf8Path;
+
 use crate::actions::bring::kept_ref;
 use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
@@ -45,9 +49,6 @@ use crate::worktree::operation::{find_operation, read_operation};
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::load_config;
-use camino::Utf8Path;
-use import::Imported;
-use state::{Begun, ClientState};
 
 /// Runs the command, and ends with its status if everything is in scope.
 ///

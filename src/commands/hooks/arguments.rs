@@ -1,10 +1,12 @@
 //! Defines the arguments of `git agentwt hooks`.
 
-use crate::arguments::output::{AnswerOutput, ListOutput};
+use std::ffi::OsString;
+
 use clap::Args;
 use clap::Subcommand;
 use clap::ValueEnum;
-use std::ffi::OsString;
+
+use crate::arguments::output::{AnswerOutput, ListOutput};
 
 /// Install, remove or show the hooks of one worktree
 ///

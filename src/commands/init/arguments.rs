@@ -1,7 +1,8 @@
 //! Defines the arguments of `git agentwt init`.
 
-use crate::arguments::output::AnswerOutput;
 use clap::Args;
+
+use crate::arguments::output::AnswerOutput;
 
 /// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
 ///

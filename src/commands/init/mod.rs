@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::text::Text;
+use crate::commands::init::arguments::Init;
 use crate::commands::{Outcome, Session};
 use crate::config::installers::INSTALLERS;
 use crate::config::value::toml_string;
@@ -115,10 +116,7 @@ enum TopEntryKind {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::init::arguments::Init,
-) -> Result<Outcome<InitAnswer>, Error> {
+pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Error> {
     let repository = session.repository_with_checkout()?;
     // nothing here starts git; a git that is missing or too old is reported at once
     repository.git.version()?;

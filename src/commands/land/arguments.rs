@@ -1,7 +1,8 @@
 //! Defines the arguments of `git agentwt land`.
 
-use crate::arguments::output::{AnswerOutput, WaitOption};
 use clap::Args;
+
+use crate::arguments::output::{AnswerOutput, WaitOption};
 
 /// Verify worktrees, merge them into the base branch, and remove them
 ///

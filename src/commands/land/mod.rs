@@ -24,6 +24,7 @@ use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::commands::land::arguments::Land;
+use crate::commands::land::plan::LandPlan;
 use crate::commands::{Outcome, Session};
 use crate::judge::finding::VerifyOptions;
 use crate::record::worktree::Term;
@@ -35,7 +36,6 @@ use crate::words::name::{BranchName, CommitId};
 use crate::words::text::would;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-use plan::LandPlan;
 
 /// The answer of `land`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

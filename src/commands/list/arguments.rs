@@ -1,7 +1,8 @@
 //! Defines the arguments of `git agentwt list`.
 
-use crate::arguments::output::ListOutput;
 use clap::Args;
+
+use crate::arguments::output::ListOutput;
 
 /// List the worktrees and their verdicts
 ///

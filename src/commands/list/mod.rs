@@ -17,6 +17,7 @@ use crate::answer::shapes::ScopeField;
 use crate::answer::waiting::WaitingField;
 use crate::answer::worktree::{RecordedField, hooks_silent};
 use crate::commands::list::answer::{ListAnswer, ListedDetails, ListedTrash, ListedWorktree};
+use crate::commands::list::arguments::List;
 use crate::commands::{Outcome, Session};
 use crate::config::settings::DEFAULT_BRANCH_PREFIX;
 use crate::disk::drift::drift;
@@ -44,7 +45,7 @@ const FRAME: Duration = Duration::from_millis(100);
 /// Fails when the records cannot be listed; a damaged one is a row.
 pub fn run(
     session: &Session,
-    options: &crate::commands::list::arguments::List,
+    options: &List,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
@@ -93,7 +94,7 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
 fn list_worktrees(
     session: &Session,
     repository: &Repository,
-    options: &crate::commands::list::arguments::List,
+    options: &List,
     watch: &mut Watch<'_>,
 ) -> Result<ListAnswer, Error> {
     let (mut rows, all) = unusual_rows(repository)?;

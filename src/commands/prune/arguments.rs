@@ -1,9 +1,10 @@
 //! Defines the arguments of `git agentwt prune`.
 
-use crate::arguments::output::ListOutput;
-use crate::words::time::parse_whole_duration;
 use clap::ArgAction;
 use clap::Args;
+
+use crate::arguments::output::ListOutput;
+use crate::words::time::parse_whole_duration;
 
 /// Remove leftovers, and finished worktrees, without losing work
 ///

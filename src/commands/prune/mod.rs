@@ -9,7 +9,7 @@ pub mod select;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::actions::leftover::{Leftover, LeftoverKind};
+use crate::actions::leftover::{Leftover, LeftoverKind, find};
 use crate::actions::remove::Leaving;
 use crate::actions::remove::facts::Around;
 use crate::actions::remove::plan::{BranchFate, RemoveOptions, RemovePlan, RemoveRefusal};
@@ -19,6 +19,9 @@ use crate::answer::Answer;
 use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::commands::prune::arguments::Prune;
+use crate::commands::prune::select::{
+    Idleness, dead_owner, read_commits, read_idle, select, selects,
+};
 use crate::commands::{Outcome, Session};
 use crate::disk::error::DiskError;
 use crate::disk::files;
@@ -32,7 +35,6 @@ use crate::words::path::escape_for_terminal;
 use crate::words::text::{one_line, would};
 use crate::worktree::loaded::{Worktree, whole_records};
 use crate::worktree::repository::{Repository, WORKTREES};
-use select::{Idleness, dead_owner, read_commits, read_idle, select, selects};
 
 /// The answer of `prune`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -110,7 +112,7 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         failed: None,
     };
     pruning.own_locks()?;
-    for name in crate::actions::leftover::find::all_names(&repository)? {
+    for name in find::all_names(&repository)? {
         session.check()?;
         if let Err(error) = pruning.name(&name) {
             pruning.failed(LeftoverKind::Worktree, name.as_str(), &error);
@@ -119,9 +121,7 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
     session.check()?;
     let known: Vec<Worktree> = whole_records(&repository)?.collect();
     let in_trash = trash::list(&repository)?;
-    for leftover in
-        crate::actions::leftover::find::shared(&repository, &known, &in_trash, pruning.now)?
-    {
+    for leftover in find::shared(&repository, &known, &in_trash, pruning.now)? {
         pruning.clear(leftover, None);
     }
     pruning.bin();
@@ -169,7 +169,7 @@ impl Pruning<'_> {
 
     /// The lock files of ours that no process holds: to take one and to let go of it removes it.
     fn own_locks(&mut self) -> Result<(), Error> {
-        for lock in crate::actions::leftover::find::dead_locks(self.repository)? {
+        for lock in find::dead_locks(self.repository)? {
             let what = lock.path.strip_prefix(&self.repository.common_dir);
             let what = what.map_or_else(|_| lock.path.to_string(), |path| format!("@git/{path}"));
             let line = self.gone(LeftoverKind::Lock, &what, "no process holds it");
@@ -185,7 +185,7 @@ impl Pruning<'_> {
     /// Everything of one name: looked at, and if anything is to be done, again under its lock.
     fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
         let is_dry = self.options.dry_run;
-        let mut found = crate::actions::leftover::find::of_name(self.repository, name, self.now)?;
+        let mut found = find::of_name(self.repository, name, self.now)?;
         if found.all.is_empty() && !(selects(self.options) && found.is_there) {
             return Ok(());
         }
@@ -204,7 +204,7 @@ impl Pruning<'_> {
             return Ok(());
         }
         if !is_dry {
-            found = crate::actions::leftover::find::of_name(self.repository, name, self.now)?;
+            found = find::of_name(self.repository, name, self.now)?;
         }
         for leftover in std::mem::take(&mut found.all) {
             if leftover.kind != LeftoverKind::Worktree {

@@ -1,10 +1,11 @@
 //! Defines the arguments of `git agentwt remove`.
 
-use crate::actions::remove::plan::RemoveOptions;
-use crate::arguments::output::{AnswerOutput, WaitOption};
 use camino::Utf8PathBuf;
 use clap::ArgAction;
 use clap::Args;
+
+use crate::actions::remove::plan::RemoveOptions;
+use crate::arguments::output::{AnswerOutput, WaitOption};
 
 /// Remove worktrees, never losing work
 ///

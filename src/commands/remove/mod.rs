@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod undo;
 
+use crate::commands::remove::undo::UndoField;
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +23,6 @@ use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-use undo::UndoField;
 
 /// The answer of `remove`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -19,6 +19,7 @@ use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path;
 use crate::words::text::would;
 use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
@@ -79,7 +80,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     for text in &options.names {
         session.check()?;
         let name = WorktreeName::parse(text).map_err(|error| Refusal::BadName {
-            text: crate::words::path::escape_for_terminal(text.as_bytes()),
+            text: path::escape_for_terminal(text.as_bytes()),
             why: error.to_string(),
         })?;
         let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;

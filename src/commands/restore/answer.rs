@@ -1,5 +1,9 @@
 //! Holds the answer of `git agentwt restore`.
 
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::shapes::{FindingField, PathField, SavedField};
@@ -9,9 +13,6 @@ use crate::words::entry::Entry;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::words::text::{and_count, count, when, would};
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The number of remaining violations that notes name.
 pub const SHOWN: usize = 10;

@@ -1,8 +1,10 @@
 //! Defines the arguments of `git agentwt restore`.
 
-use crate::arguments::output::{AnswerOutput, WaitOption};
-use clap::Args;
 use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::arguments::output::{AnswerOutput, WaitOption};
 
 /// Revert out-of-scope changes, after saving them
 ///

@@ -6,6 +6,8 @@ pub mod arguments;
 pub mod plan;
 pub mod rewrite;
 
+use std::ffi::OsString;
+
 use crate::actions::saved::{SavedRestore, find_restores};
 use crate::answer::shapes::{PathField, SavedField};
 use crate::answer::verdict::VerdictField;
@@ -26,7 +28,6 @@ use crate::words::path::{RepoPath, escape_for_terminal};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
-use std::ffi::OsString;
 
 /// Puts out-of-scope changes back, or undoes an earlier restore.
 ///

@@ -4,6 +4,10 @@
 //! first parent has, and in a merge what the other parents bring: both are in order, as they were
 //! rewritten before, or are upstream's.
 
+use std::collections::BTreeMap;
+
+use bstr::ByteSlice;
+
 use crate::commands::restore::answer::Rewritten;
 use crate::commands::restore::plan::{RestoreRefusal, is_asked};
 use crate::git::objects::Objects;
@@ -17,9 +21,6 @@ use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-use std::collections::BTreeMap;
-
-use bstr::ByteSlice;
 
 struct Rewriter<'a> {
     repository: &'a Repository,

@@ -1,5 +1,8 @@
 //! Holds the answer of `git agentwt scope`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
@@ -8,8 +11,6 @@ use crate::answer::text::Text;
 use crate::scope::rule::Access;
 use crate::words::path::escape_for_rule;
 use crate::words::text::{count, would};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The answer of `scope`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

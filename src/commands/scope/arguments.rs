@@ -1,10 +1,11 @@
 //! Defines the arguments of `git agentwt scope`.
 
-use crate::arguments::output::ListOutput;
-use crate::scope::rule::RuleOrigin;
-use crate::scope::rule::{RuleList, ScopeRule};
-use clap::Args;
 use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::arguments::output::ListOutput;
+use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 
 /// Show a scope, or the rule that decides the access of a path
 ///

@@ -1,8 +1,10 @@
 //! Defines the arguments of `git agentwt sync`.
 
-use crate::arguments::output::{ListOutput, WaitOption};
-use clap::Args;
 use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::arguments::output::{ListOutput, WaitOption};
 
 /// Copy untracked files into a worktree again, or show their state
 ///

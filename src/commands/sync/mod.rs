@@ -17,6 +17,7 @@ use crate::actions::selection::{patterns, read_worktree_files};
 use crate::actions::sync_plan::{Selection, SyncFacts, SyncPlan, SyncRefusal, plan as plan_copies};
 use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
 use crate::commands::sync::answer::{SyncAnswer, SyncedWorktree};
+use crate::commands::sync::arguments::Sync;
 use crate::commands::{Outcome, Session};
 use crate::disk::drift::drift;
 use crate::disk::files;
@@ -38,10 +39,7 @@ use crate::worktree::settings::load_config;
 ///
 /// # Errors
 /// Fails when the only worktree cannot be synced, or a signal asked to stop.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::sync::arguments::Sync,
-) -> Result<Outcome<SyncAnswer>, Error> {
+pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
     if let (false, [name, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
@@ -87,10 +85,7 @@ pub fn run(
     Ok(outcome)
 }
 
-fn chosen(
-    repository: &Repository,
-    options: &crate::commands::sync::arguments::Sync,
-) -> Result<Vec<WorktreeName>, Error> {
+fn chosen(repository: &Repository, options: &Sync) -> Result<Vec<WorktreeName>, Error> {
     if options.all {
         let mut all = names(repository)?;
         // an `add` that is under way copies by itself; what is damaged is reported for each
@@ -108,7 +103,7 @@ fn chosen(
 struct Run<'a> {
     session: &'a Session,
     repository: &'a Repository,
-    options: &'a crate::commands::sync::arguments::Sync,
+    options: &'a Sync,
     /// Each by whether the config counts and by the patterns of the record.
     selections: Vec<(bool, Vec<String>, Rc<Selection>)>,
     notes: Vec<String>,

@@ -1,10 +1,11 @@
 //! Defines the arguments of `git agentwt verify`.
 
+use clap::ArgGroup;
+use clap::Args;
+
 use crate::arguments::output::{ListOutput, with_forms};
 use crate::arguments::scope::ScopeLists;
 use crate::judge::finding::VerifyOptions;
-use clap::ArgGroup;
-use clap::Args;
 
 /// Compare what changed with the scope
 ///

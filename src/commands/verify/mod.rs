@@ -11,6 +11,7 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
+use crate::commands::verify::arguments::Verify;
 use crate::commands::{Outcome, Session};
 use crate::judge::finding::without_scope;
 use crate::truth::checks::integrity;
@@ -60,10 +61,7 @@ impl Answer for VerifyAnswer {
 ///
 /// # Errors
 /// Fails when the facts of one cannot be read: there is then no verdict at all.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::verify::arguments::Verify,
-) -> Result<Outcome<VerifyAnswer>, Error> {
+pub fn run(session: &Session, options: &Verify) -> Result<Outcome<VerifyAnswer>, Error> {
     if let Some(range) = &options.range {
         let verdict = range::run(session, options, range)?;
         return Ok(outcome_of(session, Some(verdict), None));
@@ -128,19 +126,13 @@ fn outcome_of(
 }
 
 /// Answers come in the order in which they were asked for, all of them by name.
-fn position<'a>(
-    options: &crate::commands::verify::arguments::Verify,
-    one: &'a VerdictField,
-) -> (Option<usize>, &'a str) {
+fn position<'a>(options: &Verify, one: &'a VerdictField) -> (Option<usize>, &'a str) {
     let name = one.verified();
     (options.names.iter().position(|asked| asked == name), name)
 }
 
 /// What is to be verified, and the worktrees whose record was removed.
-fn chosen(
-    repository: &Repository,
-    options: &crate::commands::verify::arguments::Verify,
-) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
+fn chosen(repository: &Repository, options: &Verify) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
     if options.all {
         return Ok((Worktree::all(repository)?, lost(repository)?));
     }

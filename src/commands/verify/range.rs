@@ -5,6 +5,7 @@ use camino::Utf8Path;
 
 use crate::answer::verdict::VerdictField;
 use crate::commands::Session;
+use crate::commands::verify::arguments::Verify;
 use crate::config::CONFIG_PATH;
 use crate::disk::files;
 use crate::git::environment::GitMode;
@@ -34,11 +35,7 @@ use crate::worktree::settings::{load_config_of, rules_of};
 ///
 /// # Errors
 /// Fails when the range, the scope or the commits cannot be read: there is then no verdict.
-pub fn run(
-    session: &Session,
-    options: &crate::commands::verify::arguments::Verify,
-    range: &str,
-) -> Result<VerdictField, Error> {
+pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictField, Error> {
     let range = Range::parse(range)?;
     let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
     let (scope, profile) = scope(session, options, &range, &span)?;
@@ -50,7 +47,7 @@ pub fn run(
 /// The scope of the base side, and the profile that it is.
 fn scope(
     session: &Session,
-    options: &crate::commands::verify::arguments::Verify,
+    options: &Verify,
     range: &Range,
     span: &Span<'_>,
 ) -> Result<(Scope, Option<String>), Error> {

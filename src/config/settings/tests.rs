@@ -1,9 +1,10 @@
 //! Shows which layer counts, and what a person reads of a value that is wrong.
 
+use insta::assert_snapshot;
+
 use super::*;
 use crate::config::tests::rendered;
 use crate::config::value::Choice as _;
-use insta::assert_snapshot;
 
 type Pairs = Vec<(String, String)>;
 

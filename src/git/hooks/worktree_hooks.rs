@@ -17,6 +17,7 @@ use crate::git::hooks::include::{enable_extension, exclude, include};
 use crate::git::hooks::journal;
 use crate::git::hooks::scripts::{Method, OURS, files, is_script};
 use crate::git::process::Git;
+use crate::git::reflog::ReflogEntry;
 
 /// The hooks of one linked worktree or clone.
 #[derive(Clone, Debug)]
@@ -170,7 +171,7 @@ impl WorktreeHooks {
         if file.exists() {
             return Ok(());
         }
-        let line = |entry: &crate::git::reflog::ReflogEntry| {
+        let line = |entry: &ReflogEntry| {
             let (id, zeros) = (&entry.id, "0".repeat(entry.id.as_str().len()));
             format!("{zeros} {id} HEAD\n")
         };

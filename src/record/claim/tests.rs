@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::words::toml_file;
 
 fn claim() -> Claim {
     Claim {
@@ -196,6 +197,6 @@ fn a_state_is_read_back_as_it_was_written() {
         }),
         seen: Some(seen("d", "b", 5)),
     };
-    let text = crate::words::toml_file::to_text(&state);
-    assert_eq!(crate::words::toml_file::from_text(&text), Ok(state));
+    let text = toml_file::to_text(&state);
+    assert_eq!(toml_file::from_text(&text), Ok(state));
 }

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bstr::{BStr, ByteSlice};
 
-use crate::disk::open::Opened;
-use crate::disk::open::open_below;
+use crate::disk::open::{Opened, open_below};
 use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::Delta;

@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use bstr::{BStr, BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::files;
+use crate::disk::open::Opened;
+use crate::disk::{files, open};
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{GitDirOwner, Sealed};
 use crate::truth::git_dirs;
@@ -233,10 +234,10 @@ impl FileSearch<'_> {
 /// The content of a file that git takes for a ref: an object id, the name of a ref, or a link.
 fn content_of_ref(directory: &Utf8Path, name: &BStr) -> Option<BString> {
     let path = directory.as_std_path().join(name.to_path().ok()?);
-    let open = match crate::disk::open::open_entry(&path).ok()? {
-        crate::disk::open::Opened::Link(target) => return Some(target),
-        crate::disk::open::Opened::File { content, .. } => content,
-        crate::disk::open::Opened::Other => return None,
+    let open = match open::open_entry(&path).ok()? {
+        Opened::Link(target) => return Some(target),
+        Opened::File { content, .. } => content,
+        Opened::Other => return None,
     };
     let mut bytes = Vec::new();
     open.take(LONGEST).read_to_end(&mut bytes).ok()?;

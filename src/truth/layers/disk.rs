@@ -3,6 +3,9 @@
 //! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds to
 //! a `.gitignore` or to `info/exclude` hides nothing.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::disk::drift::{Difference, Proof};
 use crate::disk::error::DiskError;
 use crate::disk::scan::RunningWalk;
@@ -23,8 +26,6 @@ use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]

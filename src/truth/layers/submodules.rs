@@ -3,7 +3,6 @@
 //! index, no ignore rule and no setting from there hides what is on disk. What is only staged is
 //! a change as well.
 
-use crate::disk::scan::walk::FoundEntry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
@@ -11,7 +10,7 @@ use camino::Utf8PathBuf;
 
 use crate::disk::files;
 use crate::disk::scan::scan;
-use crate::disk::scan::walk::{FilesToRead, Unreadable, Walk};
+use crate::disk::scan::walk::{FilesToRead, FoundEntry, Unreadable, Walk};
 use crate::git::error::GitError;
 use crate::git::index::OpenIndex;
 use crate::git::layout::Layout;

@@ -3,7 +3,10 @@
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::disk::copy::content;
+use crate::disk::copy::staging::{Progress, Staging};
 use crate::disk::copy::tests::support::{Ground, lstat};
+use crate::words::error::Interrupted;
 
 /// Bytes that do not repeat with any buffer.
 fn bytes(size: usize) -> Vec<u8> {
@@ -112,7 +115,7 @@ fn a_stop_leaves_nothing() {
     let stopped = ground
         .stage_until(&ground.items(), &stop)
         .expect_err("it was stopped");
-    assert!(stopped.find::<crate::words::error::Interrupted>().is_some());
+    assert!(stopped.find::<Interrupted>().is_some());
     ground.require_no_staging();
 }
 
@@ -128,14 +131,14 @@ fn progress_counts_all_files_and_bytes() {
         .open(sparse)
         .expect("it is there");
     sparse.set_len(1 << 20).expect("it grows");
-    let progress = crate::disk::copy::staging::Progress::default();
-    let staging = crate::disk::copy::staging::Staging {
+    let progress = Progress::default();
+    let staging = Staging {
         source: &ground.from(),
         directory: &ground.staging(),
         progress: &progress,
         stop: &|| Ok(()),
     };
-    crate::disk::copy::content::stage(&staging, &ground.items()).expect("it is staged");
+    content::stage(&staging, &ground.items()).expect("it is staged");
     let bytes = 5 + (22 << 20);
     assert_eq!(progress.reached(), (bytes, Some(bytes)));
 }

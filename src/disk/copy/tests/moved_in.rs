@@ -5,13 +5,14 @@ use miette::Diagnostic;
 use crate::disk::copy::tests::child::Child;
 use crate::disk::copy::tests::support::{Ground, listing, lstat, names, put};
 use crate::inventory::placed::PlacedKind;
+use crate::words::exit::ExitCode;
 
 #[track_caller]
 fn settling_fails(ground: &Ground, over: &[&str]) -> String {
     let before = listing(&ground.to());
     let staged = ground.stage(&ground.items()).expect("it is staged");
     let error = ground.settle_over(staged, over).expect_err("it is refused");
-    assert_eq!(error.exit_code(), crate::words::exit::ExitCode::Refused);
+    assert_eq!(error.exit_code(), ExitCode::Refused);
     assert!(error.help().is_some());
     assert!(!error.to_string().contains("what is left"), "{error}");
     assert_eq!(names(&listing(&ground.to())), names(&before));

@@ -4,6 +4,8 @@ use std::sync::Once;
 
 use miette::Diagnostic;
 
+use crate::disk::copy::content;
+use crate::disk::copy::staging::{Progress, Staging};
 use crate::disk::copy::tests::child::{As, Child, said};
 use crate::disk::copy::tests::support::{Ground, listing, put};
 use crate::words::exit::ExitCode;
@@ -127,8 +129,8 @@ fn a_file_that_is_written_to_is_refused() {
 fn a_large_file_that_is_written_to_meanwhile_is_refused() {
     let ground = Ground::new();
     let file = ground.put("f", vec![1; 100 << 20]);
-    let progress = crate::disk::copy::staging::Progress::default();
-    let staging = crate::disk::copy::staging::Staging {
+    let progress = Progress::default();
+    let staging = Staging {
         source: &ground.from(),
         directory: &ground.staging(),
         progress: &progress,
@@ -145,7 +147,7 @@ fn a_large_file_that_is_written_to_meanwhile_is_refused() {
             let written = file.and_then(|file| file.write_all_at(b"2", 0));
             written.expect("it is written");
         });
-        crate::disk::copy::content::stage(&staging, &items).expect_err("it is refused")
+        content::stage(&staging, &items).expect_err("it is refused")
     });
     assert_eq!(error.to_string(), "f changed while it was copied");
     ground.require_no_staging();

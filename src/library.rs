@@ -114,8 +114,31 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads a program's environment")]
 
-use crate::commands::add::arguments::DEFAULT_ATTEMPTS;
+use crate::arguments::scope::ScopeLists;
+use crate::commands;
+use crate::commands::Session;
+use crate::commands::add::answer::{AddAnswer, Done};
+use crate::commands::add::arguments::{
+    Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
+    SyncOptions,
+};
+use crate::commands::remove::answer::RemovedWorktree;
+use crate::commands::remove::arguments::Remove;
+use crate::config::value::{Choice as _, Client, Strategy};
+use crate::disk::files;
+use crate::git::runner::Trace;
 use crate::judge::finding;
+use crate::judge::finding::{Report, VerifyOptions};
+use crate::record::claim::Lease;
+use crate::record::worktree::{HeldClaim, Owner};
+use crate::system::probe::on_path;
+use crate::truth::collect;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+use crate::worktree::settings::Environment;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -124,35 +147,12 @@ use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use crate::arguments::scope::ScopeLists;
-use crate::commands;
-use crate::commands::Session;
-use crate::commands::add::answer::{AddAnswer, Done};
-use crate::commands::add::arguments::{
-    Add, ClaimOptions, ContextOptions, DEFAULT_RETRY_DELAY, ProgramOptions, SyncOptions,
-};
 pub use crate::commands::changed::answer::ChangedAnswer;
 pub use crate::commands::changed::collect::Asked;
-use crate::commands::remove::RemovedWorktree;
-use crate::commands::remove::arguments::Remove;
-use crate::config::value::{Choice as _, Client, Strategy};
-use crate::disk::files;
-use crate::git::runner::Trace;
 pub use crate::git::runner::{Call, Runner, SharedRunner};
-use crate::judge::finding::{Report, VerifyOptions};
-use crate::record::claim::Lease;
-use crate::record::worktree::{HeldClaim, Owner};
-use crate::system::probe::on_path;
 pub use crate::system::probe::{Ownership, Question, SharedProber};
-use crate::truth::collect;
 pub use crate::words::error::Error;
-use crate::words::exit::ExitCode;
 pub use crate::words::log::Log;
-use crate::words::name::{BranchName, CommitId};
-use crate::worktree::error::WorktreeFault;
-use crate::worktree::loaded::Worktree;
-use crate::worktree::repository::Repository;
-use crate::worktree::settings::Environment;
 
 /// Says where a call works, and with what.
 #[derive(Clone, Debug)]

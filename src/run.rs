@@ -74,7 +74,7 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
             }
             if asks_for_json(arguments) {
                 let document = ErrorDocument::usage(&error.render().to_string());
-                let _ = write_answer(&output::json(&document));
+                let _ = write_answer(&output::json::json(&document));
             }
             return ExitCode::Usage;
         }
@@ -89,7 +89,7 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
         let to_terminal = std::io::stderr().is_terminal();
         tell(&render_error(&error, paint(to_terminal)));
         if asks_for_json(arguments) {
-            let _ = write_answer(&output::json(&ErrorDocument::new(&error)));
+            let _ = write_answer(&output::json::json(&ErrorDocument::new(&error)));
         }
         error.exit_code()
     })

@@ -240,3 +240,9 @@ fn csv_field(key: &str, value: OsString) -> OsString {
     let parts = [quote.into(), key.into(), value, quote.into()];
     parts.into_iter().collect()
 }
+
+/// Our user and group.
+pub fn user() -> (u32, u32) {
+    use rustix::process::{getegid, geteuid};
+    (geteuid().as_raw(), getegid().as_raw())
+}

@@ -18,6 +18,7 @@ pub mod restrict;
 pub mod seatbelt;
 pub mod shim;
 pub mod start;
+pub mod supervise;
 pub mod unable;
 
 #[cfg(test)]

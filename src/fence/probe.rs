@@ -241,7 +241,7 @@ fn probe_container(binary: &Utf8Path, asks: &ContainerWishes) -> Result<String, 
             has_input: false,
             variables: Vec::new(),
             name: &format!("agentwt-probe-{}", std::process::id()),
-            user: super::start::user(),
+            user: container::user(),
             exists: &|path| path.symlink_metadata().is_ok(),
         },
     ));

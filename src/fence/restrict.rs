@@ -140,7 +140,7 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     };
     mask_signals(libc::SIG_UNBLOCK);
     if std::process::id() == 1 {
-        return super::start::look_after(program, words);
+        return super::supervise::look_after(program, words);
     }
     execute(program, words)
 }
@@ -213,7 +213,7 @@ fn mask_signals(how: libc::c_int) {
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in super::start::FORWARDED {
+        for signal in super::supervise::FORWARDED {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());

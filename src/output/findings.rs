@@ -15,6 +15,7 @@ use crate::answer::shapes::{ChangeField, FindingField, PathField};
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::judge::finding::Reason;
+use crate::output::json::json;
 use crate::words::path::escape_for_tsv;
 
 const SCHEMA: &str =
@@ -41,7 +42,7 @@ pub fn render_sarif(verdicts: &[&VerdictField]) -> Vec<u8> {
             "results": results,
         }],
     });
-    super::json(&log)
+    json(&log)
 }
 
 fn rule(reason: Reason) -> Value {

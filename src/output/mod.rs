@@ -4,17 +4,18 @@
 //! envelope with a version (`"schema": "agentwt.<document>/1"`).
 
 pub mod findings;
+pub mod json;
 pub mod schema;
 pub mod screen;
 
 use miette::{Diagnostic, SourceCode};
-use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::table::{Form, records};
 use crate::answer::text::Text;
 use crate::arguments::output::Format;
+use crate::output::json::json;
 use crate::words::snippet::snippet;
 
 /// Renders an answer: what goes to stdout, and what to stderr.
@@ -51,13 +52,6 @@ fn document<A: Answer>(answer: &A, notes: &[String]) -> Vec<u8> {
         }
     }
     json(&body)
-}
-
-/// Renders a JSON document.
-pub fn json<T: Serialize>(document: &T) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
-    text.push(b'\n');
-    text
 }
 
 /// Renders an error for stderr: each of its messages with the place in the file that it is about,

@@ -5,41 +5,25 @@
 
 pub mod answer;
 pub mod arguments;
+pub mod context;
 pub mod repository;
 pub mod surroundings;
 pub mod worktrees;
 
-use bstr::BString;
 use miette::Diagnostic as _;
 
 use crate::actions::register::install_hooks;
 use crate::commands::doctor::answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 use crate::commands::doctor::arguments::Doctor;
+use crate::commands::doctor::context::DoctorContext;
 use crate::commands::{Outcome, Session};
-use crate::config::Config;
 use crate::git::error::GitError;
-use crate::git::index::read_paths;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::WorktreeName;
-use crate::words::path::{RepoPath, first_of};
 use crate::worktree::ignore_rules;
-use crate::worktree::loaded::{Worktree, whole_records};
+use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Main, Repository};
-use crate::worktree::settings::load_config;
-
-/// Holds what several topics read.
-struct DoctorContext<'a> {
-    repository: &'a Repository,
-    /// Every setting of git as (scope, key, value).
-    settings: Vec<(String, String, BString)>,
-    /// The worktrees that have a whole record.
-    known: Vec<Worktree>,
-    /// The paths of the main worktree's index; empty if it cannot be read.
-    index: Vec<RepoPath>,
-    /// The config, or what is wrong with it.
-    config: Result<Config, String>,
-}
 
 /// Checks everything; `--fix` fixes what is ours. It works outside of a repository, too.
 ///
@@ -136,29 +120,6 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
     Ok((None, check.into_iter().collect()))
 }
 
-impl<'a> DoctorContext<'a> {
-    fn read(session: &Session, repository: &'a Repository) -> Result<Self, Error> {
-        let loaded = load_config(repository, &[], &session.environment);
-        let index = read_paths(&repository.common_dir.join("index"), repository.format);
-        Ok(Self {
-            repository,
-            settings: repository.git.config_list()?,
-            known: whole_records(repository)?.collect(),
-            index: index.ok().flatten().unwrap_or_default(),
-            config: loaded
-                .map(|loaded| loaded.config)
-                .map_err(|error| error.to_string()),
-        })
-    }
-
-    /// The value of a setting that counts, with its scope. Ours for this call are not settings.
-    fn setting(&self, key: &str) -> Option<(&str, String)> {
-        let mut all = self.settings.iter().rev();
-        let (scope, _, value) = all.find(|(scope, found, _)| found == key && scope != "command")?;
-        Some((scope, value.to_string()))
-    }
-}
-
 /// Does what `--fix` does about a check, or `-n` would do.
 fn treat(session: &Session, options: &Doctor, repository: &Repository, check: &mut DoctorCheck) {
     let Some(repair) = &check.repair else {
@@ -184,9 +145,4 @@ fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) ->
     let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
     let install = || install_hooks(repository, &known.record, &session.binary);
     known.change_hooks(repository, install).map(drop)
-}
-
-/// Names the first five of many, and says how many more there are.
-fn some(names: &[String]) -> String {
-    first_of(names, 5)
 }

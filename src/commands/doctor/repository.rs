@@ -1,7 +1,7 @@
 //! Checks the settings of the repository, and what git ignores and tracks below `.agentwt`.
 
 use crate::commands::doctor::answer::{DoctorCheck, Repair};
-use crate::commands::doctor::{DoctorContext, some};
+use crate::commands::doctor::context::{DoctorContext, some};
 use crate::disk::files;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;

@@ -8,8 +8,8 @@ use miette::Diagnostic as _;
 
 use crate::actions::selection::patterns;
 use crate::commands::Session;
-use crate::commands::doctor::DoctorContext;
 use crate::commands::doctor::answer::DoctorCheck;
+use crate::commands::doctor::context::DoctorContext;
 use crate::config::installers::INSTALLERS;
 use crate::config::value::{Choice as _, Fence};
 use crate::config::{CONFIG_PATH, Config, Located};

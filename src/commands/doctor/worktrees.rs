@@ -7,7 +7,7 @@ use crate::actions::leftover::{Leftover, LeftoverKind, find};
 use crate::actions::trash;
 use crate::answer::worktree::hooks_silent;
 use crate::commands::doctor::answer::{DoctorCheck, Repair};
-use crate::commands::doctor::{DoctorContext, some};
+use crate::commands::doctor::context::{DoctorContext, some};
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;

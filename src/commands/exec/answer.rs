@@ -12,7 +12,7 @@ use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
-use crate::fence::start::Ended;
+use crate::fence::supervise::Ended;
 use crate::git::environment::GitMode;
 use crate::words::error::Error;
 use crate::words::name::CommitId;

@@ -15,8 +15,6 @@ pub mod state;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use crate::commands::exec::import::Imported;
-use crate::commands::exec::state::{Begun, ClientState};
 use camino::Utf8Path;
 
 use crate::actions::bring::kept_ref;
@@ -25,6 +23,8 @@ use crate::answer::waiting::WaitingField;
 use crate::arguments::output::Format;
 use crate::commands::exec::answer::{ExecAnswer, ExecRun, KeptField, MovedField};
 use crate::commands::exec::arguments::{Exec, FenceOptions, PolicyForm};
+use crate::commands::exec::import::Imported;
+use crate::commands::exec::state::{Begun, ClientState};
 use crate::commands::{Outcome, Session};
 use crate::config::value::{Choice as _, Fence};
 use crate::disk::error::DiskError;
@@ -34,7 +34,8 @@ use crate::fence::error::FenceError;
 use crate::fence::policy::Class;
 use crate::fence::seatbelt;
 use crate::fence::shim::PRIVATE_GIT;
-use crate::fence::start::{CommandOutput, Ended, Launch};
+use crate::fence::start::{CommandOutput, Launch};
+use crate::fence::supervise::Ended;
 use crate::git::error::GitError;
 use crate::judge::change::INDEX_LOCK;
 use crate::judge::finding::{Report, VerifyOptions};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use camino::Utf8Path;
 
-use crate::commands::land::Landing;
 use crate::commands::land::forward::{Begun, Forward, PutBack, begin_move, end_move};
+use crate::commands::land::landing::Landing;
 use crate::commands::land::plan::{LandPlan, base_branch, listed};
 use crate::disk::backup::{is_other_case, obstacle};
 use crate::disk::files;

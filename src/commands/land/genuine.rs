@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::commands::land::Landing;
+use crate::commands::land::landing::Landing;
 use crate::commands::land::plan::LandPlan;
 use crate::git::genuine::object_of;
 use crate::words::entry::{Mode, ObjectId};

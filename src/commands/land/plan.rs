@@ -5,8 +5,9 @@ use std::fmt::Display;
 use camino::Utf8PathBuf;
 
 use crate::actions::remove::plan::{RemoveRefusal, shortened};
+use crate::commands::land::answer::LandedField;
 use crate::commands::land::arguments::Land;
-use crate::commands::land::{LandedField, Landing};
+use crate::commands::land::landing::Landing;
 use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::git::landing::FetchCheck;
@@ -29,7 +30,7 @@ const BUSY: [&str; 3] = [
 ];
 
 /// Holds a landing.
-pub(super) struct LandPlan {
+pub struct LandPlan {
     /// What is landed, and how.
     pub landed: LandedField,
     /// The commits to create, the oldest first: the commit that each comes from, and its tree.

@@ -1,6 +1,6 @@
 //! Pushes what lands before anything moves here: what the remote rejects has changed nothing.
 
-use crate::commands::land::Landing;
+use crate::commands::land::landing::Landing;
 use crate::commands::land::plan::LandPlan;
 use crate::git::error::GitError;
 use crate::words::error::Error;

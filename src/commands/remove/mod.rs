@@ -1,20 +1,14 @@
 //! `git agentwt remove`: removes worktrees, never losing work; `--undo` brings them back.
 
+pub mod answer;
 pub mod arguments;
 pub mod undo;
-
-use crate::commands::remove::undo::UndoField;
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::actions::remove::Leaving;
 use crate::actions::remove::facts::Around;
 use crate::actions::remove::plan::RemovePlan;
 use crate::actions::trash;
-use crate::actions::trash::Trashed;
-use crate::answer::Answer;
-use crate::answer::text::Text;
+use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree};
 use crate::commands::remove::arguments::{EmptyTrash, Remove};
 use crate::commands::{Outcome, Session};
 use crate::record::worktree::Record;
@@ -23,33 +17,6 @@ use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
-
-/// The answer of `remove`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RemoveAnswer {
-    /// The worktrees.
-    pub worktrees: Vec<RemovedWorktree>,
-}
-
-/// A worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RemovedWorktree {
-    /// The name.
-    pub name: String,
-    /// The directory.
-    #[schemars(with = "String")]
-    pub path: Utf8PathBuf,
-    /// The branch.
-    pub branch: String,
-    /// Whether nothing was changed (`-n`).
-    pub dry_run: bool,
-    /// The removal; absent with `--undo`.
-    #[serde(flatten)]
-    pub removal: Option<RemovePlan>,
-    /// What was undone; absent without `--undo`.
-    #[serde(flatten)]
-    pub undo: Option<UndoField>,
-}
 
 /// Removes the named worktrees. All are looked at before the first is touched: when one is
 /// refused, none is removed.
@@ -208,41 +175,4 @@ pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()
     system::leave_session();
     trash::empty_now(&session.repository_at(&options.root)?)?;
     Ok(Outcome::done(()))
-}
-
-impl Answer for RemoveAnswer {
-    const DOCUMENT: &'static str = "remove";
-
-    /// What is kept, or the path of what came back, on stdout; the rest on stderr.
-    fn print(&self, text: &mut Text) {
-        for one in &self.worktrees {
-            if let Some(removal) = &one.removal {
-                removal.print(&one.name, &one.path, &one.branch, text);
-                if let Some(kept) = removal.trash.as_ref().and_then(Trashed::lasting) {
-                    text.line(kept);
-                }
-            }
-            if let Some(undo) = &one.undo {
-                undo.print(one, text);
-            }
-        }
-    }
-}
-
-impl RemovedWorktree {
-    fn new(
-        record: &Record,
-        dry_run: bool,
-        removal: Option<RemovePlan>,
-        undo: Option<UndoField>,
-    ) -> Self {
-        Self {
-            name: record.name.to_string(),
-            path: record.path.clone(),
-            branch: record.branch.to_string(),
-            dry_run,
-            removal,
-            undo,
-        }
-    }
 }

@@ -1,14 +1,10 @@
 //! `git agentwt remove --undo`: brings removed worktrees back as they were.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::actions::remove::plan::RemoveRefusal;
 use crate::actions::trash::{Trashed, begun, chosen};
 use crate::actions::{remove, trash};
-use crate::answer::text::Text;
+use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree, UndoField};
 use crate::commands::remove::arguments::Remove;
-use crate::commands::remove::{RemoveAnswer, RemovedWorktree};
 use crate::commands::{Outcome, Session};
 use crate::config::value::Strategy;
 use crate::disk::files;
@@ -20,23 +16,8 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path;
-use crate::words::text::would;
 use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
-
-/// What was undone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UndoField {
-    /// The commit of HEAD; null if the branch has none.
-    pub head: Option<CommitId>,
-    /// The directory in the trash that was moved back.
-    pub undone: String,
-    /// The removals of this name that were in the trash, the newest first.
-    pub removals: Vec<Trashed>,
-    /// Where HEAD is, in words.
-    #[serde(skip)]
-    pub place: String,
-}
 
 fn refusal(code: &str, message: String, help: impl Into<String>) -> RemoveRefusal {
     RemoveRefusal {
@@ -130,18 +111,6 @@ fn place(stamp: &TrashStamp) -> String {
         (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),
         (None, Some(head)) => format!("at {}, on no branch", head.short()),
         (None, None) => "with a HEAD that cannot be read".to_owned(),
-    }
-}
-
-impl UndoField {
-    pub(super) fn print(&self, one: &RemovedWorktree, text: &mut Text) {
-        let name = text.paint.name(&one.name);
-        let Self { undone, place, .. } = self;
-        let done = would(one.dry_run, "brought back", "would bring back");
-        text.tell(format!("{done} {name} {place}, from {undone}"));
-        if !one.dry_run {
-            text.line(one.path.as_str());
-        }
     }
 }
 

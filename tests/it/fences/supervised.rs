@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use git_agentwt::fence::start::Supervisor;
+use git_agentwt::fence::supervise::Supervisor;
 
 use super::{World, alone, as_each_user, is_there, wait_until};
 

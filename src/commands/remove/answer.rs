@@ -1,0 +1,105 @@
+//! Holds the answer of `git agentwt remove`.
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::actions::remove::plan::RemovePlan;
+use crate::actions::trash::Trashed;
+use crate::answer::Answer;
+use crate::answer::text::Text;
+use crate::record::worktree::Record;
+use crate::words::name::CommitId;
+use crate::words::text::would;
+
+/// The answer of `remove`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemoveAnswer {
+    /// The worktrees.
+    pub worktrees: Vec<RemovedWorktree>,
+}
+
+impl Answer for RemoveAnswer {
+    const DOCUMENT: &'static str = "remove";
+
+    /// What is kept, or the path of what came back, on stdout; the rest on stderr.
+    fn print(&self, text: &mut Text) {
+        for one in &self.worktrees {
+            if let Some(removal) = &one.removal {
+                removal.print(&one.name, &one.path, &one.branch, text);
+                if let Some(kept) = removal.trash.as_ref().and_then(Trashed::lasting) {
+                    text.line(kept);
+                }
+            }
+            if let Some(undo) = &one.undo {
+                undo.print(one, text);
+            }
+        }
+    }
+}
+
+/// A worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemovedWorktree {
+    /// The name.
+    pub name: String,
+    /// The directory.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// The removal; absent with `--undo`.
+    #[serde(flatten)]
+    pub removal: Option<RemovePlan>,
+    /// What was undone; absent without `--undo`.
+    #[serde(flatten)]
+    pub undo: Option<UndoField>,
+}
+
+impl RemovedWorktree {
+    /// Takes what is shown of a worktree from its record.
+    pub fn new(
+        record: &Record,
+        dry_run: bool,
+        removal: Option<RemovePlan>,
+        undo: Option<UndoField>,
+    ) -> Self {
+        Self {
+            name: record.name.to_string(),
+            path: record.path.clone(),
+            branch: record.branch.to_string(),
+            dry_run,
+            removal,
+            undo,
+        }
+    }
+}
+
+/// What was undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UndoField {
+    /// The commit of HEAD; null if the branch has none.
+    pub head: Option<CommitId>,
+    /// The directory in the trash that was moved back.
+    pub undone: String,
+    /// The removals of this name that were in the trash, the newest first.
+    pub removals: Vec<Trashed>,
+    /// Where HEAD is, in words.
+    #[serde(skip)]
+    pub place: String,
+}
+
+impl UndoField {
+    /// Prints what was undone.
+    pub fn print(&self, one: &RemovedWorktree, text: &mut Text) {
+        let name = text.paint.name(&one.name);
+        let Self { undone, place, .. } = self;
+        let done = would(one.dry_run, "brought back", "would bring back");
+        text.tell(format!("{done} {name} {place}, from {undone}"));
+        if !one.dry_run {
+            text.line(one.path.as_str());
+        }
+    }
+}

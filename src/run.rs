@@ -15,7 +15,8 @@ use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::answer::paint::Paint;
-use crate::arguments::output::Format;
+use crate::answer::text::TextStyle;
+use crate::arguments::output::{Format, OutputForm, RecordEnd};
 use crate::cli::{Cli, Command, completions, man};
 use crate::commands::hooks::arguments::HooksCommand;
 use crate::commands::list::arguments::List;
@@ -125,16 +126,19 @@ fn stopped(session: &Session, command: &Command, error: Error) -> Error {
 fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Error> {
     let stdout = std::io::stdout();
     let form = options.output.form();
-    let size = Some(&stdout).filter(|stdout| form.0 == Format::Human && stdout.is_terminal());
+    let size = Some(&stdout).filter(|stdout| form.format == Format::Human && stdout.is_terminal());
     let size = size.and_then(|stdout| tcgetwinsize(stdout).ok());
-    let look = size.map(|_| (paint(true), width_of(&stdout)));
+    let style = size.map(|_| TextStyle {
+        paint: paint(true),
+        width: width_of(&stdout),
+    });
     let mut screen = Screen {
         height: size.map_or(0, |size| size.ws_row.into()),
         drawn: 0,
     };
     let outcome = commands::list::run(session, options, &mut |answer| {
-        if let Some(look) = look {
-            screen.draw(&render(answer, form.0, form.1, look, &[]).stdout);
+        if let Some(style) = style {
+            screen.draw(&render(answer, form, style, &[]).stdout);
         }
     })?;
     screen.draw(&[]);
@@ -311,17 +315,16 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::List(o) => list_on(session, cli, o)?,
         Command::Status(o) => print(cli, o.output.form(), &status::run(session, o)?),
         Command::Path(o) => {
-            let (format, _) = o.output.form();
-            print(
-                cli,
-                (format, o.nul),
-                &path::run(session, o.name.as_deref())?,
-            )
+            let form = OutputForm {
+                end: RecordEnd::of_option(o.nul),
+                ..o.output.form()
+            };
+            print(cli, form, &path::run(session, o.name.as_deref())?)
         }
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
         Command::Changed(o) => {
             let form = o.output.form();
-            let to_terminal = form.0 == Format::Human && std::io::stdout().is_terminal();
+            let to_terminal = form.format == Format::Human && std::io::stdout().is_terminal();
             let colour = paint(to_terminal) == Paint::Colour;
             print(cli, form, &changed::run(session, o, colour)?)
         }
@@ -352,8 +355,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             print(cli, form, &hooks::run(session, &o.command)?)
         }
         Command::Exec(o) if o.fence.print_policy.is_some() => {
-            let human = (Format::Human, false);
-            print(cli, human, &commands::exec::run(session, o)?)
+            print(cli, OutputForm::HUMAN, &commands::exec::run(session, o)?)
         }
         Command::Exec(o) => print(cli, o.output.form(), &commands::exec::run(session, o)?),
         Command::Run(o) => fenced::run(session, cli, o)?,
@@ -368,10 +370,10 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Trust(o) => print(cli, o.output.form(), &trust::run(session, o)?),
         Command::Hook(o) if o.event == "claude-create" => claude::create(session, cli)?,
         Command::Hook(o) if o.event == "claude-remove" => claude::remove(session, cli)?,
-        Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
+        Command::Hook(o) => print(cli, OutputForm::HUMAN, &hook::run(session, o)?),
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
-        Command::Guard(o) => print(cli, (Format::Human, false), &guard::run(session, o)),
+        Command::Guard(o) => print(cli, OutputForm::HUMAN, &guard::run(session, o)),
         Command::Completions(o) => write_text(&completions::completions(o.shell)),
     })
 }

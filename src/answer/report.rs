@@ -185,7 +185,9 @@ mod tests {
     use bstr::ByteSlice;
 
     use super::*;
-    use crate::answer::paint::Paint;
+    use crate::answer::text::TextStyle;
+    use crate::arguments::output::RecordEnd;
+
     use crate::judge::change::Cause;
     use crate::judge::change::Change;
     use crate::judge::change::ChangeSet;
@@ -216,7 +218,7 @@ mod tests {
         let scope = Scope::compile(Vec::new(), Case::Sensitive).expect("no rule is wrong");
         let report = verify(&scope, set, VerifyOptions::default());
         let verdict = VerdictField::worktree("task", "/w".into(), &report);
-        let mut text = Text::new(Paint::Plain, false);
+        let mut text = Text::new(TextStyle::PLAIN, RecordEnd::Newline);
         text.width = Some(80);
         verdict.print(&mut text, shows_all);
         text

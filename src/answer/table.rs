@@ -6,6 +6,7 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::answer::paint::Paint;
+use crate::arguments::output::RecordEnd;
 use crate::words::path::{escape_for_terminal, escape_for_tsv};
 
 /// Names a rendering of rows.
@@ -141,11 +142,11 @@ impl Row {
 
 /// Renders rows for programs: fields with tabs between, records that end with a newline, or with
 /// NUL. With NUL nothing is escaped but in TSV.
-pub fn records(rows: &[Row], form: Form, nul: bool) -> Vec<u8> {
+pub fn records(rows: &[Row], form: Form, end: RecordEnd) -> Vec<u8> {
     let mut out = Vec::new();
     for row in rows {
         let cells = row.cells.iter().filter(|cell| cell.forms.contains(&form));
-        let as_is = nul && form == Form::Porcelain;
+        let as_is = end == RecordEnd::Nul && form == Form::Porcelain;
         let field = |cell: &Cell| {
             if as_is || cell.escaped {
                 cell.value.clone()
@@ -157,7 +158,7 @@ pub fn records(rows: &[Row], form: Form, nul: bool) -> Vec<u8> {
         out.extend(row.raw.iter().flatten());
         if !fields.is_empty() {
             out.extend(bstr::join("\t", fields));
-            out.push(if nul { 0 } else { b'\n' });
+            out.push(end.byte());
         }
     }
     out
@@ -342,8 +343,11 @@ mod tests {
             Cell::porcelain("b"),
         ])];
         assert_eq!(table(&rows, "", Paint::Plain, None), "p  a\\012\n");
-        assert_eq!(records(&rows, Form::Porcelain, false), b"a\\012\tb\n");
-        assert_eq!(records(&rows, Form::Porcelain, true), b"a\n\tb\0");
-        assert_eq!(records(&rows, Form::Tsv, false), b"t\\001\n");
+        assert_eq!(
+            records(&rows, Form::Porcelain, RecordEnd::Newline),
+            b"a\\012\tb\n"
+        );
+        assert_eq!(records(&rows, Form::Porcelain, RecordEnd::Nul), b"a\n\tb\0");
+        assert_eq!(records(&rows, Form::Tsv, RecordEnd::Newline), b"t\\001\n");
     }
 }

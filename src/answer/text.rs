@@ -5,14 +5,32 @@ use std::fmt::Display;
 use crate::answer::paint::Paint;
 use crate::answer::table;
 use crate::answer::table::Row;
+use crate::arguments::output::RecordEnd;
+
+/// Says how a text for people looks.
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
+    /// Whether words are coloured.
+    pub paint: Paint,
+    /// The number of columns; none for any number.
+    pub width: Option<usize>,
+}
+
+impl TextStyle {
+    /// No colours, and lines of any length.
+    pub const PLAIN: Self = Self {
+        paint: Paint::Plain,
+        width: None,
+    };
+}
 
 /// Collects what is printed for people: the answer on stdout, the conversation on stderr.
 #[derive(Clone, Debug)]
 pub struct Text {
     /// Whether words are coloured.
     pub paint: Paint,
-    /// Whether records end with NUL (`-z`).
-    pub nul: bool,
+    /// How records end.
+    pub end: RecordEnd,
     /// The number of columns; none for any number.
     pub width: Option<usize>,
     /// The answer.
@@ -25,11 +43,11 @@ pub struct Text {
 
 impl Text {
     /// Creates an empty text.
-    pub fn new(paint: Paint, nul: bool) -> Self {
+    pub fn new(style: TextStyle, end: RecordEnd) -> Self {
         Self {
-            paint,
-            nul,
-            width: None,
+            paint: style.paint,
+            end,
+            width: style.width,
             stdout: Vec::new(),
             stderr: String::new(),
             hints: String::new(),

@@ -24,6 +24,47 @@ pub enum Format {
     Github,
 }
 
+/// The requested form of an answer, and how its records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputForm {
+    /// The form.
+    pub format: Format,
+    /// How records end.
+    pub end: RecordEnd,
+}
+
+impl OutputForm {
+    /// For people.
+    pub const HUMAN: Self = Self {
+        format: Format::Human,
+        end: RecordEnd::Newline,
+    };
+}
+
+/// Says how each record ends, and so whether paths are escaped in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordEnd {
+    /// With a newline.
+    Newline,
+    /// With NUL (`-z`).
+    Nul,
+}
+
+impl RecordEnd {
+    /// Returns the end for `-z`, if it was given.
+    pub const fn of_option(nul: bool) -> Self {
+        if nul { Self::Nul } else { Self::Newline }
+    }
+
+    /// Returns the byte that ends a record.
+    pub const fn byte(self) -> u8 {
+        match self {
+            Self::Newline => b'\n',
+            Self::Nul => 0,
+        }
+    }
+}
+
 /// The form of the answer of a command: for people or in JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Output")]
@@ -40,10 +81,13 @@ pub struct AnswerOutput {
 }
 
 impl AnswerOutput {
-    /// The requested form, and whether records end with NUL.
-    pub fn form(&self) -> (Format, bool) {
+    /// The requested form.
+    pub fn form(&self) -> OutputForm {
         let short = self.json.then_some(Format::Json);
-        (self.format.or(short).unwrap_or_default(), false)
+        OutputForm {
+            format: self.format.or(short).unwrap_or_default(),
+            end: RecordEnd::Newline,
+        }
     }
 }
 
@@ -72,13 +116,15 @@ pub struct ListOutput {
 }
 
 impl ListOutput {
-    /// The requested form, and whether records end with NUL; `-z` alone requests
-    /// [`Format::Porcelain`].
-    pub fn form(&self) -> (Format, bool) {
+    /// The requested form; `-z` alone requests [`Format::Porcelain`].
+    pub fn form(&self) -> OutputForm {
         let json = self.json.then_some(Format::Json);
         let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);
         let format = self.format.or(json).or(porcelain);
-        (format.unwrap_or_default(), self.nul)
+        OutputForm {
+            format: format.unwrap_or_default(),
+            end: RecordEnd::of_option(self.nul),
+        }
     }
 }
 

@@ -403,7 +403,7 @@ mod tests {
         ] {
             let arguments = std::iter::once("x").chain(arguments.iter().copied());
             let fixture = Fixture::try_parse_from(arguments).expect("they do not contradict");
-            assert_eq!(fixture.output.form().0, format);
+            assert_eq!(fixture.output.form().format, format);
         }
         for arguments in [["--json", "--porcelain"], ["--json", "--format=tsv"]] {
             assert!(Fixture::try_parse_from(std::iter::once("x").chain(arguments)).is_err());

@@ -45,7 +45,7 @@ impl Answer for PathAnswer {
     /// As it is, whatever is in it: for `cd "$(…)"`.
     fn print(&self, text: &mut Text) {
         text.put(self.path.as_str());
-        text.put(if text.nul { "\0" } else { "\n" });
+        text.put([text.end.byte()]);
     }
 
     fn rows(&self) -> Vec<Row> {

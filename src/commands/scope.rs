@@ -66,7 +66,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     words.extend(options.paths.iter().cloned());
     let mut paths: Vec<BString> = words.into_iter().map(operands::bytes_of).collect();
     if options.stdin {
-        let end = if options.output.form().1 { 0 } else { b'\n' };
+        let end = options.output.form().end.byte();
         let words = session.input.split(|byte| *byte == end);
         paths.extend(words.filter(|word| !word.is_empty()).map(BString::from));
     }

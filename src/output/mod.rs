@@ -13,26 +13,19 @@ use miette::{Diagnostic, SourceCode};
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::table::{Form, records};
-use crate::answer::text::Text;
-use crate::arguments::output::Format;
+use crate::answer::text::{Text, TextStyle};
+use crate::arguments::output::{Format, OutputForm};
 use crate::output::json::json;
 use crate::words::snippet::snippet;
 
 /// Renders an answer: what goes to stdout, and what to stderr.
-pub fn render<A: Answer>(
-    answer: &A,
-    format: Format,
-    nul: bool,
-    (paint, width): (Paint, Option<usize>),
-    notes: &[String],
-) -> Text {
-    let mut text = Text::new(paint, nul);
-    text.width = width;
-    match format {
+pub fn render<A: Answer>(answer: &A, form: OutputForm, style: TextStyle, notes: &[String]) -> Text {
+    let mut text = Text::new(style, form.end);
+    match form.format {
         Format::Human => answer.print(&mut text),
         Format::Json => text.put(document(answer, notes)),
-        Format::Porcelain => text.put(records(&answer.rows(), Form::Porcelain, nul)),
-        Format::Tsv => text.put(records(&answer.rows(), Form::Tsv, nul)),
+        Format::Porcelain => text.put(records(&answer.rows(), Form::Porcelain, form.end)),
+        Format::Tsv => text.put(records(&answer.rows(), Form::Tsv, form.end)),
         Format::Sarif => text.put(findings::render_sarif(&answer.verdicts())),
         Format::Github => findings::render_github(&answer.verdicts(), &mut text),
     }

@@ -3,7 +3,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::arguments::output::Format;
+use crate::arguments::output::OutputForm;
 use crate::cli::Cli;
 use crate::client::claude::WorktreeEvent;
 use crate::client::layout::ClientRefusal;
@@ -18,8 +18,6 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{Worktree, by_path};
-
-const HUMAN: (Format, bool) = (Format::Human, false);
 
 /// Creates the worktree of this name with the scope of the config, and prints its path; one that is
 /// there is gone on with, whatever its scope.
@@ -62,7 +60,7 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         });
     }
     let error = match made {
-        Ok(made) => return Ok(print(cli, HUMAN, &made)),
+        Ok(made) => return Ok(print(cli, OutputForm::HUMAN, &made)),
         Err(error) => error,
     };
     match path::run(session, Some(&name)) {
@@ -75,7 +73,7 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
                     agentwt add {name}, with the options of its first `add`"
                 ));
             }
-            Ok(print(cli, HUMAN, &found))
+            Ok(print(cli, OutputForm::HUMAN, &found))
         }
         _other => Err(error),
     }
@@ -121,7 +119,7 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         other => other?,
     };
-    Ok(print(cli, HUMAN, &removed))
+    Ok(print(cli, OutputForm::HUMAN, &removed))
 }
 
 fn starting_in(session: &Session, directory: &Utf8Path) -> Session {

@@ -1,7 +1,7 @@
 //! Creates a worktree, runs a command in its fence, and removes the worktree: `run`. Here, as the command is
 //! made of others.
 
-use crate::arguments::output::Format;
+use crate::arguments::output::OutputForm;
 use crate::cli::Cli;
 use crate::cli::run::Run;
 use crate::commands::add::answer::Done;
@@ -13,8 +13,6 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
 
-const HUMAN: (Format, bool) = (Format::Human, false);
-
 /// Runs it; standard output is the command's alone, or that of the document.
 pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCode, Error> {
     if options.fence.print_policy.is_some() {
@@ -24,7 +22,7 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
             command: options.command.clone(),
             ..Exec::default()
         };
-        return Ok(print(cli, HUMAN, &exec::run(session, &asked)?));
+        return Ok(print(cli, OutputForm::HUMAN, &exec::run(session, &asked)?));
     }
     let made = add::run(session, &options.add)?;
     if options.add.dry_run {
@@ -38,7 +36,7 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
     let fence = &options.fence;
     let command = &options.command;
     let form = options.add.output.form();
-    let output = exec::output_of(form.0);
+    let output = exec::output_of(form.format);
     let mut ran = match exec::run_in(session, &repository, &known, fence, command, output) {
         Ok(ran) => ran,
         Err(error) => {

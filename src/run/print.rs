@@ -9,7 +9,8 @@ use signal_hook::consts::SIGINT;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::arguments::output::Format;
+use crate::answer::text::TextStyle;
+use crate::arguments::output::{Format, OutputForm};
 use crate::cli::{Cli, Command};
 use crate::commands::Outcome;
 use crate::disk::error::DiskError;
@@ -23,42 +24,56 @@ pub fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
+/// Returns the number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
 pub fn width_of(stream: impl AsFd) -> Option<usize> {
-    let wanted = std::env::var("COLUMNS").ok();
-    let wanted = wanted.and_then(|text| text.parse().ok());
-    let width = || Some(tcgetwinsize(stream).ok()?.ws_col.into());
-    wanted.or_else(width).filter(|width| *width > 0)
+    let named: Option<usize> = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let width = match named {
+        Some(columns) => columns,
+        None => tcgetwinsize(stream).ok()?.ws_col.into(),
+    };
+    (width > 0).then_some(width)
 }
 
 /// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
-pub fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
-    let (format, nul) = form;
+pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> ExitCode {
     let stdout = std::io::stdout();
     let to_terminal = stdout.is_terminal();
-    let look = (paint(to_terminal), width_of(stdout));
-    let text = render(&outcome.answer, format, nul, look, &outcome.notes);
+    let style = TextStyle {
+        paint: paint(to_terminal),
+        width: width_of(stdout),
+    };
+    let text = render(&outcome.answer, form, style, &outcome.notes);
     if !cli.common.quiet || A::IGNORES_QUIET {
-        let stderr = paint(std::io::stderr().is_terminal());
-        for note in &outcome.notes {
-            tell(&format!("{} {note}\n", stderr.warning("note:")));
-        }
+        tell_notes(&outcome.notes);
         tell(&text.stderr);
     }
     let is_long = matches!(&cli.command, Command::Changed(o) if o.patch || o.commits);
-    let written = if is_long && to_terminal && format == Format::Human && page(&text.stdout) {
+    let wants_pager = is_long && to_terminal && form.format == Format::Human;
+    let is_paged = wants_pager && page(&text.stdout);
+    let written = if is_paged {
         Ok(())
     } else {
         write_answer(&text.stdout)
     };
-    let exit = written.map_or_else(|error| error, |()| outcome.exit);
+    let exit = written.map_or_else(|failed| failed, |()| outcome.exit);
     if !cli.common.quiet {
         tell(&text.hints);
     }
     exit
 }
 
-/// Shows an answer in the pager, which alone decides what Ctrl-C does; whether that worked.
+/// Writes each note to stderr, a line each.
+fn tell_notes(notes: &[String]) {
+    let paint = paint(std::io::stderr().is_terminal());
+    for note in notes {
+        tell(&format!("{} {note}\n", paint.warning("note:")));
+    }
+}
+
+/// Shows an answer in the pager, which alone decides what Ctrl-C does. Returns false where there is
+/// no pager.
 pub fn page(bytes: &[u8]) -> bool {
     signal_hook::flag::register(SIGINT, Arc::default()).is_ok() && Git::page(bytes)
 }
@@ -92,7 +107,7 @@ pub fn write_text(text: &str) -> ExitCode {
     write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
 }
 
-/// Whether a long copy is drawn as it goes on.
+/// True if a long copy is drawn as it goes on.
 pub fn draws(cli: &Cli) -> bool {
     let copies = matches!(cli.command, Command::Add(_) | Command::Sync(_));
     copies && !cli.common.quiet && std::io::stderr().is_terminal()

@@ -13,7 +13,8 @@ use crate::answer::groups::kind_paint;
 use crate::answer::paint::Paint;
 use crate::answer::shapes::{BaseField, ChangeField};
 use crate::answer::table::{Cell, Row};
-use crate::answer::text::Text;
+use crate::answer::text::{Text, TextStyle};
+use crate::arguments::output::RecordEnd;
 use crate::words::name::CommitId;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::when;
@@ -147,7 +148,7 @@ impl Answer for ChangedAnswer {
     /// A patch stands in place of every list.
     fn rows(&self) -> Vec<Row> {
         if self.patch.is_some() {
-            let mut text = Text::new(Paint::Plain, false);
+            let mut text = Text::new(TextStyle::PLAIN, RecordEnd::Newline);
             self.print(&mut text);
             return vec![Row::raw(text.stdout)];
         }

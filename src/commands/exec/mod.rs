@@ -67,7 +67,7 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
     }
     let fence = &options.fence;
     let command = &options.command;
-    let output = output_of(options.output.form().0);
+    let output = output_of(options.output.form().format);
     run_in(session, &repository, &known, fence, command, output)
 }
 

@@ -1,4 +1,5 @@
 //! Runs a command to its end, with the signals that are meant for it, and ends all that it leaves.
+#![expect(clippy::disallowed_methods, reason = "starts the command, asks /proc")]
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

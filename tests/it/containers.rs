@@ -12,20 +12,15 @@ fn fenced(repo: &TestRepo, options: &[&str], script: &str) -> Said {
     repo.fenced(&[&[CONTAINER], options].concat(), script)
 }
 
-/// A worktree, where containers start.
-fn project() -> Option<TestRepo> {
-    let repo = TestRepo::project();
-    repo.add("task");
-    repo.has_fence(&[CONTAINER]).then_some(repo)
-}
-
 fn log(repo: &TestRepo) -> String {
     repo.log_of_task()
 }
 
 #[test]
 fn work_in_a_container_comes_back() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     let script = "set -e; mkdir -p 'src/a \"b\",c'; echo 1 >'src/a \"b\",c/one.rs'; git add -A
         git commit -qm one; echo 2 >src/two.rs; git stash -qu; git stash pop -q >/dev/null
         git add -A; git commit -qm two; git status --porcelain
@@ -47,7 +42,9 @@ fn work_in_a_container_comes_back() {
 
 #[test]
 fn our_program_and_its_guard_work_in_a_container() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     // where the main worktree is hidden, it still belongs to the user
     let verdict = fenced(&repo, &[], "git agentwt verify").ok();
     assert_eq!(
@@ -68,7 +65,9 @@ fn our_program_and_its_guard_work_in_a_container() {
 
 #[test]
 fn a_container_ends_as_its_command_does() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     assert_eq!(fenced(&repo, &[], "exit 7").status, 7);
     assert_eq!(fenced(&repo, &[], "kill -TERM $$").status, 143);
     let said = repo.agentwt(&["exec", "task", "--fence=container", "--", "/no/such"]);
@@ -104,7 +103,9 @@ fn a_container_ends_as_its_command_does() {
 
 #[test]
 fn a_container_ends_with_a_run_that_is_killed() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     let line = "git-agentwt exec task --fence=container -- sh -c 'echo 1 >src/one.rs; git add -A
             git commit -qm one; echo >src/ready; sleep 7654321' & run=$!
         for n in $(seq 200); do test -e .agentwt/worktrees/task/src/ready && break; sleep 0.05; done
@@ -122,7 +123,9 @@ fn a_container_ends_with_a_run_that_is_killed() {
 
 #[test]
 fn a_container_has_no_network_where_none_is_asked_for() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("it is bound").port();
     let script = format!(
@@ -140,7 +143,9 @@ fn a_container_has_no_network_where_none_is_asked_for() {
 
 #[test]
 fn an_image_has_only_what_is_mounted() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
+        return;
+    };
     // the shell of this machine with what it needs
     let make = "set -e; mkdir image; cp --parents -L /bin/sh /bin/sleep \
             $(ldd /bin/sh /bin/sleep | grep -o '/[^ :]* ' | sort -u) image

@@ -3,13 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, TestRepo, is_root};
-
-fn project() -> Option<TestRepo> {
-    let repo = TestRepo::project();
-    repo.add("task");
-    repo.has_fence(&[]).then_some(repo)
-}
+use crate::support::{Said, fenced_task, is_root};
 
 /// The only document on standard output.
 #[track_caller]
@@ -21,7 +15,7 @@ const COMMIT: &str = "echo 1 >src/one.rs; git add src; git commit -qm one";
 
 #[test]
 fn a_run_reports_its_verdict_and_the_move_of_its_branch() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     let from = repo.git(&["rev-parse", "agentwt/task"]);
     let said = repo.fenced(&["--json"], &format!("echo hello; {COMMIT}; exit 3"));
     assert_eq!(said.status, 3, "{said}");
@@ -44,7 +38,7 @@ fn a_run_reports_its_verdict_and_the_move_of_its_branch() {
 
 #[test]
 fn a_refused_run_reports_what_is_kept_and_where() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     let script =
         "git branch side; git switch -q side; echo 2 >src/two.rs; git add src; git commit -qm two
         git switch -q agentwt/task; blob=$(echo x | git hash-object -w --stdin)
@@ -78,7 +72,7 @@ fn a_refused_run_reports_what_is_kept_and_where() {
 
 #[test]
 fn a_run_reports_how_the_command_ended() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     for (options, script, command, status) in [
         (
             &["--json"][..],
@@ -107,7 +101,7 @@ fn a_run_reports_how_the_command_ended() {
 
 #[test]
 fn run_reports_the_same_and_whether_the_worktree_is_removed() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
     let run = |options: &[&str], script: &str| {
         let words = ["run", "other", "--write", "src/**", "--json"];

@@ -4,17 +4,10 @@ use insta::assert_snapshot;
 
 use serde_json::Value;
 
-use crate::support::TestRepo;
+use crate::support::fenced_task;
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
-}
-
-/// A worktree with this name, where a fence works here.
-fn project() -> Option<TestRepo> {
-    let repo = TestRepo::project();
-    repo.add("task");
-    repo.has_fence(&[]).then_some(repo)
 }
 
 /// Commits a file that is out of scope, past the write bits.
@@ -23,7 +16,7 @@ const COMMIT_OUTSIDE: &str = "blob=$(echo x | git hash-object -w --stdin)
 
 #[test]
 fn commits_of_a_refused_run_are_told_by_each_verdict() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     repo.fenced(&[], COMMIT_OUTSIDE).fails(120);
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
@@ -62,7 +55,7 @@ fn commits_of_a_refused_run_are_told_by_each_verdict() {
 
 #[test]
 fn a_command_that_runs_is_told_by_each_verdict() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     let worktree = repo.worktree("task");
     let (started, end) = (worktree.join("src/started"), worktree.join("src/end"));
     std::thread::scope(|threads| {
@@ -92,7 +85,7 @@ fn a_command_that_runs_is_told_by_each_verdict() {
 
 #[test]
 fn an_operation_in_which_a_command_ended_is_told_and_so_is_what_is_left() {
-    let Some(repo) = project() else { return };
+    let Some(repo) = fenced_task() else { return };
     let begin = "git -c user.name=a -c user.email=b rebase -q --exec false HEAD~0 2>/dev/null
         git commit -q --allow-empty -m one; git rebase -q --exec false HEAD~1 2>/dev/null; true";
     repo.fenced(&[], begin).ok();

@@ -3,8 +3,7 @@
 use insta::assert_snapshot;
 
 use super::World;
-use crate::support::{Digests, TestRepo};
-use crate::verify::as_ordinary_user;
+use crate::support::{Digests, TestRepo, as_ordinary_user};
 
 #[test]
 fn an_unchanged_one_is_no_change_whether_git_ignores_it_or_not() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{after, assert_gone, refused, sh, with_worktree};
-use crate::support::{Shim, TestRepo, calls, chmod};
+use crate::support::{Shim, TestRepo, as_ordinary_user, calls, chmod};
 
 const KILLS_ITS_PARENT: &str = "kill -9 $PPID; exit 77";
 
@@ -228,8 +228,7 @@ fn as_an_ordinary_user_closed_directories_go_too() {
     for path in ["target/closed/deep", "target/closed", "target", "src", ""] {
         chmod(&worktree.join(path), 0o555);
     }
-    let Some(said) = crate::verify::as_ordinary_user(&repo, repo.main(), &["remove", "task"])
-    else {
+    let Some(said) = as_ordinary_user(&repo, repo.main(), &["remove", "task"]) else {
         return;
     };
     assert_eq!(said.status, 0, "{said}");

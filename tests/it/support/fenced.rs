@@ -2,7 +2,24 @@
 
 use super::{Said, TestRepo, is_root, skipped};
 
+/// The small project with the worktree `task`; nothing where no fence works here.
+#[must_use]
+#[track_caller]
+pub fn fenced_task() -> Option<TestRepo> {
+    TestRepo::with_fence(&[])
+}
+
 impl TestRepo {
+    /// The small project with the worktree `task`; nothing where the fence that the options name
+    /// does not work here.
+    #[must_use]
+    #[track_caller]
+    pub fn with_fence(options: &[&str]) -> Option<Self> {
+        let repo = Self::project();
+        repo.add("task");
+        repo.has_fence(options).then_some(repo)
+    }
+
     /// Runs a script in the worktree `task`, in the fence that the options name, else in the strongest.
     pub fn fenced(&self, options: &[&str], script: &str) -> Said {
         let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };

@@ -5,6 +5,7 @@ mod choices;
 mod fenced;
 mod kill;
 mod needs;
+mod ordinary_user;
 mod placed;
 mod repo;
 mod said;
@@ -13,8 +14,10 @@ mod shim;
 mod template;
 
 pub use choices::Choices;
+pub use fenced::fenced_task;
 pub use kill::{Act, Hit, strace_works};
 pub use needs::{installed, needs_root, skipped};
+pub use ordinary_user::as_ordinary_user;
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;

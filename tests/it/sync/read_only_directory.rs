@@ -4,8 +4,7 @@
 use std::path::PathBuf;
 
 use super::{read, with_patterns};
-use crate::support::{Said, TestRepo};
-use crate::verify::as_ordinary_user;
+use crate::support::{Said, TestRepo, as_ordinary_user};
 
 /// `ign/ro` is 0555, here and there, and its file is newer in the main worktree.
 fn with_newer_source() -> (TestRepo, PathBuf) {

@@ -1,0 +1,262 @@
+//! What `remove` refuses, since work would be lost; a refusal touches nothing.
+
+use insta::assert_snapshot;
+
+use super::{after, assert_gone, kept, refused, sh, with_submodule, with_worktree};
+use crate::support::TestRepo;
+
+#[test]
+fn uncommitted_work_is_refused_with_a_list() {
+    let (repo, _) = after(
+        "echo x >>src/main.rs; rm tests/t.rs; echo n >src/new.rs; echo s >>package.json; git add package.json",
+    );
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 3 files have uncommitted changes, 1 file is untracked
+      package.json
+      src/main.rs
+      src/new.rs
+      tests/t.rs
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+}
+
+#[test]
+fn work_that_index_flags_hide_is_refused() {
+    for flag in ["assume-unchanged", "skip-worktree"] {
+        let (repo, _) = after(&format!(
+            "git update-index --{flag} src/main.rs; echo x >>src/main.rs"
+        ));
+        let said = refused(&repo, &["remove", "task"]);
+        assert!(said.stderr.contains("\n  src/main.rs\n"), "{flag}: {said}");
+    }
+}
+
+#[test]
+fn an_untracked_file_is_refused() {
+    let (repo, _) = after("echo n >notes");
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 1 file is untracked
+      notes
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+}
+
+#[test]
+fn only_twenty_paths_are_listed() {
+    let (repo, _) = after("for i in $(seq 10 40); do echo x >src/f$i; done");
+    let said = refused(&repo, &["remove", "task"]);
+    assert_eq!(said.stderr.matches("\n  src/f").count(), 20, "{said}");
+    assert!(said.stderr.contains("… and 11 more"), "{said}");
+}
+
+#[test]
+fn a_staged_change_that_is_not_on_disk_is_refused() {
+    let (repo, _) =
+        after("echo x >>src/main.rs; git add src/main.rs; git show HEAD:src/main.rs >src/main.rs");
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 1 file has uncommitted changes
+      src/main.rs
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+}
+
+#[test]
+fn commits_that_are_on_no_other_branch_are_refused() {
+    let (repo, _) =
+        after("echo x >>src/main.rs; git commit -q -a -m x; git commit -q --allow-empty -m y");
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 2 commits are on no other branch
+      0e8f8383f4 y
+      7d790cc5ac x
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+}
+
+#[test]
+fn commits_on_a_detached_head_are_refused() {
+    let (repo, _) = after("git checkout -q --detach; echo x >>src/main.rs; git commit -q -a -m x");
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 1 commit is on no other branch
+      7d790cc5ac x
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+    let _ = refused(&repo, &["remove", "task", "-D"]);
+    let _ = refused(&repo, &["remove", "task", "--keep-branch"]);
+}
+
+#[test]
+fn a_nested_repository_is_refused_and_force_keeps_it() {
+    let (repo, _) = after("git init -q src/inner; git -C src/inner commit -q --allow-empty -m x");
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: a repository is inside it: src/inner
+    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+    let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));
+    repo.git_in(&kept.join("src/inner"), &["rev-parse", "HEAD"]);
+}
+
+#[test]
+fn an_ignored_nested_repository_stays_when_ignored_files_are_deleted() {
+    let (repo, _) = after(
+        "git init -q target/inner; git -C target/inner commit -q --allow-empty -m x
+        echo w >target/inner/w; echo x >target/a; echo x >b.log",
+    );
+    let kept = kept(
+        &repo,
+        &repo.agentwt(&["remove", "task", "--force", "--wait"]),
+    );
+    repo.git_in(&kept.join("target/inner"), &["rev-parse", "HEAD"]);
+    assert!(kept.join("target/inner/w").exists());
+    assert!(!kept.join("target/a").exists() && !kept.join("b.log").exists());
+}
+
+#[test]
+fn a_submodule_with_work_of_its_own_is_refused() {
+    for work in [
+        "echo x >lib.c",
+        "echo n >new",
+        "git commit -q --allow-empty -m x",
+        "git rm -q --cached lib.c",
+        "git update-index --cacheinfo 100644,$(echo x | git hash-object -w --stdin),lib.c",
+    ] {
+        let (repo, worktree) = with_submodule();
+        sh(&repo, &worktree.join("vendor/lib"), work);
+        let said = refused(&repo, &["remove", "task"]);
+        let why = "a submodule has uncommitted changes or unpushed commits: vendor/lib\n";
+        assert!(said.stderr.contains(why), "{work}: {said}");
+        let before = repo.git_in(&worktree.join("vendor/lib"), &["status", "--porcelain"]);
+        let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));
+        assert!(kept.join("vendor/lib/lib.c").exists());
+        repo.agentwt(&["remove", "--undo", "task"]).ok();
+        let after = repo.git_in(&worktree.join("vendor/lib"), &["status", "--porcelain"]);
+        assert_eq!(after, before);
+    }
+}
+
+#[test]
+fn the_size_of_what_is_in_the_trash_counts_the_repositories_of_submodules() {
+    let (repo, worktree) = with_submodule();
+    let script = "head -c 500000 /dev/urandom >big; git add big; git commit -q -m x
+        git rm -q big; git commit -q -m y";
+    sh(&repo, &worktree.join("vendor/lib"), script);
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+    let list = repo.agentwt(&["list", "--trash", "--json"]).ok();
+    let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
+    let bytes = list["trash"][0]["bytes"].as_u64();
+    assert!(bytes > Some(500_000), "{list}");
+}
+
+#[test]
+fn a_filled_submodule_without_work_of_its_own_goes() {
+    let (repo, _) = with_submodule();
+    repo.agentwt(&["remove", "task"]).ok();
+    assert_gone(&repo, "task");
+}
+
+#[test]
+fn a_locked_worktree_is_refused() {
+    let (repo, worktree) = with_worktree();
+    repo.git(&["worktree", "lock", &worktree.display().to_string()]);
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: it is locked
+    help: git worktree unlock $TMP/repo/.agentwt/worktrees/task
+    --- status 4
+    ");
+    let _ = refused(&repo, &["remove", "task", "--force"]);
+}
+
+#[test]
+fn without_a_name_it_is_the_worktree_around_if_that_is_clean() {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    let inside = worktree.join("src");
+    std::fs::write(inside.join("new.rs"), "new\n").expect("a file");
+    let said = repo.agentwt_in(&inside, &["remove"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("1 file is untracked"), "{said}");
+    let said = repo.agentwt_in(&inside, &["remove", "--force"]);
+    assert!(
+        said.stderr.contains("git agentwt remove task --force"),
+        "{said}"
+    );
+    std::fs::remove_file(inside.join("new.rs")).expect("it is there");
+    repo.agentwt_in(&inside, &["remove", "-n"]).ok();
+    let said = repo.agentwt_in(&inside, &["remove"]);
+    assert_gone(&repo, "task");
+    insta::assert_snapshot!(said, @r"
+    --- stderr
+    note: the current directory was in it, and is gone: cd $TMP/repo
+    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf)
+    --- status 0
+    ");
+    let said = repo.agentwt(&["remove"]);
+    assert_eq!(said.status, 2, "{said}");
+    assert!(said.stderr.contains("so a name is needed"), "{said}");
+    assert_eq!(repo.agentwt(&["remove", "--undo"]).status, 2);
+}
+
+#[test]
+fn it_is_refused_from_inside() {
+    let (repo, worktree) = with_worktree();
+    assert_snapshot!(repo.agentwt_in(&worktree.join("src"), &["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: you are inside it
+    help: cd $TMP/repo && git agentwt remove task
+    --- status 4
+    ");
+    assert!(worktree.join(".git").exists());
+}
+
+#[test]
+fn a_worktree_that_plain_git_made_is_refused() {
+    let repo = TestRepo::project();
+    let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\n";
+    repo.write(".agentwt/config.toml", config);
+    repo.git(&["worktree", "add", "-q", "-b", "topic", "../plain"]);
+    let _ = repo.agentwt(&["remove", "plain"]).fails(7);
+    repo.agentwt(&["hooks", "install", "../plain"]).ok();
+    assert_snapshot!(refused(&repo, &["remove", "plain"]), @"
+    --- stderr
+    error: cannot remove worktree `plain`: plain git made it
+    help: git agentwt hooks uninstall plain && git worktree remove $TMP/plain
+    --- status 4
+    ");
+    let _ = refused(&repo, &["remove", "plain", "--force"]);
+}
+
+#[test]
+fn an_unknown_name_is_exit_7() {
+    let (repo, _) = with_worktree();
+    assert_snapshot!(repo.agentwt(&["remove", "tusk"]), @"
+    --- stderr
+    error: there is no worktree named `tusk`
+    help: there are: task; `git agentwt list` shows them
+    --- status 7
+    ");
+}
+
+#[test]
+fn of_several_names_none_is_removed_when_one_is_refused() {
+    let (repo, worktree) = after("echo n >src/new.rs");
+    let other = repo.add("other");
+    let _ = refused(&repo, &["remove", "other", "task"]);
+    let _ = repo.agentwt(&["remove", "other", "tusk"]).fails(7);
+    assert!(other.join(".git").exists() && worktree.join("src/new.rs").exists());
+    std::fs::remove_file(worktree.join("src/new.rs")).expect("it is there");
+    repo.agentwt(&["remove", "other", "task", "other"]).ok();
+    assert_gone(&repo, "other");
+    assert_gone(&repo, "task");
+}

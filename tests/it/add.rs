@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::{TestRepo, chmod};
+use crate::support::TestRepo;
 
 mod as_an_ordinary_user;
 mod branch_and_base;
@@ -31,19 +31,6 @@ fn mode(file: &Path) -> u32 {
         .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
         .mode()
         & 0o7777
-}
-
-#[track_caller]
-fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
-
-#[track_caller]
-fn hook(repo: &TestRepo, name: &str, body: &str) {
-    let file = repo.main().join(".git/hooks").join(name);
-    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
-    std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
-    chmod(&file, 0o755);
 }
 
 /// Clones the project with these options; the directory, beside the repository.

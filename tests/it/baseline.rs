@@ -17,7 +17,7 @@ use git_agentwt::scope::rule::RuleOrigin;
 use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::words::path::RepoPath;
 
-use crate::support::Choices;
+use crate::support::{Choices, for_any_git};
 
 /// A scratch repository, with nothing of the user's environment or config.
 struct Repo {
@@ -368,20 +368,6 @@ fn paths() -> Vec<(RepoPath, EntryKind)> {
 
 fn rule(list: RuleList, pattern: &str) -> ScopeRule {
     ScopeRule::new(list, pattern, RuleOrigin::Flag(format!("--{list}")))
-}
-
-/// Git before 2.52 took the stars in `a**/b` for a component (fixed by 1940a02dc1): the patterns
-/// whose literal start is followed by `**` are written here as every version understands them.
-fn for_any_git(pattern: &str) -> String {
-    let mut pattern = pattern.to_owned();
-    while pattern.contains("***") {
-        pattern = pattern.replace("***", "**");
-    }
-    let special = pattern.find(['*', '?', '[', '\\']).unwrap_or(0);
-    if special > 0 && pattern[special..].starts_with("**") && !pattern[..special].ends_with('/') {
-        pattern.replace_range(special..special + 2, "*");
-    }
-    pattern
 }
 
 fn check_ignored(repo: &Repo, pattern: &str, paths: &[(RepoPath, EntryKind)]) -> Vec<bool> {

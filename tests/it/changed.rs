@@ -9,23 +9,7 @@ mod library;
 mod patch;
 mod roots;
 
-use std::path::{Path, PathBuf};
-
 use crate::support::{TestRepo, binary};
-
-/// The small project with the worktree `task`.
-#[must_use]
-fn with_worktree() -> (TestRepo, PathBuf) {
-    let repo = TestRepo::project();
-    let worktree = repo.add("task");
-    (repo, worktree)
-}
-
-/// Runs a line of sh that must end well.
-#[track_caller]
-fn sh(repo: &TestRepo, dir: &Path, line: &str) {
-    repo.sh(dir, line).ok();
-}
 
 /// What `changed task` prints with these arguments, byte for byte, and its status.
 #[must_use]

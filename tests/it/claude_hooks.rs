@@ -7,7 +7,7 @@ use crate::support::{Said, TestRepo};
 const LOCAL: &str = ".claude/settings.local.json";
 const CONFIG: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\n";
 
-fn project() -> TestRepo {
+fn with_config() -> TestRepo {
     let repo = TestRepo::project();
     repo.write(".agentwt/config.toml", CONFIG);
     repo
@@ -41,7 +41,7 @@ fn read(repo: &TestRepo) -> Option<String> {
 
 #[test]
 fn a_hook_creates_a_scoped_worktree_and_prints_only_its_path() {
-    let repo = project();
+    let repo = with_config();
     let path = repo.worktree("agent-a3f2b1");
     let made = create(&repo, "agent-a3f2b1");
     assert_eq!(made.ok(), "$TMP/repo/.agentwt/worktrees/agent-a3f2b1");
@@ -61,7 +61,7 @@ fn a_hook_creates_a_scoped_worktree_and_prints_only_its_path() {
 
 #[test]
 fn where_the_scope_leaves_no_place_for_context_the_worktree_has_none() {
-    let repo = project();
+    let repo = with_config();
     let read = CONFIG.replace("write =", "read = [\"src/**\"]\nwrite =");
     repo.write(".agentwt/config.toml", &read);
     let made = create(&repo, "narrow");
@@ -72,7 +72,7 @@ fn where_the_scope_leaves_no_place_for_context_the_worktree_has_none() {
 
 #[test]
 fn two_names_are_never_one_worktree() {
-    let repo = project();
+    let repo = with_config();
     let long = "n".repeat(100);
     let longer = format!("{long}2");
     let names = ["a/b", "a b", "a-b", "x", "x.", "../../x", &long, &longer];
@@ -87,7 +87,7 @@ fn two_names_are_never_one_worktree() {
 
 #[test]
 fn a_worktree_whose_set_up_did_not_end_is_set_up_before_its_path_is_given() {
-    let repo = project();
+    let repo = with_config();
     let setup = "[setup]\ncommands = [\"test -e ../../../go\", \"touch .ready\"]\n";
     repo.write(".agentwt/config.toml", &format!("{CONFIG}{setup}"));
     let skipped = create(&repo, "task");
@@ -140,7 +140,7 @@ fn a_failure_is_never_an_empty_path() {
 
 #[test]
 fn a_clean_worktree_is_removed_and_work_goes_to_the_trash() {
-    let repo = project();
+    let repo = with_config();
     create(&repo, "clean").ok();
     create(&repo, "dirty").ok();
     let (clean, dirty) = (repo.worktree("clean"), repo.worktree("dirty"));
@@ -165,7 +165,7 @@ fn a_clean_worktree_is_removed_and_work_goes_to_the_trash() {
 
 #[test]
 fn the_process_of_the_session_stops_no_removal_and_another_one_does() {
-    let repo = project();
+    let repo = with_config();
     create(&repo, "used").ok();
     let used = repo.worktree("used");
     let input = format!(r#"{{"worktree_path":"{}"}}"#, used.display());
@@ -187,7 +187,7 @@ fn the_process_of_the_session_stops_no_removal_and_another_one_does() {
 
 #[test]
 fn a_worktree_that_is_gone_is_well_and_a_foreign_one_is_left_alone() {
-    let repo = project();
+    let repo = with_config();
     create(&repo, "gone").ok();
     let gone = repo.worktree("gone");
     std::fs::remove_dir_all(&gone).expect("removed");
@@ -220,7 +220,7 @@ fn a_worktree_that_is_gone_is_well_and_a_foreign_one_is_left_alone() {
 
 #[test]
 fn the_hooks_are_installed_once_work_and_go_without_a_trace() {
-    let repo = project();
+    let repo = with_config();
     assert_eq!(repo.agentwt(&["hooks", "claude", "status"]).status, 1);
     let planned = repo.agentwt(&["hooks", "claude", "install", "-n"]);
     assert!(planned.stderr.contains("would install"), "{planned}");
@@ -254,7 +254,7 @@ fn the_hooks_are_installed_once_work_and_go_without_a_trace() {
 
 #[test]
 fn the_settings_of_the_user_stay_with_their_mode_and_link() {
-    let repo = project();
+    let repo = with_config();
     let text = "{\n\t\"env\": {\"TOKEN\": \"x\"},\n\t\"hooks\": {\"Stop\": []}\n}";
     repo.write("mine.json", text);
     repo.chmod("mine.json", 0o600);

@@ -376,7 +376,7 @@ fn whichever_call_of_git_fails_nothing_is_left() {
     let repo = TestRepo::project();
     let arguments = [ADD, &["--strategy", "clone"]].concat();
     let shim = Shim::new(repo.root(), "echo 'fatal: the shim says no' >&2; exit 77");
-    repo.sh(repo.root(), "cp -a repo pristine").ok();
+    repo.keep_as("pristine");
     let before = repo.fingerprint();
     let mut refused = 0;
     for at in calls(1) {
@@ -389,11 +389,7 @@ fn whichever_call_of_git_fails_nothing_is_left() {
             // the first fails in a bare repository, so it is asked again without that
             let is_asked_again = call.ends_with("--show-toplevel") || call.ends_with(" version");
             assert!(is_asked_again, "call {at}, git {call}");
-            repo.sh(
-                repo.root(),
-                "until rm -rf repo && cp -aT pristine repo; do :; done",
-            )
-            .ok();
+            repo.bring_back("pristine");
             continue;
         }
         refused += 1;

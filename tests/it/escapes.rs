@@ -10,7 +10,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use crate::support::{Said, TestRepo, is_root};
+use crate::support::{Said, TestRepo, allow_root, allow_root_words};
 
 /// What is attacked.
 struct Target {
@@ -505,7 +505,7 @@ fn an_inherited_file_is_closed() {
         }
         let line = format!(
             "git-agentwt exec task --fence={fence} {} -- sh -c 'echo x >&9' 9>>{}",
-            if is_root() { "--allow-root" } else { "" },
+            allow_root(),
             target.repo.home().join(".bashrc").display()
         );
         let _ = target.repo.sh(target.repo.main(), &line);
@@ -581,7 +581,7 @@ fn excluded_content_is_withheld_where_asked() {
         }
         let said = target.run(fence, show);
         assert!(said.stdout.contains("KEY"), "the control: {said}");
-        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+        let root = allow_root_words();
         let fence = format!("--fence={fence}");
         let script = format!(
             "{show}; echo 1 >src/one.rs; git add -A; git commit -qm one; git log --format=%s -1"
@@ -627,7 +627,7 @@ fn objects_are_withheld_wherever_they_are() {
         repo.sh(repo.main(), copies).ok();
         let moved = "mv .git/objects .git/objs; ln -s objs .git/objects";
         repo.sh(repo.main(), moved).ok();
-        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+        let root = allow_root_words();
         let stash = "echo OTHERKEY >src/new.rs; git add -A; git stash -q";
         let script = ["--", "sh", "-c", stash];
         repo.agentwt(&[&["exec", "other"], root, &script].concat())

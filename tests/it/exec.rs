@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Said, TestRepo, fenced_task, is_root};
+use crate::support::{Said, TestRepo, allow_root_words, fenced_task, is_root};
 
 mod granted;
 mod hostile;
@@ -123,7 +123,7 @@ fn one_command_at_a_time_runs_in_a_worktree() {
 #[test]
 fn run_adds_executes_and_removes_what_is_clean() {
     let Some(repo) = fenced_task() else { return };
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     let run = |options: &[&str], script: &str| {
         let words = [
             &["run", "other", "--write", "src/**"],
@@ -146,7 +146,7 @@ fn run_adds_executes_and_removes_what_is_clean() {
 fn all_worktrees_get_the_command_and_a_table() {
     let Some(repo) = fenced_task() else { return };
     repo.add("two");
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     let script = "echo in $AGENTWT_NAME; test $AGENTWT_NAME = task";
     let words = [&["exec", "--all"], root, &["--", "sh", "-c", script]].concat();
     let said = repo.agentwt(&words);

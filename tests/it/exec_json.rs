@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, fenced_task, is_root};
+use crate::support::{Said, allow_root_words, fenced_task};
 
 /// The only document on standard output.
 #[track_caller]
@@ -102,7 +102,7 @@ fn a_run_reports_how_the_command_ended() {
 #[test]
 fn run_reports_the_same_and_whether_the_worktree_is_removed() {
     let Some(repo) = fenced_task() else { return };
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     let run = |options: &[&str], script: &str| {
         let words = ["run", "other", "--write", "src/**", "--json"];
         repo.agentwt(&[&words, root, options, &["--", "sh", "-c", script]].concat())

@@ -3,14 +3,7 @@
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use super::support::{Said, TestRepo, binary};
-
-fn project() -> TestRepo {
-    let repo = TestRepo::empty();
-    repo.write("src/a", "a\n");
-    repo.commit_all("one");
-    repo
-}
+use super::support::{Said, TestRepo, binary, wait_until};
 
 fn start(repo: &TestRepo, arguments: &[&str]) -> Child {
     let mut command = repo.command(binary(), repo.main());
@@ -34,7 +27,7 @@ fn all(repo: &TestRepo, children: Vec<Child>) -> Vec<Said> {
 
 #[test]
 fn a_hundred_at_once_all_succeed() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let names: Vec<String> = (0..100).map(|number| format!("task-{number}")).collect();
     let children = names.iter().map(|name| add(&repo, name, &[])).collect();
     for said in all(&repo, children) {
@@ -55,7 +48,7 @@ fn a_hundred_at_once_all_succeed() {
 
 #[test]
 fn of_twenty_for_one_name_one_makes_it_and_all_print_its_path() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let children = (0..20).map(|_| add(&repo, "task-5", &[])).collect();
     let said = all(&repo, children);
     let path = "$TMP/repo/.agentwt/worktrees/task-5";
@@ -70,7 +63,7 @@ fn of_twenty_for_one_name_one_makes_it_and_all_print_its_path() {
 
 #[test]
 fn adds_removes_and_the_users_own_git_side_by_side_do_not_fail() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     for number in 0..8 {
         let name = format!("old-{number}");
         let said = all(&repo, vec![add(&repo, &name, &[])]);
@@ -113,16 +106,8 @@ fn held(repo: &TestRepo) -> Child {
     repo.git(&["config", "core.hooksPath", &hooks.to_string_lossy()]);
     let child = add(repo, "task-5", &[]);
     let begun = repo.worktree("begun");
-    until(|| begun.exists());
+    wait_until("the command began", || begun.exists());
     child
-}
-
-fn until(is: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it never came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn release(repo: &TestRepo, held: Child) {
@@ -132,7 +117,7 @@ fn release(repo: &TestRepo, held: Child) {
 
 #[test]
 fn who_does_not_want_to_wait_is_refused_at_once_and_others_go_on() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let holder = held(&repo);
     let said = repo.agentwt(&["add", "task-5", "--write", "src/**", "--no-wait"]);
     let by = format!("is in use by another git-agentwt (pid {})", holder.id());
@@ -148,7 +133,7 @@ fn who_does_not_want_to_wait_is_refused_at_once_and_others_go_on() {
 
 #[test]
 fn who_waits_says_so_and_for_whom_and_a_signal_ends_it() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let holder = held(&repo);
     let file = repo.root().join("stderr");
     let mut command = repo.command(binary(), repo.main());
@@ -157,7 +142,7 @@ fn who_waits_says_so_and_for_whom_and_a_signal_ends_it() {
     command.stdout(Stdio::null()).stderr(stderr);
     let mut waits = command.spawn().expect("it starts");
     let told = || std::fs::read_to_string(&file).unwrap_or_default();
-    until(|| told().contains('\n'));
+    wait_until("a line of progress", || told().contains('\n'));
     let line = format!(
         "note: waiting for another git agentwt that works on `task-5` (pid {}) …\n",
         holder.id()
@@ -175,7 +160,7 @@ fn who_waits_says_so_and_for_whom_and_a_signal_ends_it() {
 
 #[test]
 fn a_lock_goes_with_the_process_that_was_killed() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let mut holder = held(&repo);
     holder.kill().expect("it runs");
     holder.wait().expect("it ends");

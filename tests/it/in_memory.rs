@@ -19,7 +19,7 @@ after = os.fstat(fd)
 sys.exit((before.st_mtime_ns, before.st_ctime_ns) != (after.st_mtime_ns, after.st_ctime_ns))";
 
 /// A project on tmpfs, where there is one; its main worktree.
-fn project(repo: &TestRepo) -> Option<(tempfile::TempDir, PathBuf)> {
+fn project_in_memory(repo: &TestRepo) -> Option<(tempfile::TempDir, PathBuf)> {
     let shm = Utf8Path::new("/dev/shm");
     let has_python = repo.sh(repo.main(), "command -v python3").status == 0;
     if !leaves_no_trace(shm) || !has_python {
@@ -59,7 +59,7 @@ fn agentwt(repo: &TestRepo, directory: &Path, arguments: &[&str]) -> Said {
 #[test]
 fn a_write_without_a_trace_is_found_and_not_lost() {
     let repo = TestRepo::project();
-    let Some((_place, main)) = project(&repo) else {
+    let Some((_place, main)) = project_in_memory(&repo) else {
         return;
     };
     agentwt(&repo, &main, &["add", "task", "--write", "src/**"]).ok();
@@ -76,7 +76,7 @@ fn a_write_without_a_trace_is_found_and_not_lost() {
 #[test]
 fn a_placed_file_that_was_written_without_a_trace_is_found() {
     let repo = TestRepo::project();
-    let Some((_place, main)) = project(&repo) else {
+    let Some((_place, main)) = project_in_memory(&repo) else {
         return;
     };
     std::fs::write(main.join(".env"), "SECRET=1\n").expect("it can be written");
@@ -97,7 +97,7 @@ fn a_placed_file_that_was_written_without_a_trace_is_found() {
 #[test]
 fn what_was_written_into_the_main_worktree_is_not_copied() {
     let repo = TestRepo::project();
-    let Some((_place, main)) = project(&repo) else {
+    let Some((_place, main)) = project_in_memory(&repo) else {
         return;
     };
     let script =

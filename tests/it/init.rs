@@ -1,13 +1,6 @@
 //! `init` against real git: the config, the two ignore rules, and that a first `add` follows.
 
-use std::path::Path;
-
-use super::support::{TestRepo, write};
-
-#[track_caller]
-fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
+use super::support::{TestRepo, text, write};
 
 #[test]
 fn init_writes_the_config_and_both_ignore_rules() {

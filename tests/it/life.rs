@@ -10,7 +10,7 @@ mod world;
 
 use std::time::Duration;
 
-use crate::support::Choices;
+use crate::support::{Choices, number};
 use user::User;
 use worker::Worker;
 use world::{Run, World};
@@ -33,12 +33,6 @@ fn nothing_that_was_written_is_lost_in_a_life() {
     });
     die(&world, count);
     world.end();
-}
-
-/// Reads a number of the environment.
-fn number(variable: &str, default: u64) -> u64 {
-    let value = std::env::var(variable);
-    value.map_or(default, |value| value.parse().expect("a number"))
 }
 
 /// Removes everything that is left, and looks for every text after each step.

@@ -9,6 +9,7 @@ mod ops;
 mod truth;
 mod world;
 
+use crate::support::number;
 use ops::{Choices, Op};
 use world::World;
 
@@ -27,11 +28,6 @@ const STEP: usize = 3;
 
 /// How often a failing sequence is run again to make it shorter.
 const TRIES: usize = 80;
-
-fn number(name: &str, or: u64) -> u64 {
-    let named = std::env::var(name).ok();
-    named.map_or(or, |text| text.parse().expect("a number"))
-}
 
 /// Runs a sequence in a new repository; the first disagreement, with how many operations it took.
 fn run(ops: &[Op]) -> Result<(), (usize, String)> {

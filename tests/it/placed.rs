@@ -62,9 +62,7 @@ impl World {
     /// Runs lines of sh in the worktree.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
-        let main = self.repo.main().display();
-        let script = format!("set -e\nMAIN='{main}'\n{script}");
-        self.repo.sh(&self.worktree, &script).ok()
+        self.repo.script(&self.worktree, script)
     }
 
     /// The findings, as `path kind reason level` lines.

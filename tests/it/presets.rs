@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::support::{TestRepo, is_root};
+use crate::support::{TestRepo, allow_root};
 
 const FENCES: [&str; 3] = ["--fence=landlock", "--fence=mount", "--fence=container"];
 
@@ -126,7 +126,7 @@ fn no_client_changes_a_file_that_runs_for_the_user() {
 }
 
 /// A worktree, where this fence works, with these files in the home directory.
-fn project(fence: &str, files: &[(&str, &str)]) -> Option<TestRepo> {
+fn fenced_with_files(fence: &str, files: &[(&str, &str)]) -> Option<TestRepo> {
     let repo = TestRepo::project();
     repo.add("task");
     for (file, text) in files {
@@ -162,7 +162,7 @@ fn claude_finds_what_the_user_has_and_its_sessions_and_tokens_come_back() {
         (".claude/history.jsonl", "one\n"),
     ];
     for fence in FENCES {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let script = r#"cd "$CLAUDE_CONFIG_DIR"; cat .credentials.json settings.json skills/one/SKILL.md
@@ -209,7 +209,7 @@ END"#;
 #[test]
 fn a_first_login_in_a_fence_is_there_for_the_user() {
     for fence in FENCES {
-        let Some(repo) = project(fence, &[]) else {
+        let Some(repo) = fenced_with_files(fence, &[]) else {
             continue;
         };
         let script = r#"cd "$CLAUDE_CONFIG_DIR"; echo token >.credentials.json
@@ -234,7 +234,7 @@ fn the_sessions_of_codex_are_written_for_the_user_and_its_database_stays_in_the_
         (".codex/state_5.sqlite", "of the user\n"),
     ];
     for fence in FENCES {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let script = r#"cd "$CODEX_HOME"; cat auth.json config.toml; echo 'token 2' >auth.json
@@ -267,7 +267,7 @@ fn gemini_locks_its_list_of_projects_and_its_chats_stay_in_the_worktree() {
         (".agents/skills/one/SKILL.md", "skill\n"),
     ];
     for fence in FENCES {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let script = r#"cd "$GEMINI_CLI_HOME"; cat .agents/skills/one/SKILL.md; cd .gemini
@@ -300,7 +300,7 @@ fn of_the_logins_of_opencode_only_new_tokens_come_back() {
         (".local/share/uv/tool", "tool\n"),
     ];
     for fence in FENCES {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let script = r#"cd "$XDG_DATA_HOME"; cat uv/tool; cd opencode; cat auth.json; echo; echo mine >>opencode.db
@@ -325,7 +325,7 @@ fn no_link_that_a_client_leaves_in_its_directory_is_followed_by_the_next_run() {
         (".gemini/settings.json", "settings\n"),
     ];
     for fence in FENCES {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let script = r#"cd "$CLAUDE_CONFIG_DIR"; rm -rf projects shell-snapshots
@@ -369,7 +369,7 @@ fn the_token_of_a_killed_run_comes_back_with_the_next() {
     let files = [(".claude/.credentials.json", "token 1\n")];
     // podman takes its time to end a container
     for fence in &FENCES[..2] {
-        let Some(repo) = project(fence, &files) else {
+        let Some(repo) = fenced_with_files(fence, &files) else {
             continue;
         };
         let ready = repo.worktree("task").join("src/ready");
@@ -378,7 +378,7 @@ fn the_token_of_a_killed_run_comes_back_with_the_next() {
                 cd $CLAUDE_CONFIG_DIR; echo token 2 >.new; mv .new .credentials.json
                 echo >$OLDPWD/src/ready; sleep 60' >/dev/null 2>&1 & run=$!
             for n in $(seq 200); do test -e {} && break; sleep 0.05; done; kill -9 $run; wait $run",
-            if is_root() { "--allow-root" } else { "" },
+            allow_root(),
             ready.display()
         );
         let _ = repo.sh(repo.main(), &line);

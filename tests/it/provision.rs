@@ -25,13 +25,6 @@ use git_agentwt::words::log::Log;
 
 use super::support::{TestRepo, binary};
 
-fn project() -> TestRepo {
-    let repo = TestRepo::empty();
-    repo.write("src/a", "a\n");
-    repo.commit_all("one");
-    repo
-}
-
 fn options(repo: &TestRepo) -> (Options, Arc<Mutex<Vec<String>>>) {
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);
@@ -70,7 +63,7 @@ fn hooks_start_the_first_of_its_name_that_can_be_started() {
         provision(&options, &asked).expect("it is made");
         return;
     }
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     repo.sh(
         repo.root(),
         "mkdir -p text dir/git-agentwt; echo no >text/git-agentwt",
@@ -95,7 +88,7 @@ fn hooks_start_the_first_of_its_name_that_can_be_started() {
 
 #[test]
 fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let (options, _) = options(&repo);
     let unknown = path(&options, "task-5").expect_err("there is none");
     assert_eq!(unknown.kind(), ErrorKind::UnknownWorktree);
@@ -125,7 +118,7 @@ fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
 
 #[test]
 fn the_prober_is_asked_and_can_stop_it() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     repo.git(&["branch", "agentwt/task-5"]);
     let (mut options, said) = options(&repo);
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -165,7 +158,7 @@ impl Runner for Counting {
 
 #[test]
 fn the_runner_starts_git_and_an_unlucky_one_is_an_error_of_git() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let (mut options, _) = options(&repo);
     let calls = Arc::new(AtomicUsize::new(0));
     options.runner = SharedRunner::new(Counting(Arc::clone(&calls)));
@@ -180,7 +173,7 @@ fn the_runner_starts_git_and_an_unlucky_one_is_an_error_of_git() {
 
 #[test]
 fn threads_of_one_program_wait_for_each_other() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let (options, _) = options(&repo);
     let made: Vec<Done> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
@@ -197,7 +190,7 @@ fn threads_of_one_program_wait_for_each_other() {
 
 #[test]
 fn where_no_repository_is_around_one_is_cloned_into_the_parent_directory() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     let (mut options, _) = options(&repo);
     let outside = repo.root().join("outside");
     std::fs::create_dir_all(&outside).expect("a directory");
@@ -216,7 +209,7 @@ fn where_no_repository_is_around_one_is_cloned_into_the_parent_directory() {
 
 #[test]
 fn a_claim_is_taken_and_given_back() {
-    let repo = project();
+    let repo = TestRepo::with_one_file();
     repo.git(&["init", "-q", "--bare", "../up.git"]);
     repo.git(&["remote", "add", "origin", "../up.git"]);
     let (options, _) = options(&repo);

@@ -12,7 +12,7 @@ const CONFIG: &str = "schema_version = \"1.0\"\n\
 
 /// The small project with a config, on `main`, and a branch `work` from there, checked out.
 #[track_caller]
-fn project() -> TestRepo {
+fn scoped_project() -> TestRepo {
     with_config(TestRepo::empty())
 }
 
@@ -33,7 +33,7 @@ fn sh(repo: &TestRepo, script: &str) {
 /// One edit in scope, one beside it, one of something excluded.
 #[track_caller]
 fn with_violations() -> TestRepo {
-    let repo = project();
+    let repo = scoped_project();
     let script = "echo more >>docs/guide.md; echo more >>README.md; git commit -q -a -m one
         echo more >>app/secrets/token; git commit -q -a -m two";
     sh(&repo, script);
@@ -65,7 +65,7 @@ fn findings(repo: &TestRepo, dir: &Path, range: &str) -> String {
 
 #[test]
 fn a_range_in_scope_is_ok() {
-    let repo = project();
+    let repo = scoped_project();
     sh(&repo, "echo more >>docs/guide.md; git commit -q -a -m work");
     assert_snapshot!(verify(&repo, "main..HEAD"), @"
     ok main..HEAD: in scope (docs), 1 path changed
@@ -124,7 +124,7 @@ fn json_of_a_range_has_its_ends_its_profile_and_its_findings() {
 
 #[test]
 fn without_a_profile_the_default_one_and_the_settings_count() {
-    let repo = project();
+    let repo = scoped_project();
     sh(&repo, "echo more >>docs/guide.md; git commit -q -a -m work");
     let range = ["verify", "--range", "main.."];
     assert_snapshot!(repo.agentwt(&range), @"
@@ -164,7 +164,7 @@ fn lists_replace_those_of_the_profile_or_are_added_to_them() {
 
 #[test]
 fn what_was_taken_over_from_the_base_side_is_not_blamed() {
-    let repo = project();
+    let repo = scoped_project();
     let script = "echo more >>docs/guide.md; git commit -q -a -m work
         git checkout -q main; echo up >>README.md; echo up >up; git add -A; git commit -q -m up
         git checkout -q work; git merge -q main; git checkout -q main
@@ -186,7 +186,7 @@ fn what_was_taken_over_from_the_base_side_is_not_blamed() {
 
 #[test]
 fn with_several_common_ancestors_a_path_may_be_as_in_any_of_them() {
-    let repo = project();
+    let repo = scoped_project();
     let script = "echo w >>package.json; git commit -q -a -m w1; git branch w1
         git checkout -q main; echo m >>README.md; git commit -q -a -m m1; git branch m1
         git merge -q -m into-main w1; git checkout -q work; git merge -q -m into-work m1
@@ -203,7 +203,7 @@ fn with_several_common_ancestors_a_path_may_be_as_in_any_of_them() {
 
 #[test]
 fn what_commits_touched_and_put_back_is_a_notice() {
-    let repo = project();
+    let repo = scoped_project();
     let script = "echo more >>README.md; git commit -q -a -m there
         git revert --no-edit HEAD >/dev/null";
     sh(&repo, script);
@@ -223,7 +223,7 @@ fn what_commits_touched_and_put_back_is_a_notice() {
 
 #[test]
 fn every_kind_of_change_is_seen() {
-    let repo = project();
+    let repo = scoped_project();
     let script = "git rm -q package.json; git mv README.md docs/README.md
         chmod +x tests/t.rs; ln -sf nowhere link; rm -r tools; echo file >tools
         git add -A; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub
@@ -242,7 +242,7 @@ fn every_kind_of_change_is_seen() {
 
 #[test]
 fn names_that_are_not_text_are_found() {
-    let repo = project();
+    let repo = scoped_project();
     write(repo.main(), b"a\xff\n\t\"b", b"x");
     write(repo.main(), b"docs/\xff", b"x");
     repo.commit_all("odd");
@@ -254,7 +254,7 @@ fn names_that_are_not_text_are_found() {
 
 #[test]
 fn a_repository_that_ignores_case_has_a_scope_that_does() {
-    let repo = project();
+    let repo = scoped_project();
     repo.write("DOCS/x", "x\n");
     repo.commit_all("upper");
     assert_eq!(
@@ -291,7 +291,7 @@ fn a_sha256_repository_is_verified() {
 
 #[test]
 fn a_branch_that_widens_its_own_scope_breaks_it() {
-    let repo = project();
+    let repo = scoped_project();
     let wider = CONFIG.replace("docs/**", "**");
     repo.write(".agentwt/config.toml", &wider);
     sh(&repo, "echo more >>README.md; git commit -q -a -m wider");
@@ -312,7 +312,7 @@ fn a_branch_that_widens_its_own_scope_breaks_it() {
 
 #[test]
 fn the_config_that_counts_is_that_of_the_base_side_now() {
-    let repo = project();
+    let repo = scoped_project();
     sh(
         &repo,
         "echo more >>README.md; git commit -q -a -m work; git checkout -q main",
@@ -364,7 +364,7 @@ fn a_base_side_without_a_scope_is_an_error() {
 
 #[test]
 fn a_wrong_config_of_the_base_side_is_shown_with_its_revision() {
-    let repo = project();
+    let repo = scoped_project();
     repo.write(".agentwt/config.toml", &CONFIG.replace("write", "wirte"));
     repo.commit_all("broken");
     let said = repo.agentwt(&["verify", "--range", "work..HEAD"]);
@@ -435,7 +435,7 @@ fn a_bare_repository_and_a_detached_checkout_will_do() {
 
 #[test]
 fn head_is_that_of_the_worktree_one_stands_in() {
-    let repo = project();
+    let repo = scoped_project();
     sh(
         &repo,
         "git worktree add -q ../linked; cd ../linked; echo l >>README.md
@@ -486,7 +486,7 @@ fn head_is_that_of_the_worktree_one_stands_in() {
 
 #[test]
 fn a_shallow_clone_that_ends_inside_the_range_is_an_error() {
-    let repo = project();
+    let repo = scoped_project();
     let script = "for i in 1 2 3; do echo $i >>docs/guide.md; git commit -q -a -m $i; done
         git checkout -q main; for i in 1 2 3; do git commit -q --allow-empty -m $i; done
         git checkout -q work";
@@ -522,7 +522,7 @@ fn a_shallow_clone_that_ends_inside_the_range_is_an_error() {
 
 #[test]
 fn a_shallow_clone_does_not_take_an_older_common_ancestor_for_the_best() {
-    let repo = project();
+    let repo = scoped_project();
     // `work` takes over `up` and then puts README.md back; the clone does not know that it had it
     let script = "git checkout -q main; echo up >>README.md; git commit -q -a -m up; up=$(git rev-parse HEAD)
         git checkout -q work; git merge -q --no-ff -m merge main
@@ -544,7 +544,7 @@ fn a_shallow_clone_does_not_take_an_older_common_ancestor_for_the_best() {
 
 #[test]
 fn what_is_no_range_is_wrong_usage() {
-    let repo = project();
+    let repo = scoped_project();
     assert_snapshot!(verify(&repo, "main"), @"
     --- stderr
     error: `main` is not a range of commits
@@ -581,7 +581,7 @@ fn what_is_no_range_is_wrong_usage() {
 
 #[test]
 fn options_of_a_range_are_for_a_range() {
-    let repo = project();
+    let repo = scoped_project();
     for arguments in [
         &["verify", "--scope", "docs"][..],
         &["verify", "--all", "--scope", "docs"],
@@ -614,7 +614,7 @@ fn a_missing_object_is_no_verdict() {
 /// Objects that are not in the repository count only where git itself puts those of a push.
 #[test]
 fn the_variables_of_a_quarantine_are_not_believed() {
-    let repo = project();
+    let repo = scoped_project();
     sh(
         &repo,
         "git clone -q . ../other; cd ../other; git checkout -q work

@@ -1,22 +1,12 @@
 //! `reapply`: puts sparse patterns and write bits back, and never a content.
 
-use std::path::PathBuf;
-
 use insta::assert_snapshot;
 
 use crate::support::{TestRepo, gits};
 
-#[track_caller]
-fn after(script: &str) -> (TestRepo, PathBuf) {
-    let repo = TestRepo::project();
-    let worktree = repo.add("task");
-    repo.sh(&worktree, &format!("set -e\n{script}")).ok();
-    (repo, worktree)
-}
-
 #[test]
 fn when_all_is_as_it_should_be_it_says_so() {
-    let (repo, worktree) = after("");
+    let (repo, worktree) = TestRepo::task_after("");
     assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
     --- stderr
     task: everything is as the scope says
@@ -30,7 +20,7 @@ fn when_all_is_as_it_should_be_it_says_so() {
 
 #[test]
 fn write_bits_come_back() {
-    let (repo, worktree) = after("chmod -R u+w .; chmod a-w src/main.rs");
+    let (repo, worktree) = TestRepo::task_after("chmod -R u+w .; chmod a-w src/main.rs");
     assert_snapshot!(repo.agentwt(&["reapply", "task", "-n"]), @"
     bits      .gitignore
     bits      README.md
@@ -78,7 +68,7 @@ fn excluded_files_go_and_patterns_come_back() {
 
 #[test]
 fn what_it_did_to_excluded_files_is_this() {
-    let (repo, _) = after("git sparse-checkout add /secrets/");
+    let (repo, _) = TestRepo::task_after("git sparse-checkout add /secrets/");
     assert_snapshot!(repo.agentwt(&["reapply", "task", "-n"]), @"
     --- stderr
     task: would restore the sparse patterns, the write bits of 0 files, 0 excluded files
@@ -93,7 +83,7 @@ fn what_it_did_to_excluded_files_is_this() {
 
 #[test]
 fn an_excluded_file_that_was_changed_stays_and_is_named() {
-    let (repo, worktree) = after("mkdir secrets; echo mine >secrets/key.pem");
+    let (repo, worktree) = TestRepo::task_after("mkdir secrets; echo mine >secrets/key.pem");
     assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
     excluded  secrets/key.pem
     --- stderr
@@ -109,7 +99,7 @@ fn an_excluded_file_that_was_changed_stays_and_is_named() {
 
 #[test]
 fn contents_are_never_changed() {
-    let (repo, worktree) = after(
+    let (repo, worktree) = TestRepo::task_after(
         "chmod u+w README.md; echo mine >>README.md; echo work >src/main.rs; git add src/main.rs; echo more >>src/main.rs; rm -f docs/api.md",
     );
     let before = repo.findings(&worktree);
@@ -125,7 +115,7 @@ fn contents_are_never_changed() {
 
 #[test]
 fn json_names_what_was_put_back() {
-    let (repo, _) = after("chmod u+w README.md");
+    let (repo, _) = TestRepo::task_after("chmod u+w README.md");
     let said = repo.agentwt(&["reapply", "task", "--json"]).ok();
     let value: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
     assert_eq!(value["schema"], "agentwt.reapply/1");
@@ -138,7 +128,7 @@ fn json_names_what_was_put_back() {
 
 #[test]
 fn without_a_name_outside_a_worktree_it_asks_for_one() {
-    let (repo, _) = after("");
+    let (repo, _) = TestRepo::task_after("");
     let _ = repo.agentwt(&["reapply"]).fails(2);
     let _ = repo.agentwt(&["reapply", "tusk"]).fails(7);
 }
@@ -147,7 +137,7 @@ fn without_a_name_outside_a_worktree_it_asks_for_one() {
 fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
     for name in ["info/sparse-checkout", "config.worktree", "info"] {
         for command in [&["reapply", "task"][..], &["restore", "task"]] {
-            let (repo, _) = after(&format!(
+            let (repo, _) = TestRepo::task_after(&format!(
                 "file=$(git rev-parse --absolute-git-dir)/{name}
                 mv $file ../victim; ln -s $PWD/../victim $file"
             ));
@@ -167,8 +157,9 @@ fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
 /// Git takes such a worktree for none.
 #[test]
 fn a_link_in_place_of_head_is_a_violation() {
-    let (repo, _) =
-        after("head=$(git rev-parse --git-path HEAD); mv $head ../head; ln -s $PWD/../head $head");
+    let (repo, _) = TestRepo::task_after(
+        "head=$(git rev-parse --git-path HEAD); mv $head ../head; ln -s $PWD/../head $head",
+    );
     let verified = repo.agentwt(&["verify", "task", "--format=tsv"]);
     let _ = verified.fails(1);
     assert!(
@@ -181,7 +172,7 @@ fn a_link_in_place_of_head_is_a_violation() {
 #[test]
 fn what_a_link_for_the_index_or_a_log_leads_to_is_not_written() {
     for name in ["index", "logs", "logs/HEAD"] {
-        let (repo, _) = after(&format!(
+        let (repo, _) = TestRepo::task_after(&format!(
             "chmod u+w README.md; echo evil >>README.md; git commit -q -a -m evil
             file=$(git rev-parse --absolute-git-dir)/{name}
             mv $file ../victim; ln -s $PWD/../victim $file"

@@ -1,6 +1,6 @@
 //! `remove`: refuses what would lose work, saves what is given up, and takes the rest away.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::support::{Said, TestRepo};
 
@@ -17,31 +17,6 @@ mod private_refs;
 mod refusals;
 mod saved;
 mod soak;
-
-/// A repository with the worktree `task`.
-#[track_caller]
-fn with_worktree() -> (TestRepo, PathBuf) {
-    let repo = TestRepo::project();
-    let worktree = repo.add("task");
-    (repo, worktree)
-}
-
-/// A repository with the worktree `task` in which this was done.
-#[track_caller]
-fn after(script: &str) -> (TestRepo, PathBuf) {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, script);
-    (repo, worktree)
-}
-
-#[track_caller]
-fn sh(repo: &TestRepo, dir: &Path, script: &str) {
-    repo.sh(
-        dir,
-        &format!("set -e\nMAIN='{}'\n{script}", repo.main().display()),
-    )
-    .ok();
-}
 
 /// That a refused `remove` has touched nothing.
 #[track_caller]
@@ -86,31 +61,22 @@ fn assert_gone(repo: &TestRepo, name: &str) {
     let _ = repo.agentwt(&["path", name]).fails(7);
 }
 
-/// Hides the time in a trash ref.
-fn without_time(said: &Said, name: &str) -> String {
-    let text = said.to_string();
-    let start = format!("refs/agentwt/trash/{name}/");
-    let mut out = String::new();
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find(&start) {
-        let (head, tail) = rest.split_at(at + start.len());
-        out.push_str(head);
-        let time = tail
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(tail.len());
-        out.push_str(if time > 0 { "TIME" } else { "" });
-        rest = &tail[time..];
-    }
-    out + rest
-}
-
 #[track_caller]
 pub fn with_submodule() -> (TestRepo, PathBuf) {
-    let repo = TestRepo::project();
-    let script = "git init -q ../lib; echo lib >../lib/lib.c; git -C ../lib add .
-        git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
-    sh(&repo, repo.main(), script);
+    let repo = TestRepo::with_submodule();
     let worktree = repo.add("task");
-    sh(&repo, &worktree, "git submodule --quiet update --init");
+    repo.script(&worktree, "git submodule --quiet update --init");
     (repo, worktree)
+}
+
+/// The object id that a script wrote to the file `id` of the git directory.
+#[track_caller]
+fn saved_id(repo: &TestRepo) -> String {
+    let id = std::fs::read_to_string(repo.main().join(".git/id"));
+    id.expect("it was written").trim().to_owned()
+}
+
+/// What a command said, with the time hidden in the refs of the trash of a worktree.
+fn without_time(said: &Said, name: &str) -> String {
+    said.without_times(&[&format!("refs/agentwt/trash/{name}/")])
 }

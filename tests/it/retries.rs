@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use super::support::{TestRepo, binary};
+use super::support::{TestRepo, binary, wait_until};
 
 const WRITE: &[&str] = &["--write", "src/**"];
 
@@ -23,16 +23,6 @@ fn add<'a>(options: &[&'a str]) -> Vec<&'a str> {
     arguments.extend(WRITE);
     arguments.extend(options);
     arguments
-}
-
-/// Waits until something is so.
-#[track_caller]
-fn until(what: &str, is: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn lines(file: &Path) -> Vec<String> {
@@ -223,7 +213,7 @@ fn a_signal_ends_the_pause_between_two_attempts() {
     let before = repo.fingerprint();
     for (name, status) in [("-INT", 130), ("-TERM", 143)] {
         let (mut child, stderr) = start(&repo, &["--retries", "--retry-delay=10m"]);
-        until("it waits", || !lines(&stderr).is_empty());
+        wait_until("it waits", || !lines(&stderr).is_empty());
         signal(&child, name);
         let ended = child.wait().expect("it ends");
         assert_eq!(ended.code(), Some(status), "{name}");
@@ -239,13 +229,13 @@ fn a_signal_ends_the_probe_and_all_that_it_started() {
     let options = ["--owner-probe", &command, "--retry-delay=1ms"];
     let (mut child, _) = start(&repo, &options);
     let pid_file = repo.main().join("asked-pid");
-    until("the probe runs", || !lines(&pid_file).is_empty());
+    wait_until("the probe runs", || !lines(&pid_file).is_empty());
     signal(&child, "-TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     assert_eq!(lines(&log).len(), 1);
     let pid = lines(&pid_file)[0].clone();
     let pid: u32 = pid.parse().expect("a number");
-    until("what the probe started has ended", || {
+    wait_until("what the probe started has ended", || {
         git_agentwt::system::started(pid).is_none()
     });
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::support::{Said, Shim, TestRepo, binary, chmod};
+use super::support::{Said, Shim, TestRepo, binary, text};
 
 const ADD: &[&str] = &[
     "add",
@@ -18,23 +18,10 @@ const ADD: &[&str] = &[
 const FAILS: &str = "echo 'fatal: the shim says no' >&2; exit 77";
 const KILLS_ITS_PARENT: &str = "kill -9 $PPID; exit 77";
 
-/// A pristine copy of the repository, to start each attempt from.
-fn keep_pristine(repo: &TestRepo) {
-    repo.sh(repo.root(), "cp -a repo pristine").ok();
-}
-
-fn restore_pristine(repo: &TestRepo) {
-    repo.sh(
-        repo.root(),
-        "until rm -rf repo && cp -aT pristine repo; do :; done",
-    )
-    .ok();
-}
-
 #[test]
 fn whichever_call_of_git_fails_nothing_is_left() {
     let repo = TestRepo::project();
-    keep_pristine(&repo);
+    repo.keep_as("pristine");
     let shim = Shim::new(repo.root(), FAILS);
     let before = repo.fingerprint();
     for at in 1.. {
@@ -51,7 +38,7 @@ fn whichever_call_of_git_fails_nothing_is_left() {
         if said.status == 0 && is_asked_again {
             // the first fails in a bare repository, so it is asked again without that
             assert_eq!(repo.findings(&repo.worktree("task-5")), "");
-            restore_pristine(&repo);
+            repo.bring_back("pristine");
             continue;
         }
         assert_ne!(said.status, 0, "call {at}, git {call}, failed: {said}");
@@ -65,12 +52,12 @@ fn whichever_call_of_git_fails_nothing_is_left() {
 /// The calls are shared out among tests that run side by side.
 fn whichever_call_kills_us_the_next_add_succeeds(remainder: usize) {
     let repo = TestRepo::project();
-    keep_pristine(&repo);
+    repo.keep_as("pristine");
     repo.agentwt(ADD).ok();
     let wanted = repo.fingerprint();
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     for at in (1..).filter(|at| at % 3 == remainder) {
-        restore_pristine(&repo);
+        repo.bring_back("pristine");
         let (said, call) = shim.run(&repo, ADD, at);
         let Some(call) = call else {
             said.ok();
@@ -191,13 +178,6 @@ enum To {
 
 const SLOW: &str = "touch \"$HOME/../started\"; sleep 1";
 
-fn hook(repo: &TestRepo, name: &str, body: &str) {
-    let file = repo.main().join(".git/hooks").join(name);
-    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
-    std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
-    chmod(&file, 0o755);
-}
-
 #[track_caller]
 fn is_undone(repo: &TestRepo, signal: &str, to: To, status: i32) {
     let before = repo.fingerprint();
@@ -214,21 +194,21 @@ fn is_undone(repo: &TestRepo, signal: &str, to: To, status: i32) {
 #[test]
 fn ctrl_c_during_a_slow_hook_undoes_everything() {
     let repo = TestRepo::project();
-    hook(&repo, "post-checkout", SLOW);
+    repo.hook("post-checkout", SLOW);
     is_undone(&repo, "INT", To::Group, 130);
 }
 
 #[test]
 fn a_term_to_the_program_alone_during_a_slow_hook_undoes_everything() {
     let repo = TestRepo::project();
-    hook(&repo, "post-checkout", SLOW);
+    repo.hook("post-checkout", SLOW);
     is_undone(&repo, "TERM", To::Program, 143);
 }
 
 #[test]
 fn a_hangup_undoes_everything() {
     let repo = TestRepo::project();
-    hook(&repo, "post-checkout", SLOW);
+    repo.hook("post-checkout", SLOW);
     is_undone(&repo, "HUP", To::Group, 129);
 }
 
@@ -259,7 +239,7 @@ fn a_term_in_the_middle_of_the_checkout_undoes_everything() {
 #[test]
 fn a_hook_that_fails_undoes_everything() {
     let repo = TestRepo::project();
-    hook(&repo, "post-checkout", "echo 'no npm here' >&2; exit 3");
+    repo.hook("post-checkout", "echo 'no npm here' >&2; exit 3");
     let before = repo.fingerprint();
     let said = repo.agentwt(ADD);
     assert_eq!(repo.fingerprint(), before, "{said}");
@@ -290,7 +270,7 @@ fn a_filter_that_fails_undoes_everything() {
 fn a_commit_that_the_hook_made_is_not_thrown_away_silently() {
     let repo = TestRepo::project();
     let body = "echo more > src/more && git add src/more && git commit -qm more; exit 1";
-    hook(&repo, "post-checkout", body);
+    repo.hook("post-checkout", body);
     repo.agentwt(ADD).fails(5);
     let branches = repo.git(&["branch", "--list", "agentwt/*"]);
     assert_eq!(
@@ -303,7 +283,7 @@ fn a_commit_that_the_hook_made_is_not_thrown_away_silently() {
 fn a_branch_that_was_there_survives_a_failure() {
     let repo = TestRepo::project();
     repo.git(&["branch", "fix/login"]);
-    hook(&repo, "post-checkout", "exit 1");
+    repo.hook("post-checkout", "exit 1");
     let before = repo.fingerprint();
     let arguments = ["add", "task-5", "-b", "fix/login", "--write", "src/**"];
     repo.agentwt(&arguments).fails(5);
@@ -314,7 +294,7 @@ fn a_branch_that_was_there_survives_a_failure() {
 fn what_the_user_had_written_into_info_exclude_survives_a_failure() {
     let repo = TestRepo::project();
     repo.write(".git/info/exclude", "mine\n");
-    hook(&repo, "post-checkout", "exit 1");
+    repo.hook("post-checkout", "exit 1");
     repo.agentwt(ADD).fails(5);
     let file = repo.main().join(".git/info/exclude");
     assert_eq!(text(&file), "mine\n");
@@ -362,9 +342,4 @@ fn one_name_asked_for_ten_times_at_once_is_made_once() {
         made += usize::from(said.stderr.contains("new branch"));
     }
     assert_eq!(made, 1, "the others found it there");
-}
-
-#[track_caller]
-fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

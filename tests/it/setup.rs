@@ -12,7 +12,7 @@ use crate::support::{Said, TestRepo, skipped};
 const HEAD: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n";
 
 /// A project with this set-up and teardown, as lists of TOML.
-fn project(setup: &str, teardown: &str) -> TestRepo {
+fn with_commands(setup: &str, teardown: &str) -> TestRepo {
     let repo = TestRepo::project();
     configure(&repo, setup, teardown);
     repo
@@ -24,7 +24,7 @@ fn configure(repo: &TestRepo, setup: &str, teardown: &str) {
 }
 
 fn trusted(setup: &str, teardown: &str) -> TestRepo {
-    let repo = project(setup, teardown);
+    let repo = with_commands(setup, teardown);
     repo.agentwt(&["trust"]).ok();
     repo
 }
@@ -35,7 +35,7 @@ fn is_there(repo: &TestRepo, file: &str) -> bool {
 
 #[test]
 fn nothing_runs_before_the_user_trusts_it_and_a_second_add_catches_up() {
-    let repo = project("[\"touch .ready\", 'echo \"$AGENTWT_NAME\" >&1']", "[]");
+    let repo = with_commands("[\"touch .ready\", 'echo \"$AGENTWT_NAME\" >&1']", "[]");
     assert_snapshot!(repo.agentwt(&["add", "task"]), @"
     $TMP/repo/.agentwt/worktrees/task
     --- stderr
@@ -93,7 +93,7 @@ fn a_changed_text_is_not_run_nor_the_same_text_of_another_repository() {
 
 #[test]
 fn trust_is_the_users_own_listed_and_taken_back() {
-    let repo = project("[\"npm ci\"]", "[\"docker compose\\u001b[2J down\"]");
+    let repo = with_commands("[\"npm ci\"]", "[\"docker compose\\u001b[2J down\"]");
     let file = repo.home().join(".local/state/git-agentwt/trust.toml");
     assert_snapshot!(repo.agentwt(&["trust", "-n"]), @r#"
     setup     npm ci
@@ -237,7 +237,7 @@ fn a_rollback_keeps_what_would_be_lost() {
 
 #[test]
 fn a_dry_run_shows_what_would_run_and_no_setup_runs_nothing() {
-    let repo = project("[\"touch .ready\", \"true\"]", "[]");
+    let repo = with_commands("[\"touch .ready\", \"true\"]", "[]");
     let said = repo.agentwt(&["add", "task", "-n"]).ok();
     let shown: Vec<_> = said.lines().filter(|line| line.contains("setup")).collect();
     assert_eq!(

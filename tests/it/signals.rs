@@ -4,16 +4,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::cases::Case;
-use crate::support::{Said, Shim, TestRepo, binary, calls, chmod};
+use crate::support::{Said, Shim, TestRepo, binary, calls};
 
 const ADD: &[&str] = &["add", "task-5", "--write", "src/**"];
-
-fn hook(repo: &TestRepo, body: &str) {
-    let file = repo.main().join(".git/hooks/post-checkout");
-    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
-    std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
-    chmod(&file, 0o755);
-}
 
 /// Starts `add`, and sends it alone a signal once the file `started` is there, or after a delay.
 fn signalled(repo: &TestRepo, signal: rustix::process::Signal, delay: Option<Duration>) -> Said {
@@ -43,7 +36,7 @@ fn signalled(repo: &TestRepo, signal: rustix::process::Signal, delay: Option<Dur
 #[test]
 fn a_term_to_us_alone_ends_a_hook_that_hangs() {
     let repo = TestRepo::project();
-    hook(&repo, "touch \"$HOME/../started\"; exec sleep 60");
+    repo.hook("post-checkout", "touch \"$HOME/../started\"; exec sleep 60");
     let before = repo.fingerprint();
     let began = Instant::now();
     let said = signalled(&repo, rustix::process::Signal::TERM, None);
@@ -60,7 +53,10 @@ fn a_term_to_us_alone_ends_a_hook_that_hangs() {
 fn what_a_hook_has_started_is_not_waited_for() {
     let repo = TestRepo::project();
     // it keeps git's standard error open when the hook is gone
-    hook(&repo, "sleep 60 & touch \"$HOME/../started\"; wait");
+    repo.hook(
+        "post-checkout",
+        "sleep 60 & touch \"$HOME/../started\"; wait",
+    );
     let before = repo.fingerprint();
     let began = Instant::now();
     let said = signalled(&repo, rustix::process::Signal::TERM, None);
@@ -87,9 +83,7 @@ fn what_a_hook_has_started_ends_with_it_even_what_hears_no_signal() {
         (rustix::process::Signal::INT, 130),
     ] {
         let repo = TestRepo::project();
-        hook(
-            &repo,
-            "cd \"$HOME/..\"; sleep 300 & echo $! >one
+        repo.hook("post-checkout", "cd \"$HOME/..\"; sleep 300 & echo $! >one
             sh -c \"trap '' TERM INT; echo \\$\\$ >two; touch started; sleep 300; sleep 300\" & wait",
         );
         let before = repo.fingerprint();
@@ -105,7 +99,7 @@ fn what_a_hook_has_started_ends_with_it_even_what_hears_no_signal() {
 #[test]
 fn a_hook_that_was_killed_undoes_everything() {
     let repo = TestRepo::project();
-    hook(&repo, "kill -9 $$");
+    repo.hook("post-checkout", "kill -9 $$");
     let before = repo.fingerprint();
     let said = repo.agentwt(ADD);
     said.fails(5);
@@ -120,8 +114,8 @@ fn a_hook_that_was_killed_undoes_everything() {
 #[test]
 fn what_a_hook_wrote_before_it_failed_goes_with_the_worktree() {
     let repo = TestRepo::project();
-    hook(
-        &repo,
+    repo.hook(
+        "post-checkout",
         "mkdir -p made/deep && echo x > made/deep/file && chmod a-w made/deep; exit 1",
     );
     let before = repo.fingerprint();

@@ -2,8 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::{SRC, clone, files, mode, text};
-use crate::support::{TestRepo, gits, write};
+use super::{SRC, clone, files, mode};
+use crate::support::{TestRepo, gits, text, write};
 
 #[test]
 fn a_submodule_is_left_empty_and_is_no_finding() {

@@ -1,7 +1,7 @@
 //! What `add` makes and answers.
 
-use super::{SRC, files, hook, masked, mode, text};
-use crate::support::{TestRepo, binary, chmod, needs_root};
+use super::{SRC, files, masked, mode};
+use crate::support::{TestRepo, binary, chmod, needs_root, text};
 
 #[test]
 fn stdout_is_the_path_only() {
@@ -137,7 +137,7 @@ fn the_target_of_a_link_out_of_the_worktree_is_left_alone() {
 fn git_finds_nothing_to_report_afterwards() {
     let repo = TestRepo::project();
     // git compares whole seconds; write bits are set after the hook
-    hook(&repo, "post-checkout", "sleep 1.1");
+    repo.hook("post-checkout", "sleep 1.1");
     let dir = repo.add("task-5");
     // first: `git status` writes the index again
     assert_eq!(
@@ -314,7 +314,7 @@ fn excluded_files_never_touch_the_disk() {
 fn the_users_post_checkout_hook_runs_once_as_after_worktree_add_and_sees_the_scoped_files() {
     let repo = TestRepo::project();
     let body = "{ echo \"$0 $* dir=$(pwd)\"; ls secrets || :; } >> \"$HOME/log\" 2>&1";
-    hook(&repo, "post-checkout", body);
+    repo.hook("post-checkout", body);
     repo.git(&["worktree", "add", "-q", "../plain"]);
     let as_git_does = text(&repo.home().join("log"));
     std::fs::remove_file(repo.home().join("log")).expect("it ran");

@@ -3,16 +3,7 @@
 
 use insta::assert_snapshot;
 
-use super::Case;
-use crate::support::TestRepo;
-
-/// A case after `before` in the main worktree and `add`.
-#[track_caller]
-fn prepared(before: &str) -> Case {
-    let repo = TestRepo::project();
-    repo.sh(repo.main(), before).ok();
-    Case::of(repo)
-}
+use super::{Case, prepared};
 
 const SUBMODULE: &str = "git init -q ../lib; git -C ../lib commit -q --allow-empty -m lib
     git -c protocol.file.allow=always submodule -q add ../lib lib 2>/dev/null; git commit -q -m lib; ";

@@ -127,3 +127,12 @@ fn with_crlf() -> TestRepo {
 fn after(script: &str) -> String {
     Case::new().does(script).findings()
 }
+
+/// A case after `before` in the main worktree and `add`.
+#[must_use]
+#[track_caller]
+fn prepared(before: &str) -> Case {
+    let repo = TestRepo::project();
+    repo.sh(repo.main(), before).ok();
+    Case::of(repo)
+}

@@ -3,16 +3,8 @@
 
 use insta::assert_snapshot;
 
-use super::Case;
+use super::{Case, prepared};
 use crate::support::TestRepo;
-
-/// A case after `before` in the main worktree and `add`.
-#[track_caller]
-fn prepared(before: &str) -> Case {
-    let repo = TestRepo::project();
-    repo.sh(repo.main(), before).ok();
-    Case::of(repo)
-}
 
 /// What verification says of a case, without the first line.
 #[track_caller]

@@ -8,11 +8,7 @@ use crate::support::TestRepo;
 /// A project with a submodule at `vendor/lib`.
 #[track_caller]
 fn with_submodule() -> Case {
-    let repo = TestRepo::project();
-    let script = "git init -q ../lib; echo lib >../lib/lib.c; git -C ../lib add .
-        git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
-    repo.sh(repo.main(), script).ok();
-    Case::of(repo)
+    Case::of(TestRepo::with_submodule())
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use insta::assert_snapshot;
 
-use super::{bytes, json, sh, with_worktree};
+use super::{bytes, json};
+use crate::support::TestRepo;
 
 #[test]
 fn another_base_is_the_reference_instead_of_the_recorded_one() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; echo 2 >>tests/t.rs; git commit -qam two",
     );
@@ -27,13 +27,12 @@ fn another_base_is_the_reference_instead_of_the_recorded_one() {
 
 #[test]
 fn work_that_the_base_has_and_the_worktree_merged_is_not_counted() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, repo.main(), "git switch -qc other");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(repo.main(), "git switch -qc other");
     repo.write("docs/guide.md", "of another\n");
     repo.commit_all("other");
-    sh(&repo, repo.main(), "git switch -q main");
-    sh(
-        &repo,
+    repo.script(repo.main(), "git switch -q main");
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; git merge -q -m merged other",
     );
@@ -47,22 +46,22 @@ fn work_that_the_base_has_and_the_worktree_merged_is_not_counted() {
 
 #[test]
 fn a_base_that_is_no_ancestor_is_a_reference_itself() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     // the same file as the worktree makes, and one that it has not
-    sh(&repo, repo.main(), "git switch -qc other");
+    repo.script(repo.main(), "git switch -qc other");
     repo.write("src/new.rs", "same\n");
     repo.write("src/more.rs", "theirs\n");
     repo.commit_all("other");
-    sh(&repo, repo.main(), "git switch -q main");
-    sh(&repo, &worktree, "echo same >src/new.rs; echo x >docs/n");
+    repo.script(repo.main(), "git switch -q main");
+    repo.script(&worktree, "echo same >src/new.rs; echo x >docs/n");
     let said = repo.agentwt(&["changed", "task", "--name-only", "--base", "other"]);
     assert_eq!(said.ok(), "docs/n");
 }
 
 #[test]
 fn integrity_is_judged_by_the_recorded_base_all_the_same() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "git config --worktree core.x y");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "git config --worktree core.x y");
     assert_snapshot!(repo.agentwt(&["changed", "task", "--base", "HEAD"]), @"
     config  @wt/config.worktree  disk
     --- status 0
@@ -71,7 +70,7 @@ fn integrity_is_judged_by_the_recorded_base_all_the_same() {
 
 #[test]
 fn an_unknown_base_is_wrong_usage_also_with_the_best_effort() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt(&["changed", "task", "--base", "nope"]), @"
     --- stderr
     error: there is no commit `nope` to compare with

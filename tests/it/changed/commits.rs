@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::{bytes, json, sh, with_worktree};
+use super::{bytes, json};
+use crate::support::TestRepo;
 
 const TWO: &str = "echo 1 >>src/main.rs; git commit -qam 'first one'; \
     git rm -q tests/t.rs; echo n >src/new.rs; chmod +x src/mod/util.rs; git add -A; \
@@ -13,8 +14,8 @@ and a body'; echo 3 >>src/new.rs; echo u >docs/u";
 
 #[test]
 fn each_commit_has_its_paths_and_then_comes_what_is_not_committed() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, TWO);
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, TWO);
     assert_snapshot!(repo.agentwt(&["changed", "task", "--commits"]), @"
     commit 0acecafd43 2026-01-02T03:04:05+00:00 first one
       modified  src/main.rs
@@ -88,8 +89,8 @@ fn kinds_and_paths(commit: &serde_json::Value) -> String {
 
 #[test]
 fn json_has_the_commits_beside_the_net_set() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, TWO);
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, TWO);
     let all = json(&repo, &["--commits"]);
     assert_eq!(all["changed"].as_array().map(Vec::len), Some(5));
     let commits = all["commits"].as_array().expect("a list");
@@ -111,13 +112,12 @@ fn json_has_the_commits_beside_the_net_set() {
 
 #[test]
 fn a_merge_has_only_what_is_otherwise_than_in_every_parent() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, repo.main(), "git switch -qc side");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(repo.main(), "git switch -qc side");
     repo.write("src/side.rs", "side\n");
     repo.commit_all("on the side");
-    sh(&repo, repo.main(), "git switch -q main");
-    sh(
-        &repo,
+    repo.script(repo.main(), "git switch -q main");
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; git merge -q --no-commit --no-ff side; \
          echo evil >src/evil.rs; git add src/evil.rs; git commit -qm merged",
@@ -134,16 +134,14 @@ fn a_merge_has_only_what_is_otherwise_than_in_every_parent() {
 
 #[test]
 fn upstreams_commits_are_not_listed_and_abandoned_ones_are_marked() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >src/x; git add -A; git commit -qm lost; git reset -q --hard main",
     );
     repo.write("docs/guide.md", "upstream\n");
     repo.commit_all("upstream");
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         "git merge -q main; echo 2 >>src/main.rs; git commit -qam kept",
     );
@@ -155,9 +153,8 @@ fn upstreams_commits_are_not_listed_and_abandoned_ones_are_marked() {
 
 #[test]
 fn what_is_staged_only_and_what_is_beside_the_files_is_listed_at_the_end() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo s >src/s; git add src/s; rm src/s; git config --worktree core.x y",
     );
@@ -172,9 +169,8 @@ fn what_is_staged_only_and_what_is_beside_the_files_is_listed_at_the_end() {
 
 #[test]
 fn odd_names_and_messages_are_given_byte_for_byte_with_nul() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "f=\"$(printf 'src/a\\n\\tb\\351')\"; echo x >\"$f\"; git add -A; \
          printf 'caf\\351\\tx\\n' >../m; git -c i18n.commitEncoding=latin1 commit -qF ../m",

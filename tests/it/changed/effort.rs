@@ -5,15 +5,14 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 
-use super::{bytes, json, sh, with_worktree};
+use super::{bytes, json};
 use crate::support::TestRepo;
 
 /// A worktree with a commit, an edit and an untracked file.
 #[must_use]
 fn worked() -> (TestRepo, PathBuf) {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; echo n >docs/n; rm tests/t.rs; echo l >x.log",
     );

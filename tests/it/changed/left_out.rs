@@ -1,6 +1,7 @@
 //! What is listed as changed and stands on disk as in the base: no patch to the disk has it.
 
-use super::{json, sh, with_worktree};
+use super::json;
+use crate::support::TestRepo;
 
 #[test]
 fn a_deletion_that_the_disk_does_not_show_is_named() {
@@ -8,9 +9,9 @@ fn a_deletion_that_the_disk_does_not_show_is_named() {
         "git rm -q --cached src/main.rs; git commit -qm gone",
         "git rm -q --cached src/main.rs",
     ] {
-        let (repo, worktree) = with_worktree();
-        sh(&repo, &worktree, deletion);
-        sh(&repo, &worktree, "echo new >src/new.rs");
+        let (repo, worktree) = TestRepo::with_task();
+        repo.script(&worktree, deletion);
+        repo.script(&worktree, "echo new >src/new.rs");
         let said = repo.agentwt(&["changed", "task", "--patch"]);
         assert_eq!(
             said.stderr, "note: not in the patch: src/main.rs\n",
@@ -29,10 +30,8 @@ fn a_deletion_that_the_disk_does_not_show_is_named() {
 
 #[test]
 fn what_was_committed_and_put_back_on_disk_is_named() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree,
         "cp src/main.rs ../main.rs; echo more >>src/main.rs; git commit -qam more; mv ../main.rs src/main.rs",
     );
     let said = repo.agentwt(&["changed", "task", "--patch"]);
@@ -42,12 +41,10 @@ fn what_was_committed_and_put_back_on_disk_is_named() {
 
 #[test]
 fn what_the_patch_has_is_not_named() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.write("src/up.rs", "up\n");
     repo.commit_all("upstream");
-    sh(
-        &repo,
-        &worktree,
+    repo.script(&worktree,
         "git merge -q main; echo a >>src/main.rs; git commit -qam a; git rm -q src/up.rs; echo b >src/b.rs",
     );
     let all = json(&repo, &["--patch", "--commits"]);

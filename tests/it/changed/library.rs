@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::TestRepo;
 use camino::Utf8PathBuf;
 use git_agentwt::commands::changed::collect::Asked;
 use git_agentwt::git::runner::Call;
@@ -13,8 +14,6 @@ use git_agentwt::git::runner::SharedRunner;
 use git_agentwt::library::Options;
 use git_agentwt::library::changed;
 use git_agentwt::library::verify;
-
-use super::{sh, with_worktree};
 
 /// Counts, and fails the commands whose first word is this.
 struct Adapter {
@@ -38,9 +37,8 @@ impl Runner for Adapter {
 
 #[test]
 fn the_library_answers_on_a_programs_own_adapter() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; echo n >docs/n; echo l >x.log",
     );
@@ -72,9 +70,8 @@ fn the_library_answers_on_a_programs_own_adapter() {
 
 #[test]
 fn each_git_command_that_fails_is_an_error_or_something_missing() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git commit -qam one; echo n >docs/n",
     );

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{bytes, json, sh, with_worktree};
+use super::{bytes, json};
 use crate::support::{TestRepo, write};
 
 /// Everything below a directory but `.git`, with modes and contents.
@@ -19,8 +19,7 @@ fn applied(repo: &TestRepo, onto: &str, patch: &[u8]) -> PathBuf {
     let file = repo.root().join("patch");
     std::fs::write(&file, patch).expect("written");
     let clone = repo.root().join("clone");
-    sh(
-        repo,
+    repo.script(
         repo.root(),
         "rm -rf clone; git clone -q repo clone; git -C clone config core.autocrlf false",
     );
@@ -31,7 +30,7 @@ fn applied(repo: &TestRepo, onto: &str, patch: &[u8]) -> PathBuf {
 
 #[test]
 fn the_patch_makes_the_base_what_is_on_disk() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     repo.agentwt(&["remove", "task"]).ok();
     repo.agentwt(&["add", "task", "--write", "**"]).ok();
     let worktree = repo.worktree("task");
@@ -40,8 +39,7 @@ fn the_patch_makes_the_base_what_is_on_disk() {
     write(&worktree, b"-dash", b"no newline at the end");
     write(&worktree, b" lead", b"\n\n\r\n");
     write(&worktree, b"src/empty", b"");
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; git add -A; git commit -qm one; echo 2 >>docs/api.md; git add -A; \
          echo 3 >>docs/api.md; rm README.md; rm link; ln -s ../nowhere link; chmod +x tests/t.rs; \
@@ -77,14 +75,10 @@ fn the_patch_makes_the_base_what_is_on_disk() {
 
 #[test]
 fn the_patch_fits_the_newest_upstream_that_was_merged() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.write("src/main.rs", "fn main() {}\n// upstream\n");
     let upstream = repo.commit_all("upstream");
-    sh(
-        &repo,
-        &worktree,
-        "git merge -q main; echo mine >>src/main.rs",
-    );
+    repo.script(&worktree, "git merge -q main; echo mine >>src/main.rs");
     let all = json(&repo, &["--patch"]);
     assert_eq!(all["patch_base"], upstream.as_str());
     let patch = all["patch"].as_str().expect("text");
@@ -94,13 +88,12 @@ fn the_patch_fits_the_newest_upstream_that_was_merged() {
 
 #[test]
 fn what_is_excluded_and_absent_is_no_deletion() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo 1 >>src/main.rs");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo 1 >>src/main.rs");
     let patch = String::from_utf8(bytes(&repo, &["--patch"]).0).expect("text");
     assert!(!patch.contains("secrets"), "{patch}");
     // committed without ever being there: it would be merged
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         "i=$(echo new | git hash-object -w --stdin); \
          git update-index --cacheinfo 100644,$i,secrets/key.pem; git commit -qm s",
@@ -111,7 +104,7 @@ fn what_is_excluded_and_absent_is_no_deletion() {
 
 #[test]
 fn nothing_of_the_agents_configuration_or_attributes_takes_part() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let marker = repo.root().join("ran");
     let run = format!("touch {}; cat", marker.display());
     for key in [
@@ -131,9 +124,7 @@ fn nothing_of_the_agents_configuration_or_attributes_takes_part() {
     ] {
         repo.git(&["config", key, value]);
     }
-    sh(
-        &repo,
-        &worktree,
+    repo.script(&worktree,
         "echo '* diff=x filter=x -text' >.gitattributes; echo 1 >>src/main.rs; cp tests/t.rs tests/copy.rs",
     );
     let (patch, _) = bytes(&repo, &["--patch"]);
@@ -156,8 +147,7 @@ fn line_endings_of_the_base_are_undone_as_git_add_would() {
     repo.write(".gitattributes", "*.md text eol=crlf\n");
     repo.commit_all("crlf");
     let worktree = repo.add("task");
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         "chmod u+w README.md; printf 'read me\\r\\nmore\\r\\n' >README.md",
     );
@@ -170,10 +160,8 @@ fn line_endings_of_the_base_are_undone_as_git_add_would() {
 
 #[test]
 fn each_commit_has_its_own_patch() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree,
         "echo 1 >>src/main.rs; git commit -qam one; echo 2 >>src/main.rs; git commit -qam two; echo 3 >>src/main.rs",
     );
     let text = String::from_utf8(bytes(&repo, &["--patch", "--commits"]).0).expect("text");
@@ -201,14 +189,12 @@ fn each_commit_has_its_own_patch() {
 
 #[test]
 fn a_root_commit_and_a_merge_have_patches_too() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, repo.main(), "git switch -qc side");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(repo.main(), "git switch -qc side");
     repo.write("src/side.rs", "side\n");
     repo.commit_all("side");
-    sh(&repo, repo.main(), "git switch -q main");
-    sh(
-        &repo,
-        &worktree,
+    repo.script(repo.main(), "git switch -q main");
+    repo.script(&worktree,
         "r=$(git commit-tree -m root HEAD:src); git merge -q --allow-unrelated-histories -s ours -m ours $r; \
          echo 1 >>src/main.rs; git commit -qam one; git merge -q --no-commit --no-ff side; \
          echo evil >src/evil.rs; git add -A; git commit -qm merged",
@@ -232,9 +218,8 @@ fn a_root_commit_and_a_merge_have_patches_too() {
 
 #[test]
 fn what_no_patch_can_hold_is_named() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "mkfifo src/f; mkdir -p src/.git; echo x >src/.git/x; echo 1 >>src/main.rs",
     );
@@ -267,9 +252,7 @@ fn filters_of_the_base_are_applied_and_those_of_the_agent_are_not() {
     repo.git(&["add", "--renormalize", "."]);
     repo.commit_all("filtered");
     let worktree = repo.add("task");
-    sh(
-        &repo,
-        &worktree,
+    repo.script(&worktree,
         "chmod u+w .gitattributes docs/api.md; echo 'docs/* -filter' >.gitattributes; echo '* filter=upper' >src/.gitattributes; \
          echo more >>docs/api.md; echo low >>src/main.rs",
     );
@@ -294,7 +277,7 @@ fn filters_of_the_base_are_applied_and_those_of_the_agent_are_not() {
 
 #[test]
 fn a_filter_that_an_agent_plants_beside_its_worktree_never_runs() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let marker = repo.root().join("ran");
     repo.git(&[
         "config",
@@ -307,7 +290,7 @@ fn a_filter_that_an_agent_plants_beside_its_worktree_never_runs() {
         b"* filter=evil diff=evil\n",
     );
     // a carriage return is what git might have to convert
-    sh(&repo, &worktree, "printf 'a\\r\\n' >src/crlf");
+    repo.script(&worktree, "printf 'a\\r\\n' >src/crlf");
     let patch = String::from_utf8(bytes(&repo, &["--patch", "--commits"]).0).expect("text");
     assert!(patch.contains("+a\r\n"), "{patch}");
     assert!(!marker.exists(), "it ran");
@@ -315,12 +298,8 @@ fn a_filter_that_an_agent_plants_beside_its_worktree_never_runs() {
 
 #[test]
 fn on_a_terminal_a_patch_is_coloured_and_in_the_users_own_pager() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
-        "echo more >>src/main.rs; git commit -qam more",
-    );
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo more >>src/main.rs; git commit -qam more");
     repo.git(&["config", "--global", "core.pager", "sed s/^/paged:/"]);
     repo.git(&["config", "core.pager", "sed s/^/by-an-agent:/"]);
     let Some(said) = repo.on_a_terminal("git agentwt diff task 2>/dev/null") else {

@@ -2,13 +2,13 @@
 
 use insta::assert_snapshot;
 
-use super::{bytes, json, sh, with_worktree};
+use super::{bytes, json};
+use crate::support::TestRepo;
 
 #[test]
 fn what_lies_outside_is_printed_in_every_form_and_is_exit_1() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; echo n >docs/n; echo t >>tests/t.rs",
     );
@@ -46,9 +46,8 @@ fn what_lies_outside_is_printed_in_every_form_and_is_exit_1() {
 
 #[test]
 fn relative_roots_start_where_the_user_stands_and_need_not_exist() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo 1 >>src/main.rs; mkdir -p new/d; echo n >new/d/n",
     );
@@ -83,12 +82,11 @@ fn relative_roots_start_where_the_user_stands_and_need_not_exist() {
 
 #[test]
 fn a_linked_parent_is_resolved_and_the_last_component_is_not() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let out = repo.root().join("out");
     std::fs::create_dir_all(out.join("d")).expect("a directory");
     let out = out.display().to_string();
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         &format!("ln -s {out}/d src/link; rm -rf tests; ln -s {out} tests"),
     );
@@ -112,8 +110,8 @@ fn a_linked_parent_is_resolved_and_the_last_component_is_not() {
 
 #[test]
 fn an_agent_cannot_widen_a_root_by_a_link_in_its_place() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "rm -rf src; ln -s . src; echo n >docs/n");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "rm -rf src; ln -s . src; echo n >docs/n");
     // `src` leads to the whole worktree, and is one file
     let said = repo.agentwt_in(&worktree, &["changed", "--name-only", "--roots", "src"]);
     assert!(said.fails(1).stdout.contains("docs/n\n"), "{said}");
@@ -129,11 +127,11 @@ fn an_agent_cannot_widen_a_root_by_a_link_in_its_place() {
 
 #[test]
 fn ignored_files_count_if_asked_for_and_what_is_no_path_always() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo l >docs/x.log");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo l >docs/x.log");
     assert_eq!(bytes(&repo, &["--roots", "/nowhere"]).1, 0);
     assert_eq!(bytes(&repo, &["--roots", "/nowhere", "--ignored"]).1, 1);
-    sh(&repo, &worktree, "git config --worktree core.x y");
+    repo.script(&worktree, "git config --worktree core.x y");
     assert_snapshot!(repo.agentwt(&["changed", "task", "--roots", "/"]), @"
     config  @wt/config.worktree  disk
     --- status 1

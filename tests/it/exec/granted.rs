@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::support::{TestRepo, fenced_task, is_root};
+use crate::support::{TestRepo, allow_root, allow_root_words, fenced_task, is_root};
 
 #[test]
 fn a_bare_repository_is_no_hidden_worktree() {
@@ -13,7 +13,7 @@ fn a_bare_repository_is_no_hidden_worktree() {
         "git clone -q --bare . {root}/bare.git; cd {root}/bare.git; git worktree add -q ../beside main"
     );
     repo.sh(repo.main(), &script).ok();
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     for fence in ["landlock", "mount"] {
         let line = format!(
             "git-agentwt add {fence} --write 'src/**' >/dev/null && git-agentwt exec {fence} --fence {fence} {allow} -- \
@@ -82,7 +82,7 @@ fn nothing_behind_a_link_is_granted() {
     std::fs::create_dir_all(outside.join("in")).expect("it is ours");
     let way = repo.worktree("other").join("src/way");
     std::os::unix::fs::symlink(&outside, way).expect("it is ours");
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     let words = [&["exec", "other", "--print-policy"], root, &["--", "true"]];
     let policy = repo.agentwt(&words.concat()).ok();
     assert!(!policy.contains("\"path\": \"src/way"), "{policy}");
@@ -151,7 +151,7 @@ fn to_print_the_policy_runs_and_creates_nothing() {
     let said = repo.agentwt(&["exec", "--all", "--print-policy", "--", "touch", "src/ran"]);
     said.fails(2);
     assert!(!repo.worktree("task").join("src/ran").exists());
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     let run = [
         &["run", "new", "--write", "src/**", "--print-policy"],
         root,
@@ -164,7 +164,7 @@ fn to_print_the_policy_runs_and_creates_nothing() {
 #[test]
 fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
     let Some(repo) = fenced_task() else { return };
-    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let root = allow_root_words();
     for (option, status, said) in [
         ("--rw=.git", 9, "would make the repository writable"),
         ("--rw=.git/hooks", 9, "would make the repository writable"),
@@ -221,7 +221,7 @@ fn no_link_that_a_command_can_have_made_is_followed() {
     let inside = worktree.join("src/planted/deep");
     let script =
         "cd; ls -d cache/made >/dev/null; for at in other other/deep cache cache/made .cache/uv; do
-        touch $at/new 2>/dev/null && echo $at; done; true";
+        { true >$at/new; } 2>/dev/null && echo $at; done; true";
     let home_of = |path: &str| format!("--rw={}", home.join(path).display());
     for (option, writable) in [
         (home_of("cache/planted"), ""),

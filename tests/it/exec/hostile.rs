@@ -1,7 +1,7 @@
 //! What a command does to its git directory runs nothing outside and hides no commit.
 
 use super::{meanwhile, private, runs};
-use crate::support::{fenced_task, is_root};
+use crate::support::{allow_root, allow_root_words, fenced_task, is_root};
 
 #[test]
 fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
@@ -71,7 +71,7 @@ fn hooks_that_were_there_before_the_run_break_no_seal() {
     repo.agentwt(&["add", "other", "--write=src/**"]).ok();
     std::fs::remove_file(&hook).expect("it is ours");
     std::thread::sleep(std::time::Duration::from_millis(20));
-    let allow: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let allow = allow_root_words();
     let words = [&["exec", "other"], allow, &["--", "true"]].concat();
     repo.agentwt(&words).fails(120);
 }
@@ -87,7 +87,7 @@ fn what_is_broken_in_a_run_keeps_nothing_else_away() {
     // that git cannot be started is no damage of what the run left
     let line = format!(
         "exec=$(command -v git-agentwt); PATH=/nonexistent $exec exec task --fence=landlock {} -- /bin/true",
-        if is_root() { "--allow-root" } else { "" }
+        allow_root()
     );
     assert_ne!(repo.sh(repo.main(), &line).status, 0);
     repo.fenced(&[], "git stash pop -q && git commit -qam two")

@@ -1,7 +1,7 @@
 //! What comes back from a run: commits, index, submodules and large files, and where HEAD is then.
 
 use super::{meanwhile, private, runs, tip};
-use crate::support::{TestRepo, fenced_task, is_root};
+use crate::support::{TestRepo, allow_root, fenced_task};
 
 #[test]
 fn a_rebase_onto_main_is_brought_back() {
@@ -148,7 +148,7 @@ fn a_filter_of_the_attributes_that_a_setting_names_runs_in_a_run() {
 #[test]
 fn a_path_with_a_new_line_is_no_other_path() {
     let Some(repo) = fenced_task() else { return };
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     let odd = repo.main().join("a\n\"b");
     let line = format!(
         "odd='{}'; git clone -q . \"$odd\"; cd \"$odd\"; git-agentwt add task --write 'src/**'
@@ -185,7 +185,7 @@ fn a_large_file_of_lfs_is_not_in_memory_at_once() {
     let line = format!(
         "ulimit -v 500000; git-agentwt exec task --fence=landlock {} -- sh -c 'd=$AGENTWT_PRIVATE_GIT/lfs/objects/aa/aa; mkdir -p $d
         truncate -s 600M $d/{name}'",
-        if is_root() { "--allow-root" } else { "" },
+        allow_root(),
     );
     repo.sh(repo.main(), &line).ok();
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{meanwhile, private};
-use crate::support::fenced_task;
+use crate::support::{bytes_of_id, fenced_task};
 
 #[test]
 fn a_split_index_comes_with_its_parts() {
@@ -160,7 +160,7 @@ fn a_file_that_an_index_calls_clean_is_read_by_git() {
     let new = repo.fenced(&[], leave).ok();
     let file = private(&repo).join("git/index");
     let mut bytes = std::fs::read(&file).expect("the run left it");
-    let (old, new) = (bytes_of(&old), bytes_of(&new));
+    let (old, new) = (bytes_of_id(&old), bytes_of_id(&new));
     let at = bytes.windows(new.len()).position(|part| part == new);
     let at = at.expect("the entry has it");
     bytes[at..at + new.len()].copy_from_slice(&old);
@@ -170,12 +170,6 @@ fn a_file_that_an_index_calls_clean_is_read_by_git() {
     repo.fenced(&[], "true").ok();
     let status = repo.git_in(&repo.worktree("task"), &["status", "--porcelain"]);
     assert_eq!(status, " M src/main.rs");
-}
-
-/// The bytes of an object id.
-fn bytes_of(id: &str) -> Vec<u8> {
-    let digit = |at| u8::from_str_radix(&id[at..at + 2], 16).expect("hexadecimal");
-    (0..id.len()).step_by(2).map(digit).collect()
 }
 
 #[test]
@@ -237,7 +231,7 @@ open(p, \"wb\").write(b + hashlib.sha1(b).digest())'; rm src/.longr1",
     repo.fenced(&[], leave).ok();
     let file = private(&repo).join("git/index");
     let mut bytes = std::fs::read(&file).expect("the run left it");
-    let (docs, other) = (bytes_of(&docs), bytes_of(&other));
+    let (docs, other) = (bytes_of_id(&docs), bytes_of_id(&other));
     let at = bytes.windows(docs.len()).rposition(|part| part == docs);
     let at = at.expect("the cached tree has it");
     bytes[at..at + docs.len()].copy_from_slice(&other);

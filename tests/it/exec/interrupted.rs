@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{private, runs, tip, with_git};
-use crate::support::{fenced_task, is_root};
+use crate::support::{allow_root, fenced_task};
 
 #[test]
 fn the_lock_of_an_import_that_was_killed_is_not_that_of_another() {
@@ -34,7 +34,7 @@ fn a_directory_that_is_gone_and_a_log_full_of_rubbish_stop_no_import() {
         rmdir ../gone";
     let place = repo.worktree("task").join("src/gone");
     std::fs::create_dir(&place).expect("it is writable");
-    let root = if is_root() { "--allow-root" } else { "" };
+    let root = allow_root();
     let line = format!("git agentwt exec {root} -- sh -c \"$1\"");
     let began = std::time::Instant::now();
     let output = repo
@@ -79,7 +79,7 @@ fn what_the_machine_refuses_to_git_is_no_damage_of_a_run() {
             "case \" $* \" in *\" fetch \"*) echo '{said}' >&2; exit 128;; esac; exec git \"$@\""
         );
         let path = with_git(&repo, &git);
-        let allow = if is_root() { "--allow-root" } else { "" };
+        let allow = allow_root();
         let line = format!("{path} git-agentwt exec task {allow} -- true");
         repo.sh(repo.main(), &line).fails(5);
         repo.fenced(&[], "true").ok();
@@ -98,7 +98,7 @@ fn a_git_that_is_ended_in_the_import_is_started_again() {
     let git = "case \" $* \" in *\" fetch \"*) if mkdir ${0%/*}/once 2>/dev/null; then
         echo 'fatal: fetch-pack: invalid index-pack output' >&2; exit 128; fi;; esac; exec git \"$@\"";
     let path = with_git(&repo, git);
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     let line = format!("{path} git-agentwt exec task {allow} -- true");
     repo.sh(repo.main(), &line).ok();
     assert!(repo.root().join("bin/once").exists());
@@ -125,7 +125,7 @@ fn a_killed_run_is_imported_by_the_next() {
     let line = format!(
         "git-agentwt exec task {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one; sleep 5' & run=$!
         for n in $(seq 200); do test -e {}/git/refs/heads/agentwt/task && break; sleep 0.05; done; kill -9 $run; wait $run",
-        if is_root() { "--allow-root" } else { "" },
+        allow_root(),
         private(&repo).display()
     );
     let _ = repo.sh(repo.main(), &line);
@@ -142,7 +142,7 @@ fn what_a_killed_exec_left_running_ends_before_the_next_run() {
         "git-agentwt exec task --fence=landlock {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one
         (setsid sh -c \"echo \\$\\$ >src/new; mv src/new src/pid; exec sleep 1000\" &); sleep 1000' >/dev/null 2>&1 & run=$!
         for n in $(seq 200); do test -e {} && break; sleep 0.05; done; kill -9 $run; wait $run",
-        if is_root() { "--allow-root" } else { "" },
+        allow_root(),
         pid.display()
     );
     let _ = repo.sh(repo.main(), &line);
@@ -159,7 +159,7 @@ fn what_a_killed_exec_left_running_ends_before_the_next_run() {
 #[test]
 fn killed_at_any_moment_a_run_loses_nothing() {
     let Some(repo) = fenced_task() else { return };
-    let root = if is_root() { "--allow-root" } else { "" };
+    let root = allow_root();
     for number in 0..16 {
         let before = tip(&repo);
         let script =

@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::support::{fenced_task, is_root};
+use crate::support::{allow_root, fenced_task};
 
 #[test]
 fn the_terminal_of_a_command_is_opened_by_its_names() {
     let Some(repo) = fenced_task() else { return };
-    let root = if is_root() { "--allow-root" } else { "" };
+    let root = allow_root();
     for fence in ["landlock", "mount"] {
         if repo.has_fence(&[&format!("--fence={fence}")]) {
             let script = "echo one >/dev/stderr && echo two >$(tty)";
@@ -44,7 +44,7 @@ fn one_key_is_one_signal_of_the_command() {
     let count = "import signal, time\nsignal.signal(2, lambda *_: open('src/log', 'a').write('x'))\n\
         open('src/ready', 'w').close()\nend = time.time() + 1.5\nwhile time.time() < end: time.sleep(0.01)\n";
     std::fs::write(worktree.join("src/count.py"), count).expect("it is ours");
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     let line = format!(
         "git agentwt -C {} exec task --fence=landlock {allow} -- python3 src/count.py",
         worktree.display()
@@ -73,7 +73,7 @@ fn one_key_is_one_signal_of_the_command() {
 #[test]
 fn a_command_that_stops_itself_stops_the_whole_job() {
     let Some(repo) = fenced_task() else { return };
-    let root = if is_root() { "--allow-root" } else { "" };
+    let root = allow_root();
     let script = repo.worktree("task").join("src/stop.sh");
     std::fs::write(&script, "kill -TSTP $$; echo on\n").expect("it is ours");
     let exec = format!("git agentwt exec task {root} -- sh {}", script.display());
@@ -94,7 +94,7 @@ fn a_signal_reaches_the_commands_in_all_worktrees() {
         "git-agentwt exec --all {} -- sh -c 'trap \"echo >src/ended; exit 3\" TERM; echo >src/began; while :; do sleep 0.05; done' >/dev/null 2>&1 & run=$!
         for n in $(seq 200); do test -e {1}/src/began && test -e {2}/src/began && break; sleep 0.05; done
         kill -TERM $run; wait $run; echo $?",
-        if is_root() { "--allow-root" } else { "" },
+        allow_root(),
         repo.worktree("task").display(),
         repo.worktree("second").display()
     );
@@ -116,7 +116,7 @@ fn a_signal_at_any_moment_of_the_start_ends_the_command() {
             "for ms in 00 04 08 12 16 20 24 28 32 36 40 50 60; do
                 git-agentwt exec task --fence={fence} {} -- sleep 30 & run=$!; sleep 0.0$ms; kill -TERM $run; wait $run; echo $?
             done 2>/dev/null",
-            if is_root() { "--allow-root" } else { "" }
+            allow_root()
         );
         let began = std::time::Instant::now();
         let said = repo.sh(repo.main(), &line);
@@ -138,7 +138,7 @@ fn a_command_that_is_stopped_is_ended_too() {
         let line = format!(
             "git-agentwt exec task --fence={fence} {} -- sh -c 'touch src/there; kill -STOP $$; sleep 20' & run=$!
             while ! test -e {}/src/there; do sleep 0.01; done; sleep 0.3; kill -TERM $run; wait $run; echo $?; rm {}/src/there",
-            if is_root() { "--allow-root" } else { "" },
+            allow_root(),
             repo.worktree("task").display(),
             repo.worktree("task").display(),
         );
@@ -155,7 +155,7 @@ fn a_command_that_is_stopped_is_ended_too() {
 #[test]
 fn a_time_limit_ends_a_stopped_command_where_no_shell_waits() {
     let Some(repo) = fenced_task() else { return };
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     for fence in ["landlock", "mount"] {
         if !repo.has_fence(&[&format!("--fence={fence}")]) {
             continue;

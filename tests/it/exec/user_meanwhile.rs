@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{meanwhile, private, runs, with_git};
-use crate::support::{TestRepo, fenced_task, is_root};
+use crate::support::{TestRepo, allow_root, fenced_task};
 
 #[test]
 fn a_branch_that_the_user_moved_meanwhile_stays() {
@@ -166,7 +166,7 @@ fn what_the_user_commits_during_the_import_stops_it() {
             worktree.display()
         );
         let path = with_git(&repo, &git);
-        let allow = if is_root() { "--allow-root" } else { "" };
+        let allow = allow_root();
         let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
         let line = format!("{path} git-agentwt exec task {allow} -- sh -c '{script}'");
         let said = repo.sh(repo.main(), &line);
@@ -194,7 +194,7 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
         case \" $* \" in *\" for-each-ref \"*\" refs/ \"*) echo >>${0%/*}/listings; now=$WHEN$(wc -l <${0%/*}/listings);; esac
         test \"$now\" != before$LISTING || act; git \"$@\"; status=$?; test \"$now\" != after$LISTING || act; exit $status";
     let path = with_git(&repo, git);
-    let allow = if is_root() { "--allow-root" } else { "" };
+    let allow = allow_root();
     let exec = format!("git-agentwt exec task --fence=landlock {allow} -- sh -c");
     let prepare = "set -e; rm -rf rt bin/listings; git init -q --ref-format=reftable rt; cd rt; mkdir src; echo 1 >src/main
         git add -A; git commit -qm base; git-agentwt add task --write 'src/**' >/dev/null 2>&1";

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
+use crate::support::for_any_git;
 use git_agentwt::config::Config;
 use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::object_format::ObjectFormat;
@@ -246,19 +247,6 @@ fn question(bytes: &[u8]) -> Option<(Case, &str, RepoPath)> {
         Case::Insensitive
     };
     Some((case, pattern, path))
-}
-
-/// Git before 2.52 took the stars in `a**/b` for a component; see `tests/it/baseline.rs`.
-fn for_any_git(pattern: &str) -> String {
-    let mut pattern = pattern.to_owned();
-    while pattern.contains("***") {
-        pattern = pattern.replace("***", "**");
-    }
-    let special = pattern.find(['*', '?', '[', '\\']).unwrap_or(0);
-    if special > 0 && pattern[special..].starts_with("**") && !pattern[..special].ends_with('/') {
-        pattern.replace_range(special..special + 2, "*");
-    }
-    pattern
 }
 
 static GITS: Mutex<Option<Gits>> = Mutex::new(None);

@@ -2,6 +2,7 @@
 //! (`hooks/core-hooksPath.sh`).
 
 use super::{World, with_each_git};
+use crate::support::is_root;
 
 /// Two commits with another README, which is only to be read, and hooks that `LOG` says of.
 const TWO: &str = r#"LOG=$MAIN/../log
@@ -11,10 +12,6 @@ hook() { mkdir -p "$1"; printf '#!/bin/sh\necho "$1 $(ls -l README.md | cut -c3)
     chmod 555 "$1/post-index-change"; }
 other
 "#;
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
 
 /// Whether our scripts start the user's hooks: git before 2.54.
 fn is_chained(world: &World) -> bool {

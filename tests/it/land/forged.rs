@@ -3,20 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{go_on, work};
-use crate::support::TestRepo;
+use crate::support::{TestRepo, bytes_of_id};
 
 const WAYS: [&[&str]; 3] = [&[], &["--squash"], &["--rebase"]];
 
 /// Where the fanout of an index of a pack is, and its ids (gitformat-pack(5), version 2).
 const FANOUT: usize = 8;
 const IDS: usize = FANOUT + 256 * 4;
-
-/// Parses a hexadecimal id.
-fn bytes_of(id: &str) -> Vec<u8> {
-    let digits = (0..id.len()).step_by(2);
-    let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("digits");
-    digits.map(byte).collect()
-}
 
 /// Puts a pack with one object into the repository, whose index says that the object has another id.
 #[track_caller]
@@ -27,7 +20,7 @@ fn forge_pack(repo: &TestRepo, content: &str, id: &str) {
         .main()
         .join(format!(".git/objects/pack/pack-{pack}.idx"));
     let mut bytes = std::fs::read(&index).expect("an index");
-    let id = bytes_of(id);
+    let id = bytes_of_id(id);
     for first in 0..256_usize {
         let count = u32::from(first >= usize::from(id[0]));
         let at = FANOUT + first * 4;

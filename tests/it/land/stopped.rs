@@ -16,7 +16,7 @@ const WAYS: [(&[&str], usize); 3] = [
 fn prepared() -> TestRepo {
     let (repo, _) = with_work();
     go_on(&repo);
-    repo.sh(repo.root(), "cp -a repo pristine").ok();
+    repo.keep_as("pristine");
     repo
 }
 

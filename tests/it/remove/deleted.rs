@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{after, assert_gone, refused, sh, with_worktree};
+use super::{assert_gone, refused};
 use crate::support::{Shim, TestRepo, as_ordinary_user, calls, chmod};
 
 const KILLS_ITS_PARENT: &str = "kill -9 $PPID; exit 77";
@@ -37,7 +37,7 @@ fn is_gone_soon(path: &Path) -> bool {
 
 #[test]
 fn what_takes_long_is_deleted_in_the_background() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     fill(&worktree);
     chmod(&worktree.join("target/7"), 0o500);
     repo.agentwt(&["remove", "task"]).ok();
@@ -47,7 +47,7 @@ fn what_takes_long_is_deleted_in_the_background() {
 
 #[test]
 fn who_waits_finds_nothing_left() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     fill(&worktree);
     repo.agentwt(&["remove", "task", "--wait"]).ok();
     assert_gone(&repo, "task");
@@ -56,7 +56,7 @@ fn who_waits_finds_nothing_left() {
 
 #[test]
 fn what_a_dead_one_left_in_the_trash_goes_with_the_next() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let left = trash(&repo).join("old-1-2/deep");
     std::fs::create_dir_all(&left).expect("a directory");
     std::os::unix::fs::symlink(repo.main().join("src"), left.join("link")).expect("a link");
@@ -67,7 +67,7 @@ fn what_a_dead_one_left_in_the_trash_goes_with_the_next() {
 
 #[test]
 fn links_on_the_way_are_refused_and_nothing_behind_them_is_touched() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let elsewhere = repo.root().join("elsewhere");
     let kept = repo.main().join(".agentwt/worktrees/.trash");
     std::os::unix::fs::symlink(repo.main().join("docs"), &kept).expect("a link");
@@ -86,9 +86,9 @@ fn links_on_the_way_are_refused_and_nothing_behind_them_is_touched() {
 
 #[test]
 fn a_record_that_names_another_place_removes_nothing() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let precious = repo.root().join("precious");
-    sh(&repo, repo.root(), "mkdir precious; echo x >precious/f");
+    repo.script(repo.root(), "mkdir precious; echo x >precious/f");
     let record = repo.main().join(".git/agentwt/worktrees/task/record.toml");
     let text = std::fs::read_to_string(&record).expect("a record");
     let own = repo.worktree("task").display().to_string();
@@ -105,15 +105,11 @@ fn a_record_that_names_another_place_removes_nothing() {
 
 /// Kills a removal at each call of git; the next one finishes, and loses nothing.
 fn killed_at_any_call(remove: &[&str], script: &str, kept: &[&str]) {
-    let (repo, _) = after(script);
-    repo.sh(repo.root(), "cp -a repo pristine").ok();
+    let (repo, _) = TestRepo::task_after(script);
+    repo.keep_as("pristine");
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     for at in calls(1) {
-        repo.sh(
-            repo.root(),
-            "until rm -rf repo && cp -aT pristine repo; do :; done",
-        )
-        .ok();
+        repo.bring_back("pristine");
         let (said, call) = shim.run(&repo, remove, at);
         let Some(call) = call else {
             said.ok();
@@ -169,7 +165,7 @@ fn killed_at_any_call_nothing_is_lost_that_was_forced() {
 
 #[test]
 fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
-    let (repo, worktree) = after("echo n >notes");
+    let (repo, worktree) = TestRepo::task_after("echo n >notes");
     let head = repo.git(&["rev-parse", "agentwt/task"]);
     let record = repo.main().join(".git/agentwt/worktrees/task");
     let text = std::fs::read_to_string(record.join("record.toml")).expect("a record");
@@ -200,19 +196,15 @@ fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
 
 #[test]
 fn a_branch_that_moved_meanwhile_stays() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let late = repo.git(&["commit-tree", "-p", "HEAD", "-m", "late", "HEAD^{tree}"]);
-    repo.sh(repo.root(), "cp -a repo pristine").ok();
+    repo.keep_as("pristine");
     let main = repo.main().display();
     let act = format!("git -C '{main}' update-ref refs/heads/agentwt/task {late}");
     let shim = Shim::new(repo.root(), &act);
     let is_it = |call: String| call.contains("update-ref -d");
     let moved = (1..100).find_map(|at| {
-        repo.sh(
-            repo.root(),
-            "until rm -rf repo && cp -aT pristine repo; do :; done",
-        )
-        .ok();
+        repo.bring_back("pristine");
         let (said, call) = shim.run(&repo, &["remove", "task"], at);
         call.is_some_and(is_it).then_some(said)
     });
@@ -224,7 +216,8 @@ fn a_branch_that_moved_meanwhile_stays() {
 
 #[test]
 fn as_an_ordinary_user_closed_directories_go_too() {
-    let (repo, worktree) = after("mkdir -p target/closed/deep; echo x >target/closed/deep/f");
+    let (repo, worktree) =
+        TestRepo::task_after("mkdir -p target/closed/deep; echo x >target/closed/deep/f");
     for path in ["target/closed/deep", "target/closed", "target", "src", ""] {
         chmod(&worktree.join(path), 0o555);
     }

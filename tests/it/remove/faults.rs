@@ -1,9 +1,7 @@
 //! What hostile trials destroyed in version 0.1.
 
-use std::path::Path;
-
-use super::{kept, refused, sh, with_submodule};
-use crate::support::TestRepo;
+use super::{kept, refused, with_submodule};
+use crate::support::{TestRepo, text};
 
 /// What only the repository of a submodule has; each prints an object.
 const ONLY_THERE: [&str; 5] = [
@@ -62,7 +60,7 @@ fn an_edit_in_a_submodule_that_a_flag_hides_is_refused_and_kept() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {
         let (repo, worktree) = with_submodule();
         let edit = format!("git update-index {flag} lib.c; echo hidden >lib.c");
-        sh(&repo, &worktree.join("vendor/lib"), &edit);
+        repo.script(&worktree.join("vendor/lib"), &edit);
         let said = refused(&repo, &["remove", "task"]);
         assert!(said.stderr.contains("vendor/lib"), "{said}");
         let kept = kept(&repo, &repo.agentwt(&["remove", "--force", "task"]));
@@ -70,10 +68,6 @@ fn an_edit_in_a_submodule_that_a_flag_hides_is_refused_and_kept() {
         repo.agentwt(&["remove", "--undo", "task"]).ok();
         assert_eq!(text(&worktree.join("vendor/lib/lib.c")), "hidden\n");
     }
-}
-
-fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).expect("a file")
 }
 
 #[test]
@@ -100,7 +94,7 @@ fn an_expiry_killed_while_it_deletes_the_entry_of_git_is_finished() {
 fn incomplete() -> TestRepo {
     let repo = TestRepo::project();
     let line = "git worktree add -q -b agentwt/task .agentwt/worktrees/task";
-    sh(&repo, repo.main(), line);
+    repo.script(repo.main(), line);
     repo.write_intent("task", "agentwt/task", 999_999_999, "2026-01-02T03:04:05Z");
     repo
 }

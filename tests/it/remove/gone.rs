@@ -2,13 +2,14 @@
 
 use insta::assert_snapshot;
 
-use super::{after, assert_gone, kept, refused, trash, with_worktree, without_time};
+use super::{assert_gone, kept, refused, trash, without_time};
 use crate::support::{TestRepo, as_ordinary_user, chmod};
 
 #[test]
 fn a_merged_worktree_goes_with_its_branch() {
-    let (repo, _) =
-        after("echo x >>src/main.rs; git commit -q -a -m x; git -C $MAIN merge -q agentwt/task");
+    let (repo, _) = TestRepo::task_after(
+        "echo x >>src/main.rs; git commit -q -a -m x; git -C $MAIN merge -q agentwt/task",
+    );
     assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
     --- stderr
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was 7d790cc5ac)
@@ -21,7 +22,7 @@ fn a_merged_worktree_goes_with_its_branch() {
 
 #[test]
 fn keep_branch_keeps_the_branch_and_its_commits() {
-    let (repo, _) = after("echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, _) = TestRepo::task_after("echo x >>src/main.rs; git commit -q -a -m x");
     assert_snapshot!(repo.agentwt(&["remove", "task", "--keep-branch"]), @"
     --- stderr
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task stays
@@ -36,7 +37,7 @@ fn keep_branch_keeps_the_branch_and_its_commits() {
 
 #[test]
 fn a_deleted_branch_that_is_not_merged_is_kept_under_the_trash_ref() {
-    let (repo, worktree) = after("echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, worktree) = TestRepo::task_after("echo x >>src/main.rs; git commit -q -a -m x");
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     let said = repo.agentwt(&["remove", "task", "-D"]);
     assert_snapshot!(without_time(&said, "task"), @"
@@ -52,7 +53,7 @@ fn a_deleted_branch_that_is_not_merged_is_kept_under_the_trash_ref() {
 
 #[test]
 fn force_keeps_a_branch_that_is_not_merged() {
-    let (repo, _) = after("echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, _) = TestRepo::task_after("echo x >>src/main.rs; git commit -q -a -m x");
     repo.agentwt(&["remove", "task", "--force"]).ok();
     assert_gone(&repo, "task");
     assert_eq!(
@@ -74,7 +75,7 @@ fn a_branch_of_the_users_own_stays() {
 
 #[test]
 fn a_branch_that_is_checked_out_elsewhere_by_now_stays() {
-    let (repo, _) = after("git checkout -q --detach");
+    let (repo, _) = TestRepo::task_after("git checkout -q --detach");
     repo.git(&["switch", "-q", "agentwt/task"]);
     repo.agentwt(&["remove", "task"]).ok();
     assert_gone(&repo, "task");
@@ -87,7 +88,7 @@ fn a_branch_that_is_checked_out_elsewhere_by_now_stays() {
 
 #[test]
 fn two_worktrees_with_the_same_commits_do_not_vouch_for_each_other() {
-    let (repo, worktree) = after("echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, worktree) = TestRepo::task_after("echo x >>src/main.rs; git commit -q -a -m x");
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     repo.agentwt(&[
         "add",
@@ -105,7 +106,7 @@ fn two_worktrees_with_the_same_commits_do_not_vouch_for_each_other() {
 
 #[test]
 fn ignored_files_go_and_are_counted() {
-    let (repo, _) = after("mkdir target; echo x >target/a; echo x >b.log");
+    let (repo, _) = TestRepo::task_after("mkdir target; echo x >target/a; echo x >b.log");
     assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
     --- stderr
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 2 ignored files (b.log 2 B, target/ 2 B)
@@ -116,7 +117,7 @@ fn ignored_files_go_and_are_counted() {
 
 #[test]
 fn read_only_directories_do_not_stop_it() {
-    let (repo, worktree) = after("mkdir -p target/deep; echo x >target/deep/f");
+    let (repo, worktree) = TestRepo::task_after("mkdir -p target/deep; echo x >target/deep/f");
     chmod(&worktree.join("target/deep"), 0o555);
     chmod(&worktree.join("src"), 0o555);
     repo.agentwt(&["remove", "task"]).ok();
@@ -125,7 +126,7 @@ fn read_only_directories_do_not_stop_it() {
 
 #[test]
 fn a_directory_that_is_gone_already_is_forgotten() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     std::fs::remove_dir_all(&worktree).expect("it is there");
     assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
     --- stderr
@@ -138,7 +139,7 @@ fn a_directory_that_is_gone_already_is_forgotten() {
 
 #[test]
 fn commits_are_not_lost_when_the_directory_is_gone_already() {
-    let (repo, worktree) = after("echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, worktree) = TestRepo::task_after("echo x >>src/main.rs; git commit -q -a -m x");
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
@@ -149,8 +150,9 @@ fn commits_are_not_lost_when_the_directory_is_gone_already() {
 
 #[test]
 fn detached_commits_are_not_lost_when_the_directory_is_gone_already() {
-    let (repo, worktree) =
-        after("git checkout -q --detach; echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, worktree) = TestRepo::task_after(
+        "git checkout -q --detach; echo x >>src/main.rs; git commit -q -a -m x",
+    );
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
@@ -168,7 +170,7 @@ fn detached_commits_are_not_lost_when_the_directory_is_gone_already() {
 
 #[test]
 fn a_worktree_of_plain_git_is_never_touched() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.git(&["worktree", "add", "-q", "../away"]);
     // it is on a disk that is not there now
     std::fs::rename(repo.root().join("away"), repo.root().join("unplugged")).expect("it moves");
@@ -186,7 +188,7 @@ fn a_worktree_whose_git_file_was_removed_or_redirected_goes_too() {
         "rm .git; mkdir .git",
         "rm .git; ln -s /nowhere .git",
     ] {
-        let (repo, _) = after(script);
+        let (repo, _) = TestRepo::task_after(script);
         let said = repo.agentwt(&["remove", "task", "--force"]);
         assert_eq!(said.status, 0, "{script}: {said}");
         assert_gone(&repo, "task");
@@ -195,7 +197,7 @@ fn a_worktree_whose_git_file_was_removed_or_redirected_goes_too() {
 
 #[test]
 fn a_worktree_whose_private_git_directory_was_removed_goes_too() {
-    let (repo, _) = after("echo n >src/new.rs");
+    let (repo, _) = TestRepo::task_after("echo n >src/new.rs");
     std::fs::remove_dir_all(repo.main().join(".git/worktrees/task")).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
     let said = repo.agentwt(&["remove", "task", "--force"]);
@@ -206,7 +208,8 @@ fn a_worktree_whose_private_git_directory_was_removed_goes_too() {
 
 #[test]
 fn a_repository_in_place_of_the_git_file_is_refused() {
-    let (repo, worktree) = after("rm .git; git init -q .; git commit -q --allow-empty -m mine");
+    let (repo, worktree) =
+        TestRepo::task_after("rm .git; git init -q .; git commit -q --allow-empty -m mine");
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: .git
@@ -218,7 +221,7 @@ fn a_repository_in_place_of_the_git_file_is_refused() {
 
 #[test]
 fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let elsewhere = repo.root().join("elsewhere");
     std::fs::rename(&worktree, &elsewhere).expect("it moves");
     std::os::unix::fs::symlink(&elsewhere, &worktree).expect("a link");
@@ -241,7 +244,7 @@ fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
 
 #[test]
 fn what_cannot_be_read_is_refused_and_force_keeps_it() {
-    let (repo, _) = after(
+    let (repo, _) = TestRepo::task_after(
         "echo work >src/main.rs; chmod 000 src/main.rs; mkdir src/closed; echo x >src/closed/f; chmod 000 src/closed",
     );
     let arguments = ["remove", "task"];
@@ -263,7 +266,7 @@ fn what_cannot_be_read_is_refused_and_force_keeps_it() {
 
 #[test]
 fn a_dry_run_says_what_would_be_and_touches_nothing() {
-    let (repo, _) = after("echo n >src/new.rs; echo x >b.log");
+    let (repo, _) = TestRepo::task_after("echo n >src/new.rs; echo x >b.log");
     let before = repo.fingerprint();
     assert_snapshot!(repo.agentwt(&["remove", "task", "--force", "-n"]), @"
     --- stderr
@@ -283,7 +286,7 @@ fn a_dry_run_says_what_would_be_and_touches_nothing() {
 
 #[test]
 fn json_names_what_is_kept() {
-    let (repo, _) = after("echo n >src/new.rs; git commit -q --allow-empty -m x");
+    let (repo, _) = TestRepo::task_after("echo n >src/new.rs; git commit -q --allow-empty -m x");
     let said = repo.agentwt(&["remove", "task", "--force", "-D", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&said.ok()).expect("it is JSON");
     assert_eq!(value["schema"], "agentwt.remove/1");

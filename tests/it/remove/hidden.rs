@@ -1,12 +1,12 @@
 //! Ignored files that are no build output, as the base's own rules do not name them: they are kept
 //! in the trash, and nothing is tedious.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use insta::assert_snapshot;
 
-use super::{kept, sh};
-use crate::support::{Said, TestRepo};
+use super::kept;
+use crate::support::{TestRepo, text};
 
 /// A repository with the worktree `task`, which may also write `.gitignore`.
 fn with(strategy: &str, script: &str) -> (TestRepo, PathBuf) {
@@ -21,30 +21,13 @@ fn with(strategy: &str, script: &str) -> (TestRepo, PathBuf) {
     ];
     repo.agentwt(&add.concat()).ok();
     let worktree = repo.worktree("task");
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     (repo, worktree)
 }
 
 /// A directory in the scope that ignores itself, and build output.
 const NOTES: &str = "mkdir src/notes target; echo '*' >src/notes/.gitignore
     echo work >src/notes/plan; echo o >target/o";
-
-#[track_caller]
-fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).expect("it is there")
-}
-
-/// Hides the time in a path of the trash.
-fn without_time(said: &Said) -> String {
-    let text = said.to_string();
-    let mut parts = text.split("/.trash/task-");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| {
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric());
-        let rest = end.map_or("", |end| &part[end..]);
-        format!("{text}/.trash/task-TIME{rest}")
-    })
-}
 
 /// Lets the term of clean worktrees be over: what is kept as work stays.
 fn after_an_hour(repo: &TestRepo) {
@@ -86,7 +69,7 @@ fn what_the_merged_gitignore_of_the_agent_hides_is_kept_and_listed() {
     after_an_hour(&repo);
     assert_eq!(text(&kept.join("src/out/result")), "work\n");
     assert!(!kept.join("target/o").exists(), "the build output is gone");
-    assert_snapshot!(without_time(&said), @"
+    assert_snapshot!(said.without_times(&["/.trash/task-"]), @"
     .agentwt/worktrees/.trash/task-TIME
     --- stderr
     note: task: the base's own ignore rules do not name 1 ignored file (src/out/ 5 B), so the worktree is kept in the trash
@@ -105,9 +88,9 @@ fn what_rules_of_the_users_own_hide_is_kept_and_listed() {
         "echo 'src/plan*' >>.git/info/exclude",
     ] {
         let repo = TestRepo::project();
-        sh(&repo, repo.main(), own);
+        repo.script(repo.main(), own);
         let worktree = repo.add("task");
-        sh(&repo, &worktree, "echo work >src/plan.md");
+        repo.script(&worktree, "echo work >src/plan.md");
         let changed = repo.agentwt(&["changed", "task", "--porcelain"]).ok();
         assert_eq!(changed, "created\tuntracked\tsrc/plan.md", "{own}");
         let said = repo.agentwt(&["remove", "task", "--wait"]);

@@ -4,7 +4,8 @@ use std::process::{Child, Command, Stdio};
 
 use insta::assert_snapshot;
 
-use super::{after, assert_gone, refused, sh, with_worktree};
+use super::{assert_gone, refused};
+use crate::support::TestRepo;
 
 /// A process that is ended with the test.
 struct Running(Child);
@@ -26,7 +27,7 @@ impl Drop for Running {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_works_inside_is_named_and_needs_force_twice() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let running = Running::start(repo.command("cat", &worktree.join("src")));
     let pid = running.0.id().to_string();
     let said = refused(&repo, &["remove", "task"]);
@@ -44,7 +45,8 @@ fn a_process_that_works_inside_is_named_and_needs_force_twice() {
 #[test]
 #[cfg(target_os = "linux")]
 fn an_executable_inside_that_runs_counts_too() {
-    let (repo, worktree) = after("mkdir target; cp \"$(command -v cat)\" target/server");
+    let (repo, worktree) =
+        TestRepo::task_after("mkdir target; cp \"$(command -v cat)\" target/server");
     let running = Running::start(repo.command(worktree.join("target/server"), repo.main()));
     let said = refused(&repo, &["remove", "task"]);
     let words = format!("process {} (server) works in it", running.0.id());
@@ -55,7 +57,7 @@ fn an_executable_inside_that_runs_counts_too() {
 
 #[test]
 fn a_lock_needs_force_twice() {
-    let (repo, worktree) = after("echo n >notes");
+    let (repo, worktree) = TestRepo::task_after("echo n >notes");
     repo.git(&["worktree", "lock", &worktree.display().to_string()]);
     let _ = refused(&repo, &["remove", "task", "-f"]);
     let said = repo.agentwt(&["remove", "task", "-ff"]);
@@ -65,7 +67,7 @@ fn a_lock_needs_force_twice() {
 
 #[test]
 fn all_reasons_are_told_at_once() {
-    let (repo, worktree) = after(
+    let (repo, worktree) = TestRepo::task_after(
         "echo n >notes; echo x >>src/main.rs; git commit -qm x src/main.rs; git init -q src/inner",
     );
     repo.git(&["worktree", "lock", &worktree.display().to_string()]);
@@ -81,7 +83,7 @@ fn all_reasons_are_told_at_once() {
 
 #[test]
 fn a_live_owner_is_named_and_may_ask_itself() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let record = repo.main().join(".git/agentwt/worktrees/task/record.toml");
     let text = std::fs::read_to_string(&record).expect("a record");
     let host = git_agentwt::system::host();
@@ -112,9 +114,10 @@ fn a_live_owner_is_named_and_may_ask_itself() {
 
 #[test]
 fn stashes_stay_and_are_named() {
-    let (repo, _) =
-        after("echo x >>src/main.rs; git stash -q; echo y >>src/main.rs; git stash -q -m mine");
-    sh(&repo, repo.main(), "echo z >>src/main.rs; git stash -q");
+    let (repo, _) = TestRepo::task_after(
+        "echo x >>src/main.rs; git stash -q; echo y >>src/main.rs; git stash -q -m mine",
+    );
+    repo.script(repo.main(), "echo z >>src/main.rs; git stash -q");
     let said = repo.agentwt(&["remove", "task"]);
     assert_eq!(said.status, 0, "{said}");
     let words = "note: task: stashes that were made on its branch stay: stash@{1}, stash@{2}\n";
@@ -124,7 +127,7 @@ fn stashes_stay_and_are_named() {
 
 #[test]
 fn a_file_system_that_is_mounted_inside_is_refused() {
-    let (repo, _) = after("mkdir target");
+    let (repo, _) = TestRepo::task_after("mkdir target");
     let script = format!(
         "mount -t tmpfs none .agentwt/worktrees/task/target && echo x >.agentwt/worktrees/task/target/f || exit 77
         '{}' remove -ff task", crate::support::binary().display()

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{after, sh};
 use crate::support::{Said, Shim, TestRepo};
 
 const WORK: &str = "echo 1 >src/one; git add .; git commit -qm one";
@@ -16,8 +15,8 @@ fn writes(worktree: &Path, script: &str) -> String {
 
 /// A repository whose worktree `task` is merged by content.
 fn squashed() -> (TestRepo, PathBuf) {
-    let (repo, worktree) = after(WORK);
-    sh(&repo, repo.main(), SQUASHED);
+    let (repo, worktree) = TestRepo::task_after(WORK);
+    repo.script(repo.main(), SQUASHED);
     (repo, worktree)
 }
 
@@ -77,7 +76,7 @@ fn a_prune_puts_it_back_too() {
 
 #[test]
 fn a_landing_puts_it_back_too() {
-    let (repo, _) = after(WORK);
+    let (repo, _) = TestRepo::task_after(WORK);
     repo.write("docs/api.md", "api v2\n");
     repo.commit_all("on main");
     let said = meanwhile(&repo, &["land", "--squash", "task"], LATE);

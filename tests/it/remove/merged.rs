@@ -1,13 +1,13 @@
 //! What counts as merged by content, and what does not.
 
-use super::{after, assert_gone, refused, sh, with_worktree};
+use super::{assert_gone, refused};
 use crate::support::{Said, TestRepo};
 
 /// What `remove` says of a worktree in which `ours` was done, then `theirs` in the main one.
 #[track_caller]
 fn removed(ours: &str, theirs: &str) -> (TestRepo, Said) {
-    let (repo, _) = after(ours);
-    sh(&repo, repo.main(), theirs);
+    let (repo, _) = TestRepo::task_after(ours);
+    repo.script(repo.main(), theirs);
     let said = repo.agentwt(&["remove", "task"]);
     (repo, said)
 }
@@ -15,8 +15,8 @@ fn removed(ours: &str, theirs: &str) -> (TestRepo, Said) {
 /// That it went with its branch, and in these words; its tip is kept all the same.
 #[track_caller]
 fn merged(ours: &str, theirs: &str, words: &str) {
-    let (repo, worktree) = after(ours);
-    sh(&repo, repo.main(), theirs);
+    let (repo, worktree) = TestRepo::task_after(ours);
+    repo.script(repo.main(), theirs);
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     let said = repo.agentwt(&["remove", "task"]);
     assert_eq!(said.status, 0, "{said}");
@@ -79,16 +79,12 @@ fn a_branch_that_took_main_in_and_was_squashed_is_merged() {
 #[test]
 fn a_squash_that_only_upstream_has_counts() {
     let repo = TestRepo::project();
-    sh(
-        &repo,
-        repo.main(),
+    repo.script(repo.main(),
         "git clone -q --bare . ../server; git remote add origin ../server; git fetch -q; git branch -q -u origin/main",
     );
     let worktree = repo.add("task");
-    sh(&repo, &worktree, TWO);
-    sh(
-        &repo,
-        repo.main(),
+    repo.script(&worktree, TWO);
+    repo.script(repo.main(),
         "git switch -q -c elsewhere; git merge -q --squash agentwt/task >/dev/null; git commit -qm all; git push -q origin elsewhere:main; git switch -q main; git branch -qD elsewhere",
     );
     let said = repo.agentwt(&["remove", "task"]);
@@ -183,7 +179,7 @@ fn a_merge_with_changes_of_its_own_is_only_merged_as_a_whole() {
 
 #[test]
 fn nothing_is_asked_of_a_branch_that_is_plainly_merged() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let said = repo.agentwt(&["-vv", "remove", "task"]);
     assert_eq!(said.status, 0, "{said}");
     for costly in ["cherry-mark", "merge-tree", "merge-base", "diff-tree"] {
@@ -193,8 +189,8 @@ fn nothing_is_asked_of_a_branch_that_is_plainly_merged() {
 
 #[test]
 fn nothing_is_written_into_the_repository_to_find_out() {
-    let (repo, _) = after(TWO);
-    sh(&repo, repo.main(), MOVED);
+    let (repo, _) = TestRepo::task_after(TWO);
+    repo.script(repo.main(), MOVED);
     let objects = || {
         repo.sh(repo.main(), "find .git/objects -type f | sort")
             .ok()

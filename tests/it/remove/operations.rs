@@ -1,7 +1,7 @@
 //! Commits that only an operation in progress names, or what git keeps of the last one, do not lose
 //! their last ref.
 
-use super::{after, assert_gone, refused, sh};
+use super::{assert_gone, refused, saved_id};
 use crate::support::TestRepo;
 
 /// Brings a commit with the tree of HEAD into the repository, which no ref names, and does this.
@@ -11,11 +11,6 @@ fn with_fetched(then: &str) -> String {
         {then}
         git status --porcelain >$MAIN/.git/said; test ! -s $MAIN/.git/said"
     )
-}
-
-fn id(repo: &TestRepo) -> String {
-    let id = std::fs::read_to_string(repo.main().join(".git/id"));
-    id.expect("it was written").trim().to_owned()
 }
 
 /// Whether a ref that all worktrees share keeps it.
@@ -54,8 +49,8 @@ const IN_PROGRESS: [(&str, &str); 6] = [
 #[test]
 fn what_only_an_operation_in_progress_names_is_refused_and_comes_back() {
     for (file, script) in IN_PROGRESS {
-        let (repo, worktree) = after(&with_fetched(script));
-        let id = id(&repo);
+        let (repo, worktree) = TestRepo::task_after(&with_fetched(script));
+        let id = saved_id(&repo);
         let path = format!(".git/worktrees/task/{file}");
         let text = std::fs::read_to_string(repo.main().join(&path));
         let text = text.expect("the operation is in progress");
@@ -85,8 +80,8 @@ fn what_only_the_last_fetch_or_reset_names_stops_nothing_and_is_kept() {
         ),
         ("ORIG_HEAD", "git update-ref ORIG_HEAD $id"),
     ] {
-        let (repo, _) = after(&with_fetched(script));
-        let id = id(&repo);
+        let (repo, _) = TestRepo::task_after(&with_fetched(script));
+        let id = saved_id(&repo);
         assert!(!is_shared(&repo, &id), "{name}");
         let said = repo.agentwt(&["remove", "task"]);
         let kept = super::trash(&said);
@@ -110,8 +105,8 @@ fn a_clone_brings_home_what_only_these_name() {
         let scope = ["--write", "src/**", "--strategy", "clone"];
         repo.agentwt(&[&["add", "task"][..], &scope].concat()).ok();
         let line = script.replace("../said", "$MAIN/.git/said");
-        sh(&repo, &repo.worktree("task"), &with_fetched(&line));
-        let id = id(&repo);
+        repo.script(&repo.worktree("task"), &with_fetched(&line));
+        let id = saved_id(&repo);
         repo.agentwt(&["remove", "task"]).ok();
         assert!(is_shared(&repo, &id), "{script}");
     }
@@ -124,7 +119,7 @@ fn an_operation_that_names_nothing_of_its_own_stops_nothing() {
         "git bisect start -q HEAD HEAD~0 2>$MAIN/.git/said || true",
         "echo x >>src/main.rs; git commit -q -a -m work; git reset -q --hard HEAD~",
     ] {
-        let (repo, _) = after(script);
+        let (repo, _) = TestRepo::task_after(script);
         let said = repo.agentwt(&["remove", "task"]);
         assert_eq!(said.ok(), "", "{script}: {said}");
         assert_gone(&repo, "task");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{after, assert_gone, refused};
+use super::{assert_gone, refused, saved_id};
 use crate::support::TestRepo;
 
 /// Makes a commit, gives it to `keep`, and leaves the branch where it was.
@@ -18,11 +18,6 @@ const REBASING: &str = "echo x >>src/main.rs
     GIT_SEQUENCE_EDITOR='echo break >' git rebase -q -i --autostash HEAD 2>$MAIN/.git/said || true
     tr -d '\\n' <\"$(git rev-parse --git-path rebase-merge/autostash)\" >$MAIN/.git/id
     git update-index -q --refresh; git diff --quiet";
-
-fn id(repo: &TestRepo) -> String {
-    let id = std::fs::read_to_string(repo.main().join(".git/id"));
-    id.expect("it was written").trim().to_owned()
-}
 
 /// Whether a ref that all worktrees share keeps it.
 fn is_shared(repo: &TestRepo, id: &str) -> bool {
@@ -41,8 +36,8 @@ fn what_only_a_ref_of_the_worktree_itself_names_is_refused_and_comes_back() {
         kept_by("git update-ref refs/rewritten/label HEAD"),
         REBASING.to_owned(),
     ] {
-        let (repo, worktree) = after(&script);
-        let id = id(&repo);
+        let (repo, worktree) = TestRepo::task_after(&script);
+        let id = saved_id(&repo);
         assert!(!is_shared(&repo, &id), "{script}");
         let said = refused(&repo, &["remove", "task"]);
         assert!(said.stderr.contains(&id[..10]), "{script}: {said}");
@@ -70,7 +65,7 @@ fn refs_of_the_worktree_itself_that_name_nothing_of_its_own_stop_nothing() {
         // git lets it go as well
         "echo x >>src/main.rs; git commit -q -a -m work; git reset -q --hard HEAD~",
     ] {
-        let (repo, _) = after(script);
+        let (repo, _) = TestRepo::task_after(script);
         repo.agentwt(&["remove", "task"]).ok();
         assert_gone(&repo, "task");
     }
@@ -78,7 +73,7 @@ fn refs_of_the_worktree_itself_that_name_nothing_of_its_own_stop_nothing() {
 
 #[test]
 fn prune_keeps_the_private_directory_that_names_a_commit() {
-    let (repo, worktree) = after(&kept_by("git update-ref refs/worktree/keep HEAD"));
+    let (repo, worktree) = TestRepo::task_after(&kept_by("git update-ref refs/worktree/keep HEAD"));
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let record = repo.main().join(".git/agentwt/worktrees/task");
     std::fs::remove_dir_all(record).expect("it is there");
@@ -97,5 +92,8 @@ fn what_a_clone_put_aside_comes_home() {
     repo.sh(&repo.worktree("task"), &script).ok();
     repo.agentwt(&["remove", "task"]).ok();
     assert_gone(&repo, "task");
-    assert!(is_shared(&repo, &id(&repo)), "what it put aside is at home");
+    assert!(
+        is_shared(&repo, &saved_id(&repo)),
+        "what it put aside is at home"
+    );
 }

@@ -2,12 +2,12 @@
 
 use insta::assert_snapshot;
 
-use super::{after, assert_gone, kept, refused, sh, with_submodule, with_worktree};
+use super::{assert_gone, kept, refused, with_submodule};
 use crate::support::TestRepo;
 
 #[test]
 fn uncommitted_work_is_refused_with_a_list() {
-    let (repo, _) = after(
+    let (repo, _) = TestRepo::task_after(
         "echo x >>src/main.rs; rm tests/t.rs; echo n >src/new.rs; echo s >>package.json; git add package.json",
     );
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
@@ -25,7 +25,7 @@ fn uncommitted_work_is_refused_with_a_list() {
 #[test]
 fn work_that_index_flags_hide_is_refused() {
     for flag in ["assume-unchanged", "skip-worktree"] {
-        let (repo, _) = after(&format!(
+        let (repo, _) = TestRepo::task_after(&format!(
             "git update-index --{flag} src/main.rs; echo x >>src/main.rs"
         ));
         let said = refused(&repo, &["remove", "task"]);
@@ -35,7 +35,7 @@ fn work_that_index_flags_hide_is_refused() {
 
 #[test]
 fn an_untracked_file_is_refused() {
-    let (repo, _) = after("echo n >notes");
+    let (repo, _) = TestRepo::task_after("echo n >notes");
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
@@ -47,7 +47,7 @@ fn an_untracked_file_is_refused() {
 
 #[test]
 fn only_twenty_paths_are_listed() {
-    let (repo, _) = after("for i in $(seq 10 40); do echo x >src/f$i; done");
+    let (repo, _) = TestRepo::task_after("for i in $(seq 10 40); do echo x >src/f$i; done");
     let said = refused(&repo, &["remove", "task"]);
     assert_eq!(said.stderr.matches("\n  src/f").count(), 20, "{said}");
     assert!(said.stderr.contains("… and 11 more"), "{said}");
@@ -55,8 +55,9 @@ fn only_twenty_paths_are_listed() {
 
 #[test]
 fn a_staged_change_that_is_not_on_disk_is_refused() {
-    let (repo, _) =
-        after("echo x >>src/main.rs; git add src/main.rs; git show HEAD:src/main.rs >src/main.rs");
+    let (repo, _) = TestRepo::task_after(
+        "echo x >>src/main.rs; git add src/main.rs; git show HEAD:src/main.rs >src/main.rs",
+    );
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 1 file has uncommitted changes
@@ -68,8 +69,9 @@ fn a_staged_change_that_is_not_on_disk_is_refused() {
 
 #[test]
 fn commits_that_are_on_no_other_branch_are_refused() {
-    let (repo, _) =
-        after("echo x >>src/main.rs; git commit -q -a -m x; git commit -q --allow-empty -m y");
+    let (repo, _) = TestRepo::task_after(
+        "echo x >>src/main.rs; git commit -q -a -m x; git commit -q --allow-empty -m y",
+    );
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 2 commits are on no other branch
@@ -82,7 +84,9 @@ fn commits_that_are_on_no_other_branch_are_refused() {
 
 #[test]
 fn commits_on_a_detached_head_are_refused() {
-    let (repo, _) = after("git checkout -q --detach; echo x >>src/main.rs; git commit -q -a -m x");
+    let (repo, _) = TestRepo::task_after(
+        "git checkout -q --detach; echo x >>src/main.rs; git commit -q -a -m x",
+    );
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 1 commit is on no other branch
@@ -96,7 +100,9 @@ fn commits_on_a_detached_head_are_refused() {
 
 #[test]
 fn a_nested_repository_is_refused_and_force_keeps_it() {
-    let (repo, _) = after("git init -q src/inner; git -C src/inner commit -q --allow-empty -m x");
+    let (repo, _) = TestRepo::task_after(
+        "git init -q src/inner; git -C src/inner commit -q --allow-empty -m x",
+    );
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: src/inner
@@ -109,7 +115,7 @@ fn a_nested_repository_is_refused_and_force_keeps_it() {
 
 #[test]
 fn an_ignored_nested_repository_stays_when_ignored_files_are_deleted() {
-    let (repo, _) = after(
+    let (repo, _) = TestRepo::task_after(
         "git init -q target/inner; git -C target/inner commit -q --allow-empty -m x
         echo w >target/inner/w; echo x >target/a; echo x >b.log",
     );
@@ -132,7 +138,7 @@ fn a_submodule_with_work_of_its_own_is_refused() {
         "git update-index --cacheinfo 100644,$(echo x | git hash-object -w --stdin),lib.c",
     ] {
         let (repo, worktree) = with_submodule();
-        sh(&repo, &worktree.join("vendor/lib"), work);
+        repo.script(&worktree.join("vendor/lib"), work);
         let said = refused(&repo, &["remove", "task"]);
         let why = "a submodule has uncommitted changes or unpushed commits: vendor/lib\n";
         assert!(said.stderr.contains(why), "{work}: {said}");
@@ -150,7 +156,7 @@ fn the_size_of_what_is_in_the_trash_counts_the_repositories_of_submodules() {
     let (repo, worktree) = with_submodule();
     let script = "head -c 500000 /dev/urandom >big; git add big; git commit -q -m x
         git rm -q big; git commit -q -m y";
-    sh(&repo, &worktree.join("vendor/lib"), script);
+    repo.script(&worktree.join("vendor/lib"), script);
     repo.agentwt(&["remove", "task", "--force"]).ok();
     let list = repo.agentwt(&["list", "--trash", "--json"]).ok();
     let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
@@ -167,7 +173,7 @@ fn a_filled_submodule_without_work_of_its_own_goes() {
 
 #[test]
 fn a_locked_worktree_is_refused() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.git(&["worktree", "lock", &worktree.display().to_string()]);
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
@@ -210,7 +216,7 @@ fn without_a_name_it_is_the_worktree_around_if_that_is_clean() {
 
 #[test]
 fn it_is_refused_from_inside() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt_in(&worktree.join("src"), &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: you are inside it
@@ -239,7 +245,7 @@ fn a_worktree_that_plain_git_made_is_refused() {
 
 #[test]
 fn an_unknown_name_is_exit_7() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt(&["remove", "tusk"]), @"
     --- stderr
     error: there is no worktree named `tusk`
@@ -250,7 +256,7 @@ fn an_unknown_name_is_exit_7() {
 
 #[test]
 fn of_several_names_none_is_removed_when_one_is_refused() {
-    let (repo, worktree) = after("echo n >src/new.rs");
+    let (repo, worktree) = TestRepo::task_after("echo n >src/new.rs");
     let other = repo.add("other");
     let _ = refused(&repo, &["remove", "other", "task"]);
     let _ = repo.agentwt(&["remove", "other", "tusk"]).fails(7);

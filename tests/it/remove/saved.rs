@@ -1,11 +1,11 @@
 //! What `remove` keeps of a worktree that had work, and how it comes back.
 
-use super::{after, assert_gone, kept, refused, sh, with_worktree};
+use super::{assert_gone, kept, refused};
 use crate::support::TestRepo;
 
 #[test]
 fn force_keeps_byte_for_byte_what_was_on_disk() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.git(&["config", "core.autocrlf", "input"]);
     let script = "printf 'crlf\\r\\n\\0\\377' >src/main.rs; rm tests/t.rs; chmod +x package.json
         echo new >src/new.rs; printf '#!/bin/sh\\n' >src/tool; chmod +x src/tool; ln -s /etc/passwd src/out
@@ -13,7 +13,7 @@ fn force_keeps_byte_for_byte_what_was_on_disk() {
         rm -f docs/api.md; mkdir docs/api.md; echo f >docs/api.md/f; mkfifo src/pipe
         mkdir -p secrets; echo mine >secrets/mine; chmod u+w README.md; echo more >>README.md
         ls -laR --time-style=full-iso . | grep -v ' \\.\\.$' >../../../../before";
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     let kept = kept(
         &repo,
         &repo.agentwt(&["remove", "task", "--force", "--wait"]),
@@ -21,12 +21,12 @@ fn force_keeps_byte_for_byte_what_was_on_disk() {
     assert_gone(&repo, "task");
     let script =
         "ls -laR --time-style=full-iso . | grep -v ' \\.\\.$' | diff ../../../../../before -";
-    sh(&repo, &kept, script);
+    repo.script(&kept, script);
 }
 
 #[test]
 fn force_keeps_a_link_to_a_directory_and_leaves_what_is_behind_it() {
-    let (repo, worktree) = after(
+    let (repo, worktree) = TestRepo::task_after(
         "mv docs ../../../../moved; ln -s ../../../../moved docs; echo ours >../../../../moved/new.md",
     );
     let kept = kept(
@@ -41,7 +41,7 @@ fn force_keeps_a_link_to_a_directory_and_leaves_what_is_behind_it() {
 
 #[test]
 fn detached_commits_and_a_deleted_branch_are_parents_of_what_is_kept() {
-    let (repo, worktree) = after(
+    let (repo, worktree) = TestRepo::task_after(
         "git commit -q --allow-empty -m branch; git checkout -q --detach HEAD~
         git commit -q --allow-empty -m detached; echo n >src/new.rs",
     );
@@ -74,7 +74,7 @@ fn what_was_kept_before_is_not_overwritten_within_the_same_second() {
 
 #[test]
 fn a_branch_in_a_rebase_in_the_trash_is_free() {
-    let (repo, _) = after(
+    let (repo, _) = TestRepo::task_after(
         "echo ours >src/main.rs; git commit -q -a -m ours
         (cd $MAIN; echo theirs >src/main.rs; git commit -q -a -m theirs); ! git rebase -q main",
     );
@@ -91,7 +91,7 @@ fn a_branch_in_a_rebase_in_the_trash_is_free() {
 
 #[test]
 fn a_lock_of_the_users_comes_back() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let path = worktree.display().to_string();
     repo.git(&["worktree", "lock", "--reason=mine", &path]);
     repo.agentwt(&["remove", "-ff", "task"]).ok();
@@ -103,7 +103,7 @@ fn a_lock_of_the_users_comes_back() {
 #[test]
 fn replaced_objects_do_not_change_what_comes_back() {
     let (repo, worktree) =
-        after("echo one >src/main.rs; git commit -qam one; echo two >src/main.rs");
+        TestRepo::task_after("echo one >src/main.rs; git commit -qam one; echo two >src/main.rs");
     repo.agentwt(&["remove", "--force", "task"]).ok();
     repo.git(&["replace", "agentwt/task", "main"]);
     repo.agentwt(&["remove", "--undo", "task"]).ok();
@@ -113,7 +113,7 @@ fn replaced_objects_do_not_change_what_comes_back() {
 
 #[test]
 fn sockets_and_stat_data_come_back() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let socket =
         std::os::unix::net::UnixListener::bind(worktree.join("src/sock")).expect("a socket");
     let stat = "stat -c '%n %i %Y %Z %a' src/* .git; git ls-files --debug";
@@ -131,8 +131,7 @@ fn ignored_files_are_deleted_in_the_background_and_placed_files_stay() {
     repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "certs/**"])
         .ok();
     let worktree = repo.worktree("task");
-    sh(
-        &repo,
+    repo.script(
         &worktree,
         "mkdir target; echo x >target/a; echo x >b.log; echo n >src/new.rs",
     );
@@ -146,7 +145,7 @@ fn ignored_files_are_deleted_in_the_background_and_placed_files_stay() {
 
 #[test]
 fn two_removals_of_the_same_worktrees_in_another_order_do_not_wait_for_each_other() {
-    let (repo, _) = after("echo n >src/new.rs");
+    let (repo, _) = TestRepo::task_after("echo n >src/new.rs");
     for name in ["b", "c"] {
         repo.add(name);
     }
@@ -176,7 +175,7 @@ fn two_removals_of_the_same_worktrees_in_another_order_do_not_wait_for_each_othe
 
 #[test]
 fn commits_that_a_detached_head_was_left_on_are_refused_and_saved() {
-    let (repo, _) = after(
+    let (repo, _) = TestRepo::task_after(
         "git checkout -q --detach; echo p >>src/main.rs; git commit -qam p; git checkout -q agentwt/task",
     );
     let said = refused(&repo, &["remove", "task"]);
@@ -191,7 +190,8 @@ fn commits_that_a_detached_head_was_left_on_are_refused_and_saved() {
 
 #[test]
 fn what_an_amend_or_a_rebase_left_behind_is_no_work() {
-    let (repo, _) = after("echo p >>src/main.rs; git commit -qam p; git commit -q --amend -m q");
+    let (repo, _) =
+        TestRepo::task_after("echo p >>src/main.rs; git commit -qam p; git commit -q --amend -m q");
     repo.git(&["merge", "-q", "--ff-only", "agentwt/task"]);
     repo.agentwt(&["remove", "task"]).ok();
     assert_gone(&repo, "task");
@@ -199,7 +199,7 @@ fn what_an_amend_or_a_rebase_left_behind_is_no_work() {
 
 #[test]
 fn a_worktree_that_was_moved_is_refused() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let elsewhere = repo.root().join("elsewhere");
     let from = worktree.display().to_string();
     repo.git(&["worktree", "move", &from, &elsewhere.display().to_string()]);
@@ -214,7 +214,7 @@ fn a_worktree_that_was_moved_is_refused() {
 
 #[test]
 fn what_is_below_a_directory_named_like_gits_is_refused_and_force_keeps_it() {
-    let (repo, worktree) = after("mkdir src/.git; echo precious >src/.git/e");
+    let (repo, worktree) = TestRepo::task_after("mkdir src/.git; echo precious >src/.git/e");
     repo.agentwt(&["remove", "task"]).fails(4);
     assert!(worktree.join("src/.git/e").exists());
     let kept = kept(&repo, &repo.agentwt(&["remove", "--force", "task"]));
@@ -223,7 +223,7 @@ fn what_is_below_a_directory_named_like_gits_is_refused_and_force_keeps_it() {
 
 #[test]
 fn what_was_staged_is_not_lost_with_a_directory_that_is_gone() {
-    let (repo, worktree) = after("echo precious >src/p; git add src/p");
+    let (repo, worktree) = TestRepo::task_after("echo precious >src/p; git add src/p");
     std::fs::remove_dir_all(&worktree).expect("it is ours");
     let said = refused(&repo, &["remove", "task"]);
     assert!(said.stderr.contains("src/p"), "{said}");

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::world::{World, text, without_time};
-use crate::support::TestRepo;
+use super::world::{World, without_time};
+use crate::support::{TestRepo, text};
 
 #[test]
 fn committed_changes_are_undone_by_a_new_commit() {

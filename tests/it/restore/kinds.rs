@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::world::{World, text, without_time};
-use crate::support::{TestRepo, chmod, is_root};
+use super::world::{World, without_time};
+use crate::support::{TestRepo, chmod, is_root, text};
 
 /// Each of these goes, and comes back with `--undo`.
 #[track_caller]

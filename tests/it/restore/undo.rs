@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::world::{World, text, without_time};
+use super::world::{World, without_time};
+use crate::support::text;
 
 #[test]
 fn there_is_nothing_to_undo() {

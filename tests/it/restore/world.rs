@@ -57,9 +57,7 @@ impl World {
     /// Runs lines of sh in the worktree; `$MAIN` is the main one.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
-        let main = self.repo.main().display();
-        let script = format!("set -e\nMAIN='{main}'\n{script}");
-        self.repo.sh(&self.worktree, &script).ok()
+        self.repo.script(&self.worktree, script)
     }
 
     #[track_caller]
@@ -177,24 +175,8 @@ fn list(root: &Path, path: &Path, found: &mut Vec<String>) {
     ));
 }
 
-/// Hides the time in a rescue ref.
+/// What a command said, with the time hidden in a rescue ref.
 #[must_use]
 pub fn without_time(said: &Said) -> String {
-    let text = said.to_string();
-    let start = "refs/agentwt/rescue/task/";
-    let mut parts = text.split(start);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric());
-        out.push_str(start);
-        out.push_str("TIME");
-        out.push_str(&part[end.unwrap_or(part.len())..]);
-    }
-    out
-}
-
-/// The text of a file.
-#[track_caller]
-pub fn text(file: &Path) -> String {
-    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    said.without_times(&["refs/agentwt/rescue/task/"])
 }

@@ -9,6 +9,18 @@ pub fn fenced_task() -> Option<TestRepo> {
     TestRepo::with_fence(&[])
 }
 
+/// `--allow-root` for a line of sh, where the tests run as root.
+#[must_use]
+pub fn allow_root() -> &'static str {
+    if is_root() { "--allow-root" } else { "" }
+}
+
+/// `--allow-root` as arguments, where the tests run as root.
+#[must_use]
+pub fn allow_root_words() -> &'static [&'static str] {
+    if is_root() { &["--allow-root"] } else { &[] }
+}
+
 impl TestRepo {
     /// The small project with the worktree `task`; nothing where the fence that the options name
     /// does not work here.
@@ -22,7 +34,7 @@ impl TestRepo {
 
     /// Runs a script in the worktree `task`, in the fence that the options name, else in the strongest.
     pub fn fenced(&self, options: &[&str], script: &str) -> Said {
-        let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+        let root = allow_root_words();
         let words = [
             &["exec", "task"],
             root,

@@ -3,9 +3,11 @@
 
 mod choices;
 mod fenced;
+mod files;
 mod kill;
 mod needs;
 mod ordinary_user;
+mod patterns;
 mod placed;
 mod repo;
 mod said;
@@ -14,10 +16,12 @@ mod shim;
 mod template;
 
 pub use choices::Choices;
-pub use fenced::fenced_task;
+pub use fenced::{allow_root, allow_root_words, fenced_task};
+pub use files::{bytes_of_id, number, text, wait_until};
 pub use kill::{Act, Hit, strace_works};
 pub use needs::{installed, needs_root, skipped};
 pub use ordinary_user::as_ordinary_user;
+pub use patterns::for_any_git;
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;

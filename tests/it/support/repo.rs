@@ -96,6 +96,46 @@ impl TestRepo {
         repo
     }
 
+    /// The small project with the worktree `task`; that directory.
+    #[must_use]
+    #[track_caller]
+    pub fn with_task() -> (Self, PathBuf) {
+        let repo = Self::project();
+        let worktree = repo.add("task");
+        (repo, worktree)
+    }
+
+    /// The same after lines of sh in the worktree.
+    #[must_use]
+    #[track_caller]
+    pub fn task_after(lines: &str) -> (Self, PathBuf) {
+        let (repo, worktree) = Self::with_task();
+        repo.script(&worktree, lines);
+        (repo, worktree)
+    }
+
+    /// Makes a repository with one committed file, `src/a`.
+    #[must_use]
+    #[track_caller]
+    pub fn with_one_file() -> Self {
+        let repo = Self::empty();
+        repo.write("src/a", "a\n");
+        repo.commit_all("one");
+        repo
+    }
+
+    /// The small project with the repository `../lib` as submodule `vendor/lib`.
+    #[must_use]
+    #[track_caller]
+    pub fn with_submodule() -> Self {
+        let repo = Self::project();
+        let script = "git init -q ../lib; echo lib >../lib/lib.c; git -C ../lib add .
+            git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib
+            git commit -q -m lib";
+        repo.script(repo.main(), script);
+        repo
+    }
+
     fn init_and_fill(&self) {
         self.init();
         self.fill();
@@ -283,6 +323,23 @@ impl TestRepo {
             .output()
             .expect("sh starts");
         self.said(&output)
+    }
+
+    /// Runs lines of sh in a directory, of which each must succeed; `$MAIN` is the main worktree.
+    #[track_caller]
+    pub fn script(&self, dir: &Path, lines: &str) -> String {
+        let main = self.main.display();
+        self.sh(dir, &format!("set -e\nMAIN='{main}'\n{lines}"))
+            .ok()
+    }
+
+    /// Writes a hook of the repository, in sh.
+    #[track_caller]
+    pub fn hook(&self, name: &str, body: &str) {
+        let file = self.main.join(".git/hooks").join(name);
+        std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+        std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
+        chmod(&file, 0o755);
     }
 
     /// Turns the output of a process into what it said.

@@ -39,6 +39,24 @@ impl Said {
         }
     }
 
+    /// What it said, with the time hidden that stands behind each of these beginnings of names.
+    #[must_use]
+    pub fn without_times(&self, beginnings: &[&str]) -> String {
+        let mut text = self.to_string();
+        for beginning in beginnings {
+            let mut parts = text.split(beginning);
+            let mut hidden = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+                hidden.push_str(beginning);
+                hidden.push_str(if rest.len() < part.len() { "TIME" } else { "" });
+                hidden.push_str(rest);
+            }
+            text = hidden;
+        }
+        text
+    }
+
     /// Asserts that it ended well; its stdout without the last newline.
     #[track_caller]
     pub fn ok(&self) -> String {

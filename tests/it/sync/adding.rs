@@ -8,7 +8,7 @@ use super::read;
 use crate::support::{TestRepo, chmod};
 
 /// A project with this `[worktree.file_sync]`.
-fn project(sync: &str) -> TestRepo {
+fn with_sync(sync: &str) -> TestRepo {
     let repo = TestRepo::project();
     repo.write(
         ".agentwt/config.toml",
@@ -22,7 +22,7 @@ fn project(sync: &str) -> TestRepo {
 
 #[test]
 fn add_copies_what_the_config_selects_and_says_so_in_a_line() {
-    let repo = project("patterns = ['.env*', 'src/local.rs']");
+    let repo = with_sync("patterns = ['.env*', 'src/local.rs']");
     repo.write(".env", "A=1\n");
     repo.write(".env.pem", "PEM\n");
     repo.write("src/local.rs", "mine\n");
@@ -66,7 +66,7 @@ fn add_copies_what_the_config_selects_and_says_so_in_a_line() {
 
 #[test]
 fn a_pattern_of_the_config_that_a_scope_excludes_is_a_line_and_a_given_one_an_error() {
-    let repo = project("patterns = ['keys/**', '.env*']");
+    let repo = with_sync("patterns = ['keys/**', '.env*']");
     repo.write(".env", "A=1\n");
     for name in ["a", "b", "c"] {
         repo.write(&format!("keys/{name}.pem"), "PEM\n");
@@ -98,7 +98,7 @@ fn a_pattern_of_the_config_that_a_scope_excludes_is_a_line_and_a_given_one_an_er
 
 #[test]
 fn every_file_is_named_when_asked_for_and_nothing_is_said_without_a_config() {
-    let repo = project("patterns = ['.env']");
+    let repo = with_sync("patterns = ['.env']");
     repo.write(".env", "A=1\n");
     let said = repo.agentwt(&["-v", "add", "task"]);
     assert!(said.stderr.contains("copy .env\n"), "{said}");
@@ -125,7 +125,7 @@ fn a_mistake_in_the_patterns_makes_nothing() {
             "too large together",
         ),
     ] {
-        let repo = project(sync);
+        let repo = with_sync(sync);
         repo.write("x.pem", "PEM\n");
         repo.sh(
             repo.main(),
@@ -146,7 +146,7 @@ fn a_mistake_in_the_patterns_makes_nothing() {
 
 #[test]
 fn flags_add_patterns_and_leave_the_config_out() {
-    let repo = project("patterns = ['.env']");
+    let repo = with_sync("patterns = ['.env']");
     repo.write(".env", "A=1\n");
     repo.write("extra", "e\n");
     repo.agentwt(&["add", "both", "--sync", "extra"]).ok();
@@ -239,7 +239,7 @@ fn untracked_memory_is_there_to_be_read_whatever_the_lists_say() {
 #[test]
 fn what_a_hook_of_the_user_placed_first_is_kept_or_refused() {
     for (content, status) in [("A=1", 0), ("A=other", 4)] {
-        let repo = project("patterns = ['.env']");
+        let repo = with_sync("patterns = ['.env']");
         repo.write(".env", "A=1\n");
         repo.write(
             ".git/hooks/post-checkout",
@@ -326,7 +326,7 @@ fn context_is_written_and_kept_out_of_commits() {
 
 #[test]
 fn a_synced_file_of_that_name_is_not_rewritten_by_context() {
-    let repo = project("patterns = ['GEMINI.md']");
+    let repo = with_sync("patterns = ['GEMINI.md']");
     repo.write("GEMINI.md", "my own\n");
     let said = repo.agentwt(&["add", "task", "--client", "gemini", "--prompt", "x"]);
     let worktree = repo.worktree("task");
@@ -376,7 +376,7 @@ fn a_prompt_for_a_worktree_that_is_there_is_not_lost_silently() {
 
 #[test]
 fn remove_takes_untouched_copies_and_refuses_over_edited_ones() {
-    let repo = project("patterns = ['.env']");
+    let repo = with_sync("patterns = ['.env']");
     repo.write(".gitignore", ".env\n");
     repo.commit_all("ignored");
     repo.write(".env", "A=1\n");
@@ -400,7 +400,7 @@ fn remove_takes_untouched_copies_and_refuses_over_edited_ones() {
 
 #[test]
 fn what_no_exclude_file_can_hide_is_said() {
-    let repo = project("patterns = ['.env*']");
+    let repo = with_sync("patterns = ['.env*']");
     repo.write(".gitignore", ".env*\n!.env.example\n");
     repo.commit_all("rules");
     repo.write(".env", "A=1\n");
@@ -420,7 +420,7 @@ fn what_no_exclude_file_can_hide_is_said() {
 
 #[test]
 fn what_a_hook_made_first_is_not_blamed_on_a_worktree_that_is_gone() {
-    let repo = project("patterns = ['.env']");
+    let repo = with_sync("patterns = ['.env']");
     repo.write(".env", "A=1\n");
     repo.write(
         ".git/hooks/post-checkout",

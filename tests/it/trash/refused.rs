@@ -3,7 +3,6 @@
 use insta::assert_snapshot;
 
 use super::world::World;
-use crate::support::Said;
 
 /// That nothing was changed, and what was said; the time is left out.
 #[track_caller]
@@ -17,23 +16,10 @@ fn refused(world: &World, arguments: &[&str]) -> String {
         before,
         "a refusal touches nothing"
     );
-    without_time(&said)
-}
-
-#[track_caller]
-fn without_time(said: &Said) -> String {
-    let text = said.to_string();
-    let start = "refs/agentwt/trash/task/";
-    let text = text.replace(".agentwt/worktrees/.trash/task-", start);
-    let mut parts = text.split(start);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric());
-        out.push_str(start);
-        out.push_str("TIME");
-        out.push_str(&part[end.unwrap_or(part.len())..]);
-    }
-    out
+    said.without_times(&[
+        "refs/agentwt/trash/task/",
+        ".agentwt/worktrees/.trash/task-",
+    ])
 }
 
 #[test]

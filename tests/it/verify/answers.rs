@@ -2,13 +2,13 @@
 
 use insta::assert_snapshot;
 
-use super::{sh, with_violations, with_worktree};
+use super::with_violations;
 use crate::support::{TestRepo, chmod};
 
 #[test]
 fn a_worktree_in_scope_is_ok() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo more >>src/main.rs");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo more >>src/main.rs");
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 1 path changed
     --- status 0
@@ -43,7 +43,7 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
     repo.agentwt(&["add", "task"]).ok();
     let worktree = repo.worktree("task");
     let script = "chmod u+w docs/api.md; echo x >>docs/api.md; echo x >new.pem; echo x >nowhere; mkdir secrets; echo x >secrets/x";
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     NO task: 4 violations, 4 paths changed
       !  modified  docs/api.md  disk       read-only: read docs/** (.agentwt/config.toml:5)
@@ -225,8 +225,8 @@ fn json_has_an_envelope_and_facts() {
 
 #[test]
 fn json_gives_the_bytes_of_a_name_that_is_no_text() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo x >\"$(printf 'docs/caf\\351')\"");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo x >\"$(printf 'docs/caf\\351')\"");
     let said = repo.agentwt(&["verify", "task", "--json"]);
     assert_eq!(said.status, 1);
     let value: serde_json::Value = serde_json::from_str(&said.stdout).expect("it is JSON");
@@ -238,7 +238,7 @@ fn json_gives_the_bytes_of_a_name_that_is_no_text() {
 
 #[test]
 fn strict_counts_notices() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     chmod(&worktree.join("README.md"), 0o644);
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 1 path changed, 1 notice
@@ -256,9 +256,9 @@ fn strict_counts_notices() {
 
 #[test]
 fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     repo.add("clean");
-    sh(&repo, &worktree, "echo n >docs/new.md");
+    repo.script(&worktree, "echo n >docs/new.md");
     assert_snapshot!(repo.agentwt(&["verify", "clean", "task"]), @"
     ok clean: in scope, 0 paths changed
     NO task: 1 violation, 1 path changed
@@ -284,8 +284,8 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
 
 #[test]
 fn a_worktree_that_is_named_twice_is_verified_once() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo n >docs/new.md");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo n >docs/new.md");
     let said = repo.agentwt(&["verify", "task", "task", "--format=tsv"]);
     assert_snapshot!(said, @"
     docs/new.md	created	read-only	violation
@@ -300,10 +300,10 @@ fn all_without_any_worktree_is_no_violation() {
 
 #[test]
 fn the_order_is_stable_and_nothing_stands_twice() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let script = "for i in $(seq 1 200); do echo x >docs/f$i; done; chmod u+w docs/api.md; echo x >>docs/api.md; git add -A
         git commit -q -m x; echo y >>docs/f7; git add -A; echo z >>docs/f7; rm docs/f9";
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     let first = repo.findings(&worktree);
     for _ in 0..3 {
         assert_eq!(repo.findings(&worktree), first);

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::{sh, with_violations, with_worktree};
-use crate::support::binary;
+use super::with_violations;
+use crate::support::{TestRepo, binary};
 
 #[test]
 fn changed_lists_every_path_in_scope_or_not() {
@@ -20,7 +20,7 @@ fn changed_lists_every_path_in_scope_or_not() {
 
 #[test]
 fn changed_without_a_change_says_so_beside_the_answer() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt(&["changed", "task"]), @"
     --- stderr
     task: nothing changed since the base
@@ -31,8 +31,8 @@ fn changed_without_a_change_says_so_beside_the_answer() {
 
 #[test]
 fn changed_gives_absolute_paths_in_every_form() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo more >>src/main.rs; echo n >docs/n");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo more >>src/main.rs; echo n >docs/n");
     assert_snapshot!(repo.agentwt(&["changed", "task", "--absolute"]), @"
     created   $TMP/repo/.agentwt/worktrees/task/docs/n       untracked
     modified  $TMP/repo/.agentwt/worktrees/task/src/main.rs  disk
@@ -80,9 +80,8 @@ fn changed_gives_absolute_paths_in_every_form() {
 
 #[test]
 fn changed_with_nul_gives_names_byte_for_byte() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo x >\"$(printf 'src/a\\n\\tb\\351')\"; rm src/main.rs",
     );
@@ -98,9 +97,8 @@ fn changed_with_nul_gives_names_byte_for_byte() {
 
 #[test]
 fn changed_and_verify_agree_with_what_git_says_of_a_plain_edit() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo more >>src/main.rs; git rm -q tests/t.rs; git commit -q -m t",
     );

@@ -1,13 +1,12 @@
 //! `verify` by name and from every directory.
 
+use crate::support::TestRepo;
 use insta::assert_snapshot;
-
-use super::{sh, with_worktree};
 
 #[test]
 fn it_needs_no_name_inside_a_worktree_and_its_folders() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo n >docs/n");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo n >docs/n");
     for place in [
         worktree.clone(),
         worktree.join("src/mod"),
@@ -25,9 +24,9 @@ fn it_needs_no_name_inside_a_worktree_and_its_folders() {
 
 #[test]
 fn it_is_found_by_name_from_everywhere() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let other = repo.add("other");
-    sh(&repo, &worktree, "echo n >docs/n");
+    repo.script(&worktree, "echo n >docs/n");
     for place in [
         repo.main().to_owned(),
         repo.main().join("src"),
@@ -46,7 +45,7 @@ fn it_is_found_by_name_from_everywhere() {
 
 #[test]
 fn outside_a_worktree_a_name_is_needed() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt(&["verify"]), @"
     --- stderr
     error: not inside a worktree of git-agentwt, so a name is needed
@@ -63,7 +62,7 @@ fn outside_a_worktree_a_name_is_needed() {
 
 #[test]
 fn an_unknown_name_is_exit_7_and_the_known_ones_are_told() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     assert_snapshot!(repo.agentwt(&["verify", "tusk"]), @"
     --- stderr
     error: there is no worktree named `tusk`

@@ -2,13 +2,12 @@
 
 use insta::assert_snapshot;
 
-use super::{sh, with_worktree};
 use crate::support::{TestRepo, as_ordinary_user, chmod};
 
 #[test]
 fn a_removed_git_file_is_a_finding_and_hides_nothing() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo n >docs/n; rm .git");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo n >docs/n; rm .git");
     assert_snapshot!(repo.findings(&worktree), @"
     docs/n created read-only violation
     @worktree integrity integrity violation
@@ -21,11 +20,11 @@ fn a_removed_git_file_is_a_finding_and_hides_nothing() {
 
 #[test]
 fn a_redirected_git_file_is_a_finding_and_hides_nothing() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let script =
         "echo n >docs/n; git init -q ../elsewhere; git -C ../elsewhere commit -q --allow-empty -m x
         echo \"gitdir: $PWD/../elsewhere/.git\" >.git";
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     assert_snapshot!(repo.findings(&worktree), @"
     docs/n created read-only violation
     @worktree integrity integrity violation
@@ -34,9 +33,8 @@ fn a_redirected_git_file_is_a_finding_and_hides_nothing() {
 
 #[test]
 fn a_git_directory_in_place_of_the_file_is_a_finding_and_hides_nothing() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(
         &worktree,
         "echo n >docs/n; rm .git; git init -q .; git add -A; git commit -q -m mine",
     );
@@ -48,8 +46,8 @@ fn a_git_directory_in_place_of_the_file_is_a_finding_and_hides_nothing() {
 
 #[test]
 fn a_removed_private_git_directory_is_a_finding() {
-    let (repo, worktree) = with_worktree();
-    sh(&repo, &worktree, "echo n >docs/n");
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo n >docs/n");
     std::fs::remove_dir_all(repo.main().join(".git/worktrees/task")).expect("it is there");
     assert_snapshot!(repo.findings(&worktree), @"
     docs/n created read-only violation
@@ -64,7 +62,7 @@ fn a_removed_private_git_directory_is_a_finding() {
 
 #[test]
 fn a_damaged_or_missing_index_is_a_finding() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let index = repo.main().join(".git/worktrees/task/index");
     let mut bytes = std::fs::read(&index).expect("it is there");
     let at = bytes.len() / 2;
@@ -84,11 +82,11 @@ fn a_damaged_or_missing_index_is_a_finding() {
 fn a_deletion_of_a_file_that_is_announced_again_is_a_finding() {
     let repo = TestRepo::project();
     let script = ">docs/empty; git add docs; git commit -q -m empty";
-    sh(&repo, repo.main(), script);
+    repo.script(repo.main(), script);
     let worktree = repo.add("task");
     // an announced entry has the id of an empty file, and no commit has it
     let script = "git rm -q --cached docs/empty README.md; git add -N docs/empty README.md";
-    sh(&repo, &worktree, script);
+    repo.script(&worktree, script);
     assert_snapshot!(repo.findings(&worktree), @"
     README.md deleted read-only violation
     docs/empty deleted read-only violation
@@ -97,7 +95,7 @@ fn a_deletion_of_a_file_that_is_announced_again_is_a_finding() {
 
 #[test]
 fn an_index_with_two_entries_for_a_path_is_a_finding() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     let index = repo.main().join(".git/worktrees/task/index");
     let mut bytes = std::fs::read(&index).expect("it is there");
     let name_at = |name: &[u8]| bytes.windows(name.len()).position(|at| at == name);
@@ -117,7 +115,7 @@ fn an_index_with_two_entries_for_a_path_is_a_finding() {
 
 #[test]
 fn a_worktree_whose_directory_is_gone_is_a_finding() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let said = repo.agentwt(&["verify", "task", "--format=tsv"]);
     assert_eq!(said.status, 1, "{said}");
@@ -130,10 +128,8 @@ fn a_worktree_whose_directory_is_gone_is_a_finding() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_finding() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree,
         "chmod u+w README.md; echo more >>README.md; chmod 000 README.md; mkdir docs/closed; chmod 000 docs/closed",
     );
     let Some(said) = as_ordinary_user(&repo, repo.main(), &["verify", "task", "--format=tsv"])
@@ -150,7 +146,7 @@ fn a_file_that_cannot_be_read_is_a_finding() {
 
 #[test]
 fn a_damaged_record_or_manifest_is_exit_6_without_a_verdict() {
-    let (repo, _) = with_worktree();
+    let (repo, _) = TestRepo::with_task();
     let dir = repo.main().join(".git/agentwt/worktrees/task");
     let manifest = std::fs::read(dir.join("manifest")).expect("it is there");
     std::fs::write(dir.join("manifest"), &manifest[..manifest.len() / 2]).expect("written");
@@ -179,12 +175,8 @@ fn a_damaged_record_or_manifest_is_exit_6_without_a_verdict() {
 
 #[test]
 fn a_missing_base_object_is_exit_5_without_a_verdict() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
-        "echo more >>src/main.rs; git commit -q -a -m x",
-    );
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo more >>src/main.rs; git commit -q -a -m x");
     let base = repo.git(&["rev-parse", "main"]);
     let object = format!(".git/objects/{}/{}", &base[..2], &base[2..]);
     std::fs::remove_file(repo.main().join(object)).expect("it is there");
@@ -196,12 +188,8 @@ fn a_missing_base_object_is_exit_5_without_a_verdict() {
 
 #[test]
 fn a_missing_tree_of_a_commit_is_exit_5_without_a_verdict() {
-    let (repo, worktree) = with_worktree();
-    sh(
-        &repo,
-        &worktree,
-        "echo more >>src/main.rs; git commit -q -a -m x",
-    );
+    let (repo, worktree) = TestRepo::with_task();
+    repo.script(&worktree, "echo more >>src/main.rs; git commit -q -a -m x");
     let tree = repo.git_in(&worktree, &["rev-parse", "HEAD:src"]);
     let object = format!(".git/objects/{}/{}", &tree[..2], &tree[2..]);
     std::fs::remove_file(repo.main().join(object)).expect("it is there");
@@ -222,13 +210,13 @@ fn outside_a_repository_is_exit_2() {
 
 #[test]
 fn the_outcome_is_kept_for_list() {
-    let (repo, worktree) = with_worktree();
+    let (repo, worktree) = TestRepo::with_task();
     assert!(
         repo.agentwt(&["list", "--stored"])
             .stdout
             .contains("not verified")
     );
-    sh(&repo, &worktree, "echo n >docs/n");
+    repo.script(&worktree, "echo n >docs/n");
     repo.agentwt(&["verify", "task"]).fails(1);
     let list = repo.agentwt(&["list", "--stored"]).stdout;
     assert!(list.contains("1 violation just now"), "{list}");

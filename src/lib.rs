@@ -45,17 +45,18 @@
 //! | 3 config | [`config`] | `.agentwt/config.toml` and the settings as valid values |
 //! | 4 judgement | [`judge`] | what differs from which reference, and what that means under a scope: pure |
 //! | 5 options | [`arguments`] | options with their help that several commands take |
-//! | 6 world | [`git`], [`disk`], [`system`], [`fence`] | the only places that start git and read its files, touch the disk, look at processes, and start a command inside of a fence; they do not know each other |
-//! | 7 record | [`record`] | what is written down about a worktree, as values with their text form |
-//! | 8 worktree | [`worktree`] | one worktree of ours as it stands: record, lock, private git directory |
-//! | 9 truth | [`truth`] | model 1 |
-//! | 10 answer | [`answer`] | model 5: what every answer has |
-//! | 11 actions | [`actions`] | models 2 and 4 |
-//! | 12 refusals | [`refusal`] | every reason to refuse a command, with its exit status and the next command to type |
-//! | 13 verbs | [`commands`] | one file or folder a verb: arguments with their help, the flow, the answer |
-//! | 14 edge | [`cli`], [`output`] | the command line as a whole, man pages, completions; printing |
-//! | 15 library | [`library`] | answers programs with values |
-//! | 16 start | `run` | dispatch |
+//! | 6 system | [`system`] | processes, users, the terminal, the environment, programs on `PATH`: one reader of `/proc`, with its twin for macOS |
+//! | 7 world | [`git`], [`disk`], [`fence`] | the only places that start git and read its files, touch the disk, and start a command inside of a fence; they do not know each other |
+//! | 8 record | [`record`] | what is written down about a worktree, as values with their text form |
+//! | 9 worktree | [`worktree`] | one worktree of ours as it stands: record, lock, private git directory |
+//! | 10 truth | [`truth`] | model 1 |
+//! | 11 answer | [`answer`] | model 5: what every answer has |
+//! | 12 actions | [`actions`] | models 2 and 4 |
+//! | 13 refusals | [`refusal`] | every reason to refuse a command, with its exit status and the next command to type |
+//! | 14 verbs | [`commands`] | one file or folder a verb: arguments with their help, the flow, the answer |
+//! | 15 edge | [`cli`], [`output`] | the command line as a whole, man pages, completions; printing |
+//! | 16 library | [`library`] | answers programs with values |
+//! | 17 start | `run` | dispatch |
 //!
 //! # Speed
 //! `gix` reads the repository (`git/repo.rs`) and checks files out (`git/checkout.rs`), so that few

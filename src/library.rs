@@ -131,7 +131,7 @@ use crate::judge::finding;
 use crate::judge::finding::{Report, VerifyOptions};
 use crate::record::claim::Lease;
 use crate::record::worktree::{HeldClaim, Owner};
-use crate::system::probe::on_path;
+use crate::system::path::on_path;
 use crate::truth::collect;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};

@@ -31,7 +31,7 @@ use crate::output::screen::Screen;
 use crate::output::{render, render_error};
 use crate::refusal::Refusal;
 use crate::run::print::{draws, paint, print, tell, width_of, write_answer, write_text};
-use crate::system::{family, send_to};
+use crate::system::families::{family, send_signal};
 use crate::words::error::{Error, ErrorDocument, Stopped};
 use crate::words::exit::ExitCode;
 use crate::words::log::Log;
@@ -203,7 +203,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
             signal: Arc::clone(&signal),
             family: |pid| {
                 let started = family(pid);
-                Box::new(move |signal| send_to(&started, signal))
+                Box::new(move |signal| send_signal(&started, signal))
             },
         }),
         trace: trace(cli.common.verbose),

@@ -22,7 +22,7 @@ use crate::judge::finding::{Finding, VerifyOptions};
 use crate::record::accepted::{AcceptedFinding, Decision};
 use crate::record::worktree::WatchedFile;
 use crate::scope::rule::{Access, EntryKind};
-use crate::system::probe::{ShellEnd, ShellLine};
+use crate::system::shell::{ShellEnd, ShellLine};
 use crate::truth::collect;
 use crate::truth::survey::Survey;
 use crate::words::error::Error;

@@ -22,7 +22,7 @@ use crate::disk::trash_bin::{DELETED, KEPT, TrashBin};
 use crate::disk::{entries, files};
 use crate::git::process::Git;
 use crate::record::worktree::{Removal, Term, TrashStamp};
-use crate::system;
+use crate::system::{processes, programs};
 use crate::truth::collect;
 use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};
@@ -611,7 +611,7 @@ fn look_once_more(repository: &Repository, one: &Trashed) -> Result<Found, Error
     };
     let moved = in_trash(repository, &known, &one.time);
     // before the look, so that what a process writes and leaves in between is found
-    let is_used = system::inside(&path).is_some_and(|inside| !inside.is_empty());
+    let is_used = processes::working_in(&path).is_some_and(|inside| !inside.is_empty());
     let Ok(survey) = collect(repository, &moved) else {
         return Ok(Found::Work);
     };
@@ -756,7 +756,7 @@ pub fn empty_soon(
     if let (false, Some(left)) = (has_trash, left) {
         return Ok(left);
     }
-    if system::start_detached(program, &["empty-trash", "--", repository.root.as_str()]) {
+    if programs::start_detached(program, &["empty-trash", "--", repository.root.as_str()]) {
         return Ok(Vec::new());
     }
     empty_now(repository)

@@ -18,7 +18,7 @@ use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::remains::{is_newer, remove_busy_directory, remove_dead_locks, sweep};
 use crate::record::worktree::Intent;
-use crate::system::wait_for_gits;
+use crate::system::processes::wait_for_gits;
 use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::words::time::timestamp;

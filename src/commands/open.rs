@@ -9,8 +9,8 @@ use crate::commands::Session;
 use crate::config::value::Choice as _;
 use crate::disk::files;
 use crate::refusal::Refusal;
-use crate::system;
-use crate::system::run_program;
+use crate::system::environment;
+use crate::system::programs::run_program;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
@@ -143,7 +143,7 @@ fn no_opener(known: &Worktree, why: &'static str) -> Error {
 /// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes where there is none.
 fn find_editor(session: &Session, repository: &Repository) -> Result<Option<String>, Error> {
     let variable = |name: &str| {
-        let value = system::variable(name)?.into_string().ok()?;
+        let value = environment::variable(name)?.into_string().ok()?;
         Some(value).filter(|value| !value.trim().is_empty())
     };
     if let Some(editor) = variable("GIT_EDITOR") {

@@ -12,7 +12,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::lock::Lock;
 use crate::record::claim::{Lease, Who};
 use crate::record::worktree::{Alive, HeldClaim, Owner, OwnerProcess};
-use crate::system;
+use crate::system::users;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::would;
@@ -195,13 +195,13 @@ fn renew_owner(repository: &Repository, known: &Worktree, options: &Renew) -> Re
     let before = before.filter(|there| there.id == id);
     let mut renewed = before.unwrap_or_else(|| Owner {
         id,
-        host: system::host(),
+        host: users::host(),
         process: None,
         since: Session::now(),
     });
     if let Some(pid) = options.owner_pid {
         let started = started(pid)?;
-        renewed.host = system::host();
+        renewed.host = users::host();
         renewed.process = Some(OwnerProcess { pid, started });
     }
     known.record.owner = Some(renewed.clone());

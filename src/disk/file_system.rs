@@ -1,6 +1,6 @@
 //! Says what a directory stands on: the kind of the file system and what it keeps, what is
 //! mounted below, and how much of the disk a directory takes.
-#![expect(clippy::disallowed_methods, reason = "tests the disk, and reads /proc")]
+#![expect(clippy::disallowed_methods, reason = "tests the disk")]
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -8,13 +8,13 @@ use std::fs::{File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use bstr::ByteSlice as _;
 use camino::Utf8Path;
 use ignore::WalkBuilder;
 
 use crate::disk::error::{Attempt as _, DiskError};
 use crate::disk::files::TEMPORARY;
 use crate::disk::pool::map_parallel;
+use crate::system::kernel::{MOUNT_TABLE, mount_points};
 use crate::words::path::escape_for_terminal;
 
 /// Holds what a file system was seen to keep.
@@ -122,19 +122,9 @@ fn try_with_file(directory: &Utf8Path) -> io::Result<FileSystemAbilities> {
 /// # Errors
 /// Fails when the system does not tell (`proc_pid_mountinfo(5)`).
 pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
-    let file = "/proc/self/mountinfo";
-    let mounts = match std::fs::read(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        read => read.attempting("read", file)?,
-    };
     let mut below = Vec::new();
-    for line in mounts.split(|byte| *byte == b'\n') {
-        let mount_point = line.split(|byte| *byte == b' ').nth(4);
-        if let Some(mount_point) = mount_point
-            && let Some(path) = relative(&unescaped(mount_point), directory)
-        {
-            below.push(path);
-        }
+    for mount_point in mount_points().attempting("read", MOUNT_TABLE)? {
+        below.extend(relative(&mount_point, directory));
     }
     below.sort_unstable();
     below.dedup();
@@ -145,20 +135,6 @@ pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
 fn relative(mount_point: &[u8], directory: &Utf8Path) -> Option<String> {
     let below = mount_point.strip_prefix(directory.as_str().as_bytes())?;
     Some(escape_for_terminal(below.strip_prefix(b"/")?))
-}
-
-/// A path there has blanks, newlines and backslashes as `\` and three octal digits.
-fn unescaped(text: &[u8]) -> Vec<u8> {
-    let mut plain = text.to_owned();
-    for (escape, byte) in [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ] {
-        plain = plain.replace(escape, byte);
-    }
-    plain
 }
 
 /// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
@@ -220,10 +196,10 @@ mod mount_tests {
             mounted_below(Utf8Path::new("/proc/self")).expect("it tells"),
             [""; 0]
         );
-        let named = |point: &[u8]| relative(&unescaped(point), Utf8Path::new("/w t"));
-        assert_eq!(named(br"/w\040t/a\011b").as_deref(), Some(r"a\011b"));
-        assert_eq!(named(br"/w\040t"), None);
-        assert_eq!(named(br"/w\040tx/a"), None);
+        let named = |point: &[u8]| relative(point, Utf8Path::new("/w t"));
+        assert_eq!(named(b"/w t/a\tb").as_deref(), Some(r"a\011b"));
+        assert_eq!(named(b"/w t"), None);
+        assert_eq!(named(b"/w tx/a"), None);
     }
 }
 

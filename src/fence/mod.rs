@@ -17,6 +17,7 @@ pub mod probe;
 pub mod restrict;
 pub mod seatbelt;
 pub mod shim;
+pub mod signals;
 pub mod start;
 pub mod supervise;
 pub mod unable;

@@ -16,8 +16,9 @@ use crate::config::value::Fence;
 use crate::fence::availability::{Probe, ProbeFailure};
 use crate::fence::error::FenceError;
 use crate::fence::policy::{ContainerProgram, ContainerWishes};
-use crate::fence::shim::on_path;
 use crate::fence::{container, mount};
+use crate::system::boot::boot_id;
+use crate::system::path::{is_on_path, programs_named};
 
 /// Tries each fence of the list. `binary` is our own program.
 pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {
@@ -31,7 +32,7 @@ pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {
 
 /// The program that runs containers here: docker only where there is no podman.
 pub fn container_program() -> ContainerProgram {
-    if on_path("podman").next().is_none() && on_path("docker").next().is_some() {
+    if !is_on_path("podman") && is_on_path("docker") {
         ContainerProgram::Docker
     } else {
         ContainerProgram::Podman
@@ -91,12 +92,12 @@ pub fn probe_for_start(
 
 /// What is the same as long as a program, ours and the running system are.
 fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let (_, found) = on_path(program).next()?;
+    let boot = boot_id()?;
+    let found = programs_named(program).next()?.metadata;
     let ours = std::fs::metadata(binary).ok()?;
     let of = |file: &Metadata| (file.dev(), file.ino(), file.mtime(), file.mtime_nsec());
     let user = rustix::process::geteuid().as_raw();
-    let all = (boot.trim(), user, of(&found), of(&ours));
+    let all = (boot, user, of(&found), of(&ours));
     Some(format!("{all:?}"))
 }
 

@@ -16,6 +16,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
@@ -40,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::value::{Fence, Net};
 use crate::fence::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, write_rules};
 use crate::fence::policy::{Policy, Wishes};
+use crate::fence::supervise::{CommandEnd, CommandProcess, Supervisor};
 use crate::words::path::RepoPath;
 
 /// The word that starts us so, before every other argument.
@@ -140,9 +143,28 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     };
     mask_signals(libc::SIG_UNBLOCK);
     if std::process::id() == 1 {
-        return super::supervise::look_after(program, words);
+        return look_after(program, words);
     }
     execute(program, words)
+}
+
+/// Looks after a command as the first process of a container: the status to end with, and what to say.
+fn look_after(program: &OsString, words: &[OsString]) -> (u8, String) {
+    let mut command = Command::new(program);
+    command.args(words);
+    let supervisor = Supervisor {
+        command,
+        process: CommandProcess::Below(0),
+        timeout: None,
+        kill_after: Duration::ZERO,
+        signal: &Arc::default(),
+    };
+    match supervisor.run() {
+        Ok(CommandEnd::Status(status)) => (status, String::new()),
+        Ok(CommandEnd::Signal(signal)) => (128 + signal, String::new()),
+        Ok(CommandEnd::TimedOut) => (124, String::new()),
+        Err(error) => (error.status().unwrap_or(125), error.to_string()),
+    }
 }
 
 /// Becomes a command, found as execvp(3) does; the status and the words of env(1) where that fails.
@@ -213,7 +235,7 @@ fn mask_signals(how: libc::c_int) {
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in super::supervise::FORWARDED {
+        for signal in super::signals::FORWARDED {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());

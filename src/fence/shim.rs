@@ -12,6 +12,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::system::path::programs_named;
+
 /// Names the private git directory of the run.
 pub const PRIVATE_GIT: &str = "AGENTWT_PRIVATE_GIT";
 /// Names the worktree of the run.
@@ -54,23 +56,11 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     (126, format!("cannot start {}: {error}", git.display()))
 }
 
-/// Finds the programs of a name on `PATH`, the one that is started first, with what the disk says of them.
-pub(super) fn on_path(name: &str) -> impl Iterator<Item = (PathBuf, Metadata)> {
-    let places = std::env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> = std::env::split_paths(&places).collect();
-    places.into_iter().filter_map(move |place| {
-        let path = place.join(name);
-        let found = std::fs::metadata(&path).ok()?;
-        let runs = found.is_file() && found.mode() & 0o111 != 0;
-        runs.then_some((path, found))
-    })
-}
-
 /// The next `git` on `PATH` that is not our own program.
 fn find_real() -> Option<PathBuf> {
     let ours = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let is_other = |found: &Metadata| (found.dev(), found.ino()) != (ours.dev(), ours.ino());
-    on_path(GIT).find_map(|(path, found)| is_other(&found).then_some(path))
+    programs_named(GIT).find_map(|found| is_other(&found.metadata).then_some(found.path))
 }
 
 /// The command line with which git works in the private git directory; none where git would not find

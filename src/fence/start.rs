@@ -18,8 +18,9 @@ use crate::config::value::Fence;
 use crate::fence::container::user;
 use crate::fence::error::FenceError;
 use crate::fence::policy::Policy;
-use crate::fence::supervise::{Ended, Supervisor, has_terminal};
+use crate::fence::supervise::{CommandEnd, CommandProcess, Supervisor};
 use crate::fence::{container, mount, seatbelt};
+use crate::system::terminal::has_terminal;
 
 /// How long a command has after TERM until it is killed.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -58,22 +59,24 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
-    pub fn run(&self) -> Result<Ended, FenceError> {
+    pub fn run(&self) -> Result<CommandEnd, FenceError> {
         self.write_start()?;
         let ended = Supervisor {
             command: self.command()?,
             timeout: self.timeout,
             kill_after: KILL_AFTER,
             signal: self.signal,
-            above: match self.fence {
-                Fence::Mount => 2,
-                Fence::Container => 1,
-                _others => 0,
+            process: match self.fence {
+                // bubblewrap, and its own first process
+                Fence::Mount => CommandProcess::Below(2),
+                Fence::Container => CommandProcess::InContainer,
+                Fence::None | Fence::Perms | Fence::Landlock | Fence::Seatbelt | Fence::Auto => {
+                    CommandProcess::Below(0)
+                }
             },
-            is_container: self.fence == Fence::Container,
         }
         .run();
-        if self.fence == Fence::Container && !matches!(ended, Ok(Ended::Status(_))) {
+        if self.fence == Fence::Container && !matches!(ended, Ok(CommandEnd::Status(_))) {
             self.remove_container();
         }
         ended

@@ -18,7 +18,7 @@ use crate::judge::change::Extent;
 use crate::record::accepted::Decision;
 use crate::record::claim::Lease;
 use crate::scope::rule::ScopeRule;
-use crate::system;
+use crate::system::{processes, users};
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 use crate::words::path;
 
@@ -352,14 +352,14 @@ impl Owner {
     pub fn new(id: &str, pid: Option<u32>, since: String) -> Option<Self> {
         let process = match pid {
             Some(pid) => {
-                let started = system::started(pid)?;
+                let started = processes::start_time(pid)?;
                 Some(OwnerProcess { pid, started })
             }
             None => None,
         };
         Some(Self {
             id: id.to_owned(),
-            host: system::host(),
+            host: users::host(),
             process,
             since,
         })
@@ -368,10 +368,10 @@ impl Owner {
     /// Whether the owner is alive: only a process of this host can be looked at.
     pub fn alive(&self) -> Alive {
         let process = self.process.as_ref();
-        let Some(known) = process.filter(|_| self.host == system::host()) else {
+        let Some(known) = process.filter(|_| self.host == users::host()) else {
             return Alive::Unknown;
         };
-        if system::is_alive(known.pid, &known.started) {
+        if processes::is_alive(known.pid, &known.started) {
             Alive::Yes
         } else {
             Alive::No

@@ -11,7 +11,7 @@ use crate::git::hooks::journal::Journal;
 use crate::judge::change::{Cause, Change, Content, Kind, Place, SharedChange};
 use crate::record::accepted::Acceptances;
 use crate::record::worktree::{Record, Shared};
-use crate::system::count_in;
+use crate::system::processes::count_named;
 use crate::truth::checks::integrity::{broken_links, changed_files, past_the_hooks};
 use crate::truth::checks::{integrity, refs as ref_checks, settings, shadows};
 use crate::truth::head::WorktreeHead;
@@ -248,7 +248,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether a git works in the worktree that may have made the newest commit and still runs its hooks.
 fn may_run_hooks(record: &Record, log_age: Duration) -> bool {
-    log_age < AT_WORK && count_in("git", &record.path).is_some_and(|number| number > 0)
+    log_age < AT_WORK && count_named("git", &record.path).is_some_and(|number| number > 0)
 }
 
 /// How old the log of the worktree's HEAD is; none where there is no log.

@@ -6,8 +6,8 @@
 use camino::Utf8Path;
 
 use crate::disk::trash_bin::KEPT;
-use crate::system;
-use crate::system::Ancestor;
+use crate::system::processes;
+use crate::system::processes::Ancestor;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::path::shell_word;
@@ -41,7 +41,7 @@ pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, 
         });
     }
     // the outermost first: a shell says more to its user than the git that it started
-    for process in system::ancestor_places().into_iter().rev() {
+    for process in processes::ancestor_places().into_iter().rev() {
         for place in &process.places {
             if let Some(name) = worktree_of(repository, &records, place) {
                 let process = Some(process.clone());

@@ -20,7 +20,8 @@ use crate::record::claim::{
     Claim, ClaimState, CurrentClaim, Decision, LONGEST, Lease, Own, REFS, SeenClaim, Who, decide,
 };
 use crate::record::worktree::HeldClaim;
-use crate::system;
+use crate::system::boot::ClockReading;
+use crate::system::{processes, random, users};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
@@ -129,7 +130,7 @@ impl Claims {
                 Decision::Free | Decision::Held(..) => (None, None),
             };
             let (holding, since) =
-                start.unwrap_or_else(|| (system::nonce(), timestamp(Duration::ZERO)));
+                start.unwrap_or_else(|| (random::nonce(), timestamp(Duration::ZERO)));
             let claim = self.claim(who.clone(), lease, holding, since);
             // a process that is killed from here on recognizes the claim
             state.own = Some(self.own(&claim));
@@ -178,7 +179,7 @@ impl Claims {
                     state.seen = Some(SeenClaim {
                         remote: self.remote.name.clone(),
                         commit,
-                        first: system::reading(),
+                        first: ClockReading::now(),
                     });
                 }
                 Err(self.held_by("claim", claim, left))
@@ -225,7 +226,7 @@ impl Claims {
         }
         if let Some(pid) = renewal.owner_pid {
             (who.pid, who.started) = (pid, started(pid)?);
-            who.host = system::host();
+            who.host = users::host();
         }
         let lease = renewal.lease.unwrap_or(held.lease);
         Ok(self.claim(who, lease, claim.holding, claim.since))
@@ -308,7 +309,7 @@ impl Claims {
                 "others were quicker each time".to_owned()
             };
             // others try as well, so not all at the same moment
-            let spread = system::nonce().bytes().map(u64::from).sum::<u64>() % 60;
+            let spread = random::nonce().bytes().map(u64::from).sum::<u64>() % 60;
             std::thread::sleep(Duration::from_millis(20 + spread));
         }
         Err(self.server(doing, &words))
@@ -323,7 +324,7 @@ impl Claims {
 
     /// Reads the claim on the server.
     fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
-        let asked = system::reading();
+        let asked = ClockReading::now();
         // a claim may be renewed or given back between two questions: then it is asked anew
         let mut number = 0;
         loop {
@@ -362,7 +363,7 @@ impl Claims {
             expires: timestamp(lease.duration()),
             lease,
             holding,
-            nonce: system::nonce(),
+            nonce: random::nonce(),
             who,
         }
     }
@@ -454,7 +455,7 @@ pub fn holder(
     owner: Option<&str>,
     pid: Option<u32>,
 ) -> Result<Who, Error> {
-    let host = system::host();
+    let host = users::host();
     let pid = pid.unwrap_or_else(std::process::id);
     Ok(Who {
         owner: owner.map_or_else(|| format!("{host}:{}", repository.root), ToOwned::to_owned),
@@ -474,7 +475,7 @@ pub fn started(pid: u32) -> Result<String, Error> {
         why: "it does not run on this host",
         advice: "see what runs: ps -e".to_owned(),
     };
-    Ok(system::started(pid).ok_or_else(usage)?)
+    Ok(processes::start_time(pid).ok_or_else(usage)?)
 }
 
 /// Gives back the claim of a worktree that is removed; a note when that fails.

@@ -8,7 +8,7 @@ use crate::judge::change::{ABSENT, ChangeSet};
 use crate::judge::finding::{Report, VerifyOptions, verify};
 use crate::record::accepted::{Acceptances, Decision};
 use crate::record::worktree::Digests;
-use crate::system;
+use crate::system::{random, users};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::time::timestamp;
@@ -20,10 +20,10 @@ use crate::worktree::repository::Repository;
 /// Creates a decision about a worktree, made now by the user of this process.
 pub fn new_decision(worktree: &WorktreeName) -> Decision {
     Decision {
-        id: system::nonce(),
+        id: random::nonce(),
         at: timestamp(std::time::Duration::ZERO),
-        user: system::user(),
-        host: system::host(),
+        user: users::user(),
+        host: users::host(),
         worktree: worktree.clone(),
         accepted: Vec::new(),
         rules: Vec::new(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::record::worktree::Intent;
-use crate::system::listens;
+use crate::system::ports::listens;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::gitdir::read_if_whole;

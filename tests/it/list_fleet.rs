@@ -119,11 +119,11 @@ fn people_see_what_is_not_as_usual() {
     own(
         &repo,
         "early",
-        &git_agentwt::system::host(),
+        &git_agentwt::system::users::host(),
         "another boot 1",
     );
-    let here = git_agentwt::system::started(std::process::id()).expect("it runs");
-    own(&repo, "merged", &git_agentwt::system::host(), &here);
+    let here = git_agentwt::system::processes::start_time(std::process::id()).expect("it runs");
+    own(&repo, "merged", &git_agentwt::system::users::host(), &here);
     repo.git(&[
         "worktree",
         "lock",
@@ -159,7 +159,7 @@ fn people_see_what_is_not_as_usual() {
     let lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
     let pid = std::process::id().to_string();
     let lines = lines.join("\n").replace(&pid, "PID");
-    assert_snapshot!(lines.replace(&git_agentwt::system::host(), "HOST"), @"
+    assert_snapshot!(lines.replace(&git_agentwt::system::users::host(), "HOST"), @"
       beside   main: 4 ahead, 1 behind
       owner    fleet-1, alive (process PID on HOST, just now)
       claim    on origin, for 10m at a time

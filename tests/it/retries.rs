@@ -236,7 +236,7 @@ fn a_signal_ends_the_probe_and_all_that_it_started() {
     let pid = lines(&pid_file)[0].clone();
     let pid: u32 = pid.parse().expect("a number");
     wait_until("what the probe started has ended", || {
-        git_agentwt::system::started(pid).is_none()
+        git_agentwt::system::processes::start_time(pid).is_none()
     });
 }
 

@@ -17,7 +17,7 @@ use crate::disk::locked_file::{LockDepth, lock_files};
 use crate::disk::trash_bin::{DELETED, KEPT};
 use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
-use crate::system;
+use crate::system::processes;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::admin_dir::{entry_of, worktree_of};
@@ -345,11 +345,11 @@ fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let in_root = system::count_in("git", &repository.root);
-    let gits = in_root.zip(system::count_in("git", common));
+    let in_root = processes::count_named("git", &repository.root);
+    let gits = in_root.zip(processes::count_named("git", common));
     let gits = gits.map(|(root, common)| root.max(common));
     let paths: Vec<&Utf8Path> = found.iter().map(|(path, _)| path.as_path()).collect();
-    let open = system::open_of(&paths);
+    let open = processes::open_files(&paths);
     let lock = |(path, age): &(Utf8PathBuf, u64)| {
         judge_lock(&LockFacts {
             path: path.clone(),

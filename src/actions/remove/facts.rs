@@ -20,7 +20,7 @@ use crate::git::worktree::WorktreeEntry;
 use crate::inventory::placed::PlacedKind;
 use crate::judge::change::Seen;
 use crate::record::worktree::{Alive, Owner};
-use crate::system;
+use crate::system::processes;
 use crate::truth::head::WorktreeHead;
 use crate::truth::survey::Survey;
 use crate::words::entry::Mode;
@@ -322,13 +322,13 @@ fn running(
     repository: &Repository,
     site: &Site<'_>,
     is_there: bool,
-) -> Option<Vec<system::Inside>> {
+) -> Option<Vec<processes::InsideProcess>> {
     if !is_there {
         return Some(Vec::new());
     }
-    let mut found = system::inside(&site.stands.record.path)?;
+    let mut found = processes::working_in(&site.stands.record.path)?;
     if repository.start.starts_with(&site.known.record.path) {
-        let ours = system::ancestors();
+        let ours = processes::ancestor_pids();
         found.retain(|one| !ours.contains(&one.pid));
     }
     Some(found)

@@ -13,7 +13,7 @@ use crate::answer::text::Text;
 use crate::config::value::Strategy;
 use crate::inventory::placed::PlacedOrigin;
 use crate::record::worktree::{Alive, MadeBy, Record, Term};
-use crate::system::Inside;
+use crate::system::processes::InsideProcess;
 use crate::truth;
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
@@ -71,7 +71,7 @@ pub struct RemoveFacts {
     /// Where other file systems are mounted inside.
     pub mounted: Vec<String>,
     /// Processes that work inside; none where the system does not tell.
-    pub running: Option<Vec<Inside>>,
+    pub running: Option<Vec<InsideProcess>>,
     /// Whether its owner, if it has one, is alive.
     pub owner: Alive,
     /// Whether a submodule's repository in the private git directory has something of its own.
@@ -548,7 +548,7 @@ fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<
         let advice = format!("git worktree unlock {path}");
         all.push(reason("locked", Some(2), "it is locked", advice));
     }
-    let one = |one: &Inside| format!("{} ({})", one.pid, one.name);
+    let one = |one: &InsideProcess| format!("{} ({})", one.pid, one.name);
     if let Some(running @ [first, others @ ..]) = facts.running.as_deref() {
         let all_of_them = || shortened(running.iter().map(one)).join(", ");
         let phrase = match others {

@@ -35,7 +35,7 @@ use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
 use crate::sync::{Candidates, PatternOrigin};
-use crate::system;
+use crate::system::users;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
@@ -152,7 +152,7 @@ fn attempt(
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
     notes.extend(context.notes);
     notes.extend(plan::behind_upstream(&ground, &record)?);
-    notes.extend(system::is_root().then(|| AS_ROOT.to_owned()));
+    notes.extend(users::is_root().then(|| AS_ROOT.to_owned()));
     if let Some((claim, note)) = attempts.take_claim(&home, None)? {
         record.claim = Some(claim);
         notes.push(note);

@@ -14,7 +14,7 @@ use crate::git::worktree::WorktreeEntry;
 use crate::record::worktree::{Alive, Owner, Record};
 use crate::refusal::Refusal;
 use crate::scope::rule::ScopeRule;
-use crate::system;
+use crate::system::processes;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 use crate::words::path::escape_for_rule;
@@ -346,9 +346,9 @@ pub(super) fn keep(
 
 /// The processes that work in a worktree, without our own and the one that asks.
 pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
-    let ours = system::ancestors();
+    let ours = processes::ancestor_pids();
     let is_other = |pid: &u32| asking != Some(*pid) && !ours.contains(pid);
-    let inside = system::inside(path).unwrap_or_default().into_iter();
+    let inside = processes::working_in(path).unwrap_or_default().into_iter();
     inside.map(|one| one.pid).filter(is_other).collect()
 }
 

@@ -20,8 +20,7 @@ use crate::fence::probe::probes;
 use crate::git::process::Git;
 use crate::record::worktree::SetupState;
 use crate::sync::PatternOrigin;
-use crate::system;
-use crate::system::probe;
+use crate::system::{path, programs, users};
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::trust::{TrustStore, UserCommands};
@@ -37,8 +36,8 @@ pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
         agentwt <command> -h`";
     vec![
         git(session),
-        program(&session.binary, probe::on_path("git-agentwt").first()),
-        if probe::shows_page("git-agentwt") {
+        program(&session.binary, path::on_path("git-agentwt").first()),
+        if programs::shows_page("git-agentwt") {
             DoctorCheck::ok("manual", "`git agentwt --help` opens the manual")
         } else {
             DoctorCheck::note("manual", "`git agentwt --help` finds no page", pages)
@@ -101,7 +100,7 @@ pub(super) fn file_system(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let repository = context.repository;
     let mut checks = vec![served(kind(&repository.root))];
     checks.extend(kept(try_out(&repository.common_dir)));
-    if system::is_root() {
+    if users::is_root() {
         checks.push(DoctorCheck::note(
             "root",
             "you are root: read-only bits have no effect",
@@ -177,7 +176,7 @@ pub(super) fn setup(
         else {
             continue;
         };
-        if probe::on_path(program).is_empty() {
+        if !path::is_on_path(program) {
             let found = format!("`{command}` needs {program}, which is not on PATH");
             let fix = format!("install {program}, or change the command in {CONFIG_PATH}");
             checks.push(DoctorCheck::warning("program", found, fix));

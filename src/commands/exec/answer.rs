@@ -12,7 +12,7 @@ use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::answer::verdict::VerdictField;
 use crate::answer::waiting::WaitingField;
-use crate::fence::supervise::Ended;
+use crate::fence::supervise::CommandEnd;
 use crate::git::environment::GitMode;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -98,12 +98,12 @@ pub struct KeptField {
     pub commit: Option<CommitId>,
 }
 
-impl From<Ended> for CommandField {
-    fn from(ended: Ended) -> Self {
+impl From<CommandEnd> for CommandField {
+    fn from(ended: CommandEnd) -> Self {
         let (ended, number) = match ended {
-            Ended::Status(status) => ("exit", Some(status)),
-            Ended::Signal(signal) => ("signal", Some(signal)),
-            Ended::TimedOut => ("timeout", None),
+            CommandEnd::Status(status) => ("exit", Some(status)),
+            CommandEnd::Signal(signal) => ("signal", Some(signal)),
+            CommandEnd::TimedOut => ("timeout", None),
         };
         Self { ended, number }
     }

@@ -20,7 +20,7 @@ use crate::git::environment::LOCAL_VARIABLES;
 use crate::git::objects::Objects;
 use crate::git::tree_level::TreeEntry;
 use crate::refusal::Refusal;
-use crate::system;
+use crate::system::environment;
 use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -51,7 +51,7 @@ pub(super) fn command(given: &[OsString], client: Option<Client>) -> Result<Vec<
     let client = client.and_then(|client| programs::named(client.as_str()));
     let client = client.filter(|client| !client.command.is_empty());
     let program = client.map(|client| client.command.into());
-    let program = program.or_else(|| system::variable("SHELL"));
+    let program = program.or_else(|| environment::variable("SHELL"));
     Ok(vec![program.ok_or(Refusal::NoCommand)?])
 }
 
@@ -224,7 +224,7 @@ pub(super) fn variables(
         let mut starts = NOT_HANDED_ON_FROM.iter();
         dropped.contains(&&*name) || starts.any(|start| name.starts_with(start))
     };
-    let mut all = system::environment();
+    let mut all = environment::variables();
     if fence > Fence::Perms {
         all.retain(|(name, _)| !is_dropped(name));
     }
@@ -237,7 +237,7 @@ pub(super) fn variables(
         own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
     let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
-    if let Some(programs) = system::variable("PATH").filter(|_| has_shim) {
+    if let Some(programs) = environment::variable("PATH").filter(|_| has_shim) {
         let mut path = OsString::from(private.dir.join("bin"));
         path.extend([":".as_ref(), programs.as_os_str()]);
         own.push(("PATH".into(), path));

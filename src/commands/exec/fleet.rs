@@ -8,8 +8,9 @@ use crate::commands::exec::answer::{ExecAnswer, FleetRun};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::pool::map_parallel;
-use crate::system;
-use crate::system::{run_with_lines, send_to_children};
+use crate::system::environment;
+use crate::system::families::send_to_children;
+use crate::system::programs::run_with_lines;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
@@ -59,7 +60,7 @@ fn forward(session: &Session, is_done: &AtomicBool) {
 
 /// The command line of the process for one worktree: ours with its name for `--all`, and without a form.
 fn arguments(name: &str) -> Vec<OsString> {
-    let mut ours = system::arguments();
+    let mut ours = environment::arguments();
     let dashes = ours.iter().position(|word| word == "--");
     let command = ours.split_off(dashes.unwrap_or(ours.len()));
     let mut words = Vec::new();

@@ -35,12 +35,12 @@ use crate::fence::policy::Class;
 use crate::fence::seatbelt;
 use crate::fence::shim::PRIVATE_GIT;
 use crate::fence::start::{CommandOutput, Launch};
-use crate::fence::supervise::Ended;
+use crate::fence::supervise::CommandEnd;
 use crate::git::error::GitError;
 use crate::judge::change::INDEX_LOCK;
 use crate::judge::finding::{Report, VerifyOptions};
 use crate::refusal::Refusal;
-use crate::system;
+use crate::system::{environment, families, users};
 use crate::truth::live::verify_now;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -149,7 +149,7 @@ pub fn run_in(
     }
     run.launch.fence = facts::choose(repository, &policy, asked.fence)?;
     let has_user = policy.wishes.container.user.is_some();
-    if run.launch.fence == Fence::Container && system::is_root() && !has_user {
+    if run.launch.fence == Fence::Container && users::is_root() && !has_user {
         let help = "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"";
         let why = "a container never runs a command as root";
         return Err(not_fenced(known, why, help));
@@ -194,7 +194,7 @@ fn describe_rest(
 
 /// Holds what became of a command and of its commits.
 struct Done {
-    ended: Ended,
+    ended: CommandEnd,
     report: Report,
     imported: Imported,
     /// Where the branch was and where it is since the import of what an earlier command left.
@@ -262,7 +262,7 @@ impl FencedRun<'_> {
             notes.extend(brought.err().map(|error| error.to_string()));
         }
         // where we stand may be gone
-        system::enter(&repository.common_dir);
+        environment::enter(&repository.common_dir);
         let ended = ended.inspect_err(|error| {
             if is_private && !goes_on && !matches!(error, FenceError::Leftover { .. }) {
                 // what is left of it is written anew for the next run
@@ -297,7 +297,7 @@ impl FencedRun<'_> {
         let mut moved = None;
         if private.is_there() {
             // where that `exec` was killed
-            let pids = system::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
+            let pids = families::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
             if !pids.is_empty() {
                 return Err(FenceError::Leftover { pids }.into());
             }
@@ -403,10 +403,10 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, done: Done) {
     let imported = done.imported;
     let report = done.report;
     outcome.exit = match done.ended {
-        Ended::Status(0) => ExitCode::Success,
-        Ended::Status(status) => ExitCode::Program(status),
-        Ended::Signal(signal) => ExitCode::Signal(signal),
-        Ended::TimedOut => ExitCode::TimedOut,
+        CommandEnd::Status(0) => ExitCode::Success,
+        CommandEnd::Status(status) => ExitCode::Program(status),
+        CommandEnd::Signal(signal) => ExitCode::Signal(signal),
+        CommandEnd::TimedOut => ExitCode::TimedOut,
     };
     if !report.valid() {
         let broken = imported.breaks_seal.then_some(ExitCode::SealBroken);
@@ -453,11 +453,11 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
             where its directory is gone: git agentwt prune -n";
         return refuse("it is no linked worktree that is there", help);
     }
-    if system::is_root() && !options.allow_root {
+    if users::is_root() && !options.allow_root {
         let help = "run it as an ordinary user, or with --allow-root";
         return refuse("you are root, from whom no fence protects as well", help);
     }
-    if system::variable("AGENTWT_EXEC").is_some() {
+    if environment::variable("AGENTWT_EXEC").is_some() {
         let help = "run the command directly";
         return refuse("this is a fence already, and fences do not nest", help);
     }

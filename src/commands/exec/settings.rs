@@ -19,7 +19,7 @@ use crate::fence::policy::{ContainerWishes, Wishes};
 use crate::fence::presets::{Preset, StandIn, Surroundings};
 use crate::fence::probe::container_program;
 use crate::refusal::Refusal;
-use crate::system;
+use crate::system::environment;
 use crate::words::error::Error;
 use crate::words::path::{escape_for_terminal, shell_word};
 use crate::worktree::settings::{GitSettings, Loaded};
@@ -277,7 +277,7 @@ fn unknown(by: &'static str, text: &str, known: &str) -> Error {
 
 /// A variable of the environment, if it is text.
 fn variable(name: &str) -> Option<String> {
-    system::variable(name)?.into_string().ok()
+    environment::variable(name)?.into_string().ok()
 }
 
 fn home() -> Utf8PathBuf {

@@ -15,7 +15,7 @@ use crate::disk::remains::remove_dead_locks;
 use crate::git::error::GitError;
 use crate::git::object_format::ObjectFormat;
 use crate::judge::compare::Delta;
-use crate::system;
+use crate::system::processes;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
@@ -355,7 +355,7 @@ impl<'a> Forward<'a> {
         };
         locks.extend(names.filter(|file| is_lock(file) && !is_of_settings(file)));
         let is_written = |lock: &Utf8PathBuf| files::stat(lock).is_some_and(|stat| stat.size > 0);
-        let git_works = || system::count_in("git", &self.begun.checkout).unwrap_or(0) > 0;
+        let git_works = || processes::count_named("git", &self.begun.checkout).unwrap_or(0) > 0;
         locks.retain(|lock| !lock.ends_with("index.lock") || !is_written(lock) || !git_works());
         Ok(locks)
     }

@@ -12,7 +12,7 @@ use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree};
 use crate::commands::remove::arguments::{EmptyTrash, Remove};
 use crate::commands::{Outcome, Session};
 use crate::record::worktree::Record;
-use crate::system;
+use crate::system::terminal;
 use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::worktree::loaded::Worktree;
@@ -172,7 +172,7 @@ fn require_callers_own(
 /// # Errors
 /// Fails when the directory of worktrees cannot be opened.
 pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()>, Error> {
-    system::leave_session();
+    terminal::leave_session();
     trash::empty_now(&session.repository_at(&options.root)?)?;
     Ok(Outcome::done(()))
 }

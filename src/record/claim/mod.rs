@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::ClockReading;
+use crate::system::boot::ClockReading;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::escape_for_terminal;
 use crate::words::time::parse_whole_duration;

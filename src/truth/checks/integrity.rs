@@ -11,7 +11,7 @@ use crate::git::hooks::journal::Journal;
 use crate::git::settings_file::meaning;
 use crate::judge::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::record::worktree::{Fingerprint, Record, WatchedFile};
-use crate::system;
+use crate::system::environment;
 use crate::truth::attribution::commits_past_hooks;
 use crate::truth::head::{OPENED, WorktreeHead};
 use crate::truth::layers::index::IndexState;
@@ -231,7 +231,7 @@ fn has_whole_links(repository: &Repository, record: &Record) -> bool {
     let common_dir = files::canonical(&repository.common_dir).ok();
     // in the fence `mount`, that of the run is there
     let private = repository.record_dir(&record.name).join("private/git");
-    let is_fenced = system::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
+    let is_fenced = environment::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
     let in_fence = is_fenced.then(|| format!("gitdir: {private}\n"));
     let mut known = in_fence.iter().chain([&record.dot_git]);
     text.is_some_and(|bytes| known.any(|one| bytes == one.as_bytes()))

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use git_agentwt::fence::supervise::Supervisor;
+use git_agentwt::fence::supervise::{CommandProcess, Supervisor};
 
 use super::{World, alone, as_each_user, is_there, wait_until};
 
@@ -25,8 +25,9 @@ fn supervisor() {
         timeout: seconds.map(|text| Duration::from_secs_f64(text.parse().expect("a number"))),
         kill_after: Duration::from_millis(300),
         signal: &Arc::default(),
-        above: std::env::var("ABOVE").map_or(0, |text| text.parse().expect("a number")),
-        is_container: false,
+        process: CommandProcess::Below(
+            std::env::var("ABOVE").map_or(0, |text| text.parse().expect("a number")),
+        ),
     };
     let ended = match supervisor.run() {
         Ok(ended) => format!("{ended:?}"),

@@ -86,9 +86,9 @@ fn a_live_owner_is_named_and_may_ask_itself() {
     let (repo, _) = TestRepo::with_task();
     let record = repo.main().join(".git/agentwt/worktrees/task/record.toml");
     let text = std::fs::read_to_string(&record).expect("a record");
-    let host = git_agentwt::system::host();
+    let host = git_agentwt::system::users::host();
     let pid = std::process::id();
-    let started = git_agentwt::system::started(pid).expect("we run");
+    let started = git_agentwt::system::processes::start_time(pid).expect("we run");
     let owner = |host: &str| {
         format!(
             "\n[owner]\nid = \"ci-7\"\nhost = \"{host}\"\nsince = \"2026-11-22T10:00:00Z\"\n[owner.process]\npid = {pid}\nstarted = \"{started}\"\n"

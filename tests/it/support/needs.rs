@@ -36,7 +36,7 @@ pub fn needs_root() -> bool {
 /// Whether a program is there; a test without it is noted as skipped.
 #[must_use]
 pub fn installed(program: &str) -> bool {
-    let there = !git_agentwt::system::probe::on_path(program).is_empty();
+    let there = !git_agentwt::system::path::on_path(program).is_empty();
     if !there {
         skipped(&format!("{program}: sudo apt-get install bubblewrap"));
     }

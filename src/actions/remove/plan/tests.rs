@@ -95,7 +95,7 @@ fn each_reason_needs_its_own_force() {
         ("it is locked", Some(2), |f| f.facts.locked = true),
         ("process 4 (vi) works in it", Some(2), |f| {
             let name = "vi".into();
-            f.facts.running = Some(vec![Inside { pid: 4, name }]);
+            f.facts.running = Some(vec![InsideProcess { pid: 4, name }]);
         }),
         ("its owner `ci-7` is alive", Some(2), |f| {
             f.owned(Alive::Yes);

@@ -12,7 +12,7 @@ use crate::answer::text::Text;
 use crate::words::entry::Entry;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
-use crate::words::text::{and_count, count, when, would};
+use crate::words::text::{count, when, would};
 
 /// The number of remaining violations that notes name.
 pub const SHOWN: usize = 10;
@@ -51,15 +51,9 @@ pub struct RestoreAnswer {
     /// The violations that remain; absent if there are none, and with `-n` or `--undo`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<FindingField>,
-    /// What became of commits that were made anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rewritten: Option<Rewritten>,
     /// How `--undo` moved the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchMove>,
-    /// Whether commits are made anew.
-    #[serde(skip)]
-    pub rewrite: bool,
 }
 
 impl Answer for RestoreAnswer {
@@ -103,7 +97,7 @@ impl RestoreAnswer {
     /// Whether all is as the scope says, or as it was.
     pub fn is_empty(&self) -> bool {
         let paths = self.restored.is_empty() && self.write_bits.is_empty();
-        paths && !self.patterns && !self.rewrite && self.branch.is_none()
+        paths && !self.patterns && self.branch.is_none()
     }
 
     /// What became of commits, and how to undo all of it.
@@ -113,11 +107,6 @@ impl RestoreAnswer {
             let from = from.short();
             let to = to.short();
             text.tell(format!("its branch {goes} back from {from} to {to}"));
-        }
-        if let Some(Rewritten { made, dropped, .. }) = self.rewritten {
-            let made = count(made, "commit", "commits");
-            let dropped = and_count(dropped, "dropped", "dropped");
-            text.tell(format!("made {made} anew, without signatures{dropped}"));
         }
         if let Some(commit) = &self.commit {
             text.tell(format!("committed as {}", commit.short()));
@@ -130,9 +119,7 @@ impl RestoreAnswer {
                     --undo"
             ));
         }
-        if self.dry_run && self.rewrite {
-            text.tell("would make commits anew");
-        } else if self.dry_run && self.restored.iter().any(|one| one.committed) {
+        if self.dry_run && self.restored.iter().any(|one| one.committed) {
             text.tell("would undo what is committed by a new commit");
         }
     }
@@ -188,15 +175,4 @@ pub struct BranchMove {
     pub from: CommitId,
     /// The commit on which the branch is.
     pub to: CommitId,
-}
-
-/// What became of commits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Rewritten {
-    /// The new tip.
-    pub tip: CommitId,
-    /// The number of commits that were made anew.
-    pub made: usize,
-    /// The number of commits that had nothing left and are gone.
-    pub dropped: usize,
 }

@@ -16,7 +16,6 @@ use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath};
 use crate::commands::restore::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
-use crate::commands::restore::rewrite::rewrite;
 use crate::disk::copy::content::make_staging;
 use crate::disk::copy::staging::{CopyItem, Source};
 use crate::disk::entries::{NewEntry, stat_entries};
@@ -47,7 +46,7 @@ struct Restoring<'a> {
     saved: Vec<SavedPath>,
 }
 
-/// Does what the answer says, and completes it. `asked` are the paths that the user named.
+/// Does what the answer says, and completes it.
 ///
 /// # Errors
 /// Fails when git or the disk does. Once something was saved, the error says where.
@@ -56,24 +55,13 @@ pub(super) fn restore(
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
-    asked: &[RepoPath],
     answer: &mut RestoreAnswer,
 ) -> Result<(), Error> {
     let name = &known.record.name;
     let head = &survey.changes.head;
     let saving = Saving::begin(repository, name)?;
-    let mut tip = head.clone();
-    if answer.rewrite {
-        let done = rewrite(repository, known, survey, saving.scratch.objects(), asked)?;
-        tip = done.tip.clone();
-        answer.rewritten = Some(done).filter(|done| done.made + done.dropped > 0);
-        answer.rewrite = answer.rewritten.is_some();
-    }
-    if let Some(commit) = undoing_commit(repository, known, survey, answer, &saving, &tip)? {
-        answer.commit = Some(commit.clone());
-        tip = commit;
-    }
-    let moved = Some(&tip).filter(|tip| *tip != head);
+    answer.commit = undoing_commit(repository, known, survey, answer, &saving)?;
+    let moved = answer.commit.as_ref();
     // a large file takes long, and nothing was changed: a signal ends it, and the next call removes
     // what was stored
     let saved = session.waiting(|| saved_paths(repository, known, &saving, &answer.restored))?;
@@ -114,12 +102,12 @@ fn undoing_commit(
     survey: &Survey,
     plan: &RestoreAnswer,
     saving: &Saving<'_>,
-    tip: &CommitId,
 ) -> Result<Option<CommitId>, Error> {
+    let head = &survey.changes.head;
     let committed = plan.restored.iter().filter(|one| one.committed);
     let committed: Vec<&RestoredPath> = committed.collect();
     let objects = saving.scratch.objects();
-    let before = objects.commit(tip)?.tree;
+    let before = objects.commit(head)?.tree;
     let targets = committed.iter();
     let targets = targets.map(|one| (&**one.path.as_bstr(), one.target));
     let tree = objects.write_tree(Some(&before), targets)?;
@@ -136,7 +124,7 @@ fn undoing_commit(
     saving.scratch.migrate()?;
     // as the user: it is a commit like any other
     let git = known.git(repository);
-    let commit = git.commit_tree(&tree.to_string(), &message, &[tip])?;
+    let commit = git.commit_tree(&tree.to_string(), &message, &[head])?;
     Ok(Some(commit))
 }
 

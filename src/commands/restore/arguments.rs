@@ -49,16 +49,11 @@ pub struct Restore {
         long,
         value_name = "restore",
         num_args = 0..=1,
-        require_equals = true,
-        conflicts_with = "rewrite"
+        require_equals = true
     )]
     pub undo: Option<Option<String>>,
-    /// Rewrite commits that went out of scope, instead of reverting them
-    ///
-    /// Each commit since the base is created again without its out-of-scope changes; a commit without
-    /// other changes is dropped. Author, dates and message stay, signatures are removed. Refused
-    /// (exit 4) if a remote-tracking branch or another worktree has the commits.
-    #[arg(long)]
+    /// An option that was removed: the error names `land --squash`.
+    #[arg(long, hide = true)]
     pub rewrite: bool,
     /// How to print the answer.
     #[command(flatten)]

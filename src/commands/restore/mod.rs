@@ -4,7 +4,6 @@ pub mod answer;
 pub mod apply;
 pub mod arguments;
 pub mod plan;
-pub mod rewrite;
 
 use std::ffi::OsString;
 
@@ -13,7 +12,7 @@ use crate::answer::shapes::{PathField, SavedField};
 use crate::answer::verdict::VerdictField;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
 use crate::commands::restore::arguments::Restore;
-use crate::commands::restore::plan::{CommitRepair, RestoreRefusal, UndoPlan};
+use crate::commands::restore::plan::{RestoreRefusal, UndoPlan};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::inventory::placed::PlacedOrigin;
@@ -32,7 +31,7 @@ use crate::worktree::repository::Repository;
 /// Puts out-of-scope changes back, or undoes an earlier restore.
 ///
 /// 1. Locks the worktree that is named, and reads the paths that are named.
-/// 2. Refuses a worktree with planted settings; forgets its last verification.
+/// 2. Refuses a worktree with planted settings; removes the file of its last verification.
 /// 3. With `--undo`, goes on in `undo`; else surveys the worktree.
 /// 4. Decides what each path gets back ([`plan::plan`]).
 /// 5. Saves what stands there, and puts the paths back (`apply::restore`).
@@ -42,6 +41,9 @@ use crate::worktree::repository::Repository;
 /// Fails when it is refused, or git or the disk fails; what was there is then saved.
 pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer>, Error> {
     let main_repository = session.repository_to_change()?;
+    if options.rewrite {
+        return Err(RestoreRefusal::rewrite().into());
+    }
     let mut operands: Vec<OsString> = options.args.clone();
     let named = operands::load_named(&main_repository, &mut operands)?;
     if !options.dry_run {
@@ -64,12 +66,7 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     let survey = session.waiting(|| collect(&repository, &worktree))?;
     require_readable_index(&worktree, &survey)?;
     let facts = plan::read(&repository, &worktree, &survey, None);
-    let repair = if options.rewrite {
-        CommitRepair::Rewrite
-    } else {
-        CommitRepair::NewCommit
-    };
-    let mut outcome = Outcome::done(plan::plan(&facts, &asked, repair)?);
+    let mut outcome = Outcome::done(plan::plan(&facts, &asked)?);
     outcome.answer.dry_run = options.dry_run;
     session.check()?;
     if !outcome.answer.stays.is_empty() {
@@ -78,7 +75,7 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     if !options.dry_run {
         if !outcome.answer.is_empty() {
             let answer = &mut outcome.answer;
-            apply::restore(session, &repository, &worktree, &survey, &asked, answer)?;
+            apply::restore(session, &repository, &worktree, &survey, answer)?;
         }
         // all is done: a failure of this look is not one of the restore
         if let Err(error) = verify_again(&repository, &worktree, &mut outcome) {

@@ -39,7 +39,7 @@ pub enum RestoreRefusal {
     /// Something is there that cannot be saved, or is in the way.
     #[diagnostic(code(agentwt::restore::blocked), help("{help}"))]
     Blocked { message: String, help: String },
-    /// The branch cannot be moved, or its commits cannot be made anew.
+    /// The branch cannot be moved.
     #[diagnostic(code(agentwt::restore::branch), help("{help}"))]
     Branch { message: String, help: String },
     /// There is nothing to undo, or what is there is newer.
@@ -59,6 +59,16 @@ impl Fault for RestoreRefusal {
 impl RestoreRefusal {
     pub(super) fn blocked(message: String, help: String) -> Self {
         Self::Blocked { message, help }
+    }
+
+    /// Returns the refusal of the option `--rewrite`, which this command no longer has.
+    pub(super) fn rewrite() -> Self {
+        Self::Unknown {
+            message: "`restore --rewrite` was removed".to_owned(),
+            help: "to undo the commits by a new commit, leave out --rewrite; to land the work as \
+                one commit: git agentwt land --squash"
+                .to_owned(),
+        }
     }
 }
 
@@ -231,26 +241,13 @@ fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, layers: &[&Delta]) -> BT
     others
 }
 
-/// How `restore` repairs commits that touched what is out of scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitRepair {
-    /// A new commit undoes them.
-    NewCommit,
-    /// They are made anew (`--rewrite`).
-    Rewrite,
-}
-
 /// Decides what is put back. Without paths that is everything; a path means itself and all below
 /// it.
 ///
 /// # Errors
 /// Refuses a path that is no violation, what no commit can save, and what would touch work that
 /// is in scope.
-pub fn plan(
-    facts: &RestoreFacts<'_>,
-    asked: &[RepoPath],
-    repair: CommitRepair,
-) -> Result<RestoreAnswer, RestoreRefusal> {
+pub fn plan(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<RestoreAnswer, RestoreRefusal> {
     require_violations(facts, asked)?;
     let mut stays = Vec::new();
     let mut restored = Vec::new();
@@ -261,11 +258,8 @@ pub fn plan(
             restored.push(path);
         }
     }
-    let is_committed = restored.iter().any(|path| path.committed);
-    let has_history = facts.history.iter().any(|path| is_asked(asked, path));
-    let rewrite = repair == CommitRepair::Rewrite && (is_committed || has_history);
     check_disk(facts.record, &facts.others, &restored)?;
-    if rewrite || is_committed {
+    if restored.iter().any(|path| path.committed) {
         check_branch(facts)?;
     }
     let write_bits = facts
@@ -280,7 +274,6 @@ pub fn plan(
         patterns: facts.sparse && asked.is_empty(),
         stays,
         restored,
-        rewrite,
         ..RestoreAnswer::default()
     })
 }

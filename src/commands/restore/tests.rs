@@ -59,7 +59,7 @@ fn a_path_means_itself_and_all_below_it_and_nothing_that_only_begins_so() {
     let facts = facts(all.to_vec());
     let plan = |asked: &[&str]| {
         let asked: Vec<RepoPath> = asked.iter().map(|text| path(text)).collect();
-        super::plan(&facts, &asked, CommitRepair::NewCommit).map(|plan| names(&plan))
+        super::plan(&facts, &asked).map(|plan| names(&plan))
     };
     assert_eq!(plan(&["docs"]).expect("ok"), ["docs/a", "docs/b/c"]);
     assert_eq!(plan(&["docs/b/c"]).expect("ok"), ["docs/b/c"]);
@@ -77,7 +77,7 @@ fn a_link_in_the_place_of_a_directory_goes_before_what_was_in_it() {
         violation("docs/a", None, FILE),
         violation("docs/b", None, FILE),
     ]);
-    let plan = plan(&facts, &[path("docs/a")], CommitRepair::NewCommit).expect("ok");
+    let plan = plan(&facts, &[path("docs/a")]).expect("ok");
     assert_eq!(names(&plan), ["docs", "docs/a"]);
 }
 
@@ -91,7 +91,7 @@ fn work_in_scope_is_never_in_the_way() {
         };
         let mut facts = facts(vec![violation(target, None, FILE)]);
         facts.others.insert(path(other));
-        let refused = plan(&facts, &[], CommitRepair::NewCommit);
+        let refused = plan(&facts, &[]);
         assert!(is_blocked(refused, "is in its way"), "{other}");
     }
 }
@@ -99,15 +99,11 @@ fn work_in_scope_is_never_in_the_way() {
 #[test]
 fn a_repository_is_refused_and_an_empty_directory_of_that_name_is_not() {
     let nested = Some(Mode::NestedGit);
-    let refused = plan(
-        &facts(vec![violation("d/n/.git", nested, None)]),
-        &[],
-        CommitRepair::NewCommit,
-    );
+    let refused = plan(&facts(vec![violation("d/n/.git", nested, None)]), &[]);
     assert!(is_blocked(refused, "inside it: d/n"));
     let empty = Some(Mode::EmptyDirectory);
     let empty = facts(vec![violation("d/n/.git", empty, None)]);
-    assert!(plan(&empty, &[], CommitRepair::NewCommit).is_ok());
+    assert!(plan(&empty, &[]).is_ok());
 }
 
 #[test]
@@ -115,21 +111,9 @@ fn only_what_is_committed_needs_the_branch() {
     let mut facts = facts(vec![violation("a", FILE, FILE), violation("b", FILE, FILE)]);
     facts.violations[1].committed = true;
     facts.busy = Some(("a merge is in progress".into(), "abort it".into()));
-    let refused = plan(&facts, &[], CommitRepair::NewCommit);
+    let refused = plan(&facts, &[]);
     assert!(is_about_branch(refused, "a merge is in progress"));
-    assert!(plan(&facts, &[path("a")], CommitRepair::NewCommit).is_ok());
-}
-
-#[test]
-fn commits_are_made_anew_only_where_one_of_them_went_out_of_scope() {
-    let mut facts = facts(vec![violation("a", FILE, FILE)]);
-    let rewrite = |facts: &RestoreFacts| {
-        let plan = plan(facts, &[], CommitRepair::Rewrite);
-        plan.expect("nothing is in the way").rewrite
-    };
-    assert!(!rewrite(&facts));
-    facts.history.push(path("b"));
-    assert!(rewrite(&facts));
+    assert!(plan(&facts, &[path("a")]).is_ok());
 }
 
 #[test]
@@ -143,11 +127,11 @@ fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise(
         placed("b", false),
         placed("c", false),
     ]);
-    let both = plan(&facts, &[], CommitRepair::NewCommit).expect("ok");
+    let both = plan(&facts, &[]).expect("ok");
     assert_eq!(names(&both), ["a"]);
     let stays: Vec<_> = both.stays.iter().map(PathField::shown).collect();
     assert_eq!(stays, ["b", "c"]);
-    let nothing = plan(&facts, &[path("b")], CommitRepair::NewCommit).expect("ok");
+    let nothing = plan(&facts, &[path("b")]).expect("ok");
     assert!(nothing.restored.is_empty() && nothing.stays.len() == 1);
 }
 
@@ -158,7 +142,7 @@ fn ignored_work_in_the_place_of_a_placed_file_is_in_its_way() {
         ..violation("a", None, None)
     }]);
     facts.others.insert(path("a/built.log"));
-    let refused = plan(&facts, &[], CommitRepair::NewCommit);
+    let refused = plan(&facts, &[]);
     assert!(is_blocked(refused, "is in its way"));
 }
 

@@ -187,103 +187,21 @@ fn commits_are_not_undone_in_the_middle_of_something() {
     assert!(said.stderr.contains("switch agentwt/task"), "{said}");
 }
 
-/// The tree of the tip of the branch, as names and ids.
-fn tree(world: &World) -> String {
-    world.git(&["ls-tree", "-r", "HEAD"])
-}
-
 #[test]
-fn commits_are_made_anew_without_what_is_out_of_scope() {
-    let world = World::after(
-        "GIT_AUTHOR_NAME=Bob GIT_AUTHOR_DATE='2025-05-05T05:05:05+0200' git -c i18n.commitEncoding=latin1 commit-tree -p HEAD -m empty HEAD^{tree} >../id
-         git update-ref HEAD $(cat ../id); rm ../id
-         rm README.md; echo x >README.md; echo both >src/both.rs; git add src/both.rs; git commit -qm both README.md src/both.rs
-         rm docs/api.md; git commit -qm only docs/api.md
-         echo last >src/last.rs; git add src/last.rs; git commit -qm last src/last.rs",
-    );
-    let before = world.git(&["rev-parse", "HEAD"]);
-    let authors = world.git(&["log", "--format=%an %ad %cn %cd %e %s", "main..HEAD"]);
-    let said = world.goes_and_comes_back(&["--rewrite"]);
-    assert_snapshot!(without_time(&said), @"
-    modified  README.md
-    deleted   docs/api.md
+fn the_option_that_made_commits_anew_names_the_new_way() {
+    let world = World::after("rm README.md; echo x >README.md; git commit -qm x README.md");
+    assert_snapshot!(world.refuses(2, &["--rewrite"]), @"
     --- stderr
-    task: put back 2 paths
-    made 2 commits anew, without signatures, 1 dropped
-    saved what was there as refs/agentwt/rescue/task/TIME; to bring it back: git agentwt restore task --undo
-    --- status 0
+    error: `restore --rewrite` was removed
+    help: to undo the commits by a new commit, leave out --rewrite; to land the work as one commit: git agentwt land --squash
+    --- status 2
     ");
-    world.restore(&["--rewrite"]).ok();
-    let log = world.git(&[
-        "log",
-        "--format=%s",
-        "--name-only",
-        "--reverse",
-        "main..HEAD",
-    ]);
-    assert_snapshot!(log, @"
-    in scope
-
-    src/done.rs
-    empty
-    both
-
-    src/both.rs
-    last
-
-    src/last.rs
-    ");
-    let kept: Vec<_> = authors
-        .lines()
-        .filter(|line| !line.ends_with("only"))
-        .collect();
-    let now = world.git(&["log", "--format=%an %ad %cn %cd %e %s", "main..HEAD"]);
-    assert_eq!(now.lines().collect::<Vec<_>>(), kept);
-    let rescue = world
-        .repo
-        .git(&["for-each-ref", "--format=%(refname)", "refs/agentwt"]);
-    let newest = rescue.lines().last().expect("there is one");
-    assert_eq!(world.git(&["rev-parse", &format!("{newest}^1")]), before);
 }
 
 #[test]
-fn merges_are_made_anew_as_merges_and_bring_what_upstream_has() {
-    let world = World::after(
-        "git reset -q src/later.rs; git stash -q; rm README.md; echo x >README.md; git commit -qam x",
-    );
-    world.repo.write("docs/api.md", "api v2\n");
-    world.repo.commit_all("two");
-    world.sh(
-        "git merge -q --no-edit main; echo more >src/more.rs; git add src/more.rs; git commit -qm more src/more.rs",
-    );
-    world.restore(&["--rewrite"]).ok();
-    let graph = world.git(&["log", "--format=%s %P", "--topo-order", "main^..HEAD"]);
-    let merge = graph
-        .lines()
-        .find(|line| line.starts_with("Merge"))
-        .expect("a merge");
-    let main = world.repo.git(&["rev-parse", "main"]);
-    assert!(merge.ends_with(&main), "{graph}");
-    assert_eq!(
-        world.git(&["diff", "--name-only", "main", "HEAD"]),
-        "src/done.rs\nsrc/more.rs",
-        "{}",
-        tree(&world)
-    );
-    assert_eq!(text(&world.worktree.join("docs/api.md")), "api v2\n");
-}
-
-#[test]
-fn published_commits_are_not_made_anew() {
+fn a_pushed_commit_counts_until_a_push_replaces_it() {
     let world = World::after("rm README.md; echo x >README.md; git commit -qm x README.md");
     world.sh("git init -q --bare ../../../../remote.git; git remote add origin ../../../../remote.git; git push -q origin HEAD");
-    assert_snapshot!(world.refuses(4, &["--rewrite"]), @"
-    --- stderr
-    error: cannot rewrite commits of worktree `task`: others have them: origin/agentwt/task
-    help: to undo them by a new commit: git agentwt restore task
-    --- status 4
-    ");
-    // what was pushed counts until a push replaces it
     let said = world.restore(&[]);
     assert_eq!(said.status, 1, "{said}");
     assert!(
@@ -294,28 +212,6 @@ fn published_commits_are_not_made_anew() {
     world.sh("git push -q origin HEAD");
     let findings = world.findings();
     assert!(!findings.contains("violation"), "{findings}");
-}
-
-#[test]
-fn commits_that_another_worktree_is_on_are_not_made_anew() {
-    let world = World::after("rm README.md; echo x >README.md; git commit -qm x README.md");
-    world.sh("git worktree add -q --detach ../../../../other HEAD");
-    let said = world.refuses(4, &["--rewrite"]);
-    assert!(
-        said.stderr.contains("others have them: $TMP/other"),
-        "{said}"
-    );
-}
-
-#[test]
-fn touched_and_put_back_is_made_anew_as_well() {
-    let world = World::after(
-        "rm README.md; echo x >README.md; git commit -qm x README.md
-         git show HEAD~:README.md >README.new; mv README.new README.md; git commit -qm back README.md",
-    );
-    world.restore(&["--rewrite"]).ok();
-    let log = world.git(&["log", "--format=%s", "main..HEAD"]);
-    assert_eq!(log, "in scope");
 }
 
 /// A commit on the worktree's branch cannot undo what another branch has.

@@ -117,10 +117,19 @@ impl OtherHead {
         self.branch.as_deref() == Some(branch)
     }
 
-    /// True if a command that makes or fetches commits took it to a commit.
+    /// True if a command that makes or fetches commits took it to a commit. A rebase begins with a
+    /// checkout of anything.
     fn went_to(&self, commit: &CommitId) -> bool {
-        let is_there = |entry: &ReflogEntry| entry.id == *commit && !entry.is_bare_move();
+        let is_there = |entry: &ReflogEntry| {
+            entry.id == *commit && !entry.is_bare_move() && !entry.reason.contains("(start)")
+        };
         !self.forged.contains(commit) && self.log.iter().any(is_there)
+    }
+
+    /// True if it is on this branch, and its log ends with the same entry as the log of the branch:
+    /// a move of the branch from another worktree would be in the log of the branch alone.
+    fn left_branch_at(&self, branch: &str, newest: &ReflogEntry) -> bool {
+        self.is_on(branch) && !self.forged.contains(&newest.id) && self.log.first() == Some(newest)
     }
 }
 
@@ -274,6 +283,45 @@ impl RefRecords<'_> {
         self.other_heads().any(|other| other.went_to(commit))
     }
 
+    /// True if a branch is where another worktree left it that has it checked out, by the logs of
+    /// both. What a command in the worktree did to the branch since is nothing: git logs no move to
+    /// the same place.
+    pub fn is_where_others_left_it(&self, name: &str, now: &CommitId) -> bool {
+        if !name.starts_with("refs/heads/") || self.is_made_here(now) {
+            return false;
+        }
+        let log = self.log(name.into());
+        let Some(newest) = log.first().filter(|newest| newest.id == *now) else {
+            return false;
+        };
+        self.other_heads()
+            .any(|other| other.left_branch_at(name, newest))
+    }
+
+    /// True if a place to which a ref was moved from here is one to which others had brought it: by a
+    /// fetch, or by a commit of their own in a worktree of theirs.
+    pub fn is_place_of_others(&self, name: &str, place: &CommitId) -> bool {
+        self.is_fetched_place(name, place)
+            || self.is_where_others_left_it(name, place)
+            || !self.is_made_here(place) && self.is_logged_elsewhere(place)
+    }
+
+    /// True if others took a ref back to where it is now. What the worktree itself rewound excuses
+    /// nothing.
+    pub fn is_rewound_by_others(&self, name: &str, now: &CommitId) -> bool {
+        if self.has_place(name.into(), now) {
+            return self.is_fetched_place(name, now) || self.is_where_others_left_it(name, now);
+        }
+        let log = self.log(name.into());
+        match log.first() {
+            Some(newest) if name.starts_with("refs/heads/") => {
+                is_ordinary_move(newest) || self.is_where_others_left_it(name, now)
+            }
+            Some(newest) => newest.came_from_elsewhere(name),
+            None => true,
+        }
+    }
+
     /// True if git's logs show that others moved a ref to where it is now, which brought `new` commits.
     /// `was_logged` says whether it had a log at `add`.
     pub fn proves_move_elsewhere(
@@ -387,6 +435,7 @@ impl RefRecords<'_> {
         }
         let log = self.log(name);
         let is_made_here = self.is_created_here(name, &log)
+            || self.is_renamed_from_own(name)
             || self.was_pushed_here(&log)
             || log.iter().any(|entry| self.is_from_own(entry));
         let text = name.to_str_lossy();
@@ -414,6 +463,21 @@ impl RefRecords<'_> {
         from == self.branch
             || self.is_forgotten(name)
             || self.is_created_here(name, &self.log(name))
+    }
+
+    /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells: the
+    /// branch and HEAD are deleted at one commit, and HEAD is then set to the new name.
+    fn is_renamed_from_own(&self, name: &BStr) -> bool {
+        let mut own = BString::from(self.branch.as_str());
+        for pair in self.journal.moves(b"HEAD").windows(2) {
+            let (Target::Nothing, Target::Ref(renamed)) = (&pair[0].new, &pair[1].new) else {
+                continue;
+            };
+            if self.journal.moves(&own).contains(&pair[0]) {
+                own.clone_from(renamed);
+            }
+        }
+        own == *name && *name != self.branch
     }
 
     /// True if the first place that a ref's log has is the one at which the journal has it created.
@@ -563,7 +627,8 @@ impl RefRecords<'_> {
         let now = self.now.get(name);
         let current = now.map(|now| &now.id);
         let last = self.journal.moves(name).last().map(|last| &last.new);
-        let was_linked = last == Some(&Target::Ref) && now.is_some_and(Ref::is_symbolic);
+        let is_ref = matches!(last, Some(Target::Ref(_)));
+        let was_linked = is_ref && now.is_some_and(Ref::is_symbolic);
         if before == current && !was_linked {
             let is_lost = before.is_none() && self.belonged_to_others(name);
             return if is_lost {
@@ -576,6 +641,9 @@ impl RefRecords<'_> {
             Some(current) => self.has_place(name, current),
             None => last == Some(&Target::Nothing),
         };
+        if self.is_moved_by_others_alone(name, now) {
+            return self.origin_of_unjournaled(name);
+        }
         if !was_linked && !is_where_we_left_it {
             return match self.origin_of_unjournaled(name) {
                 Origin::MovedHerePastHooks => Origin::MovedHerePastHooks,
@@ -596,6 +664,48 @@ impl RefRecords<'_> {
             (Some(_), None) => Origin::DeletedHere,
             (Some(_), Some(_)) => Origin::MovedHere,
         }
+    }
+
+    /// True if the journal only has moves that were none, as the ref was there already, or fetches, and
+    /// others moved the ref.
+    fn is_moved_by_others_alone(&self, name: &BStr, now: Option<&Ref>) -> bool {
+        let Some(now) = now.filter(|now| !now.is_symbolic()) else {
+            return false;
+        };
+        let Ok(text) = name.to_str() else {
+            return false;
+        };
+        let is_remote = name.starts_with(b"refs/remotes/");
+        if is_remote && self.has_place(name, &now.id) {
+            return false;
+        }
+        for moved in self.journal.moves(name) {
+            let Target::Object(place) = &moved.new else {
+                return false;
+            };
+            let is_none = if is_remote {
+                self.is_fetched_place(text, place) || self.stayed_at_place_of_add(name, place)
+            } else {
+                *place == now.id && self.is_where_others_left_it(text, place)
+            };
+            if !is_none {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// True if a place is the one at `add`, and the log shows no other move to it: a clone logs no move
+    /// of the refs that it makes, and a push of what is there moves nothing.
+    fn stayed_at_place_of_add(&self, name: &BStr, place: &CommitId) -> bool {
+        let log = self.log(name);
+        let text = name.to_str_lossy();
+        self.before.get(name) == Some(place)
+            && !log.is_empty()
+            && log
+                .iter()
+                .filter(|entry| entry.id == *place)
+                .all(|entry| self.entry_proves_foreign_move(&text, entry))
     }
 
     /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.
@@ -662,7 +772,9 @@ impl RefRecords<'_> {
         if now.id == *before && !is_linked {
             return Origin::Unchanged;
         }
-        if is_here && self.is_logged_elsewhere(&now.id) {
+        let is_of_others = is_here && self.is_logged_elsewhere(&now.id)
+            || !is_linked && self.is_where_others_left_it(&name.to_str_lossy(), &now.id);
+        if is_of_others {
             return Origin::MovedElsewhere;
         }
         let is_ordinary = match log.first() {
@@ -675,9 +787,9 @@ impl RefRecords<'_> {
             None if name.starts_with(b"refs/tags/") => return Origin::Unexplained,
             None => !is_branch && !is_here || !self.source.keeps_logs(),
         };
-        let is_of_others = !is_here || !is_branch || log.is_empty();
+        let may_be_of_others = !is_here || !is_branch || log.is_empty();
         match (is_ordinary, is_here) {
-            (true, _) if is_of_others => Origin::MovedElsewhere,
+            (true, _) if may_be_of_others => Origin::MovedElsewhere,
             (false, true) => Origin::MovedHerePastHooks,
             (_, _) => Origin::Unexplained,
         }

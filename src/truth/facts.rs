@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::disk::files;
 use crate::git::process::Git;
 use crate::judge::change::{Change, Kind, Place};
-use crate::judge::compare::Delta;
+use crate::judge::compare::{Delta, entry_in, same};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::head::WorktreeHead;
 use crate::truth::history::History;
@@ -14,6 +14,7 @@ use crate::truth::inputs::SurveyInputs;
 use crate::truth::outside::{OutsideFacts, read_outside};
 use crate::truth::references::ReferenceTrees;
 use crate::truth::upstream::{UpstreamStates, read_upstream_states};
+use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -46,30 +47,75 @@ impl CommitFacts {
         }
         let mut outside = read_outside(inputs, &head)?;
         let references = ReferenceTrees::read(inputs, &head, &outside);
-        let mut references =
-            read_policy.or(references, || ReferenceTrees::with_nothing_but(inputs))?;
+        let references = read_policy.or(references, || ReferenceTrees::with_nothing_but(inputs))?;
         note_head_problem(inputs, &head, &references, &mut outside);
         let commits = new_commits(&inputs.git, &head, &references.trusted, &outside);
         let commits = read_policy.or(commits, Vec::new)?;
         let history = History::read(&inputs.objects, &commits);
         let history = read_policy.or(history, History::default)?;
-        if needs_upstream_states(inputs, &history) {
-            let states = read_upstream_states(
-                inputs,
-                &outside.tips,
-                &head,
-                references.reference(),
-                references.tip.as_ref(),
-            );
-            references.upstream_states = read_policy.or(states, UpstreamStates::default)?;
-        }
-        Ok(Self {
+        let mut facts = Self {
             head,
             references,
             outside,
             commits,
             history,
-        })
+        };
+        let touched = facts.history.paths();
+        if has_protected(inputs, touched) || is_picking(inputs) {
+            facts.read_upstream_states(inputs)?;
+        }
+        Ok(facts)
+    }
+
+    /// Reads what upstream had since HEAD left it, where the index or the disk has a change that the
+    /// scope does not let the worktree make: a merge may have staged what upstream had then.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn add_upstream_states_for_files(
+        &mut self,
+        inputs: &SurveyInputs<'_>,
+        files: &[&Delta],
+    ) -> Result<(), Error> {
+        if !self.references.upstream_states.is_read() {
+            let changed = files
+                .iter()
+                .flat_map(|delta| delta.iter())
+                .filter(|(path, entry)| !self.is_of_reference(inputs, path, **entry))
+                .map(|(path, _)| path);
+            if has_protected(inputs, changed) {
+                self.read_upstream_states(inputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_upstream_states(&mut self, inputs: &SurveyInputs<'_>) -> Result<(), Error> {
+        let states = read_upstream_states(
+            inputs,
+            &self.outside.tips,
+            &self.head,
+            self.references.reference(),
+            self.references.tip.as_ref(),
+        );
+        let read_policy = &inputs.options.read_policy;
+        self.references.upstream_states = read_policy.or(states, UpstreamStates::default)?;
+        Ok(())
+    }
+
+    /// True if a reference of the index and the disk has this entry at a path.
+    fn is_of_reference(
+        &self,
+        inputs: &SurveyInputs<'_>,
+        path: &RepoPath,
+        entry: Option<Entry>,
+    ) -> bool {
+        let references = &self.references;
+        references
+            .working
+            .iter()
+            .chain(&references.tip)
+            .any(|reference| same(entry_in(&inputs.manifest, reference, path), entry))
     }
 
     /// Lists every path of which a difference from the base is known, or that a commit touched.
@@ -137,15 +183,17 @@ fn is_harmlessly_elsewhere(head: &WorktreeHead, outside: &OutsideFacts) -> bool 
     }
 }
 
-/// True if it counts what upstream had since HEAD left it: a commit touched what the scope does not
-/// let the worktree write, or a commit is being picked.
-fn needs_upstream_states(inputs: &SurveyInputs<'_>, history: &History) -> bool {
+/// True if the scope does not let the worktree write one of these paths.
+fn has_protected<'p>(
+    inputs: &SurveyInputs<'_>,
+    mut paths: impl Iterator<Item = &'p RepoPath>,
+) -> bool {
     let mut classifier = inputs.worktree.scope.classifier();
-    for path in history.paths() {
-        if classifier.verdict(path, EntryKind::File).access != Access::Write {
-            return true;
-        }
-    }
+    paths.any(|path| classifier.verdict(path, EntryKind::File).access != Access::Write)
+}
+
+/// True if a commit is being picked.
+fn is_picking(inputs: &SurveyInputs<'_>) -> bool {
     let admin_dir = &inputs.worktree.record.admin_dir;
     files::exists(&admin_dir.join("CHERRY_PICK_HEAD"))
 }

@@ -305,6 +305,9 @@ fn survey_everything(
     let mut untracked = classify(&inputs, &facts, &placed, &disk.delta, &index)?;
     let self_ignored = find_self_ignored(&inputs, &facts, &index, &placed, &mut untracked);
     let hidden = find_hidden(&inputs, &facts, &disk.delta, &untracked, self_ignored.files)?;
+    let mut deltas_of_files: Vec<&Delta> = index.deltas.iter().collect();
+    deltas_of_files.push(&disk.delta);
+    facts.add_upstream_states_for_files(&inputs, &deltas_of_files)?;
     let files = FileLayers {
         index: &index,
         disk: &disk,

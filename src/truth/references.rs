@@ -250,9 +250,11 @@ fn branches_beside_head<'a>(
     }
     let mut branches = Vec::new();
     for (tip, start) in starts {
-        let is_on_head = head.head.as_ref() == Some(tip);
+        // HEAD on a branch of others may have all of that branch, which the recorded one may not
+        let is_judged_with_head =
+            head.head.as_ref() == Some(tip) && !(head.moved && taken_over.has(tip));
         let is_recorded_branch = head.branch.as_ref() == Some(tip);
-        if !is_on_head && (is_recorded_branch || !taken_over.has(tip)) {
+        if !is_judged_with_head && (is_recorded_branch || !taken_over.has(tip)) {
             branches.push(BranchBesideHead { tip, start });
         }
     }

@@ -74,6 +74,7 @@ pub fn find_tips(
         tips.current.push(now.id.clone());
         let base = &record.base.commit;
         if now.id != tip.commit
+            && records.is_rewound_by_others(&tip.name, &now.id)
             && refs.git.is_ancestor(base, &tip.commit)?
             && !refs.git.is_ancestor(base, &now.id)?
         {
@@ -152,7 +153,9 @@ impl Tips {
         let records = &refs.records;
         let name = tip.name.as_str();
         let journaled = records.journal.moves(name.as_bytes());
-        let is_linked_here = journaled.iter().any(|one| one.new == Target::Ref);
+        let is_linked_here = journaled
+            .iter()
+            .any(|moved| matches!(moved.new, Target::Ref(_)));
         if is_linked_here
             || !is_related(refs, name, now)?
             || self.has_work_of_here(refs, name, now)?
@@ -192,7 +195,7 @@ impl Tips {
     ) -> Result<bool, Error> {
         let git = &refs.git;
         for place in refs.records.journal.places(name.as_bytes()) {
-            if !refs.records.is_fetched_place(name, place)
+            if !refs.records.is_place_of_others(name, place)
                 && git.rev_parse_commit(place.as_str())?.is_some()
                 && !is_reachable_from_any(git, &self.trusted, place)?
                 && git.is_ancestor(place, now)?
@@ -286,7 +289,13 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
 
 /// Holds the states that upstream had of each path since HEAD left it.
 #[derive(Debug, Default)]
-pub struct UpstreamStates(BTreeMap<RepoPath, BTreeSet<Option<Entry>>>);
+pub enum UpstreamStates {
+    /// Nothing needs them so far.
+    #[default]
+    NotRead,
+    /// The states of each path.
+    Read(BTreeMap<RepoPath, BTreeSet<Option<Entry>>>),
+}
 
 /// How many commits of upstream are looked at that HEAD does not have.
 const SINCE: usize = 1000;
@@ -310,8 +319,17 @@ impl UpstreamStates {
 
     /// True if upstream had this entry at a path.
     pub fn is_state(&self, path: &RepoPath, entry: Option<Entry>) -> bool {
-        let states = self.0.get(path);
-        states.is_some_and(|states| states.contains(&entry))
+        match self {
+            Self::NotRead => false,
+            Self::Read(states) => states
+                .get(path)
+                .is_some_and(|entries| entries.contains(&entry)),
+        }
+    }
+
+    /// True if they were read.
+    pub const fn is_read(&self) -> bool {
+        matches!(self, Self::Read(_))
     }
 }
 
@@ -341,5 +359,5 @@ pub fn read_upstream_states(
     // what upstream took back since would come again with a merge
     let at_tip = tip.unwrap_or(reference);
     states.retain(|path, _| at_tip.get(path) != reference.get(path));
-    Ok(UpstreamStates(states))
+    Ok(UpstreamStates::Read(states))
 }

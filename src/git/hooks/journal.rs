@@ -43,8 +43,8 @@ pub enum Target {
     Nothing,
     /// To an object.
     Object(CommitId),
-    /// To another ref.
-    Ref,
+    /// To another ref, by its name.
+    Ref(BString),
 }
 
 impl Journal {
@@ -103,7 +103,7 @@ impl Journal {
         let moves = self.moves(name).iter();
         moves.filter_map(|RefMove { new, .. }| match new {
             Target::Object(id) => Some(id),
-            Target::Nothing | Target::Ref => None,
+            Target::Nothing | Target::Ref(_) => None,
         })
     }
 }
@@ -115,8 +115,8 @@ fn is_shared(name: &BStr) -> bool {
 }
 
 fn target(word: &[u8]) -> Option<Target> {
-    if word.starts_with(b"ref:") {
-        return Some(Target::Ref);
+    if let Some(name) = word.strip_prefix(b"ref:") {
+        return Some(Target::Ref(name.into()));
     }
     if !word.is_empty() && word.iter().all(|byte| *byte == b'0') {
         return Some(Target::Nothing);
@@ -163,7 +163,7 @@ mod tests {
     fn shared(journal: &Journal) -> Vec<(String, Option<char>)> {
         let letter = |target: &Target| match target {
             Target::Object(id) => id.as_str().chars().next(),
-            Target::Nothing | Target::Ref => None,
+            Target::Nothing | Target::Ref(_) => None,
         };
         let all = journal.shared();
         let left = |name: &BString| journal.moves(name).last().map(|last| &last.new);

@@ -3,7 +3,7 @@
 //! A commit is a letter; `A` is the base. A row is `title | ref | at add | now | journal | log | world
 //! | origin`. `@x=B` is a symbolic ref to `x`, which is at `B`. The journal has `old>new`, `-` for
 //! zeros and `@` for a ref, of another ref after its name and a colon. The log has the oldest entry
-//! first, with a semicolon between entries.
+//! first, with a semicolon between entries, that of another HEAD with a slash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +34,9 @@ new branch renamed from the own one | refs/heads/new | - | B | B>B | A branch: C
 new branch copied from the own one | refs/heads/new | - | C | B>C | B Branch: copied refs/heads/agent/x to refs/heads/new; C commit: c | made C | MadeHere
 new branch renamed from a forgotten one | refs/heads/new | - | C | B>C, refs/heads/tmp:->B | B Branch: renamed refs/heads/tmp to refs/heads/new; C commit: c | made C | MadeHere
 new branch renamed from one of others | refs/heads/new | - | C | B>C | B Branch: renamed refs/heads/theirs to refs/heads/new; C commit: c | | OfOthersMovedHere
+new branch renamed from the own one, without its log | refs/heads/y | - | B | A>B, refs/heads/agent/x:A>-, HEAD:A>-, HEAD:->@ | | made B | MadeHere
+branch of others that HEAD went to, without its log | refs/heads/y | - | B | A>B, HEAD:->@ | | made B | OfOthersMovedHere
+branch of others that was renamed here, without its log | refs/heads/y | - | B | A>B, HEAD:A>-, HEAD:->@ | | made B | OfOthersMovedHere
 new branch on which an agent works | refs/heads/new | - | B | ->B | B branch: Created | agent refs/heads/new; made B | OfOthersMovedHere
 new branch that the user checked out | refs/heads/new | - | B | ->B | B branch: Created | main refs/heads/new: B checkout: moving from main to new; made B | MadeHere
 branch of others made since | refs/heads/theirs | - | C | | C branch: Created | | none
@@ -59,9 +62,23 @@ branch moved here, then onto a commit of here past the hooks | refs/heads/main |
 branch moved here, then deleted elsewhere | refs/heads/main | A | - | A>B | | | MovedHereThenElsewhere
 branch deleted here, then made elsewhere | refs/heads/main | A | C | A>- | C branch: Created from C | | MovedHereThenElsewhere
 new branch moved on by others | refs/heads/new | - | C | ->B | B branch: Created; C commit: c | main refs/heads/new: C commit: c | MovedHereThenElsewhere
+move to where a commit of the user had put it | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to where a commit of the user had put it, by a log of a branch alone | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | | MovedHere
+move back to a commit that the user had taken back | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
+move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
+move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
+two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
+move to the same place, then by the user | refs/heads/main | A | D | ->C | A clone: from x; C commit: c; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
 branch linked here | refs/heads/main | A | @refs/heads/agent/x=B | A>@ | A clone: from x | made B | MovedHere
 branch linked here to the same commit | refs/heads/main | A | @refs/heads/agent/x=A | A>@ | A clone: from x | | MovedHere
-new branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
+new move to where a commit of the user had put it | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to where a commit of the user had put it, by a log of a branch alone | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | | MovedHere
+move back to a commit that the user had taken back | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
+move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
+move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
+two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
+move to the same place, then by the user | refs/heads/main | A | D | ->C | A clone: from x; C commit: c; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
+branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
 branch linked and put back | refs/heads/main | A | A | A>@, @>A | A clone: from x | | Unchanged
 HEAD of the main worktree | main-worktree/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
 HEAD of another worktree | worktrees/other/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
@@ -75,6 +92,10 @@ merge of this work by the user | refs/heads/main | A | B | | A clone: from x; B 
 merge of this work that no HEAD shows | refs/heads/main | A | B | | A clone: from x; B merge agent/x: Fast-forward | made B | Unexplained
 reset by the user to a commit of others | refs/heads/main | A | C | | A clone: from x; C reset: moving to C | | MovedElsewhere
 reset to a commit of here | refs/heads/main | A | B | | A clone: from x; B reset: moving to B | made B | Unexplained
+reset by the user to where the worktree went too | refs/heads/main | A | C | refs/heads/agent/x:A>C | A clone: from x; C reset: moving to HEAD~ | main refs/heads/main: A clone: from x / C reset: moving to HEAD~ | MovedElsewhere
+the same without a log of another HEAD | refs/heads/main | A | C | refs/heads/agent/x:A>C | A clone: from x; C reset: moving to HEAD~ | | Unexplained
+the same after the older log is gone | refs/heads/main | A | C | refs/heads/agent/x:A>C | C reset: moving to HEAD~ | main refs/heads/main: C reset: moving to HEAD~ | MovedElsewhere
+reset by the user to a commit of here | refs/heads/main | A | B | | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | Unexplained
 rebase by the user | refs/heads/main | A | C | | A clone: from x; C rebase (finish): refs/heads/main onto D | | MovedElsewhere
 branch -f by the user | refs/heads/main | A | C | | A clone: from x; C branch: Reset to C | | MovedElsewhere
 branch -f onto a commit of here | refs/heads/main | A | B | | A clone: from x; B branch: Reset to B | made B | Unexplained
@@ -121,7 +142,14 @@ fetch from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fe
 fetch from here of a new branch | refs/remotes/origin/new | - | C | ->C | C fetch origin: storing head | | Everyday
 pull from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C pull: fast-forward | | Everyday
 fetch from here with depth | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch --depth 1 origin: forced-update | | Everyday
-fetch from here, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; C fetch origin: fast-forward; D fetch origin: fast-forward | | MovedHereThenElsewhere
+fetch from here, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; C fetch origin: fast-forward; D fetch origin: fast-forward | | MovedElsewhere
+fetch from here past its log, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; D fetch origin: fast-forward | | MovedHereThenElsewhere
+update-ref from here, then a fetch elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; C; D fetch origin: fast-forward | | MovedHereThenElsewhere
+push of what is there from here, then a push elsewhere | refs/remotes/origin/main | A | C | ->A | A clone: from x; C update by push | | MovedElsewhere
+push of what is there from here, then a push elsewhere, in a clone | refs/remotes/origin/main | A | C | ->A | C update by push | | MovedElsewhere
+push of what is there from here, then a fetch past its log | refs/remotes/origin/main | A | C | ->A | | | MovedHereThenElsewhere
+move from here to the place of add, then elsewhere | refs/remotes/origin/main | A | C | ->A | D fetch origin: fast-forward; A; C update by push | | MovedHereThenElsewhere
+prune and fetch from here, then elsewhere | refs/remotes/origin/main | A | C | A>- | C fetch origin: storing head | | MovedHereThenElsewhere
 fetch of a path from here | refs/remotes/origin/main | A | B | A>B | A clone: from x; B fetch . HEAD:refs/remotes/origin/main: storing head | made B | RemoteMovedHere add
 fetch under another name from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch origin +side:refs/remotes/origin/main: storing head | | RemoteMovedHere add
 fetch of another remote from here | refs/remotes/origin/main | A | C | A>C | A clone: from x; C fetch team: fast-forward | | RemoteMovedHere add
@@ -285,7 +313,7 @@ impl World {
                 let (branch, entries) = rest.split_once(": ").expect("a branch and a log");
                 self.files.main = Some(OtherHead {
                     branch: Some(branch.to_owned()),
-                    log: log(entries),
+                    log: log(&entries.replace(" / ", "; ")),
                     ..OtherHead::default()
                 });
             }
@@ -507,6 +535,18 @@ fn a_move_is_proven_by_the_log_of_the_ref_or_of_a_head() {
             false,
         ),
         (main, "C branch: Reset to C", "", false),
+        (
+            main,
+            "C",
+            "main refs/heads/y: C rebase (start): checkout main",
+            false,
+        ),
+        (
+            main,
+            "C rebase (finish): refs/heads/main onto C",
+            "main refs/heads/main: C rebase (finish): returning to refs/heads/main",
+            true,
+        ),
         (main, "C push", "", false),
         (tracking, "C fetch origin: fast-forward", "", true),
         (tracking, "C fetch . x: fast-forward", "", false),
@@ -594,4 +634,53 @@ fn a_fetch_from_here_is_told_by_the_log_from_a_move_from_here() {
     let records = records.records(&journal);
     assert!(!records.is_fetched_place("refs/heads/main", &commit("C")));
     assert!(!records.is_fetched(name.as_bytes().as_bstr(), &commit("C")));
+}
+
+#[test]
+fn a_ref_that_the_worktree_took_back_was_not_rewound_by_others() {
+    let main = "refs/heads/main";
+    let tracking = "refs/remotes/origin/main";
+    let reset = "A clone: from x; C reset: moving to HEAD~";
+    for (name, entries, journal, facts, is_by_others) in [
+        (main, reset, "", "", true),
+        (main, reset, "A>C", "", false),
+        (
+            main,
+            reset,
+            "->C",
+            "main refs/heads/main: C reset: moving to HEAD~",
+            true,
+        ),
+        (main, "A clone: from x; C", "", "", false),
+        (main, "A clone: from x; C push", "", "", false),
+        (main, "", "", "", true),
+        (main, "", "A>C", "", false),
+        (tracking, "A clone: from x; C", "A>C", "", false),
+        (tracking, "A clone: from x; C", "", "", false),
+        (
+            tracking,
+            "A clone: from x; C fetch origin: forced-update",
+            "A>C",
+            "",
+            true,
+        ),
+        (tracking, "A clone: from x; C update by push", "", "", true),
+        (
+            tracking,
+            "A clone: from x; C update by push",
+            "A>C",
+            "",
+            false,
+        ),
+    ] {
+        let mut world = World::default();
+        world.add_fact(facts);
+        world.add_journal(name, journal);
+        world.files.logs.insert(name.into(), log(entries));
+        let journal = Journal::parse(&world.journal);
+        let found = world
+            .records(&journal)
+            .is_rewound_by_others(name, &commit("C"));
+        assert_eq!(found, is_by_others, "{name}: {entries} ({facts})");
+    }
 }

@@ -20,7 +20,6 @@ fn after(acts: &[(Actor, &'static str)]) -> String {
 }
 
 #[test]
-#[ignore = "the reset of the user's is told as a move by nobody knows whom"]
 fn a_reset_of_main_to_where_the_worktree_went() {
     let findings = after(&[
         (U, "git reset -q --hard HEAD~"),
@@ -30,7 +29,6 @@ fn a_reset_of_main_to_where_the_worktree_went() {
 }
 
 #[test]
-#[ignore = "an update-ref to the place where the ref is counts as a move from here"]
 fn a_move_to_the_same_place() {
     let stays = (A, "git update-ref refs/heads/main main");
     let findings = after(&[(U, "work README"), stays]);
@@ -56,7 +54,6 @@ fn a_log_that_was_made_to_forget_a_push() {
 }
 
 #[test]
-#[ignore = "a base branch that the worktree itself rewound excuses a HEAD without the base"]
 fn a_base_branch_that_the_worktree_rewound() {
     let rewind = "git update-ref refs/remotes/origin/main origin/main~";
     let findings = after(&[(A, rewind), (A, "git reset -q --hard HEAD~")]);
@@ -64,7 +61,6 @@ fn a_base_branch_that_the_worktree_rewound() {
 }
 
 #[test]
-#[ignore = "an own branch that is a commit of others is no change while HEAD is on their branch"]
 fn work_of_others_as_the_own_branch_while_head_is_elsewhere() {
     let bring = (A, "git reset -q --hard dev");
     assert!(after(&[bring]).contains("docs/dev 2"));
@@ -73,7 +69,6 @@ fn work_of_others_as_the_own_branch_while_head_is_elsewhere() {
 }
 
 #[test]
-#[ignore = "former states of upstream are only looked at where a commit touched something"]
 fn a_staged_state_of_upstream_that_went_on() {
     let take = (A, "git merge -q --squash main");
     let acts = [(U, "work README"), take, (U, "work README")];
@@ -89,7 +84,6 @@ fn a_branch_that_was_pushed_to_the_path_of_the_repository() {
 }
 
 #[test]
-#[ignore = "without its log a renamed own branch counts as one of others"]
 fn a_renamed_branch_whose_log_is_gone() {
     let rename = (A, "git branch -M agentwt/task renamed");
     let forget = (A, "git reflog expire --expire=now --all");
@@ -98,7 +92,6 @@ fn a_renamed_branch_whose_log_is_gone() {
 }
 
 #[test]
-#[ignore = "without its log the reset of the user's is a violation of the worktree"]
 fn a_reset_of_main_without_a_log_to_where_the_worktree_went() {
     let reset = "git reset -q --hard HEAD~";
     let forget = (U, "git reflog expire --expire=now --all");

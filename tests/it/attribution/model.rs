@@ -72,6 +72,8 @@ pub struct Story {
     /// The refs that the agent moved to where they were.
     moved_nowhere: BTreeSet<String>,
     user_popped: bool,
+    /// Whether the user was on another branch than `main`.
+    user_switched: bool,
     made_by_agent: bool,
     default_by: Option<Actor>,
 }
@@ -133,6 +135,7 @@ impl Story {
             past: Vec::new(),
             moved_nowhere: BTreeSet::new(),
             user_popped: false,
+            user_switched: false,
             made_by_agent: false,
             default_by: None,
         }
@@ -197,6 +200,7 @@ impl Story {
             }
         }
         self.is_forgotten |= way == Way::Forgets;
+        self.user_switched |= who == Actor::User && script.contains("checkout");
         self.user_popped |= who == Actor::User && script.contains("stash pop");
         self.made_by_agent |= who == Actor::Agent && script.contains("worktree add");
         if script.contains("origin/HEAD") {
@@ -249,6 +253,11 @@ impl Story {
         self.heads.contains(id) || moves.any(is_it)
     }
 
+    /// Whether the user has a branch checked out, and had when it was moved.
+    fn is_users_branch(&self, name: &str) -> bool {
+        name == MAIN && !self.user_switched
+    }
+
     fn is_by_agent(objects: &Objects, id: &str) -> bool {
         let commit = objects.commits.get(id);
         commit.is_some_and(|commit| commit.committer == Actor::Agent.name())
@@ -297,13 +306,12 @@ impl Story {
         }
         if before.is_some() {
             if by_agent.is_empty() {
-                // known: `known::a_reset_of_main_to_where_the_worktree_went`
+                // which worktree moved a branch that none has checked out, only its log can tell
                 let is_where_agent_was = now.is_some_and(|id| self.agent_was_on(id));
-                // known: `known::a_move_to_the_same_place`
-                if self.moved_nowhere.contains(name) {
+                if self.moved_nowhere.contains(name) && !self.is_users_branch(name) {
                     return ANY;
                 }
-                if is_where_agent_was && self.is_forgotten {
+                if is_where_agent_was && self.is_forgotten && !self.is_users_branch(name) {
                     return ANY;
                 }
                 let is_told = is_past
@@ -332,7 +340,6 @@ impl Story {
             // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
             (Some(_), true) if name == PUSHED_TO_PATH => AT_MOST_NOTICE,
             // no hook tells of it: anybody could have made it at what others have
-            // known: `known::a_renamed_branch_whose_log_is_gone`
             (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
             (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
             (Some(_), true) if by_agent.len() == moves.len() => NOTICE,
@@ -355,7 +362,7 @@ impl Story {
         if before == now {
             return NOTHING;
         }
-        // known: `known::a_move_to_the_same_place`
+        // a push of what is there, and another push of others, leave the same log
         if self.moved_nowhere.contains(name) {
             return ANY;
         }
@@ -413,8 +420,6 @@ impl Story {
                 (true, _) => NOTHING,
                 (false, true) => ANY,
                 (false, false) if self.is_built_on => ANY,
-                // known: `known::a_base_branch_that_the_worktree_rewound`
-                (false, false) if self.is_tainted => ANY,
                 (false, false) => VIOLATION,
             };
         }
@@ -428,7 +433,7 @@ impl Story {
             return VIOLATION;
         }
         let is_own = Self::is_by_agent(objects, head) || *head == world.base;
-        // known: `known::a_renamed_branch_whose_log_is_gone`
+        // what another branch was before its log was forgotten, nothing tells
         if has_base && is_own && !self.is_forgotten {
             NOTICE
         } else {
@@ -537,12 +542,7 @@ impl Story {
         }
         if let Some(own) = self.now.places.get(OWN).filter(|_| !is_home) {
             let files = objects.files(own);
-            // known: `known::work_of_others_as_the_own_branch_while_head_is_elsewhere`
-            let how = if Self::is_by_agent(objects, own) {
-                Judged::Strictly
-            } else {
-                Judged::Loosely
-            };
+            let how = Judged::Strictly;
             self.add_state(objects, upstream, (&files, own), how, &mut ranges);
         }
         for (name, moves) in &self.moves {

@@ -11,7 +11,7 @@ use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::scan::scan;
 use crate::disk::scan::walk::{FilesToRead, Walk};
-use crate::git::checkout::read_conversions;
+use crate::git::conversions::read_conversions;
 use crate::git::hooks::scripts::Method;
 use crate::git::refs::Ref;
 use crate::inventory::clean_directories::CleanDirectories;

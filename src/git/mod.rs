@@ -4,7 +4,7 @@
 //!
 //! 1. Words: `version`, `lock_message`, `error`, `object_format`, `lfs`, `environment` (what git
 //!    inherits), `git_dir` and `settings_file` (its small files), `quarantine`, `runner` (what
-//!    starts the program).
+//!    starts the program), `own_thread` (what a checkout runs in).
 //! 2. `retry` (another git holds a lock), `discover` (where a repository is), `repo` (one opened
 //!    through `gix`).
 //! 3. `process`: [`process::Git`], a directory and the way to ask git about it. `layout` opens its
@@ -12,14 +12,16 @@
 //! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`, `trees`,
 //!    `reflog`, `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing`,
 //!    `patches` and the like.
-//! 5. What is made of those: `quarantined_objects`, `checkout`, `landing`, `forward`, `hooks`.
+//! 5. What is made of those: `quarantined_objects`, `conversions` and `checkout`, `landing`, `forward`, `hooks`.
 //!
 //! Nothing above this folder sees a `gix` type or git's prose. Only `checkout` knows what the scope
 //! allows of a path.
 
 pub mod checkout;
+mod checkout_options;
 pub mod commit_memory;
 pub mod config;
+pub mod conversions;
 pub mod discover;
 pub mod environment;
 pub mod error;
@@ -36,6 +38,7 @@ pub mod lfs;
 pub mod lock_message;
 pub mod object_format;
 pub mod objects;
+mod own_thread;
 pub mod patches;
 pub mod plumbing;
 pub mod process;

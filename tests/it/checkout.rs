@@ -4,6 +4,8 @@
 mod broken;
 mod generated;
 mod reasons;
+#[cfg(target_os = "linux")]
+mod threads;
 
 use crate::support::{Said, TestRepo, binary};
 

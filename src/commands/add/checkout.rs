@@ -13,7 +13,8 @@ use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::set_all_bits;
 use crate::disk::open::{Opened, open_below};
-use crate::git::checkout::{NewWorktree, read_conversions};
+use crate::git::checkout::{CheckedOut, Creation, NewWorktree};
+use crate::git::conversions::read_conversions;
 use crate::git::process::Git;
 use crate::inventory::manifest::{OnDisk, Stat};
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -55,9 +56,9 @@ impl Checkout<'_> {
         let hooks = self.read_hooks()?;
         let (stats, converted) = match self.needs_git(&hooks)? {
             Some(reason) => self.reset_by_git(&reason)?,
-            None => match self.check_out(notes)? {
-                Some(created) => created,
-                None => self.reset_by_git("a file does not fit into memory")?,
+            None => match self.create_files()? {
+                Creation::Done(files) => self.write_index(files, notes)?,
+                Creation::NeedsGit(reason) => self.reset_by_git(reason)?,
             },
         };
         let entries = &self.classified.listing.entries;
@@ -82,8 +83,8 @@ impl Checkout<'_> {
         Ok((stats, converted))
     }
 
-    /// Checks out through gix; nothing where a file does not fit into memory.
-    fn check_out(&self, notes: &mut Vec<String>) -> Result<Option<Created>, Error> {
+    /// Creates the files through gix, which a signal ends early.
+    fn create_files(&self) -> Result<Creation, Error> {
         self.session.tell_step("check the files out");
         let new = NewWorktree {
             git: self.git,
@@ -94,33 +95,40 @@ impl Checkout<'_> {
         };
         let stop = AtomicBool::new(false);
         let over = AtomicBool::new(false);
-        let created = std::thread::scope(|threads| {
-            threads.spawn(|| {
+        let creation = std::thread::scope(|threads| {
+            let watcher = threads.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     stop.store(self.session.check().is_err(), Ordering::Relaxed);
                     std::thread::park_timeout(Duration::from_millis(20));
                 }
             });
-            let created = new.create_files(&stop);
+            let creation = new.create_files(&stop);
             over.store(true, Ordering::Relaxed);
-            created
+            watcher.thread().unpark();
+            creation
         });
         self.session.check()?;
-        let Some(mut created) = created? else {
-            return Ok(None);
-        };
-        if let Some(path) = created.collisions.first() {
+        Ok(creation?)
+    }
+
+    /// Sets the write bits of the files, and writes the index.
+    fn write_index(
+        &self,
+        mut files: CheckedOut,
+        notes: &mut Vec<String>,
+    ) -> Result<Created, Error> {
+        if let Some(path) = files.collisions.first() {
             notes.push(format!(
                 "this file system takes {path} for another path of the tree: only one of them is \
                     there"
             ));
         }
         let stats = self.set_bits()?;
-        let converted = std::mem::take(&mut created.converted);
-        let changed = stats.iter().map(|stat| stat.map(|stat| stat.ctime));
-        let index = created.index_bytes(changed, &self.classified.listing.trees);
+        let converted = std::mem::take(&mut files.converted);
+        let change_times = stats.iter().map(|stat| stat.map(|stat| stat.ctime));
+        let index = files.index_bytes(change_times, &self.classified.listing.trees);
         LockedFile::take(&self.admin_dir.join("index"))?.commit(&index?)?;
-        Ok(Some((stats, converted)))
+        Ok((stats, converted))
     }
 
     fn set_bits(&self) -> Result<Vec<Option<Stat>>, DiskError> {

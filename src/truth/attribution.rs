@@ -675,19 +675,16 @@ impl RefRecords<'_> {
         let Ok(text) = name.to_str() else {
             return false;
         };
-        let is_remote = name.starts_with(b"refs/remotes/");
-        if is_remote && self.has_place(name, &now.id) {
+        if name.starts_with(b"refs/remotes/") && self.has_place(name, &now.id) {
             return false;
         }
         for moved in self.journal.moves(name) {
             let Target::Object(place) = &moved.new else {
                 return false;
             };
-            let is_none = if is_remote {
-                self.is_fetched_place(text, place) || self.stayed_at_place_of_add(name, place)
-            } else {
-                *place == now.id && self.is_where_others_left_it(text, place)
-            };
+            let is_none = self.is_fetched_place(text, place)
+                || self.stayed_at_place_of_add(name, place)
+                || *place == now.id && self.is_where_others_left_it(text, place);
             if !is_none {
                 return false;
             }
@@ -699,13 +696,21 @@ impl RefRecords<'_> {
     /// of the refs that it makes, and a push of what is there moves nothing.
     fn stayed_at_place_of_add(&self, name: &BStr, place: &CommitId) -> bool {
         let log = self.log(name);
-        let text = name.to_str_lossy();
         self.before.get(name) == Some(place)
             && !log.is_empty()
             && log
                 .iter()
                 .filter(|entry| entry.id == *place)
-                .all(|entry| self.entry_proves_foreign_move(&text, entry))
+                .all(|entry| self.is_logged_as_foreign(name, entry))
+    }
+
+    /// True if others wrote an entry in the log of a ref; of a branch, if the log of another HEAD has
+    /// the same entry.
+    fn is_logged_as_foreign(&self, name: &BStr, entry: &ReflogEntry) -> bool {
+        if name.starts_with(b"refs/heads/") {
+            return self.other_heads().any(|other| other.log.contains(entry));
+        }
+        self.entry_proves_foreign_move(&name.to_str_lossy(), entry)
     }
 
     /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.

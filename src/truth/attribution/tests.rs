@@ -68,6 +68,10 @@ move back to a commit that the user had taken back | refs/heads/main | A | C | -
 move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
 two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
+move to the place of add, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to the place of add by a log of a branch alone, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | | MovedHereThenElsewhere
+move back to the place of add, then by the user | refs/heads/main | A | D | ->A | A clone: from x; C commit: c; A; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
+move away from the place of add and back, then by the user | refs/heads/main | A | C | A>B, ->A | A clone: from x; B; A; C commit: c | made B; main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
 move to the same place, then by the user | refs/heads/main | A | D | ->C | A clone: from x; C commit: c; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
 branch linked here | refs/heads/main | A | @refs/heads/agent/x=B | A>@ | A clone: from x | made B | MovedHere
 branch linked here to the same commit | refs/heads/main | A | @refs/heads/agent/x=A | A>@ | A clone: from x | | MovedHere
@@ -77,6 +81,10 @@ move back to a commit that the user had taken back | refs/heads/main | A | C | -
 move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
 two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
+move to the place of add, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to the place of add by a log of a branch alone, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | | MovedHereThenElsewhere
+move back to the place of add, then by the user | refs/heads/main | A | D | ->A | A clone: from x; C commit: c; A; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
+move away from the place of add and back, then by the user | refs/heads/main | A | C | A>B, ->A | A clone: from x; B; A; C commit: c | made B; main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
 move to the same place, then by the user | refs/heads/main | A | D | ->C | A clone: from x; C commit: c; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
 branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
 branch linked and put back | refs/heads/main | A | A | A>@, @>A | A clone: from x | | Unchanged

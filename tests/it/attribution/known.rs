@@ -98,3 +98,9 @@ fn a_reset_of_main_without_a_log_to_where_the_worktree_went() {
     let findings = after(&[forget, (U, reset), (A, reset)]);
     assert!(!findings.contains("main 2"), "{findings}");
 }
+
+#[test]
+fn a_move_to_the_place_of_add_before_a_commit_of_the_user() {
+    let stays = (A, "git update-ref refs/heads/main HEAD");
+    assert_eq!(after(&[stays, (U, "work src/a")]), "");
+}

@@ -461,6 +461,7 @@ impl RefRecords<'_> {
         };
         let name = BStr::new(from);
         from == self.branch
+            || self.was_deleted_here(name)
             || self.is_forgotten(name)
             || self.is_created_here(name, &self.log(name))
     }
@@ -508,6 +509,15 @@ impl RefRecords<'_> {
         let is_created =
             first.is_some_and(|first| first.old == Target::Nothing && first.new != Target::Nothing);
         is_created || self.is_packed(name)
+    }
+
+    /// True if a ref that was there at `add` is gone, and the last thing that the journal has of it is
+    /// that the worktree deleted it, as a rename does.
+    fn was_deleted_here(&self, name: &BStr) -> bool {
+        let last = self.journal.moves(name).last();
+        self.before.contains_key(name)
+            && !self.now.contains_key(name)
+            && last.is_some_and(|last| last.new == Target::Nothing)
     }
 
     fn is_packed(&self, name: &BStr) -> bool {
@@ -777,10 +787,17 @@ impl RefRecords<'_> {
         if now.id == *before && !is_linked {
             return Origin::Unchanged;
         }
-        let is_of_others = is_here && self.is_logged_elsewhere(&now.id)
-            || !is_linked && self.is_where_others_left_it(&name.to_str_lossy(), &now.id);
-        if is_of_others {
+        if !is_linked && self.is_where_others_left_it(&name.to_str_lossy(), &now.id) {
             return Origin::MovedElsewhere;
+        }
+        if is_here && self.is_logged_elsewhere(&now.id) {
+            // others have taken the commit over; a push or `update-ref` can be of anybody then
+            let may_be_of_others = !is_branch || log.first().is_none_or(is_ordinary_move);
+            return if may_be_of_others {
+                Origin::MovedElsewhere
+            } else {
+                Origin::Unexplained
+            };
         }
         let is_ordinary = match log.first() {
             Some(newest) if is_branch => {

@@ -110,6 +110,9 @@ branch -f onto a commit of here | refs/heads/main | A | B | | A clone: from x; B
 fetch into a branch by the user | refs/heads/main | A | C | | A clone: from x; C fetch origin main:main: fast-forward | | MovedElsewhere
 update-ref without a message | refs/heads/main | A | C | | A clone: from x; C | | Unexplained
 update-ref onto a commit of here | refs/heads/main | A | B | | A clone: from x; B | made B | MovedHerePastHooks
+update-ref onto a commit of here that the user took over | refs/heads/dev | A | B | | A clone: from x; B | made B; main refs/heads/main: B merge agent/x: Fast-forward | Unexplained
+push of this work, which the user took over, to this repository | refs/heads/dev | A | B | | A clone: from x; B push | made B; main refs/heads/main: B merge agent/x: Fast-forward | Unexplained
+branch -f onto a commit of here that the user took over | refs/heads/dev | A | B | | A clone: from x; B branch: Reset to main | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
 push to this repository | refs/heads/main | A | C | | A clone: from x; C push | | Unexplained
 push of this work to this repository | refs/heads/main | A | B | | A clone: from x; B push | made B | MovedHerePastHooks
 rename over a branch | refs/heads/main | A | C | | A clone: from x; C Branch: renamed refs/heads/y to refs/heads/main | | Unexplained

@@ -104,3 +104,23 @@ fn a_move_to_the_place_of_add_before_a_commit_of_the_user() {
     let stays = (A, "git update-ref refs/heads/main HEAD");
     assert_eq!(after(&[stays, (U, "work src/a")]), "");
 }
+
+#[test]
+fn a_push_to_the_path_of_the_repository_of_what_the_user_took_over() {
+    let findings = after(&[
+        (A, "work src/a"),
+        (U, "git merge -q --no-edit agentwt/task"),
+        (A, "git push -q -f \"$MAIN\" HEAD:dev"),
+    ]);
+    assert!(findings.contains("@git/refs/heads/dev 1"), "{findings}");
+}
+
+#[test]
+fn a_branch_of_others_that_was_moved_past_the_hooks_and_renamed() {
+    let findings = after(&[
+        (A, "work src/a"),
+        (A, "git push -q -f \"$MAIN\" HEAD:dev"),
+        (A, "git branch -M dev dev2"),
+    ]);
+    assert!(findings.contains("@git/refs/heads/dev2 1"), "{findings}");
+}

@@ -164,8 +164,8 @@ fn extent(session: &Session, known: &Worktree) -> SurveyExtent<'static> {
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
         WalkMode::Full => SurveyExtent::Everything,
-        WalkMode::Auto | WalkMode::Fast if is_small => SurveyExtent::Everything,
-        WalkMode::Auto | WalkMode::Fast => SurveyExtent::Commits,
+        WalkMode::Auto | WalkMode::Fast | WalkMode::Names if is_small => SurveyExtent::Everything,
+        WalkMode::Auto | WalkMode::Fast | WalkMode::Names => SurveyExtent::Commits,
     }
 }
 

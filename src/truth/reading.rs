@@ -150,7 +150,7 @@ fn walk_of<'a>(
         placed: Some(proof_of(inputs, placed)),
         submodules: None,
         files_to_read: inputs.repository.walking.files_to_read(),
-        known_directories: KnownDirectories::of(walked_before, root),
+        known_directories: KnownDirectories::of(walked_before, root, inputs.repository.walking),
         unread_above: Some(LARGE),
         hash,
     }

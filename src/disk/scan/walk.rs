@@ -27,15 +27,19 @@ pub enum WalkMode {
     Auto,
     /// They are, on whatever file system.
     Fast,
+    /// They are, and so are the names in a directory, on whatever file system and as soon as its
+    /// clock can tell a later change: for tests, whose directories are young and often in memory.
+    Names,
     /// They are not: every file is read.
     Full,
 }
 
 impl WalkMode {
-    /// Takes what `GIT_AGENTWT_WALK` says, `full` or `fast`.
+    /// Takes what `GIT_AGENTWT_WALK` says, `full`, `fast` or `names`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "fast" => Some(Self::Fast),
+            "names" => Some(Self::Names),
             "full" => Some(Self::Full),
             _ => None,
         }
@@ -45,7 +49,7 @@ impl WalkMode {
     pub fn believes_in(self, directory: &Utf8Path) -> bool {
         match self {
             Self::Auto => !leaves_no_trace(directory),
-            Self::Fast => true,
+            Self::Fast | Self::Names => true,
             Self::Full => false,
         }
     }
@@ -53,7 +57,7 @@ impl WalkMode {
     /// Returns which files a walk of the worktree reads.
     pub const fn files_to_read(self) -> FilesToRead {
         match self {
-            Self::Auto | Self::Fast => FilesToRead::Unproven,
+            Self::Auto | Self::Fast | Self::Names => FilesToRead::Unproven,
             Self::Full => FilesToRead::All,
         }
     }
@@ -109,23 +113,29 @@ pub struct KnownDirectories<'a> {
 impl<'a> KnownDirectories<'a> {
     /// Returns those of a worktree that is walked from now on; none where the file system does not
     /// note changes of names.
-    pub fn of(clean: &'a CleanDirectories, root: &Utf8Path) -> Option<Self> {
+    pub fn of(clean: &'a CleanDirectories, root: &Utf8Path, mode: WalkMode) -> Option<Self> {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let now = i64::try_from(since_epoch.as_nanos()).ok()?;
         let device = device_of(&stat(root.as_std_path()).ok()?);
-        if !notes_names(root) {
-            return None;
-        }
+        let margin = match mode {
+            WalkMode::Names => TICK,
+            WalkMode::Auto | WalkMode::Fast | WalkMode::Full if notes_names(root) => MARGIN,
+            WalkMode::Auto | WalkMode::Fast | WalkMode::Full => return None,
+        };
         Some(Self {
             clean,
-            before: now - MARGIN,
+            before: now - margin,
             device,
         })
     }
 }
 
-/// Clocks of file systems tick in hundredths of a second.
+/// How long ago a directory must have changed for its names to be learned, in nanoseconds: clocks of
+/// file systems tick in hundredths of a second.
 const MARGIN: i64 = 1_000_000_000;
+
+/// The same where a test says that the clock ticks as on Linux.
+const TICK: i64 = 20_000_000;
 
 /// Holds what stands at a path and is not proven to be what the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,10 +63,12 @@ impl Case {
         Self::of(TestRepo::project())
     }
 
+    /// A worktree whose directories are known by then, as those of most users are.
     #[must_use]
     #[track_caller]
     pub fn of(repo: TestRepo) -> Self {
         let worktree = repo.add("task");
+        repo.learn_names("task");
         Self { repo, worktree }
     }
 

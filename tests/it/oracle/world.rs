@@ -59,6 +59,7 @@ impl World {
         let more = ["--write", "/package.json", "--exclude", "**/secrets/**"];
         repo.agentwt(&[&["add"], &arguments[..], &more[..]].concat())
             .ok();
+        repo.learn_names("task");
         let worktree = repo.worktree("task");
         Self {
             admin: repo.main().join(".git/worktrees/task"),

@@ -366,6 +366,15 @@ impl TestRepo {
         self.worktree(name)
     }
 
+    /// Verifies a new worktree once its directories are old enough that the names in them are
+    /// believed from then on (`GIT_AGENTWT_WALK=names`, docs/decisions/0025-known-names.md).
+    #[track_caller]
+    pub fn learn_names(&self, name: &str) {
+        // the clock of file systems, which tells an older change from a later one
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        let _verdict = self.agentwt(&["verify", name]);
+    }
+
     /// Writes a file of the main worktree.
     #[track_caller]
     pub fn write(&self, path: &str, text: &str) {

@@ -21,12 +21,14 @@
 //!    is looked at, renamed into the trash, and looked at again there: the second look decides, since
 //!    nobody finds the directory under its old path any more. Nothing that is written around a
 //!    removal is lost (`docs/decisions/0040-look-again-in-the-trash.md`).
-//! 3. **A fenced run has a state** ([`worktree::private_git`], `commands/exec`). The command works on
-//!    a private git directory inside of a fence that the kernel enforces ([`fence`]); when it ends,
-//!    `commands/exec/import.rs` verifies its commits and brings them home, or keeps them and says why.
+//! 3. **A fenced run has one state** ([`record::run`], `worktree/run_state.rs`). The command works on
+//!    a private git directory ([`worktree::private_git`]) inside of a fence that the kernel enforces
+//!    ([`fence`]); when it ends, [`actions::import`] verifies its commits and brings them home, or keeps
+//!    them and says why (`docs/decisions/0054-one-state-of-a-run.md`).
 //! 4. **What several commands do is an action** ([`actions`]). It is planned from facts by a pure
 //!    function, `-n` prints the plan, and it is undone when a step fails, or by the next command when
-//!    the program was killed.
+//!    the program was killed: `add` writes each step into a journal before it is taken
+//!    ([`record::journal`], [`actions::journal`]), and `restore` saves everything under a ref first.
 //! 5. **A report is a value** ([`answer`]). A command returns what it found and did; only [`output`]
 //!    prints it: for people, as JSON, as SARIF, or as rows for scripts.
 //!

@@ -550,15 +550,14 @@ impl Provision {
 
 impl Provisioned {
     fn of(answer: AddAnswer) -> Self {
-        let record = answer.record;
         Self {
-            path: record.path,
+            path: answer.path,
             done: answer.done,
-            branch: record.branch,
-            base: record.base.commit,
+            branch: answer.branch,
+            base: answer.base.commit.unwrap_or_else(CommitId::unknown),
             attempts: answer.attempts,
-            owner: record.owner,
-            claim: record.claim,
+            owner: answer.owner,
+            claim: answer.claim,
         }
     }
 }

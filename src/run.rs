@@ -7,6 +7,7 @@ mod print;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -18,6 +19,8 @@ use crate::answer::paint::Paint;
 use crate::answer::text::TextStyle;
 use crate::arguments::output::{Format, OutputForm, RecordEnd};
 use crate::cli::{Cli, Command, completions, man};
+use crate::commands::changed::answer::ChangedNames;
+use crate::commands::env::{FishEnv, ShellName};
 use crate::commands::hooks::arguments::HooksCommand;
 use crate::commands::list::arguments::List;
 use crate::commands::{Caller, Outcome, Session};
@@ -41,11 +44,11 @@ use crate::{commands, fence, output};
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     // first: in a fence every start of a program is waited for
-    if let Some((status, said)) = fence::become_other(arguments) {
-        if !said.is_empty() {
-            tell(&format!("git-agentwt: {said}\n"));
+    if let Some(end) = fence::become_program_of_fence(arguments) {
+        if !end.message.is_empty() {
+            tell(&format!("git-agentwt: {}\n", end.message));
         }
-        return ExitCode::Program(status);
+        return ExitCode::Program(end.status);
     }
     std::panic::set_hook(Box::new(|panic| {
         let version = env!("CARGO_PKG_VERSION");
@@ -96,15 +99,14 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
     })
 }
 
-/// Whether a command line asks for JSON.
+/// True if a command line asks for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
-    let words = arguments.iter().take_while(|word| *word != "--");
-    let words: Vec<&OsString> = words.collect();
-    let is_long = |pair: &[&OsString]| pair[0] == "--format" && pair[1] == "json";
+    let words: Vec<&OsString> = arguments.iter().take_while(|word| *word != "--").collect();
+    let mut pairs = words.windows(2);
     words
         .iter()
         .any(|word| *word == "--json" || *word == "--format=json")
-        || words.windows(2).any(is_long)
+        || pairs.any(|pair| pair[0] == "--format" && pair[1] == "json")
 }
 
 /// The error of a git that was stopped by the signal that we handed on to it.
@@ -126,19 +128,26 @@ fn stopped(session: &Session, command: &Command, error: Error) -> Error {
 fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Error> {
     let stdout = std::io::stdout();
     let form = options.output.form();
-    let size = Some(&stdout).filter(|stdout| form.format == Format::Human && stdout.is_terminal());
-    let size = size.and_then(|stdout| tcgetwinsize(stdout).ok());
-    let style = size.map(|_| TextStyle {
-        paint: paint(true),
-        width: width_of(&stdout),
-    });
+    let mut window = None;
+    if form.format == Format::Human && stdout.is_terminal() {
+        window = tcgetwinsize(&stdout).ok();
+    }
     let mut screen = Screen {
-        height: size.map_or(0, |size| size.ws_row.into()),
+        height: window.map_or(0, |window| window.ws_row.into()),
         drawn: 0,
     };
-    let outcome = commands::list::run(session, options, &mut |answer| {
-        if let Some(style) = style {
-            screen.draw(&render(answer, form, style, &[]).stdout);
+    let style = TextStyle {
+        paint: if window.is_some() {
+            paint(true)
+        } else {
+            Paint::Plain
+        },
+        width: width_of(&stdout),
+        ..TextStyle::PLAIN
+    };
+    let outcome = commands::list::run(session, options, &mut |list| {
+        if window.is_some() {
+            screen.draw(&render(list, form, style, &[]).stdout);
         }
     })?;
     screen.draw(&[]);
@@ -146,58 +155,30 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
 }
 
 fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
-    let not_utf8 = |what: &str| {
-        let detail = "it is not UTF-8, and paths of repositories must be";
-        Error::from(DiskError::new(
-            format!("use {what}"),
-            std::io::Error::other(detail),
-        ))
-    };
-    let current = std::env::current_dir()
-        .map_err(|error| DiskError::new("find the current directory", error))?;
-    let start = match &cli.common.directory {
-        Some(directory) => current.join(directory),
-        None => current,
-    };
-    if !start.is_dir() {
-        let path = escape_for_terminal(start.as_os_str().as_encoded_bytes());
-        return Err(Refusal::NoDirectory { path }.into());
-    }
-    let start = Utf8PathBuf::from_path_buf(start).map_err(|_| not_utf8("this directory"))?;
+    let start = start_directory(cli)?;
     let binary =
         std::env::current_exe().map_err(|error| DiskError::new("find our own program", error))?;
-    let binary = Utf8PathBuf::from_path_buf(binary).map_err(|_| not_utf8("our own program"))?;
     let input = input(&cli.command)?;
     let signal = Arc::new(AtomicUsize::new(0));
     let idle = Arc::new(AtomicBool::new(false));
     if defers_signals(&cli.command) {
         // a hook ends at a signal, but for the moment in which it has the index's lock
         idle.store(matches!(cli.command, Command::Hook(_)), Ordering::SeqCst);
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            let flag = Arc::clone(&signal);
-            let value = usize::try_from(number).unwrap_or(2);
-            // before the flag: while something is waited for, nothing has to be undone
-            signal_hook::flag::register_conditional_default(number, Arc::clone(&idle))
-                .map_err(|error| DiskError::new("listen for signals", error))?;
-            signal_hook::flag::register_usize(number, flag, value)
-                .map_err(|error| DiskError::new("listen for signals", error))?;
-        }
+        listen_for_signals(&signal, &idle)?;
     }
     Ok(Session {
         start,
         environment: read_environment(),
         state: state_home(),
-        hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
+        hook_index: path_variable("GIT_INDEX_FILE"),
         walking: std::env::var("GIT_AGENTWT_WALK")
             .ok()
             .and_then(|text| WalkMode::parse(&text))
             .unwrap_or_default(),
         input,
-        quarantine: std::env::var("GIT_QUARANTINE_PATH")
-            .ok()
-            .map(Utf8PathBuf::from),
+        quarantine: path_variable("GIT_QUARANTINE_PATH"),
         command_line: command_line(arguments),
-        binary,
+        binary: utf8_path(binary, "our own program")?,
         caller: Caller::CommandLine,
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
@@ -213,6 +194,46 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
         log: log(cli.common.quiet),
         ..Session::default()
     })
+}
+
+fn path_variable(name: &str) -> Option<Utf8PathBuf> {
+    std::env::var(name).ok().map(Utf8PathBuf::from)
+}
+
+/// The directory of `-C`, or the current directory.
+fn start_directory(cli: &Cli) -> Result<Utf8PathBuf, Error> {
+    let current = std::env::current_dir()
+        .map_err(|error| DiskError::new("find the current directory", error))?;
+    let start = match &cli.common.directory {
+        Some(directory) => current.join(directory),
+        None => current,
+    };
+    if !start.is_dir() {
+        let path = escape_for_terminal(start.as_os_str().as_encoded_bytes());
+        return Err(Refusal::NoDirectory { path }.into());
+    }
+    utf8_path(start, "this directory")
+}
+
+fn utf8_path(path: PathBuf, what: &str) -> Result<Utf8PathBuf, Error> {
+    Utf8PathBuf::from_path_buf(path).map_err(|_| {
+        let why = "it is not UTF-8, and paths of repositories must be";
+        DiskError::new(format!("use {what}"), std::io::Error::other(why)).into()
+    })
+}
+
+/// Writes each signal that would end the program into `signal`; while `idle` is set, the signal ends
+/// the program.
+fn listen_for_signals(signal: &Arc<AtomicUsize>, idle: &Arc<AtomicBool>) -> Result<(), Error> {
+    let failed = |error| DiskError::new("listen for signals", error);
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+        let value = usize::try_from(number).unwrap_or(2);
+        // before the flag: while something is waited for, nothing has to be undone
+        signal_hook::flag::register_conditional_default(number, Arc::clone(idle))
+            .map_err(failed)?;
+        signal_hook::flag::register_usize(number, Arc::clone(signal), value).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Whether a command ends what it has begun, or undoes it, when a signal comes.
@@ -295,10 +316,15 @@ fn trace(verbose: u8) -> Trace {
         }),
         _ => Trace::to(|asked| {
             if let TraceEvent::Command(arguments, took) = asked {
-                let words = arguments.iter().map(|word| word.to_string_lossy());
-                let words: Vec<_> = words.collect();
-                let took = took.as_secs_f64() * 1000.0;
-                tell(&format!("{took:>7.1} ms  git {}\n", words.join(" ")));
+                let words: Vec<_> = arguments
+                    .iter()
+                    .map(|word| word.to_string_lossy())
+                    .collect();
+                let milliseconds = took.as_secs_f64() * 1000.0;
+                tell(&format!(
+                    "{milliseconds:>7.1} ms  git {}\n",
+                    words.join(" ")
+                ));
             }
         }),
     }
@@ -306,7 +332,7 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        accept, add, changed, clients, doctor, guard, hook, hooks, init, land, path, prune,
+        accept, add, changed, clients, doctor, env, guard, hook, hooks, init, land, path, prune,
         reapply, remove, renew, restore, scope, status, sync, trust, verify,
     };
     Ok(match &cli.command {
@@ -315,10 +341,10 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::List(o) => list_on(session, cli, o)?,
         Command::Status(o) => print(cli, o.output.form(), &status::run(session, o)?),
         Command::Path(o) => {
-            let form = OutputForm {
-                end: RecordEnd::of_option(o.nul),
-                ..o.output.form()
-            };
+            let mut form = o.output.form();
+            if o.nul {
+                form.end = RecordEnd::Nul;
+            }
             print(cli, form, &path::run(session, o.name.as_deref())?)
         }
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
@@ -326,7 +352,12 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             let form = o.output.form();
             let to_terminal = form.format == Format::Human && std::io::stdout().is_terminal();
             let colour = paint(to_terminal) == Paint::Colour;
-            print(cli, form, &changed::run(session, o, colour)?)
+            let outcome = changed::run(session, o, colour)?;
+            if o.name_only {
+                print(cli, form, &outcome.map(ChangedNames))
+            } else {
+                print(cli, form, &outcome)
+            }
         }
         Command::Verify(o) => print(cli, o.output.form(), &verify::run(session, o)?),
         Command::Accept(o) => print(cli, o.output.form(), &accept::run(session, o)?),
@@ -360,7 +391,15 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Exec(o) => print(cli, o.output.form(), &commands::exec::run(session, o)?),
         Command::Run(o) => fenced::run(session, cli, o)?,
         Command::Open(o) => commands::open::run(session, o)?,
-        Command::Env(o) => print(cli, o.output.form(), &commands::env::run(session, o)?),
+        Command::Env(o) => {
+            let outcome = env::run(session, o)?;
+            match o.shell {
+                Some(ShellName::Fish) => print(cli, o.output.form(), &outcome.map(FishEnv)),
+                Some(ShellName::Bash | ShellName::Zsh) | None => {
+                    print(cli, o.output.form(), &outcome)
+                }
+            }
+        }
         Command::Statusline(o) => match commands::statusline::run(session, o.name.as_deref())? {
             Some(line) => write_text(&format!("{line}\n")),
             None => ExitCode::Success,

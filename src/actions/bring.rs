@@ -27,13 +27,13 @@ use crate::worktree::repository::Repository;
 const KEPT: &str = "refs/agentwt/kept/";
 
 /// The refs that keep commits, below which each names its own.
-pub fn kept_refs(known: &Worktree) -> String {
-    format!("{KEPT}{}/", known.record.name)
+pub fn kept_refs(worktree: &Worktree) -> String {
+    format!("{KEPT}{}/", worktree.record.name)
 }
 
 /// The ref that keeps a commit.
-pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
-    kept_refs(known) + id.as_str()
+pub fn kept_ref(worktree: &Worktree, id: &CommitId) -> String {
+    kept_refs(worktree) + id.as_str()
 }
 
 /// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone. Returns what
@@ -41,43 +41,36 @@ pub fn kept_ref(known: &Worktree, id: &CommitId) -> String {
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
-pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
-    let own = known.repository(repository);
+pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>, Error> {
+    let own = worktree.repository(repository);
     if !own.is_clone() {
-        return bring_run(repository, known);
+        return bring_run(repository, worktree);
     }
     let home = own.home();
-    let name = &known.record.name;
-    let kept = |id: &CommitId| kept_ref(known, id);
-    let fresh = fresh(&own, known)?;
-    let tip = known.record.branch.full_ref();
-    let tip = known.hardened_git(&own).rev_parse_commit(&tip)?;
-    let tip = tip.filter(|tip| fresh.all.contains(tip));
-    let mut wanted = saved(&own, known, &kept)?;
+    let name = &worktree.record.name;
+    let fresh = fresh(&own, worktree)?;
+    let branch = worktree.record.branch.full_ref();
+    let tip = worktree
+        .hardened_git(&own)
+        .rev_parse_commit(&branch)?
+        .filter(|tip| fresh.all.contains(tip));
+    let mut wanted = saved(&own, worktree)?;
     for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
-        if !wanted.iter().any(|(other, _)| other == id) {
-            wanted.push((id.clone(), kept(id)));
+        if !wanted.iter().any(|fetched| fetched.id == *id) {
+            wanted.push(FetchedRef {
+                id: id.clone(),
+                name: kept_ref(worktree, id),
+            });
         }
     }
-    let git = home.git.with_mode(GitMode::Hardened);
-    if !wanted.is_empty() {
-        let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
-        let specs: Vec<String> = specs.collect();
-        // history that came from a URL was never ours to look at
-        let base = git.rev_parse_commit(known.record.base.commit.as_str())?;
-        let check = if base.is_some() {
-            FetchCheck::Fsck
-        } else {
-            FetchCheck::Connectivity
-        };
-        git.fetch_objects(own.common_dir.as_str(), check, &specs)?;
-    }
+    fetch(&own, worktree, &wanted)?;
     let mut notes = Vec::new();
     if let Some(tip) = tip {
         let incoming = format!("refs/agentwt/incoming/{name}");
-        point(home, &incoming, &tip, &kept)?;
-        let temporary = kept(&tip);
-        wanted.retain(|(_, name)| *name != temporary);
+        point(home, &incoming, &tip, &|id| kept_ref(worktree, id))?;
+        let temporary = kept_ref(worktree, &tip);
+        wanted.retain(|fetched| fetched.name != temporary);
+        let git = home.git.with_mode(GitMode::Hardened);
         git.delete_ref(&temporary, &tip)?;
         let short = tip.short();
         notes.push(format!(
@@ -85,7 +78,8 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
                 {incoming}"
         ));
     }
-    if let [(_, first), others @ ..] = wanted.as_slice() {
+    if let [first, others @ ..] = wanted.as_slice() {
+        let first = &first.name;
         let more = match others.len() {
             0 => String::new(),
             more => format!(" and {more} more beside it"),
@@ -97,26 +91,57 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     Ok(notes)
 }
 
+/// An object that is fetched from a clone, and the ref that names it at home.
+struct FetchedRef {
+    id: CommitId,
+    name: String,
+}
+
+/// Fetches from a clone into its home.
+fn fetch(own: &Repository, worktree: &Worktree, wanted: &[FetchedRef]) -> Result<(), Error> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let git = own.home().git.with_mode(GitMode::Hardened);
+    let mut refspecs = Vec::new();
+    for fetched in wanted {
+        refspecs.push(format!("{}:{}", fetched.id, fetched.name));
+    }
+    // history that came from a URL was never ours to look at
+    let base = git.rev_parse_commit(worktree.record.base.commit.as_str())?;
+    let check = if base.is_some() {
+        FetchCheck::Fsck
+    } else {
+        FetchCheck::Connectivity
+    };
+    git.fetch_objects(own.common_dir.as_str(), check, &refspecs)?;
+    Ok(())
+}
+
 /// Fetches what a run left that no other run can import, as there is no directory for it.
-fn bring_run(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
-    let private = PrivateGit::new(known);
-    if files::is_directory(&known.record.path) || !private.is_there() {
+fn bring_run(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>, Error> {
+    let private = PrivateGit::new(worktree);
+    if files::is_directory(&worktree.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
-    private.write_mended(repository, known)?;
-    let run = private.read_result(repository, known)?;
-    let all = run.head.into_iter().chain(run.branch).chain(run.stashes);
-    let all = all.chain(run.others.into_iter().map(|(_, id)| id));
-    let specs = all.map(|id| format!("{id}:{}", kept_ref(known, &id)));
-    let specs: Vec<String> = specs.collect();
-    if specs.is_empty() {
+    private.write_mended(repository, worktree)?;
+    let run = private.read_result(repository, worktree)?;
+    let mut ids = Vec::from_iter(run.head);
+    ids.extend(run.branch);
+    ids.extend(run.stashes);
+    ids.extend(run.others.into_iter().map(|(_, id)| id));
+    if ids.is_empty() {
         return Ok(Vec::new());
+    }
+    let mut refspecs = Vec::new();
+    for id in ids {
+        refspecs.push(format!("{id}:{}", kept_ref(worktree, &id)));
     }
     let git = repository.git.with_mode(GitMode::Hardened);
-    git.fetch_objects(private.git_dir().as_str(), FetchCheck::Fsck, &specs)?;
+    git.fetch_objects(private.git_dir().as_str(), FetchCheck::Fsck, &refspecs)?;
     Ok(vec![format!(
         "what a command in a fence left is kept: git log --glob={}",
-        kept_refs(known)
+        kept_refs(worktree)
     )])
 }
 
@@ -137,8 +162,8 @@ pub fn point(
         && !git.is_ancestor(before, tip)?
         && git.for_each_ref(&[&kept(before)])?.is_empty()
     {
-        let reason = "agentwt: came in from an earlier clone of this name";
-        git.update_ref(&kept(before), before, None, reason)?;
+        let reason_to_keep = "agentwt: came in from an earlier clone of this name";
+        git.update_ref(&kept(before), before, None, reason_to_keep)?;
     }
     let reason = "agentwt: came in from a clone";
     Ok(git.update_ref(incoming, tip, before.as_ref(), reason)?)
@@ -155,60 +180,82 @@ struct Fresh {
 }
 
 /// Finds it. What the clone had from the beginning is not its work.
-fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
-    let incoming = "refs/agentwt/incoming/";
-    let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
-    let home = own.home().git.with_mode(GitMode::Hardened);
-    let has = home.for_each_ref(&prefixes)?.into_iter();
-    let mut has: BTreeSet<CommitId> = has.map(|one| one.id).collect();
-    has.extend(known.recorded_refs()?);
-    has.insert(known.record.base.commit.clone());
+fn fresh(own: &Repository, worktree: &Worktree) -> Result<Fresh, Error> {
+    let at_home = ids_at_home(own, worktree)?;
     let git = own.git.with_mode(GitMode::Hardened);
+    let mut input = String::new();
     // what git has put aside is in no ref
-    let mut aside = read_put_aside(own, known)?;
-    aside.extend(read_passing(own, known, &WorktreeHead::default())?);
-    let known = has.iter().map(|id| format!("^{id}\n"));
-    let aside = aside.iter().map(|id| format!("{id}\n"));
-    let input: String = aside.chain(known).collect();
+    for id in read_put_aside(own, worktree)? {
+        input += &format!("{id}\n");
+    }
+    for id in read_passing(own, worktree, &WorktreeHead::default())? {
+        input += &format!("{id}\n");
+    }
+    for id in &at_home {
+        input += &format!("^{id}\n");
+    }
     let what = "list the commits of the clone";
     let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
     let output = git.perform_with(what, command, &[], input.as_bytes())?;
-    let id = |id: &[u8]| CommitId::parse(&id.to_str_lossy()).ok();
-    let ids = |line: &[u8]| line.split_str(" ").filter_map(id).collect();
-    let lines: Vec<Vec<CommitId>> = output.lines().map(ids).collect();
+    let mut all = BTreeSet::new();
+    let mut parents = BTreeSet::new();
+    for line in output.lines() {
+        let mut ids = line
+            .split_str(" ")
+            .filter_map(|id| CommitId::parse(&id.to_str_lossy()).ok());
+        all.extend(ids.next());
+        parents.extend(ids);
+    }
     let objects = own.objects()?;
-    let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
-    let all = lines.iter().filter_map(|line| line.first().cloned());
-    let all: BTreeSet<CommitId> = all.collect();
-    let refs = git.for_each_ref(&["refs/"])?.into_iter().map(|one| one.id);
-    let others = refs.filter(|id| !has.contains(id) && !objects.has(id));
-    let others = others.collect();
-    let tips = all.iter().filter(|commit| !parents.contains(commit));
-    let tips = tips.cloned().collect();
-    Ok(Fresh { all, tips, others })
+    let mut others = BTreeSet::new();
+    for found in git.for_each_ref(&["refs/"])? {
+        if !at_home.contains(&found.id) && !objects.has(&found.id) {
+            others.insert(found.id);
+        }
+    }
+    Ok(Fresh {
+        tips: all.difference(&parents).cloned().collect(),
+        all,
+        others,
+    })
+}
+
+/// Lists what the home of a clone has, and what the clone had from the beginning.
+fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitId>, Error> {
+    let incoming = "refs/agentwt/incoming/";
+    let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
+    let home = own.home().git.with_mode(GitMode::Hardened);
+    let mut ids = BTreeSet::new();
+    for found in home.for_each_ref(&prefixes)? {
+        ids.insert(found.id);
+    }
+    ids.extend(worktree.recorded_refs()?);
+    ids.insert(worktree.record.base.commit.clone());
+    Ok(ids)
 }
 
 /// What `restore` saved in the clone and is not at home, with its ref there. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(
-    own: &Repository,
-    known: &Worktree,
-    kept: &dyn Fn(&CommitId) -> String,
-) -> Result<Vec<(CommitId, String)>, Error> {
-    let below = format!("refs/agentwt/rescue/{}/", known.record.name);
-    let of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
-    let home = of(&own.home().git)?;
-    let saved = of(&own.git)?.into_iter().filter(|one| !home.contains(one));
-    let saved = saved.map(|one| {
-        let is_taken = home.iter().any(|other| other.name == one.name);
-        let name = if is_taken {
-            kept(&one.id)
-        } else {
-            one.name.to_string()
-        };
-        (one.id, name)
-    });
-    Ok(saved.collect())
+fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error> {
+    let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
+    let refs_of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
+    let at_home = refs_of(&own.home().git)?;
+    let mut saved = Vec::new();
+    for found in refs_of(&own.git)? {
+        if at_home.contains(&found) {
+            continue;
+        }
+        let is_taken = at_home.iter().any(|other| other.name == found.name);
+        saved.push(FetchedRef {
+            name: if is_taken {
+                kept_ref(worktree, &found.id)
+            } else {
+                found.name.to_string()
+            },
+            id: found.id,
+        });
+    }
+    Ok(saved)
 }
 
 /// The refs that each worktree has for itself (git-worktree(1), "REFS").
@@ -235,14 +282,14 @@ const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
 /// Fails when git or the disk does.
 pub fn read_passing(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     heads: &WorktreeHead,
 ) -> Result<Vec<CommitId>, Error> {
-    let admin = &known.record.admin_dir;
-    if !files::is_directory(admin) || known.is_without(repository) {
+    let admin = &worktree.record.admin_dir;
+    if !files::is_directory(admin) || worktree.is_without(repository) {
         return Ok(Vec::new());
     }
-    let git = known.hardened_git(repository);
+    let git = worktree.hardened_git(repository);
     let mut commits = Vec::new();
     for name in PASSING.split(' ') {
         for line in lines_of(admin, name)? {
@@ -292,9 +339,10 @@ fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError>
             short.push(format!("--disambiguate={id}"));
         }
     }
-    for some in short.chunks(IDS_AT_ONCE) {
-        let some: Vec<&str> = some.iter().map(String::as_str).collect();
-        let found = git.perform("find the commits that are still to do", "rev-parse", &some)?;
+    for chunk in short.chunks(IDS_AT_ONCE) {
+        let arguments: Vec<&str> = chunk.iter().map(String::as_str).collect();
+        let what = "find the commits that are still to do";
+        let found = git.perform(what, "rev-parse", &arguments)?;
         for id in found.lines() {
             // an abbreviation may be of another object
             commits.extend(commit_at(git, Some(&id.to_str_lossy()))?);
@@ -307,12 +355,15 @@ fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError>
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read_put_aside(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, Error> {
-    let admin = &known.record.admin_dir;
-    if !files::is_directory(admin) || known.is_without(repository) {
+pub fn read_put_aside(
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<Vec<CommitId>, Error> {
+    let admin = &worktree.record.admin_dir;
+    if !files::is_directory(admin) || worktree.is_without(repository) {
         return Ok(Vec::new());
     }
-    read_put_aside_in(&known.git(repository), admin)
+    read_put_aside_in(&worktree.git(repository), admin)
 }
 
 /// The same of whatever private git directory this is, which this git is on.

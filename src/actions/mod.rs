@@ -1,9 +1,14 @@
 //! Holds what several commands do to a worktree: each action is planned from facts, and applied.
 
-pub mod apart;
 pub mod bring;
+pub mod create;
+pub mod dead_locks;
+pub mod follower;
+pub mod import;
+pub mod journal;
 pub mod leftover;
 pub mod placing;
+pub mod quarantine;
 pub mod register;
 pub mod remove;
 pub mod saved;

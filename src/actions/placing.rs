@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::sync_plan::{PlannedCopy, SyncPlan, bits};
+use crate::actions::sync_plan::{SyncPlan, bits};
 use crate::client::layout::ContextFile;
 use crate::client::programs;
 use crate::disk::copy::content::stage;
@@ -65,35 +65,38 @@ pub struct Placing {
 impl Placing {
     /// What a plan says, in a worktree with these files placed before.
     pub fn new(plan: &SyncPlan, before: Placed) -> Self {
-        let item = |copy: &PlannedCopy| CopyItem {
-            path: copy.path.clone(),
-            from: Source::File(copy.kind, copy.stat),
-            bits: copy.bits,
-        };
-        let over = plan.copy.iter();
-        let over = over.filter_map(|copy| Some((copy.path.clone(), copy.over?)));
-        Self {
-            items: plan.copy.iter().map(item).collect(),
-            over: over.collect(),
+        let mut placing = Self {
             before,
+            ..Self::default()
+        };
+        for copy in &plan.copy {
+            placing.items.push(CopyItem {
+                path: copy.path.clone(),
+                from: Source::File(copy.kind, copy.stat),
+                bits: copy.bits,
+            });
+            if let Some(over) = copy.over {
+                placing.over.insert(copy.path.clone(), over);
+            }
         }
+        placing
     }
 
     /// Adds context for the client.
     pub fn add_context(&mut self, context: &[ContextFile], scope: &Scope) {
-        let access = |path: &RepoPath| {
-            if programs::is_state(path.as_bstr()) {
+        for file in context {
+            let access = if programs::is_state(file.path.as_bstr()) {
                 // the program itself goes on writing there
-                return Access::Write;
-            }
-            scope.verdict(path, EntryKind::File).access
-        };
-        let item = |file: &ContextFile| CopyItem {
-            path: file.path.clone(),
-            from: Source::Text(file.content.clone()),
-            bits: bits(0o644, access(&file.path)),
-        };
-        self.items.extend(context.iter().map(item));
+                Access::Write
+            } else {
+                scope.verdict(&file.path, EntryKind::File).access
+            };
+            self.items.push(CopyItem {
+                path: file.path.clone(),
+                from: Source::Text(file.content.clone()),
+                bits: bits(0o644, access),
+            });
+        }
         self.items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
@@ -130,8 +133,8 @@ impl PlacedNow {
     }
 }
 
-/// Where files for a worktree are staged, also by an undo of `restore`: beside it, and so on the same file system. No worktree
-/// of ours can have that name.
+/// Where files for a worktree are staged, also by an undo of `restore`: beside it, and so on the same
+/// file system. No worktree of ours can have that name.
 pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
     let name = worktree.file_name().unwrap_or("worktree");
     worktree.with_file_name(format!(".placing-{name}"))
@@ -141,16 +144,16 @@ impl<'d> Destination<'d> {
     /// The place of a worktree, the lock of whose name is held.
     pub fn new(
         repository: &'d Repository,
-        known: &'d Worktree,
+        worktree: &'d Worktree,
         progress: &'d Progress,
         stop: &'d (dyn Fn() -> Result<(), Error> + Sync),
     ) -> Self {
         Self {
             main: &repository.root,
             git: &repository.home().git,
-            path: &known.record.path,
-            admin_dir: &known.record.admin_dir,
-            record_dir: &known.dir,
+            path: &worktree.record.path,
+            admin_dir: &worktree.record.admin_dir,
+            record_dir: &worktree.dir,
             progress,
             stop,
         }
@@ -175,9 +178,9 @@ impl<'d> Destination<'d> {
             progress: self.progress,
             stop: self.stop,
         };
-        let staged = stage(&copying, &placing.items);
+        let staging_result = stage(&copying, &placing.items);
         self.progress.end();
-        let staged = staged?;
+        let staged = staging_result?;
         // whatever fails from here on, nothing stays announced or staged
         self.announce(placing, &staged).inspect_err(|_| {
             self.withdraw();
@@ -215,27 +218,31 @@ impl<'d> Destination<'d> {
     /// Writes down what is about to be moved in, for those who look at the worktree meanwhile, or
     /// after a kill: it is placed as far as it has arrived.
     fn announce(&self, placing: &Placing, staged: &[Staged]) -> Result<(), DiskError> {
-        let parents = staged.iter().flat_map(|staged| staged.path.parents());
-        let parents: BTreeSet<_> = parents.collect();
-        let parents = parents.into_iter().map(RepoPath::parse);
-        let parents: Vec<RepoPath> = parents.filter_map(Result::ok).collect();
-        let stood = stat_entries(self.path, parents.iter())?;
-        let is_staged = |path: &RepoPath| {
-            let at = staged.binary_search_by(|staged| staged.path.cmp(path));
-            at.is_ok()
-        };
-        let is_new = |path: &&RepoPath| !stood.entries.contains_key(*path) && !is_staged(path);
-        let created = parents.iter().filter(is_new);
-        let directories = created.map(|path| PlacedFile {
-            path: path.clone(),
-            origin: PlacedOrigin::Synced,
-            kind: PlacedKind::Directory,
-            digest: None,
-            stat: Stat::default(),
-            source: None,
-        });
-        let files = staged.iter().map(|staged| placed_file(placing, staged));
-        let list = Placed::new(files.chain(directories).collect(), i64::MIN);
+        let mut parents = BTreeSet::new();
+        let mut files = Vec::new();
+        for entry in staged {
+            parents.extend(entry.path.parents());
+            files.push(placed_file(placing, entry));
+        }
+        let directories: Vec<RepoPath> = parents
+            .into_iter()
+            .filter_map(|parent| RepoPath::parse(parent).ok())
+            .collect();
+        let stood = stat_entries(self.path, directories.iter())?;
+        for path in directories {
+            let at = staged.binary_search_by(|entry| entry.path.cmp(&path));
+            if at.is_err() && !stood.entries.contains_key(&path) {
+                files.push(PlacedFile {
+                    path,
+                    origin: PlacedOrigin::Synced,
+                    kind: PlacedKind::Directory,
+                    digest: None,
+                    stat: Stat::default(),
+                    source: None,
+                });
+            }
+        }
+        let list = Placed::new(files, i64::MIN);
         files::write(&self.record_dir.join(PLACING), &list.to_bytes())
     }
 
@@ -250,8 +257,11 @@ impl<'d> Destination<'d> {
         placing: &Placing,
         settled: &MovedIn,
     ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), Error> {
-        let new = settled.staged.iter();
-        let new: Vec<PlacedFile> = new.map(|staged| placed_file(placing, staged)).collect();
+        let new: Vec<PlacedFile> = settled
+            .staged
+            .iter()
+            .map(|staged| placed_file(placing, staged))
+            .collect();
         let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
         let time = files::settled_time(self.path, newest)?;
         let placed = placing.before.replaced_by(new, time);

@@ -71,16 +71,17 @@ impl Registration<'_> {
             read_conversions(&git, attributes)?.possible || refs.iter().any(is_replaced);
         std::thread::scope(|threads| {
             // the disk takes the manifest together with the rest
-            let manifest = threads.spawn(|| {
+            let writing = threads.spawn(|| {
                 let manifest = self.manifest()?.to_bytes();
                 Ok::<_, Error>(files::write(&dir.join("manifest"), &manifest)?)
             });
             let rest = self.write_rest(&dir, &refs);
-            joined(manifest)?;
+            joined(writing)?;
             rest
         })?;
         let integrity = integrity::fingerprints(repository, &self.record.admin_dir)?;
-        (self.record.conversions, self.record.integrity) = (conversions, integrity);
+        self.record.conversions = conversions;
+        self.record.integrity = integrity;
         write_record(&dir, &self.record)?;
         files::remove_file(&dir.join("intent.toml"))?;
         Ok(self.record)
@@ -208,11 +209,12 @@ fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
 fn scope_text(record: &Record) -> String {
     let mut lists = toml::Table::new();
     for rule in &record.scope {
-        let list = lists.entry(rule.list.to_string());
-        let list = list.or_insert_with(|| toml::Value::Array(Vec::new()));
-        list.as_array_mut()
-            .into_iter()
-            .for_each(|list| list.push(rule.pattern.clone().into()));
+        let list = lists
+            .entry(rule.list.to_string())
+            .or_insert_with(|| toml::Value::Array(Vec::new()));
+        if let Some(patterns) = list.as_array_mut() {
+            patterns.push(rule.pattern.clone().into());
+        }
     }
     lists.to_string()
 }
@@ -241,14 +243,20 @@ impl Worktree {
         repository: &Repository,
         names: &[String],
     ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
-        let order = Self::named(repository, names).map(|known| Ok::<_, Error>(known?.record.name));
-        let order = order.collect::<Result<Vec<_>, _>>()?;
-        let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
-        let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
-        let locks = locks.collect::<Result<_, _>>()?;
+        let mut order = Vec::new();
+        for worktree in Self::named(repository, names) {
+            order.push(worktree?.record.name);
+        }
+        let mut locks = Vec::new();
+        for name in order.iter().collect::<BTreeSet<_>>() {
+            locks.push(Lock::wait(&repository.name_lock(name))?);
+        }
         // what they were may have changed while we waited
-        let known = order.iter().map(|name| Self::load(repository, name));
-        Ok((known.collect::<Result<_, _>>()?, locks))
+        let mut worktrees = Vec::new();
+        for name in &order {
+            worktrees.push(Self::load(repository, name)?);
+        }
+        Ok((worktrees, locks))
     }
 
     /// Writes another record in place of this one.
@@ -269,15 +277,15 @@ impl Worktree {
         which: impl Fn(WatchedFile) -> bool,
     ) -> Result<Self, Error> {
         self.remove_verification()?;
-        let mut known = self.clone();
-        let integrity = &mut known.record.integrity;
+        let mut renewed = self.clone();
+        let integrity = &mut renewed.record.integrity;
         for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
             let now = self.fingerprint(repository, file)?;
             integrity.retain(|recorded| recorded.file != now.file);
             integrity.push(now);
         }
-        known.write_record(&known.record)?;
-        Ok(known)
+        renewed.write_record(&renewed.record)?;
+        Ok(renewed)
     }
 
     /// Installs or removes our hooks, and records them anew. What else came into `config.worktree`

@@ -19,7 +19,7 @@ use std::io::Read;
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
-use crate::answer::shapes::SavedField;
+use crate::answer::shapes::SavedWork;
 use crate::disk::error::DiskError;
 use crate::disk::mode::DirectoryModes;
 use crate::disk::open::{Opened, open_below};
@@ -135,19 +135,23 @@ impl<'a> Saving<'a> {
         &self,
         (head, made): (&CommitId, Option<&CommitId>),
         paths: &[SavedPath],
-        known: &Worktree,
+        worktree: &Worktree,
         time: &str,
     ) -> Result<Rescue, Error> {
         let name = self.name;
-        let scope = &known.scope;
-        let list = self.write_list(paths, &known.record.path)?;
+        let scope = &worktree.scope;
+        let list_tree = self.write_list(paths, &worktree.record.path)?;
         self.scratch.migrate()?;
-        let message = format!("git-agentwt: how {name} was before `restore`\n");
-        let list = self.git.commit_tree(&list.to_string(), &message, &[])?;
-        let stands = |saved: &&SavedPath| saved.disk.is_some() || !scope.excludes_file(&saved.path);
-        let changes = paths.iter().filter(stands);
-        let changes = changes.map(|saved| (&**saved.path.as_bstr(), saved.disk));
-        let changes: Changes<'_> = changes.collect();
+        let about_list = format!("git-agentwt: how {name} was before `restore`\n");
+        let list = self
+            .git
+            .commit_tree(&list_tree.to_string(), &about_list, &[])?;
+        let mut changes: Changes<'_> = Vec::new();
+        for saved in paths {
+            if saved.disk.is_some() || !scope.excludes_file(&saved.path) {
+                changes.push((&**saved.path.as_bstr(), saved.disk));
+            }
+        }
         let reference = unused_ref(self.repository, &rescue_ref(name, time))?;
         let message = format!(
             "git-agentwt: what was out of scope in {name} before `restore`\n\n\
@@ -161,22 +165,26 @@ impl<'a> Saving<'a> {
     fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, Error> {
         let objects = self.scratch.objects();
         // the directories that paths stand in, or are
-        let stands = paths.iter().filter(|saved| saved.disk.is_some());
-        let with_above =
-            |saved: &SavedPath| std::iter::successors(Some(saved.path.clone()), RepoPath::parent);
-        let above: BTreeSet<RepoPath> = stands.flat_map(with_above).collect();
-        let directories = DirectoryModes::of(root, above.iter())?;
-        let directories: Vec<_> = directories.0.into_iter().collect();
+        let mut with_above = BTreeSet::new();
+        for saved in paths {
+            if saved.disk.is_some() {
+                let path = Some(saved.path.clone());
+                with_above.extend(std::iter::successors(path, RepoPath::parent));
+            }
+        }
+        let modes = DirectoryModes::of(root, with_above.iter())?;
+        let directories: Vec<_> = modes.0.into_iter().collect();
         let list = list_to_bytes(paths, &directories);
         let id = objects.write_blob(list.len() as u64, &mut &*list)?;
         let mode = Mode::File;
-        let staged = paths.iter().flat_map(|saved| {
-            let place =
-                |stage| [format!("index/{stage}/").as_bytes(), saved.path.as_bstr()].concat();
-            let entries = saved.index.iter();
-            entries.map(move |(stage, entry)| (place(stage), *entry))
-        });
-        let staged: Vec<(Vec<u8>, Entry)> = staged.collect();
+        let mut staged = Vec::new();
+        for saved in paths {
+            for (stage, entry) in &saved.index {
+                let below = format!("index/{stage}/");
+                let place = [below.as_bytes(), saved.path.as_bstr()].concat();
+                staged.push((place, *entry));
+            }
+        }
         let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(Entry { mode, id }))];
         changes.extend(staged.iter().map(|(path, entry)| (&**path, Some(*entry))));
         Ok(objects.write_tree(None, changes)?)
@@ -309,10 +317,13 @@ fn read_restore(
         return Ok(None);
     };
     let tree = objects.list(&objects.commit(list)?.tree)?;
-    let list = tree.iter().find(|(path, _)| *path.as_bstr() == LIST);
-    let list = list.map(|(_, entry)| objects.blob(&entry.id)).transpose()?;
-    let restore = list.and_then(|bytes| list_from_bytes(&bytes));
-    Ok(restore.map(|(paths, directories)| SavedRestore {
+    let Some((_, entry)) = tree.iter().find(|(path, _)| *path.as_bstr() == LIST) else {
+        return Ok(None);
+    };
+    let Some((paths, directories)) = list_from_bytes(&objects.blob(&entry.id)?) else {
+        return Ok(None);
+    };
+    Ok(Some(SavedRestore {
         rescue,
         previous: previous.clone(),
         made: made.first().cloned(),
@@ -388,7 +399,7 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
     Some((paths, directories))
 }
 
-impl From<&Rescue> for SavedField {
+impl From<&Rescue> for SavedWork {
     fn from(rescue: &Rescue) -> Self {
         Self {
             reference: rescue.name.clone(),

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use crate::answer::shapes::{AccessCounts, ExclusionField, RuleField};
+use crate::answer::shapes::{AccessCounts, Exclusion};
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
@@ -16,7 +16,7 @@ use crate::judge::change::{INDEX_LOCK, SPARSE_LOCK};
 use crate::record::worktree::WatchedFile;
 use crate::scope::compiled::Scope;
 use crate::scope::coverage::Coverage;
-use crate::scope::rule::{Access, EntryKind, ScopeRule};
+use crate::scope::rule::{Access, EntryKind, RuleText, ScopeRule};
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -89,7 +89,7 @@ impl Listing {
     }
 
     /// What excludes entries of the commit.
-    pub fn exclusions(&self, scope: &Scope) -> Vec<ExclusionField> {
+    pub fn exclusions(&self, scope: &Scope) -> Vec<Exclusion> {
         let mut classifier = scope.classifier();
         let mut found: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
         for (path, entry) in &self.entries {
@@ -102,8 +102,8 @@ impl Listing {
                 None => found.push((verdict.rule, 1)),
             }
         }
-        let field = |(rule, files): (Option<&ScopeRule>, usize)| ExclusionField {
-            rule: rule.map(RuleField::from),
+        let field = |(rule, files): (Option<&ScopeRule>, usize)| Exclusion {
+            rule: rule.map(RuleText::from),
             files,
         };
         found.into_iter().map(field).collect()

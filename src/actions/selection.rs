@@ -92,33 +92,43 @@ impl Repository {
 
     /// The worktrees of git below the root.
     fn worktrees_below(&self) -> Result<Vec<RepoPath>, GitError> {
-        let all = self.git.worktree_list()?.into_iter();
-        let below = all.filter_map(|entry| {
-            let path = entry.path.strip_prefix(&self.root).ok()?;
-            RepoPath::parse(path.as_str()).ok()
-        });
-        Ok(below.collect())
+        let mut below = Vec::new();
+        for entry in self.git.worktree_list()? {
+            if let Ok(path) = entry.path.strip_prefix(&self.root) {
+                below.extend(RepoPath::parse(path.as_str()).ok());
+            }
+        }
+        Ok(below)
     }
 
     /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is first asked of
     /// what is in no selected directory: everything below an ignored directory is ignored too
     /// (gitignore(5)), and `git check-ignore` takes its time.
     fn keep_ignored(&self, candidates: &mut Candidates) -> Result<(), GitError> {
-        let included = candidates.entries.iter();
-        let included = included.filter(|candidate| candidate.patterns.is_empty());
-        let included: Vec<&RepoPath> = included.map(|candidate| &candidate.path).collect();
-        let all: HashSet<&BStr> = included.iter().map(|path| path.as_bstr()).collect();
-        let is_top = |path: &&RepoPath| !path.parents().any(|above| all.contains(above));
-        let (tops, rest): (Vec<_>, Vec<_>) = included.into_iter().partition(is_top);
-        let tops = self.git.check_ignore(&tops)?;
-        let directories: HashSet<&BStr> = tops.iter().map(RepoPath::as_bstr).collect();
+        let included: Vec<&RepoPath> = candidates
+            .entries
+            .iter()
+            .filter(|candidate| candidate.patterns.is_empty())
+            .map(|candidate| &candidate.path)
+            .collect();
+        let selected: HashSet<&BStr> = included.iter().map(|path| path.as_bstr()).collect();
+        let (tops, below_tops): (Vec<&RepoPath>, Vec<&RepoPath>) = included
+            .into_iter()
+            .partition(|path| !path.parents().any(|above| selected.contains(above)));
+        let ignored_tops = self.git.check_ignore(&tops)?;
+        let directories: HashSet<&BStr> = ignored_tops.iter().map(RepoPath::as_bstr).collect();
         let is_below = |path: &RepoPath| path.parents().any(|above| directories.contains(above));
-        let rest: Vec<_> = rest.into_iter().filter(|path| !is_below(path)).collect();
-        let rest = self.git.check_ignore(&rest)?;
+        let undecided: Vec<&RepoPath> = below_tops
+            .into_iter()
+            .filter(|path| !is_below(path))
+            .collect();
+        let ignored = self.git.check_ignore(&undecided)?;
         candidates.entries.retain(|candidate| {
             let path = &candidate.path;
-            let is_ignored = tops.contains(path) || rest.contains(path) || is_below(path);
-            is_ignored || !candidate.patterns.is_empty()
+            !candidate.patterns.is_empty()
+                || ignored_tops.contains(path)
+                || ignored.contains(path)
+                || is_below(path)
         });
         Ok(())
     }
@@ -167,17 +177,24 @@ fn as_placed(
     placed: &Placed,
     stands: &BTreeMap<RepoPath, Stat>,
 ) -> Result<HashSet<RepoPath>, DiskError> {
-    let standing = placed.files().iter();
-    let standing = standing.filter_map(|file| Some((file, stands.get(&file.path)?)));
-    let (proven, unproven): (Vec<_>, Vec<_>) =
-        standing.partition(|(file, stat)| is_proven(placed, file, stat));
-    let unproven: Vec<_> = unproven.into_iter().map(|(file, _)| file).collect();
-    let drift = drift_of(path, Some(main), placed, &unproven)?;
-    let same = unproven.into_iter().zip(drift);
-    let same = same.filter(|(_, drift)| drift.here == CopyState::Same);
-    let proven = proven.into_iter().map(|(file, _)| file);
-    let files = proven.chain(same.map(|(file, _)| file));
-    Ok(files.map(|file| file.path.clone()).collect())
+    let mut as_placed = HashSet::new();
+    let mut unproven = Vec::new();
+    for file in placed.files() {
+        match stands.get(&file.path) {
+            Some(stat) if is_proven(placed, file, stat) => {
+                as_placed.insert(file.path.clone());
+            }
+            Some(_) => unproven.push(file),
+            None => {}
+        }
+    }
+    let drifts = drift_of(path, Some(main), placed, &unproven)?;
+    for (file, drift) in unproven.into_iter().zip(drifts) {
+        if drift.here == CopyState::Same {
+            as_placed.insert(file.path.clone());
+        }
+    }
+    Ok(as_placed)
 }
 
 /// Whether a file or link has the same content in both.

@@ -71,14 +71,14 @@ impl UntrackedBefore {
     ///
     /// # Errors
     /// As [`read`](Self::read), and when the disk refuses.
-    pub fn begin(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
-        files::write(&known.dir.join(BEFORE), b"")?;
-        let before = Self::read(repository, known)?;
+    pub fn begin(repository: &Repository, worktree: &Worktree) -> Result<Self, Error> {
+        files::write(&worktree.dir.join(BEFORE), b"")?;
+        let before = Self::read(repository, worktree)?;
         let mut writable = Vec::new();
         for path in &before.copies {
             writable.push((path.clone(), WriteBits::Owner));
         }
-        set_write_bits(&known.record.path, &writable, BitsChange::Apply)?;
+        set_write_bits(&worktree.record.path, &writable, BitsChange::Apply)?;
         Ok(before)
     }
 
@@ -86,23 +86,23 @@ impl UntrackedBefore {
     ///
     /// # Errors
     /// Fails when the disk refuses.
-    pub fn end(known: &Worktree) -> Result<(), DiskError> {
-        files::remove_file(&known.dir.join(BEFORE))
+    pub fn end(worktree: &Worktree) -> Result<(), DiskError> {
+        files::remove_file(&worktree.dir.join(BEFORE))
     }
 
     /// Whether a set-up of the worktree began and was killed.
-    pub fn is_left(known: &Worktree) -> bool {
-        files::exists(&known.dir.join(BEFORE))
+    pub fn is_left(worktree: &Worktree) -> bool {
+        files::exists(&worktree.dir.join(BEFORE))
     }
 
     /// Reads it.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read.
-    pub fn read(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
-        let survey = collect(repository, known)?;
-        let path = &known.record.path;
-        let placed = known.placed()?;
+    pub fn read(repository: &Repository, worktree: &Worktree) -> Result<Self, Error> {
+        let survey = collect(repository, worktree)?;
+        let path = &worktree.record.path;
+        let placed = worktree.placed()?;
         let mut before = Self::default();
         for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
             let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
@@ -118,7 +118,7 @@ impl UntrackedBefore {
         }
         before.self_ignored = self_ignored(&survey).cloned().collect();
         before.untracked = survey.states.untracked.into_keys().collect();
-        before.shared = shared_findings(known, survey.changes);
+        before.shared = shared_findings(worktree, survey.changes);
         Ok(before)
     }
 }
@@ -132,8 +132,8 @@ fn self_ignored(survey: &Survey) -> impl Iterator<Item = &RepoPath> {
 }
 
 /// What is found of settings and hooks that worktrees share, as an acceptance records that.
-fn shared_findings(known: &Worktree, changes: ChangeSet) -> Vec<AcceptedFinding> {
-    let report = known.judge(changes, VerifyOptions::default());
+fn shared_findings(worktree: &Worktree, changes: ChangeSet) -> Vec<AcceptedFinding> {
+    let report = worktree.judge(changes, VerifyOptions::default());
     let shared = report.findings.iter().filter(|finding| finding.is_shared());
     shared.filter_map(Finding::accepted).flatten().collect()
 }
@@ -151,11 +151,14 @@ struct Copies {
 
 impl Copies {
     /// Reads them, and gives those that are as they were their write bits.
-    fn read(known: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
-        let root = &known.record.path;
-        let copies = before.copies.iter().filter_map(|path| placed.get(path));
-        let copies: Vec<&PlacedFile> = copies.collect();
-        let stands = stat_entries(root, before.copies.iter())?.entries;
+    fn read(worktree: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
+        let root = &worktree.record.path;
+        let copies: Vec<&PlacedFile> = before
+            .copies
+            .iter()
+            .filter_map(|path| placed.get(path))
+            .collect();
+        let stats = stat_entries(root, before.copies.iter())?.entries;
         let mut found = Self::default();
         let mut bits = Vec::new();
         for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
@@ -165,11 +168,11 @@ impl Copies {
                     found.deleted.insert(file.path.clone());
                 }
                 // with the same content, by a command that will write the file again
-                CopyState::Same if is_newer(stands.get(&file.path), file) => {
+                CopyState::Same if is_newer(stats.get(&file.path), file) => {
                     found.written.push(file.path.clone());
                 }
                 CopyState::Same => {
-                    if known.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
+                    if worktree.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
                         bits.push((file.path.clone(), WriteBits::Cleared));
                     }
                     found.unchanged.push((*file).clone());
@@ -178,9 +181,10 @@ impl Copies {
         }
         // one that has another name by now stays writable
         set_write_bits(root, &bits, BitsChange::Apply)?;
-        let stands = stat_entries(root, found.unchanged.iter().map(|file| &file.path))?.entries;
+        let paths = found.unchanged.iter().map(|file| &file.path);
+        let stats_now = stat_entries(root, paths)?.entries;
         for file in &mut found.unchanged {
-            if let Some(stat) = stands.get(&file.path) {
+            if let Some(stat) = stats_now.get(&file.path) {
                 file.stat = *stat;
             }
         }
@@ -197,6 +201,43 @@ fn is_newer(now: Option<&Stat>, file: &PlacedFile) -> bool {
     now.is_some_and(|now| now.mtime != file.stat.mtime || now.inode != file.stat.inode)
 }
 
+/// Lists the untracked paths that are new since, and what an earlier run of the set-up left; not what
+/// the scope excludes.
+fn new_untracked<'s>(
+    worktree: &Worktree,
+    survey: &'s Survey,
+    before: &UntrackedBefore,
+) -> Vec<&'s RepoPath> {
+    let mut new = Vec::new();
+    for (path, seen) in &survey.states.untracked {
+        let is_untracked_since = *seen == Seen::Untracked && !before.untracked.contains(path);
+        let is_excluded = worktree.scope.verdict(path, EntryKind::File).access == Access::Excluded;
+        if (before.ours.contains(path) || is_untracked_since) && !is_excluded {
+            new.push(path);
+        }
+    }
+    new
+}
+
+/// Returns the entries of files of the set-up's output. What cannot be read is left to the
+/// verification.
+fn output_files(root: &Utf8Path, paths: &[&RepoPath]) -> Result<Vec<PlacedFile>, DiskError> {
+    let mut files = Vec::new();
+    for (path, stat) in stat_entries(root, paths.iter().copied())?.entries {
+        if let Ok(Some((kind, digest))) = digest_below(root, &path) {
+            files.push(PlacedFile {
+                path,
+                origin: PlacedOrigin::Setup,
+                kind,
+                digest: Some(digest),
+                stat,
+                source: None,
+            });
+        }
+    }
+    Ok(files)
+}
+
 /// The entry of a directory of the set-up's output: whatever is in it is no finding.
 fn output_directory(path: &RepoPath) -> PlacedFile {
     PlacedFile {
@@ -209,6 +250,15 @@ fn output_directory(path: &RepoPath) -> PlacedFile {
     }
 }
 
+/// A submodule that is checked out.
+struct Submodule {
+    name: String,
+    path: String,
+    url: String,
+    /// Its repository in the main worktree, whose objects are used.
+    reference: Utf8PathBuf,
+}
+
 impl UserSteps<'_> {
     /// Runs commands in order, until one fails.
     ///
@@ -216,13 +266,13 @@ impl UserSteps<'_> {
     /// Fails when a command does, or a signal ended it.
     pub fn run(
         &self,
-        known: &Worktree,
+        worktree: &Worktree,
         table: &'static str,
         commands: &[String],
         help: &str,
     ) -> Result<(), Error> {
-        let name = known.record.name.to_string();
-        let variables = variables(self.repository, known);
+        let name = worktree.record.name.to_string();
+        let variables = variables(self.repository, worktree);
         for (at, command) in commands.iter().enumerate() {
             let shown = escape_for_terminal(command.as_bytes());
             let at = at + 1;
@@ -231,7 +281,7 @@ impl UserSteps<'_> {
                 .tell(&format!("{name}: {table} {at} of {number}: {shown}"));
             let line = ShellLine {
                 line: command,
-                directory: &known.record.path,
+                directory: &worktree.record.path,
                 variables: &variables,
                 without: LOCAL_VARIABLES,
                 timeout: None,
@@ -246,14 +296,20 @@ impl UserSteps<'_> {
                 Ok(ShellEnd::Late | ShellEnd::Stopped) => String::new(),
                 Err(error) => format!("`{shown}` cannot be run: {error}"),
             };
-            return Err(self.fault(known, table, why, help));
+            return Err(self.fault(worktree, table, why, help));
         }
         Ok(())
     }
 
     /// Why the commands did not end well: the signal that came, or else what failed.
-    pub fn fault(&self, known: &Worktree, table: &'static str, why: String, help: &str) -> Error {
-        let name = known.record.name.to_string();
+    pub fn fault(
+        &self,
+        worktree: &Worktree,
+        table: &'static str,
+        why: String,
+        help: &str,
+    ) -> Error {
+        let name = worktree.record.name.to_string();
         let help = help.to_owned();
         let table = if table == "setup" { "set-up" } else { table };
         let fault = match u8::try_from(self.signal.load(Ordering::SeqCst)) {
@@ -278,21 +334,26 @@ impl UserSteps<'_> {
     ///
     /// # Errors
     /// Fails when git does: the others are there.
-    pub fn fill_submodules(&self, known: &Worktree) -> Result<(), Error> {
+    pub fn fill_submodules(&self, worktree: &Worktree) -> Result<(), Error> {
         let home = self.repository.home();
-        let record = &known.record;
-        let git = known.repository(home).git.at(&record.path);
+        let record = &worktree.record;
+        let git = worktree.repository(home).git.at(&record.path);
         let mut found = Vec::new();
         for (name, path) in git.submodules(&record.checked_out)? {
             let at = RepoPath::parse(path.as_str()).ok();
-            let verdict = at.map(|at| known.scope.verdict(&at, EntryKind::Directory).access);
+            let verdict = at.map(|at| worktree.scope.verdict(&at, EntryKind::Directory).access);
             if verdict.is_none_or(|access| access == Access::Excluded) {
                 continue;
             }
             let reference = home.common_dir.join("modules").join(&name);
             match home.git.config_get(&format!("submodule.{name}.url"))? {
                 Some(url) if files::is_directory(&reference) => {
-                    found.push((name, path, url, reference));
+                    found.push(Submodule {
+                        name,
+                        path,
+                        url,
+                        reference,
+                    });
                 }
                 _none => self.log.tell(&format!(
                     "{}: the submodule {path} stays empty, as in the main worktree; to have it \
@@ -303,18 +364,24 @@ impl UserSteps<'_> {
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = found.len().div_ceil(threads).max(1);
-        let fill = |all: &[(String, String, String, Utf8PathBuf)]| {
-            for (name, path, url, reference) in all {
+        let fill = &|submodules: &[Submodule]| {
+            for submodule in submodules {
+                let Submodule {
+                    name,
+                    path,
+                    url,
+                    reference,
+                } = submodule;
                 self.log.tell(&format!("{}: submodule {path}", record.name));
                 git.submodule_update(name, path, url, reference.as_str())?;
             }
             Ok::<(), Error>(())
         };
-        let fill = &fill;
         std::thread::scope(|threads| {
-            let shares = found.chunks(share);
-            let started = shares.map(|all| threads.spawn(move || fill(all)));
-            let started: Vec<_> = started.collect();
+            let mut started = Vec::new();
+            for submodules in found.chunks(share) {
+                started.push(threads.spawn(move || fill(submodules)));
+            }
             let ended: Vec<_> = started.into_iter().map(joined).collect();
             ended.into_iter().collect()
         })
@@ -326,58 +393,42 @@ impl UserSteps<'_> {
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or the list not be written.
-    pub fn note(&self, known: Worktree, before: &UntrackedBefore) -> Result<Worktree, Error> {
-        let survey = collect(self.repository, &known)?;
-        let path = &known.record.path;
-        let listed = known.placed()?;
-        let copies = Copies::read(&known, &listed, before)?;
-        let is_new = |path: &RepoPath, seen| {
-            before.ours.contains(path)
-                || seen == Seen::Untracked && !before.untracked.contains(path)
-        };
-        let is_noted = |path: &&RepoPath| {
-            known.scope.verdict(path, EntryKind::File).access != Access::Excluded
-        };
-        let all = survey.states.untracked.iter();
-        let new = all.filter(|(path, seen)| is_new(path, (*seen).clone()));
-        let mut new: Vec<&RepoPath> = new.map(|(path, _)| path).filter(is_noted).collect();
+    pub fn note(&self, worktree: Worktree, before: &UntrackedBefore) -> Result<Worktree, Error> {
+        let survey = collect(self.repository, &worktree)?;
+        let listed = worktree.placed()?;
+        let copies = Copies::read(&worktree, &listed, before)?;
+        let mut new = new_untracked(&worktree, &survey, before);
         new.extend(&copies.written);
         new.sort_unstable();
         new.dedup();
-        let made = self_ignored(&survey).filter(|path| !before.self_ignored.contains(*path));
-        let made: Vec<PlacedFile> = made.map(output_directory).collect();
-        if new.is_empty() && made.is_empty() && copies.is_empty() {
-            return Ok(known);
+        let directories: Vec<PlacedFile> = self_ignored(&survey)
+            .filter(|path| !before.self_ignored.contains(*path))
+            .map(output_directory)
+            .collect();
+        if new.is_empty() && directories.is_empty() && copies.is_empty() {
+            return Ok(worktree);
         }
-        let stands = stat_entries(path, new.iter().copied())?.entries;
-        let file = |(at, stat): (RepoPath, _)| {
-            // what cannot be read is left to the verification
-            let (kind, digest) = digest_below(path, &at).ok()??;
-            Some(PlacedFile {
-                path: at,
-                origin: PlacedOrigin::Setup,
-                kind,
-                digest: Some(digest),
-                stat,
-                source: None,
-            })
-        };
-        let mut files: Vec<PlacedFile> = stands.into_iter().filter_map(file).collect();
+        let path = &worktree.record.path;
+        let mut files = output_files(path, &new)?;
         files.extend(copies.unchanged);
-        files.extend(made);
+        files.extend(directories);
         let newest = files.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
         let time = files::settled_time(path, newest)?;
         let kept = listed.without(&copies.deleted);
-        let placed = kept.replaced_by(files, time);
-        let own = known.repository(self.repository);
-        let renew = known.config_is_as_recorded(&own)?;
+        self.write_placed(worktree, &kept.replaced_by(files, time))
+    }
+
+    /// Writes what is placed in a worktree by now; returns the worktree as it is recorded then.
+    fn write_placed(&self, worktree: Worktree, placed: &Placed) -> Result<Worktree, Error> {
+        let own = worktree.repository(self.repository);
+        let renew = worktree.config_is_as_recorded(&own)?;
         let git = &self.repository.home().git;
-        let excluded = write_exclude(git, &known.record.admin_dir, &placed)?;
-        files::write(&known.dir.join(PLACED), &placed.to_bytes())?;
+        let excluded = write_exclude(git, &worktree.record.admin_dir, placed)?;
+        files::write(&worktree.dir.join(PLACED), &placed.to_bytes())?;
         if excluded.changed_config() && renew {
-            return known.renew_digests(&own, |file| file == WatchedFile::ConfigWorktree);
+            return worktree.renew_digests(&own, |file| file == WatchedFile::ConfigWorktree);
         }
-        Ok(known)
+        Ok(worktree)
     }
 
     /// Accepts what the commands changed of the settings and hooks that worktrees share, where no other
@@ -387,24 +438,24 @@ impl UserSteps<'_> {
     /// Fails when the worktree cannot be read, or the record not be written.
     pub fn accept_shared(
         &self,
-        known: &mut Worktree,
+        worktree: &mut Worktree,
         before: &UntrackedBefore,
     ) -> Result<(), Error> {
-        if !known.sharing(self.repository)?.is_empty() {
+        if !worktree.sharing(self.repository)?.is_empty() {
             return Ok(());
         }
-        let survey = collect(self.repository, known)?;
-        let mut accepted = shared_findings(known, survey.changes);
+        let survey = collect(self.repository, worktree)?;
+        let mut accepted = shared_findings(worktree, survey.changes);
         accepted.retain(|one| !before.shared.contains(one));
         if accepted.is_empty() {
             return Ok(());
         }
         let decision = Decision {
             accepted,
-            ..new_decision(&known.record.name)
+            ..new_decision(&worktree.record.name)
         };
-        known.record.decisions.push(decision);
-        Ok(known.write_record(&known.record)?)
+        worktree.record.decisions.push(decision);
+        Ok(worktree.write_record(&worktree.record)?)
     }
 
     /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a command
@@ -415,15 +466,15 @@ impl UserSteps<'_> {
     /// Fails when the worktree cannot be read, or a signal came.
     pub fn tear_down(
         &self,
-        known: &Worktree,
+        worktree: &Worktree,
         is_begun: bool,
         state: Option<&Utf8Path>,
     ) -> Result<(bool, Vec<String>), Error> {
         let mut notes = Vec::new();
-        if is_begun || !files::is_directory(&known.record.path) {
+        if is_begun || !files::is_directory(&worktree.record.path) {
             return Ok((false, notes));
         }
-        let name = &known.record.name;
+        let name = &worktree.record.name;
         let read = || {
             let loaded = load_config(self.repository, &[], self.environment)?;
             let commands = UserCommands::new(self.repository, &loaded.config);
@@ -447,10 +498,10 @@ impl UserSteps<'_> {
         if commands.teardown.is_empty() {
             return Ok((false, notes));
         }
-        let before = UntrackedBefore::read(self.repository, known)?;
+        let before = UntrackedBefore::read(self.repository, worktree)?;
         let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
-        let ran = self.run(known, "teardown", &commands.teardown, &help);
-        self.note(known.clone(), &before)?;
+        let ran = self.run(worktree, "teardown", &commands.teardown, &help);
+        self.note(worktree.clone(), &before)?;
         match ran {
             Err(error)
                 if error

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::answer::shapes::{CopiedFile, CopiesField, ExcludedFile, PathField, paths};
+use crate::answer::shapes::{CopiedFile, CopyReport, ExcludedFile};
 use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedKind, PlacedOrigin};
@@ -18,6 +18,7 @@ use crate::sync::{Candidate, Candidates, PatternOrigin};
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::path::{RepoPath, escape_for_rule, first_of};
+use crate::words::path_text::{PathText, paths};
 use crate::words::size::Size;
 
 /// Holds the patterns that count, and what they select in the main worktree.
@@ -161,33 +162,21 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
         let kind = candidate.kind();
         let stat = candidate.stat;
         require_place(facts, candidate)?;
-        let over = match facts.there.standing.get(path) {
-            None => None,
-            Some(_) if kind == PlacedKind::Directory => continue,
-            Some(standing) => {
-                let placed = facts.there.placed.get(path);
-                let is_from = placed.is_some_and(|file| file.source == Some(stat));
-                let is_output = placed.is_some_and(|file| file.origin == PlacedOrigin::Setup);
-                if is_output && !facts.force {
-                    // the set-up wrote the file, and a copy would be read-only for its next run
-                    plan.kept += 1;
-                    continue;
-                }
-                match standing.compared {
-                    ComparedFiles::AsPlaced if is_from => {
-                        plan.kept += 1;
-                        continue;
-                    }
-                    ComparedFiles::Other if !facts.force => {
-                        edited.push(path.clone());
-                        continue;
-                    }
-                    ComparedFiles::Other => plan.save.push(path.clone()),
-                    // nothing of the worktree's own is in it
-                    ComparedFiles::AsPlaced | ComparedFiles::Same => {}
-                }
-                Some(standing.stat)
+        let over = match place(facts, candidate) {
+            PlaceNow::Free => None,
+            PlaceNow::Kept => {
+                plan.kept += usize::from(kind != PlacedKind::Directory);
+                continue;
             }
+            PlaceNow::Edited(_) if !facts.force => {
+                edited.push(path.clone());
+                continue;
+            }
+            PlaceNow::Edited(standing) => {
+                plan.save.push(path.clone());
+                Some(standing)
+            }
+            PlaceNow::Replaceable(standing) => Some(standing),
         };
         plan.copy.push(PlannedCopy {
             path: path.clone(),
@@ -204,6 +193,39 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
         return Ok(plan);
     }
     Err(refuse_edited(facts, edited))
+}
+
+/// What stands where a file is to be copied.
+enum PlaceNow {
+    /// Nothing.
+    Free,
+    /// The file as it would be copied, or a directory.
+    Kept,
+    /// Something of the worktree's own.
+    Edited(Stat),
+    /// Something in which nothing is of the worktree's own.
+    Replaceable(Stat),
+}
+
+/// Looks at what stands where a candidate is to be copied.
+fn place(facts: &SyncFacts<'_>, candidate: &Candidate) -> PlaceNow {
+    let Some(standing) = facts.there.standing.get(&candidate.path) else {
+        return PlaceNow::Free;
+    };
+    if candidate.kind() == PlacedKind::Directory {
+        return PlaceNow::Kept;
+    }
+    let placed = facts.there.placed.get(&candidate.path);
+    if placed.is_some_and(|file| file.origin == PlacedOrigin::Setup) && !facts.force {
+        // the set-up wrote the file, and a copy would be read-only for its next run
+        return PlaceNow::Kept;
+    }
+    let has_same_source = placed.is_some_and(|file| file.source == Some(candidate.stat));
+    match standing.compared {
+        ComparedFiles::AsPlaced if has_same_source => PlaceNow::Kept,
+        ComparedFiles::AsPlaced | ComparedFiles::Same => PlaceNow::Replaceable(standing.stat),
+        ComparedFiles::Other => PlaceNow::Edited(standing.stat),
+    }
 }
 
 fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
@@ -282,62 +304,87 @@ fn require_matches(
     shown: &BTreeSet<usize>,
     excluded: &[(RepoPath, String)],
 ) -> Result<(), SyncRefusal> {
-    let candidates = &selection.candidates;
-    let required = selection.patterns.iter().enumerate();
-    for (at, pattern) in required.filter(|(at, one)| !one.is_optional() && !shown.contains(at)) {
-        let entries = candidates.entries.iter();
-        let mut own = entries.filter(|one| one.patterns.contains(&at)).peekable();
-        let is_empty = own.peek().is_none();
-        let left_out = own.find_map(|one| {
-            let at = excluded.binary_search_by(|(path, _)| path.cmp(&one.path));
+    for (number, pattern) in selection.patterns.iter().enumerate() {
+        if pattern.is_optional() || shown.contains(&number) {
+            continue;
+        }
+        let mut own = Vec::new();
+        for candidate in &selection.candidates.entries {
+            if candidate.patterns.contains(&number) {
+                own.push(candidate);
+            }
+        }
+        let left_out = own.iter().find_map(|candidate| {
+            let at = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
             at.ok().map(|at| &excluded[at])
         });
-        let is_of_all = matches!(
+        let is_of_all_scopes = matches!(
             pattern.origin(),
             PatternOrigin::File(_) | PatternOrigin::BuiltIn
         );
-        if is_of_all && left_out.is_some() {
-            continue;
-        }
-        let text = shown_pattern(pattern.text());
-        let named = format!("the sync pattern `{text}` ({})", pattern.origin());
-        let verb = match pattern.origin() {
-            PatternOrigin::File(_) => "move it to",
-            PatternOrigin::Flag(_) | PatternOrigin::Record | PatternOrigin::BuiltIn => "have it in",
-        };
-        let optional = format!(
-            "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match \
-                nothing"
-        );
-        let (message, help) = match (left_out, candidates.tracked.get(at)) {
-            (Some((path, rule)), _) => (
-                format!("the scope excludes everything that {named} matches, as {path}: {rule}"),
-                format!("take one of the two out, {optional}"),
-            ),
+        match left_out {
+            Some(_) if is_of_all_scopes => {}
+            Some(left_out) => return Err(refuse_excluded(pattern, left_out)),
             // directories only
-            (None, _) if !is_empty => continue,
-            (None, Some(tracked @ 1..)) => (
-                format!("{named} matches only tracked files ({tracked}), which are never copied"),
-                format!("a worktree has them from its branch: take the pattern out, {optional}"),
-            ),
-            (None, _) => {
-                let closed = match candidates.not_entered.as_slice() {
-                    [] => String::new(),
-                    closed => format!(
-                        "; not entered, as a link, or another repository or worktree is there, or \
-                            git has something else: {}",
-                        first_of(closed, SHOWN)
-                    ),
-                };
-                (
-                    format!("{named} matches nothing"),
-                    format!("correct it, {optional}{closed}"),
-                )
-            }
-        };
-        return Err(SyncRefusal::Config { message, help });
+            None if !own.is_empty() => {}
+            None => return Err(refuse_unmatched(pattern, number, &selection.candidates)),
+        }
     }
     Ok(())
+}
+
+/// Returns how a refusal names a pattern.
+fn named_pattern(pattern: &Pattern) -> String {
+    let text = shown_pattern(pattern.text());
+    format!("the sync pattern `{text}` ({})", pattern.origin())
+}
+
+/// Returns how a pattern may match nothing.
+fn optional_instead(pattern: &Pattern) -> String {
+    let text = shown_pattern(pattern.text());
+    let verb = match pattern.origin() {
+        PatternOrigin::File(_) => "move it to",
+        PatternOrigin::Flag(_) | PatternOrigin::Record | PatternOrigin::BuiltIn => "have it in",
+    };
+    format!(
+        "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match \
+            nothing"
+    )
+}
+
+fn refuse_excluded(pattern: &Pattern, left_out: &(RepoPath, String)) -> SyncRefusal {
+    let (path, rule) = left_out;
+    let named = named_pattern(pattern);
+    let optional = optional_instead(pattern);
+    SyncRefusal::Config {
+        message: format!("the scope excludes everything that {named} matches, as {path}: {rule}"),
+        help: format!("take one of the two out, {optional}"),
+    }
+}
+
+fn refuse_unmatched(pattern: &Pattern, number: usize, candidates: &Candidates) -> SyncRefusal {
+    let named = named_pattern(pattern);
+    let optional = optional_instead(pattern);
+    if let Some(tracked @ 1..) = candidates.tracked.get(number) {
+        return SyncRefusal::Config {
+            message: format!(
+                "{named} matches only tracked files ({tracked}), which are never copied"
+            ),
+            help: format!("a worktree has them from its branch: take the pattern out, {optional}"),
+        };
+    }
+    let closed = match candidates.not_entered.as_slice() {
+        [] => String::new(),
+        closed => format!(
+            "; not entered, as a link, or another repository or worktree is there, or \
+                git has something else: {}",
+            first_of(closed, SHOWN)
+        ),
+    };
+    SyncRefusal::Config {
+        message: format!("{named} matches nothing"),
+        help: format!("correct it, {optional}{closed}"),
+    }
 }
 
 /// Compares the sizes with the limits, before anything is copied.
@@ -472,14 +519,14 @@ impl SyncRefusal {
     }
 }
 
-impl From<&SyncPlan> for CopiesField {
+impl From<&SyncPlan> for CopyReport {
     fn from(plan: &SyncPlan) -> Self {
         let copied = plan.files().map(|one| CopiedFile {
-            path: PathField::from(&one.path),
+            path: PathText::from(&one.path),
             bytes: one.stat.size,
         });
         let excluded = plan.excluded.iter().map(|(path, rule)| ExcludedFile {
-            path: PathField::from(path),
+            path: PathText::from(path),
             rule: rule.clone(),
         });
         Self {

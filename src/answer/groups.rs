@@ -4,15 +4,29 @@ use std::collections::{BTreeSet, HashMap};
 
 use bstr::ByteSlice;
 
-use crate::answer::paint::Paint;
-use crate::answer::shapes::FindingField;
+use crate::answer::paint::{Paint, Painter};
 use crate::answer::table::{Cell, Row};
+use crate::judge::change::{Kind, Seen};
+use crate::judge::finding::{Finding, Level, Reason};
+use crate::scope::rule::RuleText;
 use crate::words::path::escape_for_terminal;
+
+/// Whether findings that are alike are one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// All findings below a directory, if they are alike, are one line.
+    ByDirectory,
+    /// Each finding is one line.
+    Single,
+}
 
 /// Findings that are one line: one finding, or all findings below a directory, which are alike.
 pub struct FindingGroup<'a> {
-    pub first: &'a FindingField,
+    /// The first of the findings.
+    pub first: &'a Finding,
+    /// The place of the finding or the directory, escaped for a terminal.
     pub shown: String,
+    /// The number of findings.
     pub number: usize,
 }
 
@@ -27,7 +41,7 @@ impl FindingGroup<'_> {
 
     /// The group in some words: `modified docs/guide.md`, `created docs/new/ (12)`.
     pub fn words(&self) -> String {
-        format!("{} {}", self.first.change.kind, self.place())
+        format!("{} {}", self.first.change.kind.as_str(), self.place())
     }
 
     /// The group in one line: where, what and why.
@@ -35,19 +49,16 @@ impl FindingGroup<'_> {
         self.first.message_at(&self.place(), verified)
     }
 
+    /// The group in a table for people.
     pub fn row(&self) -> Row {
         let change = &self.first.change;
-        let (sign, paint): (&str, fn(Paint, &str) -> String) = match self.first.level {
-            "violation" => ("!", Paint::bad),
-            _notice => ("-", Paint::warning),
-        };
         let seen = match self.number {
-            1 => change.seen_in.join(", "),
+            1 => seen_texts(&change.seen).join(", "),
             _several => String::new(),
         };
         Row::new(vec![
-            Cell::people(sign).paint(paint),
-            Cell::people(change.kind).paint(kind_paint(change.kind)),
+            level_cell(Some(self.first.level)),
+            kind_cell(change.kind),
             Cell::people(self.place()),
             Cell::people(seen).paint(Paint::faint).rank(1),
             Cell::people(self.first.why()).paint(Paint::faint),
@@ -55,99 +66,177 @@ impl FindingGroup<'_> {
     }
 }
 
-/// What findings of one group have in common.
-type Likeness = (&'static str, &'static str, &'static str, String);
-
-pub fn likeness(finding: &FindingField) -> Likeness {
-    let kind = finding.change.kind;
-    (kind, finding.reason, finding.level, finding.why())
+/// The findings below a directory, as far as they were read.
+struct Directory {
+    /// What the first finding has in common with those that are alike.
+    first: Likeness,
+    /// Whether all findings are like the first.
+    is_alike: bool,
+    /// The number of findings.
+    number: usize,
 }
 
-/// Computes the groups, in the order of the findings: for each path the highest directory below
-/// which all findings are alike, or each finding by itself.
-pub fn groups<'a>(findings: &[&'a FindingField], joins: bool) -> Vec<FindingGroup<'a>> {
-    let mut below: HashMap<&[u8], (Likeness, bool, usize)> = HashMap::new();
-    let paths = findings
-        .iter()
-        .filter(|one| joins && one.change.path.is_some());
-    for finding in paths {
-        let alike = likeness(finding);
-        for directory in directories(finding.change.bytes()) {
-            let new = || (alike.clone(), true, 0);
-            let (first, is_alike, number) = below.entry(directory).or_insert_with(new);
-            *is_alike &= *first == alike;
-            *number += 1;
-        }
-    }
-    let mut groups: Vec<FindingGroup<'a>> = Vec::new();
-    let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
+/// What the findings of one group have in common.
+#[derive(Clone, PartialEq, Eq)]
+struct Likeness {
+    kind: Kind,
+    reason: Reason,
+    level: Level,
+    why: String,
+}
+
+/// Groups findings, in their order: for each path the highest directory below which all findings
+/// are alike, or each finding by itself.
+pub fn groups<'a>(findings: &[&'a Finding], grouping: Grouping) -> Vec<FindingGroup<'a>> {
+    let directories = match grouping {
+        Grouping::ByDirectory => directories_of(findings),
+        Grouping::Single => HashMap::new(),
+    };
+    let mut groups = Vec::new();
+    let mut grouped: BTreeSet<&[u8]> = BTreeSet::new();
     for finding in findings {
-        let has_path = joins && finding.change.path.is_some();
-        let path = has_path.then(|| finding.change.bytes());
-        let mut above = path.into_iter().flat_map(directories);
-        let group = above.find(|directory| below[directory].1 && below[directory].2 > 1);
-        let shown = match group {
-            Some(directory) if !seen.insert(directory) => continue,
-            Some(directory) => format!("{}/", escape_for_terminal(directory)),
-            None => finding.change.shown(),
+        let Some((path, number)) = highest_alike(finding, &directories) else {
+            groups.push(FindingGroup {
+                first: finding,
+                shown: finding.change.place.to_string(),
+                number: 1,
+            });
+            continue;
         };
-        let number = group.map_or(1, |directory| below[directory].2);
-        groups.push(FindingGroup {
-            first: finding,
-            shown,
-            number,
-        });
+        if grouped.insert(path) {
+            groups.push(FindingGroup {
+                first: finding,
+                shown: format!("{}/", escape_for_terminal(path)),
+                number,
+            });
+        }
     }
     groups
 }
 
+/// Every directory above a finding, with its findings.
+fn directories_of<'a>(findings: &[&'a Finding]) -> HashMap<&'a [u8], Directory> {
+    let mut directories: HashMap<&[u8], Directory> = HashMap::new();
+    for finding in findings {
+        let Some(path) = finding.change.place.path_bytes() else {
+            continue;
+        };
+        let likeness = Likeness {
+            kind: finding.change.kind,
+            reason: finding.reason,
+            level: finding.level,
+            why: finding.why(),
+        };
+        for parent in parents(path) {
+            let directory = directories.entry(parent).or_insert_with(|| Directory {
+                first: likeness.clone(),
+                is_alike: true,
+                number: 0,
+            });
+            directory.is_alike &= directory.first == likeness;
+            directory.number += 1;
+        }
+    }
+    directories
+}
+
+/// The highest directory above a finding below which several findings are, all alike, and their
+/// number.
+fn highest_alike<'a>(
+    finding: &'a Finding,
+    directories: &HashMap<&[u8], Directory>,
+) -> Option<(&'a [u8], usize)> {
+    for parent in parents(finding.change.place.path_bytes()?) {
+        let directory = directories.get(parent)?;
+        if directory.is_alike && directory.number > 1 {
+            return Some((parent, directory.number));
+        }
+    }
+    None
+}
+
 /// The directories above a path, the highest first.
-pub fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.find_iter("/").map(|end| &path[..end])
 }
 
-/// The colour of a kind of change.
-pub fn kind_paint(kind: &str) -> fn(Paint, &str) -> String {
-    match kind {
-        "created" => Paint::good,
-        "deleted" | "integrity" | "present" | "leak" | "hook" => Paint::bad,
-        _other => Paint::warning,
+/// The sign of a finding for people: `!` for a violation, `-` for a notice.
+pub fn level_cell(level: Option<Level>) -> Cell {
+    match level {
+        Some(Level::Violation) => Cell::people("!").paint(Paint::bad),
+        Some(Level::Notice) => Cell::people("-").paint(Paint::warning),
+        None => Cell::people(""),
     }
 }
 
-impl FindingField {
+/// The kind of a change for people.
+pub fn kind_cell(kind: Kind) -> Cell {
+    Cell::people(kind.as_str()).paint(kind_paint(kind))
+}
+
+/// The colour of a kind of change.
+pub const fn kind_paint(kind: Kind) -> Painter {
+    match kind {
+        Kind::Created => Paint::good,
+        Kind::Deleted | Kind::Integrity | Kind::Present | Kind::Leak | Kind::Hook => Paint::bad,
+        Kind::Modified
+        | Kind::Typechange
+        | Kind::Mode
+        | Kind::Ref
+        | Kind::Config
+        | Kind::Worktree
+        | Kind::Perm => Paint::warning,
+    }
+}
+
+/// Where a change was seen, for people.
+pub fn seen_texts(seen: &BTreeSet<Seen>) -> Vec<String> {
+    seen.iter().map(ToString::to_string).collect()
+}
+
+impl Finding {
     /// What the scope or the record says.
     pub fn why(&self) -> String {
-        let detail = self.change.detail.as_deref();
-        let said = match (self.reason, self.change.kind) {
-            ("integrity" | "shared", _) => {
-                return detail.unwrap_or("not as `add` left it").to_owned();
+        let is_leak = self.change.kind == Kind::Leak;
+        match (self.reason, self.change.detail.as_deref()) {
+            (Reason::Integrity | Reason::Shared, None) => "not as `add` left it".to_owned(),
+            (Reason::Integrity | Reason::Shared | Reason::Outside, Some(detail)) => {
+                detail.to_owned()
             }
-            ("excluded", "leak") | ("outside", _) if detail.is_some() => {
-                return detail.unwrap_or_default().to_owned();
+            (Reason::Excluded, Some(detail)) if is_leak => detail.to_owned(),
+            (Reason::History, detail) => self.with_rule(detail.unwrap_or("changed and reset")),
+            (Reason::ReadOnly | Reason::Excluded, Some(detail)) => {
+                self.with_rule(&format!("{detail}; {}", self.reason_text()))
             }
-            ("history", _) => detail.unwrap_or("changed and reset"),
-            ("excluded", _) if self.rule.is_none() => "not in scope",
-            (reason, _) => reason,
-        };
-        let said = match detail {
-            Some(detail) if self.reason != "history" => format!("{detail}; {said}"),
-            Some(_) | None => said.to_owned(),
-        };
+            (Reason::ReadOnly | Reason::Excluded | Reason::Outside, None) => {
+                self.with_rule(self.reason_text())
+            }
+        }
+    }
+
+    fn reason_text(&self) -> &'static str {
+        match (self.reason, &self.rule) {
+            (Reason::Excluded, None) => "not in scope",
+            (reason, _) => reason.as_str(),
+        }
+    }
+
+    /// A text with the rule that decided.
+    fn with_rule(&self, text: &str) -> String {
         match &self.rule {
-            Some(rule) => format!("{said}: {}", rule.text()),
-            None => format!("{said}: no read or write pattern matches"),
+            Some(rule) => format!("{text}: {}", RuleText::from(rule).text()),
+            None => format!("{text}: no read or write pattern matches"),
         }
     }
 
     /// The finding in one line: where, what and why.
     pub fn message(&self, verified: &str) -> String {
-        self.message_at(&self.change.shown(), verified)
+        self.message_at(&self.change.place.to_string(), verified)
     }
 
     /// As [`Self::message`], of all findings at a place that are like this one.
     pub fn message_at(&self, place: &str, verified: &str) -> String {
-        let kind = self.change.kind;
+        let kind = self.change.kind.as_str();
         format!("{place} {kind} ({verified}): {}", self.why())
     }
 }

@@ -1,9 +1,8 @@
 //! What a command answers: [`Answer`], a plain value that prints itself into a [`Text`].
 //!
 //! A verb's answer derives `Serialize`, which is its JSON: absent means not applicable, null asked
-//! but unknown. [`shapes`] holds the parts that documents share. For lists, [`Answer::rows`] is the
-//! one table that is rendered for people, as porcelain and as TSV; whatever else people read is
-//! printed by [`Answer::print`].
+//! but unknown. [`shapes`] holds the parts that documents share. The text for people and the records
+//! for scripts are written from the same value.
 
 pub mod groups;
 pub mod paint;
@@ -18,9 +17,10 @@ pub mod worktree;
 
 use serde::Serialize;
 
-use crate::answer::table::Row;
+use crate::answer::table::{Row, records};
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
+use crate::answer::verdict::VerdictReport;
+use crate::arguments::output::RecordEnd;
 
 /// Represents what a command answers.
 pub trait Answer: Serialize {
@@ -39,8 +39,18 @@ pub trait Answer: Serialize {
         Vec::new()
     }
 
+    /// The records for scripts (`--porcelain`).
+    fn records(&self, end: RecordEnd) -> Vec<u8> {
+        records(&self.rows(), end)
+    }
+
+    /// The records of `--format tsv`: the same, but a finding or a change begins with its path.
+    fn tsv(&self, end: RecordEnd) -> Vec<u8> {
+        self.records(end)
+    }
+
     /// The verdicts of verification, for SARIF and GitHub.
-    fn verdicts(&self) -> Vec<&VerdictField> {
+    fn verdicts(&self) -> Vec<&VerdictReport> {
         Vec::new()
     }
 }

@@ -2,6 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 
+/// Colours a text, or does not.
+pub type Painter = fn(Paint, &str) -> String;
+
 /// Says whether words are coloured; all output makes sense without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {

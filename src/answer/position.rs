@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::shapes::BaseField;
+use crate::answer::shapes::{BaseBranch, WorktreeBase};
 use crate::config::value::Strategy;
 use crate::git::history::Reachability;
 use crate::git::process::Git;
@@ -15,6 +15,15 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Main, Repository};
+
+/// The base of a worktree, and where its branch stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchPosition {
+    /// The base, with how far the base branch moved.
+    pub base: WorktreeBase,
+    /// Where the branch stands.
+    pub position: Position,
+}
 
 /// Where a branch stands. A number is null if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,23 +34,17 @@ pub struct Position {
     pub committed: Option<String>,
     /// The number of commits that the branch has and the base has not.
     pub commits: Option<u64>,
-    /// The branch that the base was taken from, if any.
+    /// The distance to the branch that the base was taken from, if any.
     #[serde(flatten)]
-    pub base_branch: Option<BaseBranch>,
+    pub distance: Option<BaseDistance>,
     /// What the branch tracks; absent if nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
 }
 
-/// The branch that a base was taken from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BaseBranch {
-    /// The short name.
-    #[serde(skip)]
-    pub name: String,
-    /// The number of commits that this branch has and the base has not.
-    #[serde(skip)]
-    pub moved: Option<u64>,
+/// The distance between a branch and the branch that its base was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BaseDistance {
     /// The number of commits that the branch has and the base branch has not.
     pub ahead: Option<u64>,
     /// The number of commits that the base branch has and the branch has not.
@@ -59,18 +62,6 @@ pub struct Upstream {
     pub behind: Option<u64>,
 }
 
-impl Position {
-    /// The base of the worktree, with how far the base branch moved.
-    pub fn base(&self, commit: &CommitId, revision: &str) -> BaseField {
-        let branch = self.base_branch.as_ref();
-        BaseField {
-            branch: branch.map(|branch| branch.name.clone()),
-            moved: branch.map(|branch| branch.moved),
-            ..BaseField::named(commit, revision)
-        }
-    }
-}
-
 impl Upstream {
     /// How the upstream differs; none if it does not.
     pub fn difference(&self) -> Option<String> {
@@ -86,8 +77,6 @@ impl Upstream {
         }
     }
 }
-
-type Branches = HashMap<BString, (CommitId, Option<BString>)>;
 
 /// Where the main worktree stands. A value is null if it is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -115,24 +104,28 @@ pub fn main_position(repository: &Repository) -> Result<Option<MainPosition>, Er
         return Ok(None);
     }
     let git = &repository.git;
-    let full = git.symbolic_ref_head()?;
+    let branch = git.symbolic_ref_head()?;
     let head = git.rev_parse_commit("HEAD")?;
-    let upstream = full.as_deref().map(|full| git.upstream(full)).transpose()?;
-    let upstream = match upstream.flatten() {
-        Some(name) => Some((short(&name), git.rev_parse_commit(&name)?)),
+    let upstream = match &branch {
+        Some(branch) => git.upstream(branch)?,
+        None => None,
+    };
+    let upstream_tip = match &upstream {
+        Some(name) => git.rev_parse_commit(name)?,
         None => None,
     };
     let points = Points {
         head: head.as_ref(),
         base: None,
         base_branch: None,
-        upstream: upstream
-            .as_ref()
-            .map(|(name, id)| (name.clone(), id.as_ref())),
+        upstream: upstream.map(|name| NamedTip {
+            name: short_name(&name),
+            tip: upstream_tip.as_ref(),
+        }),
     };
-    let position = points.position(reach(git, points.ids()).as_ref());
+    let position = points.position(read_reachability(git, points.ids()).as_ref());
     Ok(Some(MainPosition {
-        branch: full.as_deref().map(short),
+        branch: branch.as_deref().map(short_name),
         head: position.head,
         committed: position.committed,
         upstream: position.upstream,
@@ -144,122 +137,200 @@ pub fn main_position(repository: &Repository) -> Result<Option<MainPosition>, Er
 ///
 /// # Errors
 /// Fails when git does.
-pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Position>, Error> {
-    let branches = branches(&repository.git)?;
-    let records = all.iter().map(|known| &known.record);
-    let points = records.map(|record| Points::new(record, &branches, &branches));
-    let points: Vec<Points<'_>> = points.collect();
-    let reach = reach(&repository.git, points.iter().flat_map(Points::ids));
-    let position = |(known, points): (&&Worktree, &Points<'_>)| match known.record.strategy {
-        Strategy::Worktree => points.position(reach.as_ref()),
-        Strategy::Clone => position_of_clone(repository, known, &branches),
-    };
-    Ok(all.iter().zip(&points).map(position).collect())
+pub fn positions(
+    repository: &Repository,
+    worktrees: &[Worktree],
+) -> Result<Vec<BranchPosition>, Error> {
+    let branches = read_branches(&repository.git)?;
+    let mut points = Vec::new();
+    for worktree in worktrees {
+        points.push(Points::new(&worktree.record, &branches, &branches));
+    }
+    let reachability = read_reachability(&repository.git, points.iter().flat_map(Points::ids));
+    let mut positions = Vec::new();
+    for (worktree, points) in worktrees.iter().zip(&points) {
+        positions.push(match worktree.record.strategy {
+            Strategy::Worktree => points.branch_position(&worktree.record, reachability.as_ref()),
+            Strategy::Clone => position_of_clone(repository, worktree, &branches),
+        });
+    }
+    Ok(positions)
 }
 
 /// Finds where the branch of one worktree stands, in whichever repository it is.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, Error> {
-    if known.record.strategy == Strategy::Worktree {
-        return Ok(positions(repository, &[known])?.remove(0));
+pub fn position(repository: &Repository, worktree: &Worktree) -> Result<BranchPosition, Error> {
+    let branches = read_branches(&repository.git)?;
+    if worktree.record.strategy == Strategy::Clone {
+        return Ok(position_of_clone(repository, worktree, &branches));
     }
-    let ours = branches(&repository.git)?;
-    Ok(position_of_clone(repository, known, &ours))
+    let points = Points::new(&worktree.record, &branches, &branches);
+    let reachability = read_reachability(&repository.git, points.ids());
+    Ok(points.branch_position(&worktree.record, reachability.as_ref()))
 }
 
-fn position_of_clone(repository: &Repository, known: &Worktree, ours: &Branches) -> Position {
-    // a clone may be damaged or gone: that is told elsewhere
-    let git = known.git(repository);
-    let theirs = branches(&git).unwrap_or_default();
-    let points = Points::new(&known.record, &theirs, ours);
-    points.position(reach(&git, points.ids()).as_ref())
+fn position_of_clone(
+    repository: &Repository,
+    worktree: &Worktree,
+    branches: &Branches,
+) -> BranchPosition {
+    // a clone may be damaged or gone: other commands report that
+    let git = worktree.git(repository);
+    let own_branches = read_branches(&git).unwrap_or_default();
+    let points = Points::new(&worktree.record, &own_branches, branches);
+    let reachability = read_reachability(&git, points.ids());
+    points.branch_position(&worktree.record, reachability.as_ref())
 }
 
 /// Reads which commits these have; none where git cannot say. A base may be gone, where a branch was
 /// moved away from it.
-fn reach<'c>(git: &Git, ids: impl Iterator<Item = &'c CommitId>) -> Option<Reachability> {
-    let commit = |id: &CommitId| git.rev_parse_commit(id.as_str()).ok().flatten();
-    let tips = ids.filter(|id| commit(id).as_ref() == Some(id));
-    git.reach(tips).ok()
+fn read_reachability<'c>(
+    git: &Git,
+    ids: impl Iterator<Item = &'c CommitId>,
+) -> Option<Reachability> {
+    let mut tips = Vec::new();
+    for id in ids {
+        let commit = git.rev_parse_commit(id.as_str()).ok().flatten();
+        if commit.as_ref() == Some(id) {
+            tips.push(id);
+        }
+    }
+    git.reach(tips.into_iter()).ok()
 }
 
-fn branches(git: &Git) -> Result<Branches, Error> {
-    let all = git.branches()?.into_iter();
-    Ok(all
-        .map(|(found, upstream)| (found.name, (found.id, upstream)))
-        .collect())
+/// Branches by their full names.
+type Branches = HashMap<BString, BranchTip>;
+
+/// A branch.
+struct BranchTip {
+    commit: CommitId,
+    /// The full name of what the branch tracks.
+    upstream: Option<BString>,
 }
 
-/// Holds the commits that one worktree is about; of branches also the short name.
+fn read_branches(git: &Git) -> Result<Branches, Error> {
+    let mut branches = Branches::new();
+    for (branch, upstream) in git.branches()? {
+        let commit = branch.id;
+        branches.insert(branch.name, BranchTip { commit, upstream });
+    }
+    Ok(branches)
+}
+
+/// The commits that one worktree is about.
 struct Points<'b> {
     head: Option<&'b CommitId>,
     base: Option<&'b CommitId>,
-    base_branch: Option<(String, Option<&'b CommitId>)>,
-    upstream: Option<(String, Option<&'b CommitId>)>,
+    base_branch: Option<NamedTip<'b>>,
+    upstream: Option<NamedTip<'b>>,
+}
+
+/// A branch and its commit.
+struct NamedTip<'b> {
+    /// The short name.
+    name: String,
+    /// The commit; none if the branch is gone.
+    tip: Option<&'b CommitId>,
+}
+
+impl<'b> NamedTip<'b> {
+    fn new(name: &BStr, branches: &'b Branches) -> Self {
+        Self {
+            name: short_name(&name.to_str_lossy()),
+            tip: branches.get(name).map(|branch| &branch.commit),
+        }
+    }
 }
 
 impl<'b> Points<'b> {
-    fn new(record: &'b Record, own: &'b Branches, ours: &'b Branches) -> Self {
-        let tip = |name: &BStr, branches: &'b Branches| {
-            let found = branches.get(name).map(|(id, _)| id);
-            (short(&name.to_str_lossy()), found)
-        };
-        let branch = own.get(BStr::new(&record.branch.full_ref()));
-        let upstream = branch.and_then(|(_, upstream)| upstream.as_ref());
+    /// The branch of a worktree is in `own_branches`, its base in `branches`, which are those of
+    /// the repository itself.
+    fn new(record: &'b Record, own_branches: &'b Branches, branches: &'b Branches) -> Self {
+        let branch = own_branches.get(BStr::new(&record.branch.full_ref()));
+        let upstream = branch.and_then(|branch| branch.upstream.as_ref());
+        let base_branch = base_branch(record);
         Self {
-            head: branch.map(|(id, _)| id),
+            head: branch.map(|branch| &branch.commit),
             base: Some(&record.base.commit),
-            base_branch: base_branch(record).map(|name| tip(name.into(), ours)),
-            upstream: upstream.map(|name| tip(name.as_bstr(), own)),
+            base_branch: base_branch.map(|name| NamedTip::new(name.into(), branches)),
+            upstream: upstream.map(|name| NamedTip::new(name.as_bstr(), own_branches)),
         }
     }
 
     fn ids(&self) -> impl Iterator<Item = &'b CommitId> {
-        let branches = self.base_branch.iter().chain(&self.upstream);
-        let branches = branches.filter_map(|(_, tip)| *tip);
-        self.head.into_iter().chain(self.base).chain(branches)
+        let named = self.base_branch.iter().chain(&self.upstream);
+        let tips = named.filter_map(|named| named.tip);
+        self.head.into_iter().chain(self.base).chain(tips)
     }
 
-    fn position(&self, reach: Option<&Reachability>) -> Position {
-        let only_in =
-            |one: Option<&CommitId>, other: Option<&CommitId>| reach?.only_in(one?, other?);
+    fn branch_position(
+        &self,
+        record: &Record,
+        reachability: Option<&Reachability>,
+    ) -> BranchPosition {
+        let branch = self.base_branch.as_ref().map(|named| BaseBranch {
+            name: named.name.clone(),
+            moved: only_in(reachability, named.tip, self.base),
+        });
+        BranchPosition {
+            base: WorktreeBase {
+                branch,
+                ..WorktreeBase::named(&record.base.commit, &record.base.revision)
+            },
+            position: self.position(reachability),
+        }
+    }
+
+    fn position(&self, reachability: Option<&Reachability>) -> Position {
         let head = self.head;
-        let base = self.base;
-        let time = head.and_then(|head| reach?.time(head));
-        let time = time.map(jiff::Timestamp::from_second);
         Position {
             head: head.cloned(),
-            committed: time.and_then(Result::ok).map(|time| time.to_string()),
-            commits: only_in(head, base),
-            base_branch: self.base_branch.as_ref().map(|(name, tip)| BaseBranch {
-                name: name.clone(),
-                moved: only_in(*tip, base),
-                ahead: only_in(head, *tip),
-                behind: only_in(*tip, head),
+            committed: head.and_then(|head| commit_time(reachability?, head)),
+            commits: only_in(reachability, head, self.base),
+            distance: self.base_branch.as_ref().map(|named| BaseDistance {
+                ahead: only_in(reachability, head, named.tip),
+                behind: only_in(reachability, named.tip, head),
             }),
-            upstream: self.upstream.as_ref().map(|(name, tip)| Upstream {
-                name: name.clone(),
-                ahead: only_in(head, *tip),
-                behind: only_in(*tip, head),
+            upstream: self.upstream.as_ref().map(|named| Upstream {
+                name: named.name.clone(),
+                ahead: only_in(reachability, head, named.tip),
+                behind: only_in(reachability, named.tip, head),
             }),
         }
     }
+}
+
+/// The number of commits that are reachable from `tip` and not from `other`; none if it is unknown.
+fn only_in(
+    reachability: Option<&Reachability>,
+    tip: Option<&CommitId>,
+    other: Option<&CommitId>,
+) -> Option<u64> {
+    reachability?.only_in(tip?, other?)
+}
+
+/// The time of a commit, RFC 3339 in UTC.
+fn commit_time(reachability: &Reachability, commit: &CommitId) -> Option<String> {
+    let seconds = reachability.time(commit)?;
+    let time = jiff::Timestamp::from_second(seconds).ok()?;
+    Some(time.to_string())
 }
 
 /// The branch that the base was taken from: the one of the name that was asked for, else the first
 /// that it follows (branches of the repository itself come first).
 fn base_branch(record: &Record) -> Option<&str> {
     let revision = &record.base.revision;
-    let revision = revision.strip_prefix("refs/heads/").unwrap_or(revision);
-    let mut names = record.base.tips.iter().map(|tip| tip.name.as_str());
-    let first = names.clone().next();
-    names.find(|name| short(name) == *revision).or(first)
+    let asked = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let tips = &record.base.tips;
+    let named = tips.iter().find(|tip| short_name(&tip.name) == *asked);
+    named.or(tips.first()).map(|tip| tip.name.as_str())
 }
 
-fn short(name: &str) -> String {
-    let prefixes = ["refs/heads/", "refs/remotes/"];
-    let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
+/// The name of a branch or a remote-tracking branch without `refs/heads/` or `refs/remotes/`.
+fn short_name(name: &str) -> String {
+    let branch = name.strip_prefix("refs/heads/");
+    let short = branch.or_else(|| name.strip_prefix("refs/remotes/"));
     short.unwrap_or(name).to_owned()
 }

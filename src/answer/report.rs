@@ -1,14 +1,16 @@
 //! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
-//! apply to them. Programs read each finding by itself ([`VerdictField::rows`]).
+//! apply to them. Programs read each finding by itself ([`VerdictReport::rows`]).
 
 use std::collections::BTreeSet;
 
-use crate::answer::groups::{FindingGroup, groups};
-use crate::answer::shapes::{FindingField, RuleField};
+use crate::answer::groups::{FindingGroup, Grouping, groups};
 use crate::answer::table::Row;
-use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
+use crate::answer::text::{Detail, Text};
+use crate::answer::verdict::VerdictReport;
 use crate::config::installers::INSTALLERS;
+use crate::judge::change::{Kind, Place, Seen};
+use crate::judge::finding::{Finding, Level, Reason};
+use crate::scope::rule::{RuleList, RuleOrigin};
 use crate::truth::planted::unset_command;
 use crate::words::name::CommitId;
 use crate::words::path::{escape_for_terminal, shell_word};
@@ -18,166 +20,270 @@ const LINES: usize = 20;
 /// The number of paths that a command names.
 const NAMED: usize = 3;
 
-impl VerdictField {
+impl VerdictReport {
     /// Prints the result, the findings, and the commands that apply to them. Notices of what
     /// worktrees share are one line, unless all are wanted.
-    pub fn print(&self, text: &mut Text, shows_all: bool) {
+    pub fn print(&self, text: &mut Text, detail: Detail) {
         text.put(self.line(text.paint));
-        let is_beside = |one: &&FindingField| one.level == "notice" && one.reason == "shared";
-        let joins = !shows_all && self.notices.iter().filter(is_beside).count() > 1;
-        let (beside, listed): (Vec<_>, Vec<_>) =
-            self.findings().partition(|one| joins && is_beside(one));
-        let groups = groups(&listed, !shows_all);
-        let most = match text.width {
-            Some(_) if !shows_all && groups.len() > LINES + 1 => LINES,
-            _ => groups.len(),
+        let (shared, listed) = self.split_findings(detail);
+        let groups = match detail {
+            Detail::Groups => groups(&listed, Grouping::ByDirectory),
+            Detail::Everything => groups(&listed, Grouping::Single),
         };
-        let rows: Vec<Row> = groups[..most].iter().map(FindingGroup::row).collect();
+        let is_cut = detail == Detail::Groups && text.width.is_some() && groups.len() > LINES + 1;
+        let shown = if is_cut { LINES } else { groups.len() };
+        let rows: Vec<Row> = groups[..shown].iter().map(FindingGroup::row).collect();
         text.table(&rows, "  ");
-        let left: usize = groups[most..].iter().map(|group| group.number).sum();
+        let more: usize = groups[shown..].iter().map(|group| group.number).sum();
         let name = self.name.as_deref().unwrap_or_default();
-        if left > 0 {
-            text.line(format!("  and {left} more: git agentwt verify -v {name}"));
+        if more > 0 {
+            text.line(format!("  and {more} more: git agentwt verify -v {name}"));
         }
-        if !beside.is_empty() {
-            let number = beside.len();
+        if shared > 0 {
             text.line(format!(
-                "  - {number} notices of what worktrees share: git agentwt verify -v {name}"
+                "  - {shared} notices of what worktrees share: git agentwt verify -v {name}"
             ));
         }
         if let Some(waiting) = &self.waiting {
-            text.line(format!(
-                "  waits: {}{}",
-                waiting.what(),
-                waiting.next_text()
-            ));
+            let next = waiting.next_text();
+            text.line(format!("  waits: {}{next}", waiting.what()));
         }
         for remedy in self.remedies() {
             text.hints += &format!("{remedy}\n");
         }
     }
 
-    /// Computes the commands that apply to the violations of a worktree, each after its purpose.
+    /// The number of notices of what worktrees share, which are one line, and the other findings.
+    fn split_findings(&self, detail: Detail) -> (usize, Vec<&Finding>) {
+        let shared = self
+            .notices
+            .iter()
+            .filter(|notice| is_shared_notice(notice));
+        let shared = match detail {
+            Detail::Groups => shared.count(),
+            Detail::Everything => 0,
+        };
+        if shared <= 1 {
+            return (0, self.findings().collect());
+        }
+        let others = self.findings().filter(|finding| !is_shared_notice(finding));
+        (shared, others.collect())
+    }
+
+    /// Returns the commands that apply to the violations of a worktree, each after its purpose.
     pub fn remedies(&self) -> Vec<String> {
         let Some(name) = &self.name else {
             return Vec::new();
         };
-        let mut remedies = Vec::new();
-        let mut add =
-            |purpose: &str, command: String| remedies.push(format!("to {purpose}: {command}"));
-        // these commands would run what came since `add`: they refuse until it is decided about
-        let is_planted = self.violations.iter().any(FindingField::is_planted);
-        let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
-        let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
-        // what is in a commit only is on another branch that was made here
-        let is_elsewhere = |one: &&FindingField| {
-            let mut seen = one.change.seen.iter();
-            seen.all(|seen| seen.starts_with("commit"))
-        };
-        let mut here = paths.iter().filter(|one| !is_elsewhere(one));
-        if !is_planted && here.any(|one| one.change.kind != "leak") {
-            add("restore these paths", format!("git agentwt restore {name}"));
-        }
-        let places = self.notices.iter().map(|one| one.change.bytes());
-        let branches = places.filter_map(|place| place.strip_prefix(b"@git/refs/heads/"));
-        let has_branches = !is_planted && paths.iter().any(is_elsewhere);
-        let branches: Vec<&[u8]> = branches.filter(|_| has_branches).take(NAMED).collect();
-        if has_branches && branches.is_empty() {
-            let elsewhere = paths.iter().filter(|one| is_elsewhere(one));
-            let commits: BTreeSet<&CommitId> =
-                elsewhere.flat_map(|one| &one.change.commits).collect();
-            for commit in commits.into_iter().take(NAMED) {
-                let command = format!("git branch --all --contains {}", commit.short());
-                add("see which branches have such a commit", command);
+        let mut paths = Vec::new();
+        for violation in &self.violations {
+            if matches!(violation.reason, Reason::ReadOnly | Reason::Excluded) {
+                paths.push(violation);
             }
         }
-        for branch in branches {
-            let branch = shell_word(&escape_for_terminal(branch));
-            let command = format!("git branch -D {branch}");
-            add("delete a branch that was made here", command);
+        // a setting or hook that was added could run in these commands, which refuse until it is
+        // decided about
+        let is_planted = self.violations.iter().any(Finding::is_planted);
+        let mut remedies = Remedies::default();
+        if !is_planted {
+            remedies.restore(name, &paths);
+            remedies.find_branches(&self.notices, &paths);
         }
-        for (file, installer) in INSTALLERS {
-            let is_it = |one: &&&FindingField| one.change.kind == "modified" && one.is_named(file);
-            if let Some(found) = paths.iter().find(is_it) {
-                let purpose = format!("install without a change of {}", found.change.shown());
-                add(&purpose, format!("use `{installer}`"));
+        remedies.install(&paths);
+        remedies.accept_paths(name, &paths);
+        if !is_planted {
+            remedies.widen_scope(name, &paths);
+        }
+        self.remedies_of_worktree(name, &mut remedies);
+        remedies.lines
+    }
+
+    /// Adds the commands for damage and for what worktrees share.
+    fn remedies_of_worktree(&self, name: &str, remedies: &mut Remedies) {
+        let mut shared = Vec::new();
+        let mut can_accept_damage = false;
+        for violation in &self.violations {
+            match violation.reason {
+                Reason::Integrity => can_accept_damage |= !violation.change.now.is_empty(),
+                Reason::Shared => shared.push(violation),
+                Reason::ReadOnly | Reason::Excluded | Reason::Outside | Reason::History => {}
             }
         }
-        if paths.iter().any(|one| one.change.kind != "perm") {
-            let which = words_of(&groups(&paths, true), shell_word, "<path>...");
-            let command = format!("git agentwt accept {name} {which}");
-            add("accept these paths as they are", command);
-        }
-        let wider = paths.iter().copied().filter(|one| one.may_be_widened());
-        let wider: Vec<&FindingField> = wider.collect();
-        if !is_planted && !wider.is_empty() {
-            // one by one: a directory has other files
-            let which = words_of(&groups(&wider, false), add_write, "--add-write '<pattern>'");
-            let command = format!("git agentwt scope {name} {which}");
-            add("let the agent edit these paths", command);
-        }
-        let is_integrity = |one: &&FindingField| one.reason == "integrity";
-        let mut integrity = self.violations.iter().filter(is_integrity);
-        if integrity.any(|one| one.change.has_content) {
+        if can_accept_damage {
             let command = format!("git agentwt accept {name} --all");
-            add("accept everything as it is now", command);
+            remedies.add("accept everything as it is now", command);
         }
-        let shared = || self.violations.iter().filter(|one| one.reason == "shared");
-        let added = shared().filter_map(|one| one.change.added_key.as_deref());
-        for key in added.take(NAMED) {
+        let added_keys = shared.iter().filter_map(|one| one.change.added_key());
+        for key in added_keys.take(NAMED) {
             let command = match &self.path {
                 Some(worktree) => unset_command(worktree, key),
                 None => format!("git config --unset-all {}", shell_word(key)),
             };
-            add("remove a setting that was added", command);
+            remedies.add("remove a setting that was added", command);
         }
-        if shared().any(|one| one.change.kind == "ref") {
+        if shared.iter().any(|one| one.change.kind == Kind::Ref) {
             let command = format!("git agentwt accept {name} --refs");
-            add("accept these refs as they are", command);
+            remedies.add("accept these refs as they are", command);
         }
-        if shared().any(|one| one.change.kind != "ref") {
+        if shared.iter().any(|one| one.change.kind != Kind::Ref) {
             let purpose = "accept the shared settings and hooks for all worktrees";
-            add(purpose, format!("git agentwt accept {name} --shared"));
+            remedies.add(purpose, format!("git agentwt accept {name} --shared"));
         }
-        remedies
     }
 }
 
-impl FindingField {
-    /// Whether the path ends with this name.
+/// True for a notice of what worktrees share.
+fn is_shared_notice(finding: &Finding) -> bool {
+    finding.level == Level::Notice && finding.reason == Reason::Shared
+}
+
+/// The commands that apply to violations, each after its purpose.
+#[derive(Default)]
+struct Remedies {
+    lines: Vec<String>,
+}
+
+impl Remedies {
+    fn add(&mut self, purpose: &str, command: String) {
+        self.lines.push(format!("to {purpose}: {command}"));
+    }
+
+    fn restore(&mut self, name: &str, paths: &[&Finding]) {
+        let can_be_restored =
+            |finding: &&Finding| !finding.is_elsewhere() && finding.change.kind != Kind::Leak;
+        if paths.iter().any(can_be_restored) {
+            self.add("restore these paths", format!("git agentwt restore {name}"));
+        }
+    }
+
+    /// For paths that are only in commits of other branches that were made here.
+    fn find_branches(&mut self, notices: &[Finding], paths: &[&Finding]) {
+        let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
+        let mut is_elsewhere = false;
+        for finding in paths {
+            if finding.is_elsewhere() {
+                is_elsewhere = true;
+                commits.extend(finding.change.seen.iter().filter_map(Seen::commit));
+            }
+        }
+        if !is_elsewhere {
+            return;
+        }
+        let branches: Vec<String> = notices.iter().filter_map(branch_of).take(NAMED).collect();
+        for branch in &branches {
+            let command = format!("git branch -D {}", shell_word(branch));
+            self.add("delete a branch that was made here", command);
+        }
+        if branches.is_empty() {
+            for commit in commits.into_iter().take(NAMED) {
+                let command = format!("git branch --all --contains {}", commit.short());
+                self.add("see which branches have such a commit", command);
+            }
+        }
+    }
+
+    /// For lock files that an installer changed.
+    fn install(&mut self, paths: &[&Finding]) {
+        for (file, installer) in INSTALLERS {
+            let is_changed = |finding: &&&Finding| {
+                finding.change.kind == Kind::Modified && finding.is_named(file)
+            };
+            if let Some(finding) = paths.iter().find(is_changed) {
+                let place = &finding.change.place;
+                let purpose = format!("install without a change of {place}");
+                self.add(&purpose, format!("use `{installer}`"));
+            }
+        }
+    }
+
+    fn accept_paths(&mut self, name: &str, paths: &[&Finding]) {
+        if paths
+            .iter()
+            .any(|finding| finding.change.kind != Kind::Perm)
+        {
+            let groups = groups(paths, Grouping::ByDirectory);
+            let words = command_words(&groups, shell_word, "<path>...");
+            let command = format!("git agentwt accept {name} {words}");
+            self.add("accept these paths as they are", command);
+        }
+    }
+
+    fn widen_scope(&mut self, name: &str, paths: &[&Finding]) {
+        let mut wider = Vec::new();
+        for finding in paths {
+            if finding.may_be_widened() {
+                wider.push(*finding);
+            }
+        }
+        if !wider.is_empty() {
+            // one by one: a directory has other files
+            let groups = groups(&wider, Grouping::Single);
+            let words = command_words(&groups, add_write, "--add-write '<pattern>'");
+            let command = format!("git agentwt scope {name} {words}");
+            self.add("let the agent edit these paths", command);
+        }
+    }
+}
+
+/// The branch that a notice is about, escaped for a terminal.
+fn branch_of(notice: &Finding) -> Option<String> {
+    let Place::Git(file) = &notice.change.place else {
+        return None;
+    };
+    let branch = file.strip_prefix(b"refs/heads/")?;
+    Some(escape_for_terminal(branch))
+}
+
+impl Finding {
+    /// True if the change is in commits only: they are on another branch that was made here.
+    fn is_elsewhere(&self) -> bool {
+        let mut seen = self.change.seen.iter();
+        seen.all(|seen| matches!(seen, Seen::Commit(_) | Seen::Committed))
+    }
+
+    /// True if the path ends with this name.
     fn is_named(&self, name: &str) -> bool {
-        self.change.bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
+        let path = self.change.place.path();
+        path.is_some_and(|path| path.file_name() == name)
     }
 
-    /// Whether it is a shared setting or hook: git can run a program by it.
+    /// True for a shared setting or hook: git can run a program by it.
     fn is_planted(&self) -> bool {
-        self.reason == "shared" && matches!(self.change.kind, "config" | "hook")
+        self.reason == Reason::Shared && matches!(self.change.kind, Kind::Config | Kind::Hook)
     }
 
-    /// Whether the scope would let the path be edited with another pattern in its list `write`.
+    /// True if the scope would let the path be edited with another pattern in its list `write`.
     fn may_be_widened(&self) -> bool {
-        let is_user_rule = |rule: &RuleField| rule.list == "read" && rule.origin != "built-in";
-        let is_content = !matches!(self.change.kind, "leak" | "perm");
-        is_content && self.rule.as_ref().is_none_or(is_user_rule)
+        let is_content = !matches!(self.change.kind, Kind::Leak | Kind::Perm);
+        is_content
+            && self.rule.as_ref().is_none_or(|rule| {
+                rule.list == RuleList::Read && rule.origin != RuleOrigin::BuiltIn
+            })
     }
 }
 
 /// The option that adds a path, and no other, to what may be edited.
 fn add_write(path: &str) -> String {
-    let escape = |text: String, special| text.replace(special, &format!("\\{special}"));
-    let pattern = ["*", "?", "["].into_iter().fold(format!("/{path}"), escape);
+    let mut pattern = format!("/{path}");
+    for special in ["*", "?", "["] {
+        pattern = pattern.replace(special, &format!("\\{special}"));
+    }
     format!("--add-write {}", shell_word(&pattern))
 }
 
-/// The paths of some groups as words of a command; a placeholder where they are many, or one cannot be
-/// typed as it is.
-fn words_of(groups: &[FindingGroup], word: fn(&str) -> String, placeholder: &str) -> String {
-    let shown = groups.iter().map(|group| &*group.shown);
-    let is_odd = |path: &str| path.starts_with('-') || path.ends_with(' ') || path.contains('\\');
-    if groups.len() > NAMED || shown.clone().any(is_odd) {
-        return placeholder.to_owned();
+/// The paths of some groups as words of a command; a placeholder if there are many, or if a path
+/// cannot be typed as it is.
+fn command_words(groups: &[FindingGroup], word: fn(&str) -> String, placeholder: &str) -> String {
+    let mut words = Vec::new();
+    for group in groups {
+        let path = &group.shown;
+        let is_odd = path.starts_with('-') || path.ends_with(' ') || path.contains('\\');
+        if is_odd || words.len() == NAMED {
+            return placeholder.to_owned();
+        }
+        words.push(word(path));
     }
-    shown.map(word).collect::<Vec<_>>().join(" ")
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -188,21 +294,13 @@ mod tests {
     use crate::answer::text::TextStyle;
     use crate::arguments::output::RecordEnd;
 
-    use crate::judge::change::Cause;
-    use crate::judge::change::Change;
-    use crate::judge::change::ChangeSet;
-    use crate::judge::change::Kind;
-    use crate::judge::change::Place;
-    use crate::judge::change::Seen;
-    use crate::judge::change::SharedChange;
-    use crate::judge::finding::VerifyOptions;
-    use crate::judge::finding::verify;
+    use crate::judge::change::{Cause, Change, ChangeSet, SharedChange};
+    use crate::judge::finding::{VerifyOptions, verify};
     use crate::scope::compiled::Scope;
     use crate::scope::rule::Case;
-    use crate::words::name::CommitId;
     use crate::words::path::RepoPath;
 
-    fn printed(paths: &[(&str, Kind)], shared: usize, shows_all: bool) -> Text {
+    fn printed(paths: &[(&str, Kind)], shared: usize, detail: Detail) -> Text {
         let change = |(path, kind): &(&str, Kind)| {
             let path = RepoPath::parse(*path).expect("it is normal");
             Change::new(Place::Path(path), *kind, Seen::Disk)
@@ -217,10 +315,10 @@ mod tests {
         set.shared = (0..shared).map(beside).collect();
         let scope = Scope::compile(Vec::new(), Case::Sensitive).expect("no rule is wrong");
         let report = verify(&scope, set, VerifyOptions::default());
-        let verdict = VerdictField::worktree("task", "/w".into(), &report);
+        let verdict = VerdictReport::worktree("task", "/w".into(), &report);
         let mut text = Text::new(TextStyle::PLAIN, RecordEnd::Newline);
         text.width = Some(80);
-        verdict.print(&mut text, shows_all);
+        verdict.print(&mut text, detail);
         text
     }
 
@@ -251,7 +349,7 @@ mod tests {
                 ("r", edit),
             ],
             0,
-            false,
+            Detail::Groups,
         );
         assert_eq!(places(&text), ["d/", "f/a", "f/g/", "r"]);
         assert!(
@@ -259,7 +357,11 @@ mod tests {
             "{}",
             text.hints
         );
-        let text = printed(&[("d/a", new), ("d/e/b", new), ("r", edit)], 0, false);
+        let text = printed(
+            &[("d/a", new), ("d/e/b", new), ("r", edit)],
+            0,
+            Detail::Groups,
+        );
         assert!(
             text.hints.contains("git agentwt accept task d/ r\n"),
             "{}",
@@ -271,7 +373,7 @@ mod tests {
     fn a_terminal_shows_some_lines_and_the_number_of_the_others() {
         let names: Vec<String> = (10..40).map(|at| format!("d{at}/x")).collect();
         let paths: Vec<_> = names.iter().map(|name| (&**name, Kind::Created)).collect();
-        let text = printed(&paths, 3, false);
+        let text = printed(&paths, 3, Detail::Groups);
         let lines = text.stdout.to_str_lossy();
         assert_eq!(lines.lines().count(), 23, "{lines}");
         assert!(
@@ -281,6 +383,6 @@ mod tests {
         assert!(
             lines.ends_with("  - 3 notices of what worktrees share: git agentwt verify -v task\n")
         );
-        assert_eq!(places(&printed(&paths, 3, true)).len(), 33);
+        assert_eq!(places(&printed(&paths, 3, Detail::Everything)).len(), 33);
     }
 }

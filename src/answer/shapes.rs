@@ -4,82 +4,43 @@
 
 use std::collections::BTreeMap;
 
-use bstr::ByteSlice;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::answer::paint::Paint;
-use crate::inventory::placed::{Drift, PlacedFile};
-use crate::judge::change::{Change, Seen};
-use crate::judge::finding::Finding;
-use crate::scope::rule::{RuleList, ScopeRule};
+use crate::inventory::placed::{Drift, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::scope::rule::{RuleList, RuleText, ScopeRule};
 use crate::words::name::CommitId;
-use crate::words::path::{escape_for_rule, escape_for_terminal, escape_for_tsv};
+use crate::words::path::escape_for_rule;
+use crate::words::path_text::PathText;
 use crate::words::size::Size;
 use crate::words::text::{count, would};
 
-/// A path; use it flattened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PathField {
-    /// The path; escaped as in TSV if it is not UTF-8.
-    pub path: String,
-    /// The bytes of the path, if it is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path_bytes: Option<Vec<u8>>,
-}
-
-impl<T: AsRef<[u8]>> From<T> for PathField {
-    fn from(path: T) -> Self {
-        let bytes = path.as_ref();
-        match bytes.to_str() {
-            Ok(text) => Self {
-                path: text.to_owned(),
-                path_bytes: None,
-            },
-            Err(_) => Self {
-                path: escape_for_tsv(bytes),
-                path_bytes: Some(bytes.to_vec()),
-            },
-        }
-    }
-}
-
-impl PathField {
-    /// The path, escaped for a terminal.
-    pub fn shown(&self) -> String {
-        escape_for_terminal(self.bytes())
-    }
-
-    /// The bytes of the path.
-    pub fn bytes(&self) -> &[u8] {
-        let bytes = self.path_bytes.as_deref();
-        bytes.unwrap_or(self.path.as_bytes())
-    }
-}
-
-/// Converts paths.
-pub fn paths<T: AsRef<[u8]>>(paths: impl IntoIterator<Item = T>) -> Vec<PathField> {
-    paths.into_iter().map(PathField::from).collect()
-}
-
 /// Where a worktree started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BaseField {
+pub struct WorktreeBase {
     /// The base commit; null if unknown.
     pub commit: Option<CommitId>,
     /// The revision that named the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// The branch of the base.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The number of commits that this branch has and the base does not have; null if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub moved: Option<Option<u64>>,
+    /// The branch that the base was taken from, if any.
+    #[serde(flatten)]
+    pub branch: Option<BaseBranch>,
 }
 
-impl BaseField {
-    /// Creates the field for a commit alone.
+/// The branch that a base was taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BaseBranch {
+    /// The branch of the base.
+    #[serde(rename = "branch")]
+    pub name: String,
+    /// The number of commits that this branch has and the base does not have; null if unknown.
+    pub moved: Option<u64>,
+}
+
+impl WorktreeBase {
+    /// A base of which only the commit is known.
     pub fn commit(commit: &CommitId) -> Self {
         Self {
             commit: Some(commit.clone()).filter(CommitId::is_known),
@@ -87,7 +48,7 @@ impl BaseField {
         }
     }
 
-    /// Creates the field for a commit and the revision that named it.
+    /// A base with the revision that named it.
     pub fn named(commit: &CommitId, revision: &str) -> Self {
         Self {
             revision: Some(revision.to_owned()),
@@ -98,7 +59,7 @@ impl BaseField {
 
 /// A scope: the profile and the patterns of its lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ScopeField {
+pub struct ScopePatterns {
     /// The scope profile; null if options gave the whole scope.
     pub profile: Option<String>,
     /// The patterns of files that may be edited.
@@ -112,8 +73,8 @@ pub struct ScopeField {
     pub exclude: Option<Vec<String>>,
 }
 
-impl ScopeField {
-    /// Creates the field for a profile alone.
+impl ScopePatterns {
+    /// A scope of which only the profile is shown.
     pub fn profile(profile: Option<&str>) -> Self {
         Self {
             profile: profile.map(ToOwned::to_owned),
@@ -121,60 +82,38 @@ impl ScopeField {
         }
     }
 
-    /// Creates the field for a profile and all rules.
+    /// A scope with all patterns.
     pub fn whole(profile: Option<&str>, rules: &[ScopeRule]) -> Self {
-        let list = |list: RuleList| {
-            let rules = rules.iter().filter(|rule| rule.list == list);
-            Some(rules.map(|rule| rule.pattern.clone()).collect())
-        };
         Self {
-            write: list(RuleList::Write),
-            read: list(RuleList::Read),
-            exclude: list(RuleList::Exclude),
+            write: Some(patterns(rules, RuleList::Write)),
+            read: Some(patterns(rules, RuleList::Read)),
+            exclude: Some(patterns(rules, RuleList::Exclude)),
             ..Self::profile(profile)
         }
     }
 }
 
-/// A rule of a scope.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RuleField {
-    /// `write`, `read` or `exclude`.
-    pub list: String,
-    /// The pattern.
-    pub pattern: String,
-    /// Where the rule was written: file and line, an option, `default` or `built-in`.
-    pub origin: String,
-}
-
-impl RuleField {
-    /// The rule for people: `read ** (default)`.
-    pub fn text(&self) -> String {
-        let pattern = escape_for_rule(&self.pattern);
-        format!("{} {pattern} ({})", self.list, self.origin)
-    }
-}
-
-impl From<&ScopeRule> for RuleField {
-    fn from(rule: &ScopeRule) -> Self {
-        Self {
-            list: rule.list.to_string(),
-            pattern: rule.pattern.clone(),
-            origin: rule.origin.to_string(),
+/// The patterns of one list.
+fn patterns(rules: &[ScopeRule], list: RuleList) -> Vec<String> {
+    let mut patterns = Vec::new();
+    for rule in rules {
+        if rule.list == list {
+            patterns.push(rule.pattern.clone());
         }
     }
+    patterns
 }
 
 /// A rule that excludes files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ExclusionField {
+pub struct Exclusion {
     /// The rule; null for files that no pattern matches.
-    pub rule: Option<RuleField>,
+    pub rule: Option<RuleText>,
     /// The number of tracked files.
     pub files: usize,
 }
 
-impl ExclusionField {
+impl Exclusion {
     /// What is excluded, for people.
     pub fn text(&self) -> String {
         let files = count(self.files, "file", "files");
@@ -183,121 +122,6 @@ impl ExclusionField {
         };
         let pattern = escape_for_rule(&rule.pattern);
         format!("{files} by \"{pattern}\" ({})", rule.origin)
-    }
-}
-
-/// A changed path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ChangeField {
-    /// The path.
-    #[serde(flatten)]
-    pub path: Option<PathField>,
-    /// The changed entry, if it is not a path: `@head`, `@git/<ref>`, `@wt/<file>`, …
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-    /// The kind of change: `created`, `modified`, `deleted`, …
-    pub kind: &'static str,
-    /// Where the change was seen: `commit`, `index`, `disk`, …
-    pub seen: Vec<&'static str>,
-    /// The commits in which the change was seen.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<CommitId>,
-    /// More about the change, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// Where the change was seen, for people.
-    #[serde(skip)]
-    pub seen_in: Vec<String>,
-    /// The key of a setting of the repository that had no value before.
-    #[serde(skip)]
-    pub added_key: Option<String>,
-    /// Whether its content is known, so that it can be accepted.
-    #[serde(skip)]
-    pub has_content: bool,
-}
-
-impl ChangeField {
-    /// Converts a change; with a root, the path is absolute.
-    pub fn new(change: &Change, root: Option<&camino::Utf8Path>) -> Self {
-        let path = change.place.path().map(|path| match root {
-            Some(root) => [root.as_str().as_bytes(), b"/", path.as_bstr().as_bytes()].concat(),
-            None => path.as_bstr().to_vec(),
-        });
-        let mut seen: Vec<&str> = change.seen.iter().map(Seen::as_str).collect();
-        seen.dedup();
-        Self {
-            place: path.is_none().then(|| change.place.to_string()),
-            path: path.map(PathField::from),
-            kind: change.kind.as_str(),
-            seen,
-            commits: change
-                .seen
-                .iter()
-                .filter_map(Seen::commit)
-                .cloned()
-                .collect(),
-            detail: change.detail.clone(),
-            has_content: !change.now.is_empty(),
-            added_key: change.added_key().map(ToOwned::to_owned),
-            seen_in: change.seen.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    /// Where the change is, as in TSV: a path that begins with `@` is written `\100…`.
-    pub fn tsv(&self) -> String {
-        let text = escape_for_tsv(self.bytes());
-        match text.strip_prefix('@') {
-            Some(rest) if self.path.is_some() => format!("\\100{rest}"),
-            Some(_) | None => text,
-        }
-    }
-
-    /// Where the change is, escaped for a terminal.
-    pub fn shown(&self) -> String {
-        let path = self.path.as_ref().map(PathField::shown);
-        path.or_else(|| self.place.clone()).unwrap_or_default()
-    }
-
-    /// Where the change is, for porcelain.
-    pub fn bytes(&self) -> &[u8] {
-        let place = self.place.as_deref().unwrap_or_default().as_bytes();
-        self.path.as_ref().map_or(place, PathField::bytes)
-    }
-
-    /// Converts changes.
-    pub fn all<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Vec<Self> {
-        let changes = changes.into_iter();
-        changes.map(|change| Self::new(change, None)).collect()
-    }
-}
-
-/// A finding of a verification.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FindingField {
-    /// The change.
-    #[serde(flatten)]
-    pub change: ChangeField,
-    /// The reason: `read-only`, `excluded`, `outside`, `integrity`, `shared` or
-    /// `history`.
-    pub reason: &'static str,
-    /// `violation` or `notice`.
-    pub level: &'static str,
-    /// `net` for a change that a merge would bring, `history` for a change that a later commit reset.
-    pub layer: &'static str,
-    /// The rule that decided; absent if no rule matches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleField>,
-}
-
-impl From<&Finding> for FindingField {
-    fn from(finding: &Finding) -> Self {
-        Self {
-            change: ChangeField::new(&finding.change, None),
-            reason: finding.reason.as_str(),
-            level: finding.level.as_str(),
-            layer: finding.layer(),
-            rule: finding.rule.as_ref().map(RuleField::from),
-        }
     }
 }
 
@@ -324,7 +148,7 @@ impl AccessCounts {
 
 /// Saved work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SavedField {
+pub struct SavedWork {
     /// The ref that keeps the commit.
     #[serde(rename = "ref")]
     pub reference: String,
@@ -333,35 +157,58 @@ pub struct SavedField {
     pub commit: Option<CommitId>,
 }
 
-/// A file that was placed in a worktree.
+/// How a branch was moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlacedField {
-    /// The path.
-    #[serde(flatten)]
-    pub path: PathField,
-    /// `synced` or `context`.
-    pub origin: &'static str,
-    /// `file`, `link` or `directory`.
-    pub kind: &'static str,
-    /// `same`, or `edited-here` or `missing`, and `source-newer` or `gone-at-source`.
-    pub state: Vec<String>,
+pub struct BranchMove {
+    /// The commit on which the branch was.
+    pub from: CommitId,
+    /// The commit on which the branch is.
+    pub to: CommitId,
 }
 
-impl PlacedField {
-    /// Creates the field.
+impl From<(CommitId, CommitId)> for BranchMove {
+    fn from((from, to): (CommitId, CommitId)) -> Self {
+        Self { from, to }
+    }
+}
+
+/// A file that was placed in a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedState {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// `synced`, `context` or `setup`.
+    #[schemars(with = "String")]
+    pub origin: PlacedOrigin,
+    /// `file`, `link` or `directory`.
+    #[schemars(with = "String")]
+    pub kind: PlacedKind,
+    /// `same`, or `edited-here` or `missing`, and `source-newer` or `gone-at-source`.
+    #[serde(rename = "state", serialize_with = "serialize_drift")]
+    #[schemars(with = "Vec<String>")]
+    pub drift: Drift,
+}
+
+fn serialize_drift<S: Serializer>(drift: &Drift, serializer: S) -> Result<S::Ok, S::Error> {
+    let words = drift.words();
+    serializer.collect_seq(words.iter().map(|word| word.replace(' ', "-")))
+}
+
+impl PlacedState {
+    /// The state of a placed file.
     pub fn new(file: &PlacedFile, drift: Drift) -> Self {
-        let words = drift.words().into_iter();
         Self {
-            path: PathField::from(file.path.as_bstr()),
-            origin: file.origin.as_str(),
-            kind: file.kind.as_str(),
-            state: words.map(|word| word.replace(' ', "-")).collect(),
+            path: PathText::from(file.path.as_bstr()),
+            origin: file.origin,
+            kind: file.kind,
+            drift,
         }
     }
 
     /// The state in words.
     pub fn state(&self) -> String {
-        self.state.join(", ").replace('-', " ")
+        self.drift.words().join(", ")
     }
 }
 
@@ -370,7 +217,7 @@ const SHOWN: usize = 20;
 
 /// What is copied from the main worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CopiesField {
+pub struct CopyReport {
     /// The number of files that are copied.
     pub files: usize,
     /// The size of the files that are copied.
@@ -382,7 +229,7 @@ pub struct CopiesField {
     /// The selected files that the scope excludes.
     pub excluded: Vec<ExcludedFile>,
     /// The selected files that the branch of the worktree tracks.
-    pub tracked: Vec<PathField>,
+    pub tracked: Vec<PathText>,
 }
 
 /// A file that is copied.
@@ -390,7 +237,7 @@ pub struct CopiesField {
 pub struct CopiedFile {
     /// The path.
     #[serde(flatten)]
-    pub path: PathField,
+    pub path: PathText,
     /// The size.
     pub bytes: u64,
 }
@@ -400,19 +247,16 @@ pub struct CopiedFile {
 pub struct ExcludedFile {
     /// The path.
     #[serde(flatten)]
-    pub path: PathField,
+    pub path: PathText,
     /// The rule that excludes the file.
     pub rule: String,
 }
 
-impl CopiesField {
+impl CopyReport {
     /// The number of files and their size: `3 files (2.50 MiB)`.
     pub fn size(&self) -> String {
-        format!(
-            "{} ({})",
-            count(self.files, "file", "files"),
-            Size(self.bytes)
-        )
+        let files = count(self.files, "file", "files");
+        format!("{files} ({})", Size(self.bytes))
     }
 
     /// What was copied: `copied 3 files (2.50 MiB) into task-5`.
@@ -421,25 +265,25 @@ impl CopiesField {
         format!("{verb} {} into {}", self.size(), paint.name(name))
     }
 
-    /// What was selected and is not copied: a line for each rule that excludes files, and for each
-    /// tracked file.
-    pub fn left_out(&self, name: &str) -> Vec<String> {
-        let not_copied = |path: &PathField| format!("  {} is not copied", path.shown());
-        let mut by_rule: BTreeMap<&str, Vec<&PathField>> = BTreeMap::new();
-        for one in &self.excluded {
-            by_rule.entry(&one.rule).or_default().push(&one.path);
+    /// The selected files that are not copied: a line for each rule that excludes files, and for
+    /// each tracked file.
+    pub fn not_copied(&self, name: &str) -> Vec<String> {
+        let mut by_rule: BTreeMap<&str, Vec<&PathText>> = BTreeMap::new();
+        for file in &self.excluded {
+            by_rule.entry(&file.rule).or_default().push(&file.path);
         }
-        let line = |(rule, paths): (&str, Vec<&PathField>)| match paths.as_slice() {
-            [path] => format!("{}: {rule}", not_copied(path)),
-            paths => {
-                let number = paths.len();
-                let first = paths[0].shown();
-                format!("  {number} files are not copied, such as {first}: {rule}")
-            }
-        };
-        let mut lines: Vec<String> = by_rule.into_iter().map(line).collect();
-        let tracked = self.tracked.iter().take(SHOWN);
-        lines.extend(tracked.map(|path| format!("{}: it is tracked in {name}", not_copied(path))));
+        let mut lines = Vec::new();
+        for (rule, paths) in by_rule {
+            let first = paths[0].shown();
+            lines.push(match paths.len() {
+                1 => format!("  {first} is not copied: {rule}"),
+                number => format!("  {number} files are not copied, such as {first}: {rule}"),
+            });
+        }
+        for path in self.tracked.iter().take(SHOWN) {
+            let path = path.shown();
+            lines.push(format!("  {path} is not copied: it is tracked in {name}"));
+        }
         lines
     }
 }

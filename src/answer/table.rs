@@ -5,94 +5,81 @@ use std::borrow::Cow;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
-use crate::answer::paint::Paint;
+use crate::answer::paint::{Paint, Painter};
 use crate::arguments::output::RecordEnd;
 use crate::words::path::{escape_for_terminal, escape_for_tsv};
 
-/// Names a rendering of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Aligned columns, for people.
-    Table,
-    /// All fields of a record, for scripts.
-    Porcelain,
-    /// Findings, tab-separated.
-    Tsv,
-}
-
-/// Holds one record.
+/// One record.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// The cells, from left to right in every form.
+    /// The cells, from left to right, for people and in a record.
     pub cells: Vec<Cell>,
     /// A line that people see below the row.
     pub below: Option<String>,
-    /// Whether the cells are the headings of the columns.
-    is_heading: bool,
-    /// Bytes that stand in place of the record, as they are.
-    raw: Option<Vec<u8>>,
+    kind: RowKind,
 }
 
-/// Holds a value and the forms in which it stands.
+/// What the cells of a row are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RowKind {
+    /// The headings of the columns.
+    Headings,
+    /// Values.
+    #[default]
+    Values,
+}
+
+/// A value of a record, for people, for scripts, or for both.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// As programs get it.
-    value: Vec<u8>,
-    /// As people get it, without colour.
-    shown: String,
-    paint: fn(Paint, &str) -> String,
-    forms: &'static [Form],
-    /// Whether the value is escaped already.
-    escaped: bool,
+    /// The text for people, without colour; none in a field for scripts alone.
+    shown: Option<String>,
+    /// The field for scripts; none in a cell for people alone.
+    field: Option<Field>,
+    paint: Painter,
     /// How early the column is left out of a table that is too wide: 0 for never.
     rank: u8,
 }
 
+/// A field of a record.
+#[derive(Clone, Debug)]
+enum Field {
+    /// Bytes that are escaped when the record is written.
+    Raw(Vec<u8>),
+    /// A text that is escaped already.
+    Escaped(String),
+}
+
 impl Cell {
-    /// Creates a cell that stands in these forms.
-    pub fn new(value: impl AsRef<[u8]>, forms: &'static [Form]) -> Self {
-        let value = value.as_ref().to_vec();
+    const fn new(shown: Option<String>, field: Option<Field>) -> Self {
         Self {
-            shown: escape_for_terminal(&value),
-            value,
-            paint: |_, text| text.to_owned(),
-            forms,
-            escaped: false,
+            shown,
+            field,
+            paint: plain,
             rank: 0,
         }
     }
 
-    /// Creates a cell for people and for porcelain.
+    /// Creates a cell for people and for scripts.
     pub fn both(value: impl AsRef<[u8]>) -> Self {
-        Self::new(value, &[Form::Table, Form::Porcelain])
+        let value = value.as_ref();
+        let shown = escape_for_terminal(value);
+        Self::new(Some(shown), Some(Field::Raw(value.to_vec())))
+    }
+
+    /// Creates a cell for people and for scripts of a text that is escaped already.
+    pub fn escaped(text: &str) -> Self {
+        Self::new(Some(text.to_owned()), Some(Field::Escaped(text.to_owned())))
     }
 
     /// Creates a cell for people.
     pub fn people(text: impl Into<String>) -> Self {
-        Self::new("", &[Form::Table]).shown(text)
+        Self::new(Some(text.into()), None)
     }
 
-    /// Creates a cell for porcelain.
+    /// Creates a field for scripts.
     pub fn porcelain(value: impl AsRef<[u8]>) -> Self {
-        Self::new(value, &[Form::Porcelain])
-    }
-
-    /// Creates a cell for TSV, escaped already.
-    pub fn tsv(text: impl Into<String>) -> Self {
-        Self::new(text.into(), &[Form::Tsv]).escaped()
-    }
-
-    /// Leaves the value as it is, which is escaped already.
-    pub fn escaped(mut self) -> Self {
-        self.shown = String::from_utf8_lossy(&self.value).into_owned();
-        self.escaped = true;
-        self
-    }
-
-    /// Sets what people see.
-    pub fn shown(mut self, text: impl Into<String>) -> Self {
-        self.shown = text.into();
-        self
+        Self::new(None, Some(Field::Raw(value.as_ref().to_vec())))
     }
 
     /// Lets the column be left out where the table is too wide, the highest rank first, or where only
@@ -103,10 +90,22 @@ impl Cell {
     }
 
     /// Sets the colour, for people.
-    pub fn paint(mut self, paint: fn(Paint, &str) -> String) -> Self {
+    pub fn paint(mut self, paint: Painter) -> Self {
         self.paint = paint;
         self
     }
+
+    fn is_empty(&self) -> bool {
+        self.shown.as_ref().is_none_or(String::is_empty)
+    }
+
+    fn width(&self) -> usize {
+        self.shown.as_ref().map_or(0, |text| text.width())
+    }
+}
+
+fn plain(_: Paint, text: &str) -> String {
+    text.to_owned()
 }
 
 impl Row {
@@ -121,41 +120,39 @@ impl Row {
     /// Creates the row of the headings.
     pub fn headings(cells: Vec<Cell>) -> Self {
         Self {
-            is_heading: true,
+            kind: RowKind::Headings,
             ..Self::new(cells)
         }
     }
 
-    /// Creates what programs get as it is, in place of records.
-    pub fn raw(bytes: Vec<u8>) -> Self {
-        Self {
-            raw: Some(bytes),
-            ..Self::default()
-        }
-    }
-
-    /// Creates a record of fields for porcelain alone.
+    /// Creates a record of fields for scripts alone.
     pub fn record(fields: &[&[u8]]) -> Self {
         Self::new(fields.iter().map(Cell::porcelain).collect())
     }
+
+    /// The cells that people see.
+    fn shown_cells(&self) -> Vec<&Cell> {
+        let cells = self.cells.iter();
+        cells.filter(|cell| cell.shown.is_some()).collect()
+    }
 }
 
-/// Renders rows for programs: fields with tabs between, records that end with a newline, or with
-/// NUL. With NUL nothing is escaped but in TSV.
-pub fn records(rows: &[Row], form: Form, end: RecordEnd) -> Vec<u8> {
+/// Writes rows for scripts: fields with tabs between, records that end with a newline, or with
+/// NUL, where no field is escaped.
+pub fn records(rows: &[Row], end: RecordEnd) -> Vec<u8> {
     let mut out = Vec::new();
     for row in rows {
-        let cells = row.cells.iter().filter(|cell| cell.forms.contains(&form));
-        let as_is = end == RecordEnd::Nul && form == Form::Porcelain;
-        let field = |cell: &Cell| {
-            if as_is || cell.escaped {
-                cell.value.clone()
-            } else {
-                escape_for_tsv(&cell.value).into_bytes()
+        let mut fields: Vec<Cow<'_, [u8]>> = Vec::new();
+        for cell in &row.cells {
+            match &cell.field {
+                None => {}
+                Some(Field::Escaped(text)) => fields.push(text.as_bytes().into()),
+                Some(Field::Raw(bytes)) => fields.push(match end {
+                    RecordEnd::Newline => escape_for_tsv(bytes).into_bytes().into(),
+                    RecordEnd::Nul => bytes.into(),
+                }),
             }
-        };
-        let fields: Vec<Vec<u8>> = cells.map(field).collect();
-        out.extend(row.raw.iter().flatten());
+        }
         if !fields.is_empty() {
             out.extend(bstr::join("\t", fields));
             out.push(end.byte());
@@ -172,65 +169,127 @@ const NARROW: usize = 24;
 /// Renders rows for people: columns two spaces apart, no spaces at the end of a line, and no word
 /// broken at the end of a line of `width`.
 pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usize>) -> String {
-    let cells = |row: &Row| -> Vec<Cell> {
-        let cells = row.cells.iter();
-        let cells = cells.filter(|cell| cell.forms.contains(&Form::Table));
-        cells.cloned().collect()
+    let columns = columns(rows);
+    let room = width.map(|width| width.saturating_sub(indent.len()));
+    let layout = Layout {
+        kept: kept_columns(&columns, room),
+        columns,
+        indent,
+        paint,
+        width,
     };
-    let rows: Vec<(Vec<Cell>, &Row)> = rows.iter().map(|row| (cells(row), row)).collect();
-    let mut widths: Vec<usize> = Vec::new();
-    for (cells, _) in &rows {
-        widths.resize(widths.len().max(cells.len()), 0);
-        for (cell, width) in cells.iter().zip(&mut widths) {
-            *width = cell.shown.width().max(*width);
-        }
-    }
-    let kept = kept_columns(
-        &rows,
-        &widths,
-        width.map(|width| width.saturating_sub(indent.len())),
-    );
     let mut out = String::new();
-    for (cells, row) in &rows {
-        let mut line = String::from(indent);
-        let mut owed = 0;
-        let mut start = indent.len();
-        for at in kept.iter().filter(|at| **at < cells.len()) {
-            let cell = &cells[*at];
-            let column = widths[*at];
-            if !cell.shown.is_empty() {
-                let is_last = kept.last() == Some(at) && start > indent.len();
-                let width = width.filter(|width| is_last && start + cell.shown.width() > *width);
-                // below the row where the column is too narrow for words
-                let is_below = width.is_some_and(|width| start + NARROW > width);
-                let margin = " ".repeat(if is_below { indent.len() + 4 } else { start });
-                line.push_str(&if is_below {
-                    format!("\n{margin}")
-                } else {
-                    " ".repeat(owed)
-                });
-                let room = width.map(|width| width.saturating_sub(margin.len()));
-                let lines = wrapped(&cell.shown, room);
-                let lines = lines.iter().map(|line| (cell.paint)(paint, line));
-                line.push_str(&lines.collect::<Vec<_>>().join(&format!("\n{margin}")));
-                owed = 0;
-            }
-            owed += column - cell.shown.width() + GAP;
-            start += column + GAP;
-        }
+    for row in rows {
+        let cells = row.shown_cells();
         if !cells.is_empty() {
-            out.push_str(line.trim_end());
+            out.push_str(layout.line(&cells).trim_end());
             out.push('\n');
         }
         if let Some(below) = &row.below {
             let indent = format!("{indent}  ");
-            let room = width.map(|width| width.saturating_sub(indent.len()));
-            for line in wrapped(below, room) {
+            for line in wrapped(below, layout.room_after(indent.len())) {
                 out.push_str(&format!("{indent}{line}\n"));
             }
         }
     }
     out
+}
+
+/// What is known of a column.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    width: usize,
+    /// The highest rank of a cell.
+    rank: u8,
+    /// Whether a cell below the heading has a value.
+    has_values: bool,
+}
+
+/// Where the cells of a table stand.
+struct Layout<'t> {
+    columns: Vec<Column>,
+    /// The numbers of the columns that are shown.
+    kept: Vec<usize>,
+    indent: &'t str,
+    paint: Paint,
+    width: Option<usize>,
+}
+
+impl Layout<'_> {
+    /// The columns of the terminal that are left after so many.
+    fn room_after(&self, used: usize) -> Option<usize> {
+        self.width.map(|width| width.saturating_sub(used))
+    }
+
+    /// One row; the spaces at its end are not removed.
+    fn line(&self, cells: &[&Cell]) -> String {
+        let mut line = String::from(self.indent);
+        // the spaces before the next cell that is not empty
+        let mut spaces = 0;
+        let mut start = self.indent.len();
+        for number in &self.kept {
+            let Some(cell) = cells.get(*number) else {
+                continue;
+            };
+            let text = cell.shown.as_deref().unwrap_or_default();
+            if !text.is_empty() {
+                let is_last = self.kept.last() == Some(number) && start > self.indent.len();
+                let width = self.width.filter(|_| is_last);
+                line.push_str(&self.spaced(
+                    cell,
+                    text,
+                    Spacing {
+                        start,
+                        spaces,
+                        width,
+                    },
+                ));
+                spaces = 0;
+            }
+            let column = self.columns[*number].width;
+            spaces += column - cell.width() + GAP;
+            start += column + GAP;
+        }
+        line
+    }
+
+    /// A cell with the spaces before it, on as many lines as it needs.
+    fn spaced(&self, cell: &Cell, text: &str, spacing: Spacing) -> String {
+        let Spacing {
+            start,
+            spaces,
+            width,
+        } = spacing;
+        let exceeded = width.filter(|width| start + text.width() > *width);
+        // below the row where the column is too narrow for words
+        let is_below = exceeded.is_some_and(|width| start + NARROW > width);
+        let margin = " ".repeat(if is_below {
+            self.indent.len() + 4
+        } else {
+            start
+        });
+        let before = if is_below {
+            format!("\n{margin}")
+        } else {
+            " ".repeat(spaces)
+        };
+        let room = exceeded.map(|width| width.saturating_sub(margin.len()));
+        let mut lines = Vec::new();
+        for line in wrapped(text, room) {
+            lines.push((cell.paint)(self.paint, &line));
+        }
+        before + &lines.join(&format!("\n{margin}"))
+    }
+}
+
+/// Where a cell stands in its line.
+struct Spacing {
+    /// The column of the terminal where the cell begins.
+    start: usize,
+    /// The spaces before the cell.
+    spaces: usize,
+    /// The width at which the cell is wrapped; none if it may be longer.
+    width: Option<usize>,
 }
 
 /// The lines of a text of which no word is broken.
@@ -245,32 +304,55 @@ fn wrapped(text: &str, room: Option<usize>) -> Vec<Cow<'_, str>> {
     textwrap::wrap(text, options)
 }
 
-/// The columns that are shown.
-fn kept_columns(rows: &[(Vec<Cell>, &Row)], widths: &[usize], within: Option<usize>) -> Vec<usize> {
-    let column = |at: usize| rows.iter().filter_map(move |(cells, _)| cells.get(at));
-    let ranks: Vec<u8> = (0..widths.len())
-        .map(|at| column(at).map(|cell| cell.rank).max().unwrap_or(0))
-        .collect();
-    let has_values = |at: &usize| {
-        let mut values = rows.iter().filter(|(_, row)| !row.is_heading);
-        let is_empty = |cell: &Cell| cell.shown.is_empty();
-        ranks[*at] == 0 || values.any(|(cells, _)| !cells.get(*at).is_none_or(is_empty))
-    };
-    let mut kept: Vec<usize> = (0..widths.len()).filter(has_values).collect();
-    let too_wide = |kept: &[usize]| {
-        // the last column can be wrapped
-        let is_counted = |at: &&usize| ranks[**at] > 0 || Some(*at) != kept.last();
-        let counted = kept.iter().filter(is_counted);
-        let total = counted.map(|at| widths[*at] + GAP).sum::<usize>();
-        within.is_some_and(|within| total > within + GAP)
-    };
-    while too_wide(&kept)
-        && let Some(least) = (0..kept.len()).max_by_key(|at| ranks[kept[*at]])
-        && ranks[kept[least]] > 0
+/// Measures the columns of a table.
+fn columns(rows: &[Row]) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for row in rows {
+        let cells = row.shown_cells();
+        if columns.len() < cells.len() {
+            columns.resize(cells.len(), Column::default());
+        }
+        for (cell, column) in cells.iter().zip(&mut columns) {
+            column.width = column.width.max(cell.width());
+            column.rank = column.rank.max(cell.rank);
+            column.has_values |= row.kind == RowKind::Values && !cell.is_empty();
+        }
+    }
+    columns
+}
+
+/// The numbers of the columns that are shown: without those that have a rank and no values, and
+/// without those of the highest ranks while the table is too wide.
+fn kept_columns(columns: &[Column], room: Option<usize>) -> Vec<usize> {
+    let mut kept = Vec::new();
+    for (number, column) in columns.iter().enumerate() {
+        if column.rank == 0 || column.has_values {
+            kept.push(number);
+        }
+    }
+    while room.is_some_and(|room| least_width(columns, &kept) > room + GAP)
+        && let Some(highest) = kept.iter().map(|number| columns[*number].rank).max()
+        && highest > 0
+        && let Some(last) = kept
+            .iter()
+            .rposition(|number| columns[*number].rank == highest)
     {
-        kept.remove(least);
+        kept.remove(last);
     }
     kept
+}
+
+/// The width of some columns with the gaps after them; a last column without a rank does not count,
+/// as it can be wrapped.
+fn least_width(columns: &[Column], kept: &[usize]) -> usize {
+    let mut total = 0;
+    for number in kept {
+        let column = columns[*number];
+        if column.rank > 0 || kept.last() != Some(number) {
+            total += column.width + GAP;
+        }
+    }
+    total
 }
 
 #[cfg(test)]
@@ -306,7 +388,7 @@ mod tests {
             row(["NAME", "SIZE", "MORE", "NONE"]),
             row(["a", "1", "2", ""]),
         ];
-        rows[0].is_heading = true;
+        rows[0].kind = RowKind::Headings;
         rows[1].below = Some("some words of-a remark".to_owned());
         let at = |width| table(&rows, "", Paint::Plain, Some(width));
         let below = "  some words of-a remark\n";
@@ -337,17 +419,16 @@ mod tests {
     #[test]
     fn each_form_takes_its_cells_and_escapes_unless_records_end_with_nul() {
         let rows = [Row::new(vec![
-            Cell::tsv("t\\001"),
+            Cell::escaped("t\\001"),
             Cell::people("p"),
             Cell::both("a\n"),
             Cell::porcelain("b"),
         ])];
-        assert_eq!(table(&rows, "", Paint::Plain, None), "p  a\\012\n");
-        assert_eq!(
-            records(&rows, Form::Porcelain, RecordEnd::Newline),
-            b"a\\012\tb\n"
-        );
-        assert_eq!(records(&rows, Form::Porcelain, RecordEnd::Nul), b"a\n\tb\0");
-        assert_eq!(records(&rows, Form::Tsv, RecordEnd::Newline), b"t\\001\n");
+        let people = table(&rows, "", Paint::Plain, None);
+        assert_eq!(people, "t\\001  p  a\\012\n");
+        let lines = records(&rows, RecordEnd::Newline);
+        assert_eq!(lines, b"t\\001\ta\\012\tb\n");
+        let records = records(&rows, RecordEnd::Nul);
+        assert_eq!(records, b"t\\001\ta\n\tb\0");
     }
 }

@@ -3,17 +3,27 @@
 use std::fmt::Display;
 
 use crate::answer::paint::Paint;
-use crate::answer::table;
-use crate::answer::table::Row;
+use crate::answer::table::{Row, table};
 use crate::arguments::output::RecordEnd;
 
-/// Says how a text for people looks.
+/// How much of a verdict people see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Groups of findings, so many as fit on a terminal.
+    Groups,
+    /// Every finding (`-v`).
+    Everything,
+}
+
+/// How a text for people looks.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
     /// Whether words are coloured.
     pub paint: Paint,
     /// The number of columns; none for any number.
     pub width: Option<usize>,
+    /// How much of a verdict `verify` prints.
+    pub detail: Detail,
 }
 
 impl TextStyle {
@@ -21,6 +31,7 @@ impl TextStyle {
     pub const PLAIN: Self = Self {
         paint: Paint::Plain,
         width: None,
+        detail: Detail::Groups,
     };
 }
 
@@ -33,6 +44,8 @@ pub struct Text {
     pub end: RecordEnd,
     /// The number of columns; none for any number.
     pub width: Option<usize>,
+    /// How much of a verdict `verify` prints.
+    pub detail: Detail,
     /// The answer.
     pub stdout: Vec<u8>,
     /// The conversation.
@@ -48,6 +61,7 @@ impl Text {
             paint: style.paint,
             end,
             width: style.width,
+            detail: style.detail,
             stdout: Vec::new(),
             stderr: String::new(),
             hints: String::new(),
@@ -72,7 +86,7 @@ impl Text {
 
     /// Adds aligned rows to the answer.
     pub fn table(&mut self, rows: &[Row], indent: &str) {
-        self.put(table::table(rows, indent, self.paint, self.width));
+        self.put(table(rows, indent, self.paint, self.width));
     }
 
     /// Adds a line to the conversation.

@@ -1,21 +1,23 @@
-//! The verdict of a verification: [`VerdictField`], for `verify` and the hooks.
+//! The verdict of a verification: [`VerdictReport`], for `verify` and the hooks.
 
+use bstr::ByteSlice as _;
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::groups::{FindingGroup, groups};
+use crate::answer::groups::{FindingGroup, Grouping, groups, seen_texts};
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use crate::answer::table::{Cell, Row};
-use crate::answer::waiting::WaitingField;
-use crate::judge::finding::Report;
+use crate::answer::shapes::{ScopePatterns, WorktreeBase};
+use crate::answer::table::Row;
+use crate::answer::waiting::WaitingRun;
+use crate::judge::change::Change;
+use crate::judge::finding::{Finding, Report};
 use crate::words::name::CommitId;
 use crate::words::text::{and_count, count};
 
 /// The verdict over a worktree or a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct VerdictField {
+pub struct VerdictReport {
     /// The name of the worktree; absent for a range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -28,60 +30,37 @@ pub struct VerdictField {
     pub range: Option<String>,
     /// The scope profile of a range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<ScopeField>,
+    pub scope: Option<ScopePatterns>,
     /// What was compared with.
-    pub base: BaseField,
+    pub base: WorktreeBase,
     /// The commit that was verified; null if it is unknown.
     pub head: Option<CommitId>,
     /// Whether there is no violation.
     pub valid: bool,
     /// What breaks the scope or the integrity of the worktree.
-    pub violations: Vec<FindingField>,
+    pub violations: Vec<Finding>,
     /// What does not affect the verdict.
-    pub notices: Vec<FindingField>,
+    pub notices: Vec<Finding>,
     /// What a person accepted as it is now; `git agentwt status` shows who and when.
-    pub accepted: Vec<FindingField>,
+    pub accepted: Vec<Finding>,
     /// What changed, in scope or not.
-    pub changed: Vec<ChangeField>,
+    pub changed: Vec<Change>,
     /// What of commands in a fence waits, of which the verdict says nothing; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingField>,
+    pub waiting: Option<WaitingRun>,
 }
 
-impl VerdictField {
-    /// The violations in one line, for a hook and for the end of a run: their number, as these words say
-    /// it, and the first groups.
-    pub fn in_a_line(&self, paint: Paint, one: &str, many: &str) -> String {
-        /// The number of groups that are named.
-        const SHOWN: usize = 3;
-        let violations: Vec<&FindingField> = self.violations.iter().collect();
-        let groups = groups(&violations, true);
-        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
-        words.extend((groups.len() > SHOWN).then(|| "…".to_owned()));
-        let no = paint.bad("NO");
-        let name = self.verified();
-        let number = count(violations.len(), one, many);
-        format!("agentwt: {no} {name}: {number}: {}", words.join(", "))
-    }
-
-    /// The violations, a line for each group.
-    pub fn messages(&self) -> Vec<String> {
-        let violations: Vec<&FindingField> = self.violations.iter().collect();
-        let groups = groups(&violations, true);
-        let message = |group: &FindingGroup| group.message(self.verified());
-        groups.iter().map(message).collect()
-    }
-
+impl VerdictReport {
     fn new(report: &Report) -> Self {
-        let head = Some(&report.changes.head).filter(|head| head.is_known());
+        let head = &report.changes.head;
         Self {
-            base: BaseField::commit(&report.changes.base),
-            head: head.cloned(),
+            base: WorktreeBase::commit(&report.changes.base),
+            head: head.is_known().then(|| head.clone()),
             valid: report.valid(),
-            violations: report.violations().map(FindingField::from).collect(),
-            notices: report.notices().map(FindingField::from).collect(),
-            accepted: report.accepted.iter().map(FindingField::from).collect(),
-            changed: ChangeField::all(report.changes.counted()),
+            violations: report.violations().cloned().collect(),
+            notices: report.notices().cloned().collect(),
+            accepted: report.accepted.clone(),
+            changed: report.changes.counted().cloned().collect(),
             ..Self::default()
         }
     }
@@ -99,27 +78,57 @@ impl VerdictField {
     pub fn range(range: String, profile: Option<&str>, report: &Report) -> Self {
         Self {
             range: Some(range),
-            scope: Some(ScopeField::profile(profile)),
+            scope: Some(ScopePatterns::profile(profile)),
             ..Self::new(report)
         }
     }
 
     /// The name of the worktree, or the range.
     pub fn verified(&self) -> &str {
-        let verified = self.name.as_deref().or(self.range.as_deref());
-        verified.unwrap_or_default()
+        let name = self.name.as_deref();
+        name.or(self.range.as_deref()).unwrap_or_default()
     }
 
     /// The violations, then the notices.
-    pub fn findings(&self) -> impl Iterator<Item = &FindingField> {
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.violations.iter().chain(&self.notices)
+    }
+
+    /// The violations, those that are alike joined.
+    fn violation_groups(&self) -> Vec<FindingGroup<'_>> {
+        let violations: Vec<&Finding> = self.violations.iter().collect();
+        groups(&violations, Grouping::ByDirectory)
+    }
+
+    /// The violations in one line, for a hook and for the end of a run: their number, as these words say
+    /// it, and the first groups.
+    pub fn in_a_line(&self, paint: Paint, one: &str, many: &str) -> String {
+        /// The number of groups that are named.
+        const SHOWN: usize = 3;
+        let groups = self.violation_groups();
+        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
+        if groups.len() > SHOWN {
+            words.push("…".to_owned());
+        }
+        let no = paint.bad("NO");
+        let name = self.verified();
+        let number = count(self.violations.len(), one, many);
+        format!("agentwt: {no} {name}: {number}: {}", words.join(", "))
+    }
+
+    /// The violations, a line for each group.
+    pub fn messages(&self) -> Vec<String> {
+        let groups = self.violation_groups().into_iter();
+        groups.map(|group| group.message(self.verified())).collect()
     }
 
     /// The result in one line.
     pub fn line(&self, paint: Paint) -> String {
         let name = paint.name(self.verified());
-        let profile = self.scope.as_ref().and_then(|scope| scope.profile.as_ref());
-        let profile = profile.map_or_else(String::new, |profile| format!(" ({profile})"));
+        let profile = match self.scope.as_ref().and_then(|scope| scope.profile.as_ref()) {
+            Some(profile) => format!(" ({profile})"),
+            None => String::new(),
+        };
         let changed = count(self.changed.len(), "path changed", "paths changed");
         let notices = and_count(self.notices.len(), "notice", "notices");
         let accepted = and_count(self.accepted.len(), "accepted", "accepted");
@@ -127,34 +136,49 @@ impl VerdictField {
             let ok = paint.good("ok");
             return format!("{ok} {name}: in scope{profile}, {changed}{notices}{accepted}\n");
         }
-        let violations = count(self.violations.len(), "violation", "violations");
         let no = paint.bad("NO");
-        let violations = paint.bad(&violations);
+        let number = count(self.violations.len(), "violation", "violations");
+        let violations = paint.bad(&number);
         format!("{no} {name}: {violations}{profile}{notices}, {changed}{accepted}\n")
     }
 
     /// One row a finding, for programs: people read groups of findings (`answer/report.rs`).
     pub fn rows(&self) -> Vec<Row> {
-        self.findings().map(|one| self.row(one)).collect()
+        self.findings().map(|finding| self.row(finding)).collect()
     }
 
-    fn row(&self, finding: &FindingField) -> Row {
+    fn row(&self, finding: &Finding) -> Row {
         let change = &finding.change;
-        let rule = finding.rule.as_ref();
-        let record: [&[u8]; 9] = [
+        let mut origin = String::new();
+        let mut pattern = "";
+        if let Some(rule) = &finding.rule {
+            origin = rule.origin.to_string();
+            pattern = &rule.pattern;
+        }
+        Row::record(&[
             self.verified().as_bytes(),
-            finding.level.as_bytes(),
-            change.kind.as_bytes(),
-            finding.reason.as_bytes(),
-            finding.layer.as_bytes(),
-            &change.seen_in.join(",").into_bytes(),
-            rule.map_or(b"", |rule| rule.origin.as_bytes()),
-            rule.map_or(b"", |rule| rule.pattern.as_bytes()),
-            change.bytes(),
-        ];
-        let mut cells: Vec<Cell> = record.map(Cell::porcelain).into();
-        cells.push(Cell::tsv(change.tsv()));
-        cells.extend([change.kind, finding.reason, finding.level].map(Cell::tsv));
-        Row::new(cells)
+            finding.level.as_str().as_bytes(),
+            change.kind.as_str().as_bytes(),
+            finding.reason.as_str().as_bytes(),
+            finding.reason.layer().as_bytes(),
+            seen_texts(&change.seen).join(",").as_bytes(),
+            origin.as_bytes(),
+            pattern.as_bytes(),
+            change.place.to_bytes().as_bytes(),
+        ])
+    }
+
+    /// One line a finding in TSV: place, kind, reason and level.
+    pub fn tsv(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for finding in self.findings() {
+            let change = &finding.change;
+            let place = change.place.to_tsv();
+            let kind = change.kind.as_str();
+            let reason = finding.reason.as_str();
+            let level = finding.level.as_str();
+            lines.push(format!("{place}\t{kind}\t{reason}\t{level}"));
+        }
+        lines
     }
 }

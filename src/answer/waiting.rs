@@ -1,4 +1,4 @@
-//! What of commands in a fence waits, so that no verdict over the worktree tells it: [`WaitingField`].
+//! What of commands in a fence waits, so that no verdict over the worktree tells it: [`WaitingRun`].
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
+use crate::worktree::run_status::{RunProgress, RunStatus, WaitingReason};
 
 /// Says what waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -21,13 +22,16 @@ pub enum WaitingState {
     Operation,
     /// What else a command left: it was killed, or it stashed something.
     Left,
+    /// Only git directories of commands that were moved out of the way.
+    Apart,
 }
 
 /// What of commands in a fence waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct WaitingField {
+pub struct WaitingRun {
     /// `running` (a command runs), `commits` (its branch does not have those of a command), `operation` (a
-    /// command ended in the middle of a merge, a rebase …) or `left` (a command was killed or stashed something).
+    /// command ended in the middle of a merge, a rebase …), `left` (a command was killed or stashed something) or
+    /// `apart` (only git directories that were moved out of the way).
     pub state: WaitingState,
     /// The ref of the commits; absent if there are none.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
@@ -35,43 +39,86 @@ pub struct WaitingField {
     /// The command of git that is in progress there; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'static str>,
+    /// Why it waits: `killed` (the `exec` was), `import-stopped`, `violations`, what you did meanwhile
+    /// (`branch-moved`, `switched-away`, `operation-begun`, `index-locked`, `staged-otherwise`), what only the git
+    /// directory of the command has (`operation`, `other-head`, `stash`, `repositories`, `unfetched-commits`,
+    /// `unfetched-files`, `locked-index`), or `unrecorded` (an older version left it); absent while a command runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub why: Option<WaitingReason>,
+    /// The process of the `exec` whose command runs; absent if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// The git directories of commands that could not be imported and were moved out of the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_apart: Vec<String>,
     /// The command to go on with; absent while a command runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-impl WaitingField {
+impl WaitingRun {
     /// Finds what waits in a worktree of this repository; none where nothing does.
     ///
     /// # Errors
     /// Fails when git cannot read the repository.
     pub fn find(repository: &Repository, known: &Worktree) -> Result<Option<Self>, Error> {
-        let name = &known.record.name;
-        if repository.run_lock(name).is_held() {
-            return Ok(Some(Self {
-                state: WaitingState::Running,
-                incoming: None,
-                operation: None,
-                next: None,
-            }));
+        let status = RunStatus::read(repository, known)?;
+        let mut set_apart = Vec::new();
+        for place in status.set_apart {
+            set_apart.push(place.into_string());
         }
-        let private = PrivateGit::new(known);
-        if !private.is_there() {
-            return Ok(None);
-        }
-        let incoming = find_incoming(repository, known)?;
-        let operation = find_operation(&private.git_dir());
-        let (state, next) = match (&incoming, operation) {
-            (_, Some(_)) => (WaitingState::Operation, format!("git agentwt exec {name}")),
-            (Some(_), None) => (WaitingState::Commits, import_command(name.as_str())),
-            (None, None) => (WaitingState::Left, import_command(name.as_str())),
+        let nothing = Self {
+            state: WaitingState::Apart,
+            incoming: None,
+            operation: None,
+            why: None,
+            process: None,
+            set_apart,
+            next: None,
         };
-        Ok(Some(Self {
+        match status.progress {
+            RunProgress::Over if nothing.set_apart.is_empty() => Ok(None),
+            RunProgress::Over => Ok(Some(nothing)),
+            RunProgress::Running { pid } => Ok(Some(Self {
+                state: WaitingState::Running,
+                process: pid,
+                ..nothing
+            })),
+            RunProgress::Waiting(reason) => {
+                let waiting = nothing.for_reason(repository, known, reason)?;
+                Ok(Some(waiting))
+            }
+        }
+    }
+
+    /// The same of a git directory that waits for the next command.
+    fn for_reason(
+        self,
+        repository: &Repository,
+        known: &Worktree,
+        reason: WaitingReason,
+    ) -> Result<Self, Error> {
+        let name = &known.record.name;
+        let incoming = find_incoming(repository, known)?;
+        let operation = find_operation(&PrivateGit::new(known).git_dir());
+        let state = match (&incoming, operation) {
+            (_, Some(_)) => WaitingState::Operation,
+            (Some(_), None) => WaitingState::Commits,
+            (None, None) => WaitingState::Left,
+        };
+        let next = match operation {
+            Some(_) => format!("git agentwt exec {name}"),
+            None => format!("git agentwt exec {name} -- true"),
+        };
+        Ok(Self {
             state,
             incoming,
             operation,
+            why: Some(reason),
             next: Some(next),
-        }))
+            ..self
+        })
     }
 
     /// The word of porcelain.
@@ -81,6 +128,7 @@ impl WaitingField {
             WaitingState::Commits => "commits",
             WaitingState::Operation => "operation",
             WaitingState::Left => "left",
+            WaitingState::Apart => "apart",
         }
     }
 
@@ -88,35 +136,40 @@ impl WaitingField {
     pub fn what(&self) -> String {
         match self.state {
             WaitingState::Running => {
-                "a command that is running; its commits are not here yet".into()
+                "a command that is running; its commits are not here yet".to_owned()
             }
-            WaitingState::Commits => "commits of a command, which are not verified here".into(),
+            WaitingState::Commits => "commits of a command, which are not verified here".to_owned(),
             WaitingState::Operation => {
                 let operation = self.operation.unwrap_or_default();
                 format!("a {operation} that a command left unfinished")
             }
-            WaitingState::Left => "work of a command that was killed, or a stash of it".into(),
+            WaitingState::Left => {
+                let reason = self.why.unwrap_or(WaitingReason::Unrecorded);
+                reason.what().to_owned()
+            }
+            WaitingState::Apart => {
+                let places = self.set_apart.join(", ");
+                format!("work of a command that could not be imported, kept at {places}")
+            }
         }
     }
 
     /// The command to go on with, for the end of a line.
     pub fn next_text(&self) -> String {
-        let next = self.next.as_ref();
-        next.map_or_else(String::new, |next| format!("; to go on: {next}"))
+        match &self.next {
+            Some(next) => format!("; to go on: {next}"),
+            None => String::new(),
+        }
     }
 }
 
-fn import_command(name: &str) -> String {
-    format!("git agentwt exec {name} -- true")
-}
-
 /// The ref of the commits of a run that the branch does not have.
-fn find_incoming(repository: &Repository, known: &Worktree) -> Result<Option<String>, Error> {
-    let incoming = incoming_ref(known);
+fn find_incoming(repository: &Repository, worktree: &Worktree) -> Result<Option<String>, Error> {
+    let incoming = incoming_ref(worktree);
     let Some(tip) = repository.git.rev_parse_commit(&incoming)? else {
         return Ok(None);
     };
-    let branch = known.record.branch.full_ref();
+    let branch = worktree.record.branch.full_ref();
     let is_taken = match repository.git.rev_parse_commit(&branch)? {
         Some(branch) => repository.git.is_ancestor(&tip, &branch)?,
         None => false,

@@ -1,17 +1,19 @@
-//! What `list` and `status` show of a worktree: [`RecordedField`] and its parts, and the hooks.
+//! What `list` and `status` show of a worktree: [`RecordedWorktree`] and its parts, and the hooks.
 
 use bstr::ByteSlice as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::position::Position;
-use crate::answer::shapes::{BaseField, ScopeField};
-use crate::answer::waiting::WaitingField;
+use crate::answer::position::{BranchPosition, Position};
+use crate::answer::shapes::{ScopePatterns, WorktreeBase};
+use crate::answer::text::Text;
+use crate::answer::waiting::WaitingRun;
 use crate::config::value::{Choice as _, OnViolation, Strategy};
 use crate::disk::files;
 use crate::git::hooks::scripts::Method;
 use crate::git::hooks::status::HooksState;
-use crate::record::worktree::{Alive, HeldClaim, LastVerification, Owner};
+use crate::judge::change::Extent;
+use crate::record::worktree::{Alive, HeldClaim, LastVerification, Owner, Record};
 use crate::words::name::CommitId;
 use crate::words::path::escape_for_terminal;
 use crate::words::size::Size;
@@ -20,21 +22,21 @@ use crate::worktree::loaded::{Worktree, is_locked_by_us};
 
 /// What is recorded of a worktree, and where its branch stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RecordedField {
+pub struct RecordedWorktree {
     /// Where the worktree started.
-    pub base: BaseField,
+    pub base: WorktreeBase,
     /// Where the branch stands.
     #[serde(flatten)]
     pub position: Position,
     /// The scope; `git agentwt list` has the profile only.
-    pub scope: ScopeField,
+    pub scope: ScopePatterns,
     /// When the worktree was created.
     pub created: String,
     /// `worktree` or `clone`.
     pub strategy: &'static str,
     /// The owner; absent if none was named.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<OwnerField>,
+    pub owner: Option<OwnerState>,
     /// The claim on a server; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<HeldClaim>,
@@ -46,14 +48,14 @@ pub struct RecordedField {
     pub lock_reason: Option<String>,
     /// What of commands in a fence waits; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingField>,
+    pub waiting: Option<WaitingRun>,
     /// The number of files of the main worktree that are not committed; null if it is unknown.
     pub main_changed: Option<usize>,
-    /// With `--size`, the bytes on disk; null if something cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size: Option<Option<u64>>,
+    /// With `--size`, the disk usage.
+    #[serde(flatten)]
+    pub usage: Option<DiskUsage>,
     /// The last verification; null if there was none.
-    pub verification: Option<VerificationField>,
+    pub verification: Option<DatedVerification>,
     /// The time of this verification; null if there was none.
     pub verified_at: Option<String>,
     /// Whether this command did this verification; false for a stored verdict, which may be out of
@@ -61,119 +63,167 @@ pub struct RecordedField {
     pub live: bool,
 }
 
-impl RecordedField {
-    /// Creates the field, without what waits, the number of files of the main worktree and the size.
-    pub fn new(known: &Worktree, position: Position, scope: ScopeField) -> Self {
-        let record = &known.record;
-        let is_clone = record.strategy == Strategy::Clone;
-        // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
+/// The disk usage of a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DiskUsage {
+    /// With `--size`, the bytes on disk; null if something cannot be read.
+    pub size: Option<u64>,
+}
+
+/// A fact about a worktree that people see.
+pub struct Remark {
+    /// What the fact is about: `owner`, `locked`, …
+    pub key: &'static str,
+    /// The fact.
+    pub fact: String,
+    /// More about the fact.
+    pub more: String,
+}
+
+/// The lock of a worktree, by `git worktree lock`.
+enum WorktreeLock {
+    Unlocked,
+    /// Locked; the reason, if one was given.
+    Locked(Option<String>),
+}
+
+impl WorktreeLock {
+    /// Reads the lock (gitrepository-layout(5), `worktrees/<id>/locked`), unless a removal locked
+    /// the worktree that did not take the directory.
+    fn read(record: &Record) -> Self {
         let lock = files::read(&record.admin_dir.join("locked")).ok().flatten();
-        // the removal that put ours there did not take the directory
-        let is_ours = || is_locked_by_us(&record.admin_dir) && files::exists(&record.path);
-        let lock = lock.filter(|_| !is_clone && !is_ours());
-        let reason = lock.as_deref().map(|why| why.trim_ascii().to_str_lossy());
-        let last = known.last_verification();
-        Self {
-            base: position.base(&record.base.commit, &record.base.revision),
-            position,
+        let Some(reason) = lock else {
+            return Self::Unlocked;
+        };
+        if is_locked_by_us(&record.admin_dir) && files::exists(&record.path) {
+            return Self::Unlocked;
+        }
+        let reason = reason.trim_ascii().to_str_lossy();
+        Self::Locked(Some(reason.into_owned()).filter(|reason| !reason.is_empty()))
+    }
+}
+
+impl RecordedWorktree {
+    /// Reads what is recorded, without what waits, the number of files of the main worktree and the
+    /// disk usage.
+    pub fn new(worktree: &Worktree, branch: BranchPosition, scope: ScopePatterns) -> Self {
+        let record = &worktree.record;
+        let mut locked = None;
+        let mut lock_reason = None;
+        // a clone cannot be locked
+        if record.strategy == Strategy::Worktree {
+            let lock = WorktreeLock::read(record);
+            locked = Some(matches!(lock, WorktreeLock::Locked(_)));
+            if let WorktreeLock::Locked(reason) = lock {
+                lock_reason = reason;
+            }
+        }
+        let mut recorded = Self {
+            base: branch.base,
+            position: branch.position,
             scope,
             created: record.created.clone(),
             strategy: record.strategy.as_str(),
-            owner: record.owner.as_ref().map(OwnerField::new),
+            owner: record.owner.as_ref().map(OwnerState::new),
             claim: record.claim.clone(),
-            locked: (!is_clone).then_some(lock.is_some()),
-            lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
+            locked,
+            lock_reason,
             waiting: None,
             main_changed: None,
-            size: None,
-            verified_at: last.as_ref().map(|last| last.at.clone()),
-            verification: last.map(VerificationField::new),
+            usage: None,
+            verification: None,
+            verified_at: None,
             live: false,
-        }
+        };
+        recorded.set_verification(worktree.last_verification());
+        recorded
     }
 
     /// Sets the verification.
     pub fn set_verification(&mut self, last: Option<LastVerification>) {
         self.verified_at = last.as_ref().map(|last| last.at.clone());
-        self.verification = last.map(VerificationField::new);
+        self.verification = last.map(DatedVerification::new);
     }
 
-    /// Who has the worktree, and what keeps it: a key, the fact, and more about the fact.
-    pub fn remarks(&self) -> Vec<(&'static str, String, String)> {
+    /// Who has the worktree, and what keeps it.
+    pub fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
-        if self.strategy == "clone" {
-            let more = ": a repository of its own".to_owned();
-            remarks.push(("strategy", "clone".to_owned(), more));
+        if self.strategy == Strategy::Clone.as_str() {
+            remarks.push(Remark {
+                key: "strategy",
+                fact: "clone".to_owned(),
+                more: ": a repository of its own".to_owned(),
+            });
         }
         if let Some(owner) = &self.owner {
-            let id = escape_for_terminal(owner.id.as_bytes());
-            let alive = match owner.alive {
-                Some(true) => "alive",
-                Some(false) => "has ended",
-                None => "unknown whether alive",
-            };
-            let process = owner.pid.map(|pid| format!("process {pid} "));
-            let process = process.unwrap_or_default();
-            let host = &owner.host;
-            let more = format!(" ({process}on {host}, {})", age(&owner.since));
-            remarks.push(("owner", format!("{id}, {alive}"), more));
+            remarks.push(owner.remark());
         }
-        if let Some(HeldClaim { remote, lease, .. }) = &self.claim {
-            let more = format!(", for {lease} at a time");
-            remarks.push(("claim", format!("on {remote}"), more));
+        if let Some(claim) = &self.claim {
+            remarks.push(Remark {
+                key: "claim",
+                fact: format!("on {}", claim.remote),
+                more: format!(", for {} at a time", claim.lease),
+            });
         }
         if self.locked == Some(true) {
-            let why = self.lock_reason.as_deref().unwrap_or("without a reason");
-            let why = escape_for_terminal(why.as_bytes());
-            remarks.push(("locked", why, String::new()));
+            let reason = self.lock_reason.as_deref().unwrap_or("without a reason");
+            remarks.push(Remark {
+                key: "locked",
+                fact: escape_for_terminal(reason.as_bytes()),
+                more: String::new(),
+            });
         }
         if let Some(waiting) = &self.waiting {
-            let more = waiting.next_text();
-            remarks.push(("waits", waiting.what(), more));
+            remarks.push(Remark {
+                key: "waits",
+                fact: waiting.what(),
+                more: waiting.next_text(),
+            });
         }
         remarks
     }
 
-    /// The word of porcelain for what waits.
-    pub fn waiting_word(&self) -> Option<&'static str> {
-        self.waiting.as_ref().map(WaitingField::word)
-    }
-
-    /// What porcelain has of a worktree, by key.
-    pub fn facts(&self) -> [(&'static str, Option<String>); 16] {
-        fn text(value: Option<impl ToString>) -> Option<String> {
-            value.map(|value| value.to_string())
+    /// The fields of porcelain.
+    pub fn facts(&self) -> RecordedFacts {
+        let mut facts = RecordedFacts {
+            base: self.base.commit.as_ref().map(ToString::to_string),
+            head: self.position.head.as_ref().map(ToString::to_string),
+            scope: self.scope.profile.clone(),
+            strategy: Some(self.strategy.to_owned()),
+            claim: self.claim.as_ref().map(|claim| claim.remote.clone()),
+            waiting: self.waiting.as_ref().map(|one| one.word().to_owned()),
+            size: self.usage.and_then(|usage| usage.size).map(decimal),
+            ..RecordedFacts::default()
+        };
+        if let Some(verification) = &self.verification {
+            facts.paths = Some(decimal(verification.last.changed));
+            facts.violations = Some(decimal(verification.last.violations));
+            facts.verified = Some(verification.last.at.clone());
         }
-        let last = self.verification.as_ref().map(|one| &one.last);
-        let branch = self.position.base_branch.as_ref();
-        let owner = self.owner.as_ref();
-        let claim = self.claim.as_ref();
-        let reason = || self.lock_reason.clone().unwrap_or_default();
-        [
-            ("base", text(self.base.commit.as_ref())),
-            ("head", text(self.position.head.as_ref())),
-            ("scope", self.scope.profile.clone()),
-            ("paths", text(last.map(|last| last.changed))),
-            ("violations", text(last.map(|last| last.violations))),
-            ("verified", last.map(|last| last.at.clone())),
-            ("base-branch", self.base.branch.clone()),
-            ("moved", text(self.base.moved.flatten())),
-            ("ahead", text(branch.and_then(|branch| branch.ahead))),
-            ("behind", text(branch.and_then(|branch| branch.behind))),
-            ("strategy", Some(self.strategy.to_owned())),
-            ("owner", owner.map(|owner| owner.id.clone())),
-            ("owner-alive", text(owner.map(OwnerField::alive_word))),
-            ("claim", claim.map(|claim| claim.remote.clone())),
-            ("locked", self.locked.filter(|is| *is).map(|_| reason())),
-            ("size", text(self.size.flatten())),
-        ]
+        if let Some(branch) = &self.base.branch {
+            facts.base_branch = Some(branch.name.clone());
+            facts.moved = branch.moved.map(decimal);
+        }
+        if let Some(distance) = self.position.distance {
+            facts.ahead = distance.ahead.map(decimal);
+            facts.behind = distance.behind.map(decimal);
+        }
+        if let Some(owner) = &self.owner {
+            facts.owner = Some(owner.id.clone());
+            facts.owner_alive = Some(owner.alive_word().to_owned());
+        }
+        if self.locked == Some(true) {
+            facts.locked = Some(self.lock_reason.clone().unwrap_or_default());
+        }
+        facts
     }
 
     /// The result of the last verification for people, with the age of a stored result.
     pub fn verdict(&self) -> String {
-        let Some(VerificationField { last, .. }) = &self.verification else {
+        let Some(verification) = &self.verification else {
             return "not verified".to_owned();
         };
+        let last = &verification.last;
         let result = match usize::try_from(last.violations) {
             Ok(0) => "ok".to_owned(),
             number => count(number.unwrap_or(usize::MAX), "violation", "violations"),
@@ -181,43 +231,76 @@ impl RecordedField {
         if self.live {
             return result;
         }
-        let looked = match last.looked.as_str() {
-            "commits" => " (commits)",
-            _everything => "",
+        let looked = match last.looked {
+            Extent::Commits => " (commits)",
+            Extent::Everything => "",
         };
         format!("{result}{looked} {}", age(&last.at))
     }
 
-    /// The size for people, if that was asked for.
+    /// The disk usage for people, if that was asked for.
     pub fn size_text(&self) -> Option<String> {
-        let size = self.size?;
-        Some(size.map_or("unknown".to_owned(), |bytes| Size(bytes).to_string()))
+        Some(match self.usage?.size {
+            Some(bytes) => Size(bytes).to_string(),
+            None => "unknown".to_owned(),
+        })
     }
 }
 
-/// Whether the branch, which is at `head`, has a commit that the journal does not know, so that no
+fn decimal(number: u64) -> String {
+    number.to_string()
+}
+
+/// What the records of `list` and `status` have of a worktree; none where it is unknown, or does not
+/// apply.
+#[derive(Default)]
+pub struct RecordedFacts {
+    pub base: Option<String>,
+    pub head: Option<String>,
+    pub scope: Option<String>,
+    pub paths: Option<String>,
+    pub violations: Option<String>,
+    pub verified: Option<String>,
+    pub base_branch: Option<String>,
+    pub moved: Option<String>,
+    pub ahead: Option<String>,
+    pub behind: Option<String>,
+    pub strategy: Option<String>,
+    pub owner: Option<String>,
+    pub owner_alive: Option<String>,
+    pub claim: Option<String>,
+    /// The reason of the lock, which may be empty.
+    pub locked: Option<String>,
+    pub size: Option<String>,
+    pub waiting: Option<String>,
+}
+
+/// True if the branch, which is at `head`, has a commit that the journal does not know, so that no
 /// hook ran there; `last` is the commit of the last verification.
-pub fn hooks_silent(known: &Worktree, head: Option<&CommitId>, last: Option<&CommitId>) -> bool {
-    let branch = known.record.branch.full_ref();
-    let is_journaled = |head: &CommitId| {
-        let journal = known.journal().ok().flatten().unwrap_or_default();
-        let names = ["HEAD", &branch];
-        let mut places = names
-            .iter()
-            .flat_map(|name| journal.places(name.as_bytes()));
-        places.any(|place| place == head)
+pub fn hooks_silent(worktree: &Worktree, head: Option<&CommitId>, last: Option<&CommitId>) -> bool {
+    let Some(head) = head else {
+        return false;
     };
-    head.is_some_and(|head| {
-        *head != known.record.base.commit
-            && last != Some(head)
-            && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
-            && !is_journaled(head)
-    })
+    if *head == worktree.record.base.commit || last == Some(head) {
+        return false;
+    }
+    let recorded = worktree.recorded_refs();
+    if recorded.is_ok_and(|refs| refs.contains(head)) {
+        return false;
+    }
+    let journal = worktree.journal().ok().flatten().unwrap_or_default();
+    let branch = worktree.record.branch.full_ref();
+    for name in ["HEAD", &branch] {
+        if journal.places(name.as_bytes()).any(|place| place == head) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The owner of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct OwnerField {
+pub struct OwnerState {
     /// The name of the owner.
     pub id: String,
     /// The host of the owner.
@@ -231,8 +314,8 @@ pub struct OwnerField {
     pub alive: Option<bool>,
 }
 
-impl OwnerField {
-    /// Creates the field.
+impl OwnerState {
+    /// Looks whether an owner is alive.
     pub fn new(owner: &Owner) -> Self {
         Self {
             id: owner.id.clone(),
@@ -255,11 +338,30 @@ impl OwnerField {
             None => "unknown",
         }
     }
+
+    fn remark(&self) -> Remark {
+        let id = escape_for_terminal(self.id.as_bytes());
+        let alive = match self.alive {
+            Some(true) => "alive",
+            Some(false) => "has ended",
+            None => "unknown whether alive",
+        };
+        let process = match self.pid {
+            Some(pid) => format!("process {pid} "),
+            None => String::new(),
+        };
+        let since = age(&self.since);
+        Remark {
+            key: "owner",
+            fact: format!("{id}, {alive}"),
+            more: format!(" ({process}on {}, {since})", self.host),
+        }
+    }
 }
 
 /// A verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct VerificationField {
+pub struct DatedVerification {
     /// What was recorded.
     #[serde(flatten)]
     pub last: LastVerification,
@@ -267,7 +369,7 @@ pub struct VerificationField {
     pub age: Option<i64>,
 }
 
-impl VerificationField {
+impl DatedVerification {
     fn new(last: LastVerification) -> Self {
         let age = seconds_since(&last.at);
         Self { last, age }
@@ -276,9 +378,10 @@ impl VerificationField {
 
 /// The hooks of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct HooksField {
+pub struct HooksReport {
     /// `missing`, `complete`, `partly` or `overridden`.
-    pub state: &'static str,
+    #[schemars(with = "String")]
+    pub state: HooksCondition,
     /// `configured` or `hooks-path`; null if the hooks are not installed.
     pub method: Option<&'static str>,
     /// The program that the hooks start; null if none is recorded.
@@ -289,9 +392,35 @@ pub struct HooksField {
     pub blocks_commits: bool,
     /// The directory of the user's own hooks, which also run.
     pub user_directory: String,
-    /// The problems, as text.
-    #[serde(skip)]
-    pub fault: String,
+    /// What is wrong with the hooks, as text; absent if they are missing or complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// How the hooks of a worktree are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HooksCondition {
+    /// The hooks are not installed.
+    Missing,
+    /// The hooks are installed.
+    Complete,
+    /// The hooks are not as they were installed.
+    Partly,
+    /// Another `core.hooksPath` counts.
+    Overridden,
+}
+
+impl HooksCondition {
+    /// The word in every output format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Complete => "complete",
+            Self::Partly => "partly",
+            Self::Overridden => "overridden",
+        }
+    }
 }
 
 /// The word for a method.
@@ -302,42 +431,50 @@ pub const fn method_word(method: &Method) -> &'static str {
     }
 }
 
-impl From<&HooksState> for HooksField {
-    fn from(status: &HooksState) -> Self {
-        let (state, fault) = match &status.overridden {
-            _ if status.method.is_none() => ("missing", String::new()),
-            Some((scope, path)) => ("overridden", format!("core.hooksPath = {path} ({scope})")),
-            None if status.faults.is_empty() => ("complete", String::new()),
-            None => ("partly", status.faults.join("; ")),
+impl From<&HooksState> for HooksReport {
+    fn from(hooks: &HooksState) -> Self {
+        let mut fault = None;
+        let state = if hooks.method.is_none() {
+            HooksCondition::Missing
+        } else if let Some((scope, path)) = &hooks.overridden {
+            fault = Some(format!("core.hooksPath = {path} ({scope})"));
+            HooksCondition::Overridden
+        } else if hooks.faults.is_empty() {
+            HooksCondition::Complete
+        } else {
+            fault = Some(hooks.faults.join("; "));
+            HooksCondition::Partly
         };
-        let is_ours = status.overridden.is_none();
-        let method = status.method.as_ref().filter(|_| is_ours);
+        let is_ours = hooks.overridden.is_none();
+        let method = hooks.method.as_ref().filter(|_| is_ours);
         Self {
             state,
             method: method.map(method_word),
-            binary: status.binary.as_ref().map(|(path, _)| path.to_string()),
-            binary_found: status.binary.as_ref().is_some_and(|(_, found)| *found),
-            blocks_commits: status.on_violation == OnViolation::Block,
-            user_directory: status.user_directory.to_string(),
+            binary: hooks.binary.as_ref().map(|(path, _)| path.to_string()),
+            binary_found: hooks.binary.as_ref().is_some_and(|(_, found)| *found),
+            blocks_commits: hooks.on_violation == OnViolation::Block,
+            user_directory: hooks.user_directory.to_string(),
             fault,
         }
     }
 }
 
-impl HooksField {
+impl HooksReport {
     /// Prints a line for each fact.
-    pub fn print(&self, text: &mut super::Text) {
+    pub fn print(&self, text: &mut Text) {
         let paint = text.paint;
-        text.fact(
-            "hooks",
-            match (self.state, self.method) {
-                ("complete", Some("configured")) => paint.good("installed, as configured hooks"),
-                ("complete", _) => paint.good("installed, by core.hooksPath"),
-                ("partly", _) => paint.bad(&format!("damaged: {}", self.fault)),
-                ("overridden", _) => paint.bad(&format!("overridden by {}", self.fault)),
-                (_, _) => paint.warning("not installed"),
-            },
-        );
+        let fault = self.fault.as_deref().unwrap_or_default();
+        let configured = method_word(&Method::Configured);
+        let state = match self.state {
+            HooksCondition::Complete if self.method == Some(configured) => {
+                paint.good("installed, as configured hooks")
+            }
+            HooksCondition::Complete => paint.good("installed, by core.hooksPath"),
+            HooksCondition::Partly => paint.bad(&format!("damaged: {fault}")),
+            HooksCondition::Overridden => paint.bad(&format!("overridden by {fault}")),
+            HooksCondition::Missing => paint.warning("not installed"),
+        };
+        text.fact("hooks", state);
         match &self.binary {
             Some(path) if self.binary_found => text.fact("program", path),
             Some(path) => text.fact("program", paint.bad(&format!("{path} is missing"))),

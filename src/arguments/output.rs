@@ -1,10 +1,7 @@
 //! Holds the options of the form of an answer, and of waiting.
 
-use clap::Arg;
-use clap::Args;
-use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 
 /// Names a form of the answer on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -51,11 +48,6 @@ pub enum RecordEnd {
 }
 
 impl RecordEnd {
-    /// Returns the end for `-z`, if it was given.
-    pub const fn of_option(nul: bool) -> Self {
-        if nul { Self::Nul } else { Self::Newline }
-    }
-
     /// Returns the byte that ends a record.
     pub const fn byte(self) -> u8 {
         match self {
@@ -123,7 +115,11 @@ impl ListOutput {
         let format = self.format.or(json).or(porcelain);
         OutputForm {
             format: format.unwrap_or_default(),
-            end: RecordEnd::of_option(self.nul),
+            end: if self.nul {
+                RecordEnd::Nul
+            } else {
+                RecordEnd::Newline
+            },
         }
     }
 }
@@ -144,20 +140,30 @@ pub fn forms(names: &'static [&'static str]) -> impl TypedValueParser<Value = Fo
     PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
 }
 
-/// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
-pub fn with_forms(format: Arg, review: bool) -> Arg {
-    const NAMES: [&str; 6] = ["human", "json", "porcelain", "tsv", "sarif", "github"];
-    let (names, more) = if review {
-        let more = " `sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
-            commands that GitHub shows as annotations.";
-        (&NAMES[..], more)
-    } else {
-        (&NAMES[..4], "")
-    };
-    let text = format!(
-        "Print the answer in this form [default: human]\n\n`human` is for people and may change \
-        between versions; `json` is one document with a versioned schema; `porcelain` is one record a \
-        line for scripts; `tsv` is one finding a line with its path, kind, reason and level.{more}"
-    );
-    format.long_help(text).value_parser(forms(names))
+/// Adds the form TSV to `--format` of [`ListOutput`].
+pub fn with_tsv(format: Arg) -> Arg {
+    format
+        .long_help(FORMS_HELP)
+        .value_parser(forms(&["human", "json", "porcelain", "tsv"]))
 }
+
+/// Adds the forms TSV and those for code review to `--format` of [`ListOutput`].
+pub fn with_review_forms(format: Arg) -> Arg {
+    let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow commands \
+        that GitHub shows as annotations.";
+    format
+        .long_help(format!("{FORMS_HELP} {review}"))
+        .value_parser(forms(&[
+            "human",
+            "json",
+            "porcelain",
+            "tsv",
+            "sarif",
+            "github",
+        ]))
+}
+
+/// The help of `--format` with TSV.
+const FORMS_HELP: &str = "Print the answer in this form [default: human]\n\n`human` is for people \
+    and may change between versions; `json` is one document with a versioned schema; `porcelain` is \
+    one record a line for scripts; `tsv` is one finding a line with its path, kind, reason and level.";

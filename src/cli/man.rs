@@ -43,33 +43,42 @@ const OTHERS: [(&str, &str); 5] = [
 /// section JSON of a command.
 pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
     let root = Cli::whole();
-    let verbs = root.get_subcommands().filter(|c| !c.is_hide_set());
-    let mut pages = vec![("git-agentwt".to_owned(), "1", Some(&root))];
-    pages.extend(verbs.map(|verb| (page_name(verb), "1", Some(verb))));
-    pages.push((CONFIG.to_owned(), "5", None));
-    let ours = pages.iter();
-    let ours = ours.map(|(name, number, _)| (name.as_str(), *number));
-    let all = ours.chain(OTHERS);
-    let all = all.map(|(name, number)| format!(".BR {} ({number})", escape(name)));
-    let see_also = format!(
-        ".SH \"SEE ALSO\"\n{}\n",
-        all.collect::<Vec<_>>().join(" ,\n")
-    );
-    let text = |name: &str, command: Option<&Command>| {
-        let written = sections(name);
-        let Some(command) = command else {
-            return header(name, "5", CONFIG_ABOUT) + &written;
-        };
+    let mut commands = vec![("git-agentwt".to_owned(), &root)];
+    for verb in root.get_subcommands() {
+        if !verb.is_hide_set() {
+            commands.push((page_name(verb), verb));
+        }
+    }
+    let names = commands.iter().map(|(name, _)| name.as_str());
+    let see_also = see_also(names);
+    let mut pages = Vec::new();
+    for (name, command) in &commands {
         let verb = name.strip_prefix("git-agentwt-").unwrap_or("error");
-        let at = written.find(".SH EXIT").unwrap_or(written.len());
-        let written = format!("{}{}{}", &written[..at], json(verb), &written[at..]);
-        page(command, name, &written)
-    };
-    let page = |(name, number, command): (String, &str, Option<&Command>)| Page {
-        text: text(&name, command) + &see_also,
-        file: format!("{name}.{number}"),
-    };
-    pages.into_iter().map(page).collect()
+        let mut written = sections(name);
+        let exit = written.find(".SH EXIT").unwrap_or(written.len());
+        written.insert_str(exit, &json(verb));
+        pages.push(Page {
+            file: format!("{name}.1"),
+            text: page(command, name, &written) + &see_also,
+        });
+    }
+    pages.push(Page {
+        file: format!("{CONFIG}.5"),
+        text: header(CONFIG, "5", CONFIG_ABOUT) + &sections(CONFIG) + &see_also,
+    });
+    pages
+}
+
+/// The section SEE ALSO, with the pages of these commands.
+fn see_also<'n>(commands: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in commands {
+        names.push(format!(".BR {} (1)", escape(name)));
+    }
+    for (name, number) in [(CONFIG, "5")].iter().chain(&OTHERS) {
+        names.push(format!(".BR {} ({number})", escape(name)));
+    }
+    format!(".SH \"SEE ALSO\"\n{}\n", names.join(" ,\n"))
 }
 
 /// Returns the page that a command line asks for with `--help` (not with `-h`), for a terminal
@@ -106,7 +115,7 @@ fn page(command: &Command, name: &str, sections: &str) -> String {
     out.push_str(description);
     out.push_str(&commands(command));
     out.push_str(".SH OPTIONS\n");
-    out.push_str(&options(command, true));
+    out.push_str(&options(command, OptionsPlace::Page));
     out.push_str(rest);
     out.push_str(&closing(command));
     out
@@ -131,9 +140,10 @@ fn about(command: &Command) -> String {
 
 /// The usage lines as the help prints them, one a line.
 fn synopsis(command: &Command) -> String {
-    let usage = command.clone().render_usage().to_string();
-    let usage = usage.trim_start_matches("Usage:");
-    let usage = usage.replace("[OPTIONS]", "[options]");
+    let rendered = command.clone().render_usage().to_string();
+    let usage = rendered
+        .trim_start_matches("Usage:")
+        .replace("[OPTIONS]", "[options]");
     let lines: Vec<_> = usage.lines().map(|line| escape(line.trim())).collect();
     format!(".nf\n{}\n.fi\n", lines.join("\n"))
 }
@@ -164,22 +174,30 @@ fn commands(command: &Command) -> String {
             let _ = writeln!(out, ".SS {}", escape(inner.get_name()));
             out.push_str(&synopsis(inner));
             let _ = writeln!(out, ".PP\n{}.", escape(&about(inner)));
-            out.push_str(&options(inner, false));
+            out.push_str(&options(inner, OptionsPlace::Within));
         }
     }
     out
 }
 
-/// The options and arguments as `clap_mangen` writes them. On a page of their own their headings
-/// are parts of OPTIONS; within a page there are none, and common options are not repeated.
-fn options(command: &Command, is_page: bool) -> String {
+/// Where the options of a command stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionsPlace {
+    /// On a page of their own: their headings are parts of OPTIONS.
+    Page,
+    /// Within a page: without headings, and without the common options.
+    Within,
+}
+
+/// The options and arguments as `clap_mangen` writes them.
+fn options(command: &Command, place: OptionsPlace) -> String {
     let shown = command.clone().mut_args(|argument| {
         let is_common = argument.is_global_set() || argument.get_id() == "help";
         let is_explained = argument.get_id() == "format";
         argument
             .hide_possible_values(is_explained)
             .hide_short_help(false)
-            .hide(!is_page && is_common)
+            .hide(place == OptionsPlace::Within && is_common)
     });
     let mut bytes = Vec::new();
     let written = Man::new(shown).render_options_section(&mut bytes);
@@ -189,15 +207,14 @@ fn options(command: &Command, is_page: bool) -> String {
     let (_, body) = text.split_once(".SH OPTIONS\n").unwrap_or_default();
     let mut out = String::new();
     for line in body.lines() {
-        let heading = line.strip_prefix(".SH ");
-        let heading = heading.map(|heading| heading.trim_matches('"'));
-        let _ = match heading.map(|heading| heading.split_at(1)) {
-            Some((first, rest)) if is_page => {
-                writeln!(out, ".SS {first}{}", rest.to_lowercase())
-            }
-            Some(_) => Ok(()),
-            None => writeln!(out, "{line}"),
+        let Some(heading) = line.strip_prefix(".SH ") else {
+            let _ = writeln!(out, "{line}");
+            continue;
         };
+        if place == OptionsPlace::Page {
+            let (first, rest) = heading.trim_matches('"').split_at(1);
+            let _ = writeln!(out, ".SS {first}{}", rest.to_lowercase());
+        }
     }
     out
 }
@@ -210,14 +227,18 @@ fn closing(command: &Command) -> String {
     for line in text.unwrap_or_default().lines() {
         let _ = match line.strip_suffix(':').filter(|h| !h.starts_with(' ')) {
             Some(heading) => {
-                let end = if out.is_empty() { "" } else { ".fi\n" };
-                writeln!(out, "{end}.SH {}\n.nf", escape(&heading.to_uppercase()))
+                if !out.is_empty() {
+                    out.push_str(".fi\n");
+                }
+                writeln!(out, ".SH {}\n.nf", escape(&heading.to_uppercase()))
             }
             None => writeln!(out, "{}", escape(line.strip_prefix("  ").unwrap_or(line))),
         };
     }
-    let end = if out.is_empty() { "" } else { ".fi\n" };
-    out + end
+    if !out.is_empty() {
+        out.push_str(".fi\n");
+    }
+    out
 }
 
 /// Makes text safe for roff: a backslash, a dash that can be copied, and a line that would be a

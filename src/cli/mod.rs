@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde::Deserialize;
 
 use crate::cli::run::Run;
 use crate::cli::shell::{Completions, ShellInit};
@@ -50,9 +51,23 @@ use crate::commands::sync::arguments::Sync;
 use crate::commands::trust::Trust;
 use crate::commands::verify::arguments::Verify;
 
-/// The end of the long help and of the man page of each command. A line that ends with a colon at the
-/// left margin is a section; what is indented below it is shown as it stands.
-const ENDS: &str = include_str!("ends.txt");
+/// The end of the long help and of the man page of each command.
+const ENDS: &str = include_str!("ends.toml");
+
+/// The content of `ends.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HelpEnds {
+    command: Vec<HelpEnd>,
+}
+
+/// The end of the help of one command.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HelpEnd {
+    name: String,
+    end: String,
+}
 
 /// The groups of commands in the help, each with its commands.
 const GROUPS: [(&str, &str); 5] = [
@@ -118,10 +133,10 @@ impl Cli {
     /// The definition with all commands, and the end of their long help.
     pub fn whole() -> clap::Command {
         let mut whole = Self::command();
-        for section in ENDS.split("== ").skip(1) {
-            let (name, end) = section.split_once('\n').unwrap_or_default();
-            let end = end.trim_end();
-            whole = match name {
+        let ends: HelpEnds = toml::from_str(ENDS).expect("because it is a part of the program");
+        for help in ends.command {
+            let end = help.end.trim_end().to_owned();
+            whole = match help.name.as_str() {
                 "git-agentwt" => whole.after_long_help(end),
                 name => whole.mut_subcommand(name, |command| command.after_long_help(end)),
             };
@@ -249,7 +264,7 @@ pub enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::output::{Format, ListOutput, with_forms};
+    use crate::arguments::output::{Format, ListOutput, with_tsv};
 
     fn visit(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
         look(command);
@@ -384,7 +399,7 @@ mod tests {
     }
 
     #[derive(Parser)]
-    #[command(mut_arg("format", |format| with_forms(format, false)))]
+    #[command(mut_arg("format", |format| with_tsv(format)))]
     struct Fixture {
         #[command(flatten)]
         output: ListOutput,

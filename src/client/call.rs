@@ -84,7 +84,7 @@ const TEXTS: &[&str] = &[
 /// What stands before the name of a file in a patch.
 const HEADS: [&str; 4] = ["Add File: ", "Update File: ", "Delete File: ", "Move to: "];
 
-/// Says what a tool does with the files that its arguments name.
+/// What a tool does with the files that its arguments name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     /// Edits, creates or deletes them.
@@ -97,7 +97,7 @@ enum Tool {
     Other,
 }
 
-/// Says how a program is answered.
+/// How a program is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     /// `PreToolUse` of Claude Code and Codex.
@@ -110,7 +110,7 @@ enum Protocol {
     PermissionDecision,
 }
 
-/// Represents a tool call, as far as it concerns the scope.
+/// A tool call, as far as it concerns the scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
     protocol: Protocol,
@@ -127,20 +127,19 @@ impl ToolCall {
     /// Returns what is not known about the input.
     pub fn parse(input: &[u8], client: Option<&str>) -> Result<Self, String> {
         let call: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let text = |keys: &[&str]| {
-            let mut values = keys.iter().filter_map(|key| call.get(key)?.as_str());
-            values.next().map(ToOwned::to_owned)
-        };
-        let tool = text(&["tool_name", "toolName", "tool"]).ok_or("it names no tool")?;
-        let roots = call.get("workspace_roots");
-        let root = roots.and_then(|roots| roots.get(0)?.as_str());
-        let arguments = ["tool_input", "toolArgs", "args"];
-        let arguments = arguments.iter().find_map(|key| call.get(key));
-        let arguments = arguments.map(arguments_of).unwrap_or_default();
-        let paths = Tool::of(&tool).edited(&arguments);
+        let tool = text_of(&call, &["tool_name", "toolName", "tool"]).ok_or("it names no tool")?;
+        let arguments = ["tool_input", "toolArgs", "args"]
+            .iter()
+            .find_map(|key| call.get(key))
+            .map(arguments_of)
+            .unwrap_or_default();
+        let paths = Tool::of(tool).edited(&arguments);
+        let root = call
+            .get("workspace_roots")
+            .and_then(|roots| roots.get(0)?.as_str());
         Ok(Self {
             protocol: Protocol::of(client, &call),
-            directory: text(&["cwd"]).or_else(|| root.map(ToOwned::to_owned)),
+            directory: text_of(&call, &["cwd"]).or(root).map(ToOwned::to_owned),
             paths: paths.ok_or_else(|| format!("the tool `{tool}` names no file"))?,
         })
     }
@@ -166,6 +165,11 @@ impl ToolCall {
         };
         answer.to_string()
     }
+}
+
+/// The first text of an object under one of these keys.
+fn text_of<'v>(object: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| object.get(key)?.as_str())
 }
 
 impl Protocol {
@@ -195,20 +199,20 @@ fn arguments_of(arguments: &Value) -> Value {
 impl Tool {
     /// Knows a tool by its name, whichever server it is of.
     fn of(name: &str) -> Self {
-        let name = plain(name.rsplit("__").next().unwrap_or_default());
-        let name = name.as_str();
-        if EDITS.contains(&name) {
+        let plain_name = plain(name.rsplit("__").next().unwrap_or_default());
+        let tool = plain_name.as_str();
+        if EDITS.contains(&tool) {
             Self::Edit
-        } else if MOVES.contains(&name) {
+        } else if MOVES.contains(&tool) {
             Self::Move
-        } else if COPIES.contains(&name) {
+        } else if COPIES.contains(&tool) {
             Self::Copy
         } else {
             Self::Other
         }
     }
 
-    /// Whether an argument names files that the tool edits.
+    /// True if an argument names files that the tool edits.
     fn edits_argument(self, key: &str) -> bool {
         match self {
             Self::Edit => PATHS.contains(&key),
@@ -226,10 +230,10 @@ impl Tool {
         if self == Self::Other || is_view {
             return Some(Vec::new());
         }
-        let mut found = Vec::new();
-        self.find(arguments, &mut found);
+        let mut named = Vec::new();
+        self.find(arguments, &mut named);
         let mut paths: Vec<String> = Vec::new();
-        for path in found {
+        for path in named {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -262,7 +266,9 @@ impl Tool {
                 find_in_patch(patch, paths);
             }
         }
-        if let (true, Value::Object(map)) = (CHANGES.contains(&key), value) {
+        if CHANGES.contains(&key)
+            && let Value::Object(map) = value
+        {
             paths.extend(map.keys().cloned());
         }
         self.find(value, paths);
@@ -285,9 +291,10 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 fn find_in_patch(patch: &str, paths: &mut Vec<String>) {
     let before = paths.len();
     for line in patch.lines() {
-        let line = line.trim().strip_prefix("*** ");
-        let name = line.and_then(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)));
-        paths.extend(name.map(|name| name.trim().to_owned()));
+        if let Some(head) = line.trim().strip_prefix("*** ") {
+            let name = HEADS.iter().find_map(|kind| head.strip_prefix(kind));
+            paths.extend(name.map(|name| name.trim().to_owned()));
+        }
     }
     if paths.len() > before {
         // a line of its content may look like the head of a diff
@@ -305,7 +312,9 @@ fn find_in_patch(patch: &str, paths: &mut Vec<String>) {
 
 /// The file of a head of a unified diff; none for `/dev/null`.
 fn name_in_diff(name: &str, prefix: &str) -> Option<String> {
-    let name = name.split('\t').next().unwrap_or_default().trim();
-    let name = name.strip_prefix(prefix).unwrap_or(name);
-    (name != "/dev/null" && !name.is_empty()).then(|| name.to_owned())
+    let path = name.split('\t').next().unwrap_or_default().trim();
+    match path.strip_prefix(prefix).unwrap_or(path) {
+        "" | "/dev/null" => None,
+        file => Some(file.to_owned()),
+    }
 }

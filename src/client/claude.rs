@@ -39,38 +39,55 @@ impl WorktreeEvent {
     /// Returns why the input is no JSON object.
     pub fn parse(input: &[u8]) -> Result<Self, String> {
         let event: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let text = |keys: &[&str]| {
-            let mut values = keys.iter().filter_map(|key| event.get(key)?.as_str());
-            let text = values.find(|text| !text.is_empty());
-            text.map(ToOwned::to_owned)
-        };
         Ok(Self {
-            name: text(&["name", "worktree_name"]),
-            path: text(&["worktree_path"]),
-            directory: text(&["cwd"]),
+            name: text_of(&event, &["name", "worktree_name"]),
+            path: text_of(&event, &["worktree_path"]),
+            directory: text_of(&event, &["cwd"]),
         })
     }
 
     /// The name as a worktree can have it: every other character is a dash, and a name that was changed
     /// ends with a digest of the original, so that two names never are one worktree.
     pub fn worktree_name(&self) -> Option<WorktreeName> {
-        let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let given = self.name.as_deref()?;
         if let Ok(name) = WorktreeName::parse(given) {
             return Some(name);
         }
-        let name = given.chars().take(90);
-        let mut name: String = name.map(|c| if is_fit(c) { c } else { '-' }).collect();
-        while name.contains("..") {
-            name = name.replace("..", ".");
+        let mut dashed = String::new();
+        for char in given.chars().take(90) {
+            let is_allowed = char.is_ascii_alphanumeric() || "._-".contains(char);
+            dashed.push(if is_allowed { char } else { '-' });
         }
-        let name = name.trim_start_matches(['-', '.']).trim_end_matches('.');
-        let name = WorktreeName::parse(&name.replace(".lock", "-lock")).ok()?;
-        // FNV-1a: the same in each version of the program
-        let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        let digest = given.bytes().fold(0x811c_9dc5, step);
-        WorktreeName::parse(&format!("{name}-{digest:08x}")).ok()
+        while dashed.contains("..") {
+            dashed = dashed.replace("..", ".");
+        }
+        let trimmed = dashed
+            .trim_start_matches(['-', '.'])
+            .trim_end_matches('.')
+            .replace(".lock", "-lock");
+        let name = WorktreeName::parse(&trimmed).ok()?;
+        WorktreeName::parse(&format!("{name}-{:08x}", fnv_1a(given))).ok()
     }
+}
+
+/// The first text of an object under one of these keys that is not empty.
+fn text_of(object: &Value, keys: &[&str]) -> Option<String> {
+    for key in keys {
+        match object.get(key).and_then(Value::as_str) {
+            None | Some("") => {}
+            Some(text) => return Some(text.to_owned()),
+        }
+    }
+    None
+}
+
+/// The digest FNV-1a: the same in each version of the program.
+fn fnv_1a(text: &str) -> u32 {
+    let mut digest = 0x811c_9dc5_u32;
+    for byte in text.bytes() {
+        digest = (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    digest
 }
 
 /// A member of an object or an element of an array.
@@ -78,6 +95,20 @@ impl WorktreeEvent {
 enum Step {
     Key(&'static str),
     At(usize),
+}
+
+/// A command that an event runs.
+struct Handler {
+    place: Vec<Step>,
+    command: String,
+    owner: Owner,
+}
+
+/// Who wrote a command into the settings.
+#[derive(PartialEq, Eq)]
+enum Owner {
+    Us,
+    User,
 }
 
 /// The text of a settings file of Claude Code.
@@ -90,8 +121,8 @@ impl ClaudeSettings {
     /// # Errors
     /// Returns what is wrong with a text that is not what Claude Code reads.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let is_empty = text.trim().is_empty();
-        let settings = Self(if is_empty { "{}\n" } else { text }.to_owned());
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let settings = Self(text.to_owned());
         settings.members(&[])?;
         for (event, _) in EVENTS {
             settings.handlers(event)?;
@@ -107,13 +138,12 @@ impl ClaudeSettings {
 
     /// The commands of an event: those of ours, and how many others there are.
     pub fn commands(&self, event: &str) -> (Vec<String>, usize) {
-        let all = self.handlers(event).unwrap_or_default();
-        let (mut ours, mut others) = (Vec::new(), 0);
-        for (_, command, is_ours) in all {
-            if is_ours {
-                ours.push(command);
-            } else {
-                others += 1;
+        let mut ours = Vec::new();
+        let mut others = 0;
+        for handler in self.handlers(event).unwrap_or_default() {
+            match handler.owner {
+                Owner::Us => ours.push(handler.command),
+                Owner::User => others += 1,
             }
         }
         (ours, others)
@@ -133,9 +163,10 @@ impl ClaudeSettings {
             self.remove_event(event)?;
             let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
             let group = json!({ HOOKS: [handler] });
-            let (hooks, all) = ([Step::Key(HOOKS)], [Step::Key(HOOKS), Step::Key(event)]);
-            if self.find(&all)?.is_some() {
-                self.insert(&all, None, &group)?;
+            let hooks = [Step::Key(HOOKS)];
+            let groups = [Step::Key(HOOKS), Step::Key(event)];
+            if self.find(&groups)?.is_some() {
+                self.insert(&groups, None, &group)?;
             } else if self.find(&hooks)?.is_some() {
                 self.insert(&hooks, Some(event), &json!([group]))?;
             } else {
@@ -157,32 +188,42 @@ impl ClaudeSettings {
 
     fn remove_event(&mut self, event: &'static str) -> Result<(), String> {
         loop {
-            let all = self.handlers(event)?;
-            let Some((steps, ..)) = all.into_iter().find(|(.., is_ours)| *is_ours) else {
-                return Ok(());
-            };
-            self.remove(&steps)?;
+            let handlers = self.handlers(event)?;
+            let ours = handlers.iter().find(|handler| handler.owner == Owner::Us);
+            match ours {
+                Some(handler) => self.remove(&handler.place)?,
+                None => return Ok(()),
+            }
         }
     }
 
-    /// Finds the commands of an event: where each is, and whether it is ours.
-    fn handlers(&self, event: &str) -> Result<Vec<(Vec<Step>, String, bool)>, String> {
-        let Some((event, end)) = EVENTS.into_iter().find(|(one, _)| *one == event) else {
+    /// Finds the commands of an event of ours; none of another event.
+    fn handlers(&self, event: &str) -> Result<Vec<Handler>, String> {
+        let Some((event, ending)) = EVENTS.into_iter().find(|(name, _)| *name == event) else {
             return Ok(Vec::new());
         };
-        let mut found = Vec::new();
-        let all = [Step::Key(HOOKS), Step::Key(event)];
-        for group in 0..self.elements(&all)?.len() {
-            let inner = [&all[..], &[Step::At(group), Step::Key(HOOKS)]].concat();
-            for at in 0..self.elements(&inner)?.len() {
-                let steps = [&inner[..], &[Step::At(at)]].concat();
-                let text = self.find(&steps)?.unwrap_or_default();
+        let mut handlers = Vec::new();
+        let groups = [Step::Key(HOOKS), Step::Key(event)];
+        for group in 0..self.elements(&groups)?.len() {
+            let commands = [&groups[..], &[Step::At(group), Step::Key(HOOKS)]].concat();
+            for at in 0..self.elements(&commands)?.len() {
+                let place = [&commands[..], &[Step::At(at)]].concat();
+                let text = self.find(&place)?.unwrap_or_default();
                 let handler: Value = serde_json::from_str(&self.0[text]).unwrap_or_default();
                 let command = handler["command"].as_str().unwrap_or_default();
-                found.push((steps, command.to_owned(), command.ends_with(end)));
+                let owner = if command.ends_with(ending) {
+                    Owner::Us
+                } else {
+                    Owner::User
+                };
+                handlers.push(Handler {
+                    place,
+                    command: command.to_owned(),
+                    owner,
+                });
             }
         }
-        Ok(found)
+        Ok(handlers)
     }
 
     /// The members of an object, in their order; none where there is none.
@@ -190,10 +231,13 @@ impl ClaudeSettings {
         let Some(outer) = self.find(steps)? else {
             return Ok(Vec::new());
         };
-        let all: BTreeMap<String, &RawValue> = parse(&self.0[outer], "an object")?;
-        let mut all: Vec<_> = all.into_iter().map(|(k, v)| (k, self.range(v))).collect();
-        all.sort_by_key(|(_, range)| range.start);
-        Ok(all)
+        let values: BTreeMap<String, &RawValue> = parse(&self.0[outer], "an object")?;
+        let mut members = Vec::new();
+        for (name, value) in values {
+            members.push((name, self.range(value)));
+        }
+        members.sort_by_key(|(_, range)| range.start);
+        Ok(members)
     }
 
     /// The elements of an array; none where there is none.
@@ -201,8 +245,11 @@ impl ClaudeSettings {
         let Some(outer) = self.find(steps)? else {
             return Ok(Vec::new());
         };
-        let all: Vec<&RawValue> = parse(&self.0[outer], "an array")?;
-        Ok(all.into_iter().map(|value| self.range(value)).collect())
+        let elements: Vec<&RawValue> = parse(&self.0[outer], "an array")?;
+        Ok(elements
+            .into_iter()
+            .map(|value| self.range(value))
+            .collect())
     }
 
     /// Where a value that was read from the text is in it.
@@ -217,13 +264,14 @@ impl ClaudeSettings {
             let whole: &RawValue = parse(&self.0, "JSON")?;
             return Ok(Some(self.range(whole)));
         };
-        Ok(match last {
-            Step::At(at) => self.elements(above)?.get(*at).cloned(),
+        match last {
+            Step::At(at) => Ok(self.elements(above)?.get(*at).cloned()),
             Step::Key(key) => {
-                let mut all = self.members(above)?.into_iter();
-                all.find(|(name, _)| name == key).map(|(_, range)| range)
+                let members = self.members(above)?;
+                let member = members.into_iter().find(|(name, _)| name == key);
+                Ok(member.map(|(_, range)| range))
             }
-        })
+        }
     }
 
     /// Adds a value at the end of an object or an array, in lines of their own.
@@ -232,52 +280,54 @@ impl ClaudeSettings {
             return Ok(());
         };
         let unit = self.unit();
-        let (indent, above) = (unit.repeat(to.len() + 1), unit.repeat(to.len()));
-        let mut lines = Vec::new();
-        let format = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
-        let mut writer = serde_json::Serializer::with_formatter(&mut lines, format);
-        let written = serde::Serialize::serialize(value, &mut writer);
-        written.map_err(|error| error.to_string())?;
-        let lines = String::from_utf8_lossy(&lines).replace('\n', &format!("\n{indent}"));
-        let key = key.map_or_else(String::new, |key| format!("\"{key}\": "));
-        let inner = self.0[outer.start + 1..outer.end - 1].trim_end();
-        let at = outer.start + 1 + inner.len();
-        let (from, text) = if inner.is_empty() {
-            let text = format!("\n{indent}{key}{lines}\n{above}");
-            (at..outer.end - 1, text)
-        } else {
-            (at..at, format!(",\n{indent}{key}{lines}"))
+        let indent = unit.repeat(to.len() + 1);
+        let value = indented(value, &unit)?.replace('\n', &format!("\n{indent}"));
+        let member = match key {
+            Some(key) => format!("\n{indent}\"{key}\": {value}"),
+            None => format!("\n{indent}{value}"),
         };
-        self.0.replace_range(from, &text);
+        let inside = self.0[outer.start + 1..outer.end - 1].trim_end();
+        let end = outer.start + 1 + inside.len();
+        if inside.is_empty() {
+            let indent_of_outer = unit.repeat(to.len());
+            let text = format!("{member}\n{indent_of_outer}");
+            self.0.replace_range(end..outer.end - 1, &text);
+        } else {
+            self.0.insert_str(end, &format!(",{member}"));
+        }
         Ok(())
     }
 
     /// By what the user indents.
     fn unit(&self) -> String {
-        let is_indent = |c: char| c == ' ' || c == '\t';
-        let mut lines = self.0.lines().filter(|line| line.starts_with(is_indent));
-        let first = lines.next().unwrap_or("  x");
-        first[..first.len() - first.trim_start_matches(is_indent).len()].to_owned()
+        for line in self.0.lines() {
+            let width = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if width > 0 {
+                return line[..width].to_owned();
+            }
+        }
+        "  ".to_owned()
     }
 
     /// Removes a value with its key and a comma, or what holds nothing else.
     fn remove(&mut self, steps: &[Step]) -> Result<(), String> {
-        let (Some(found), Some((last, above))) = (self.find(steps)?, steps.split_last()) else {
+        let (Some(value), Some((last, above))) = (self.find(steps)?, steps.split_last()) else {
             return Ok(());
         };
-        let mut start = found.start;
-        if let Step::Key(key) = last {
-            let before = self.0[..start].rfind(&format!("\"{key}\""));
-            start = before.ok_or_else(|| format!("`{key}` is written with escapes"))?;
-        }
-        let (before, after) = (self.0[..start].trim_end(), &self.0[found.end..]);
-        let next = after.trim_start();
+        let start = match last {
+            Step::At(_) => value.start,
+            Step::Key(key) => self.0[..value.start]
+                .rfind(&format!("\"{key}\""))
+                .ok_or_else(|| format!("`{key}` is written with escapes"))?,
+        };
+        let before = self.0[..start].trim_end();
+        let after = self.0[value.end..].trim_start();
         if before.ends_with(',') {
-            let from = before.len() - 1;
-            self.0.replace_range(from..found.end, "");
-        } else if let Some(rest) = next.strip_prefix(',') {
-            let to = self.0.len() - rest.trim_start().len();
-            self.0.replace_range(start..to, "");
+            let comma = before.len() - 1;
+            self.0.replace_range(comma..value.end, "");
+        } else if let Some(next) = after.strip_prefix(',') {
+            let end = self.0.len() - next.trim_start().len();
+            self.0.replace_range(start..end, "");
         } else if above.is_empty() {
             "{}\n".clone_into(&mut self.0);
         } else {
@@ -285,6 +335,15 @@ impl ClaudeSettings {
         }
         Ok(())
     }
+}
+
+/// Writes a value in lines that are indented by `unit`.
+fn indented(value: &Value, unit: &str) -> Result<String, String> {
+    let mut text = Vec::new();
+    let format = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, format);
+    serde::Serialize::serialize(value, &mut writer).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn parse<'t, T: serde::Deserialize<'t>>(text: &'t str, what: &str) -> Result<T, String> {

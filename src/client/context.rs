@@ -13,7 +13,7 @@ pub const BEGIN: &str = "<!-- agentwt: begin -->";
 /// The line after our part, the last of the file.
 pub const END: &str = "<!-- agentwt: end -->";
 
-/// Holds what a client is told.
+/// What a client is told.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'c> {
     /// What the user wrote; empty when nothing.

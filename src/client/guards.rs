@@ -34,7 +34,7 @@ pub struct Guard {
     pub(super) text: fn(&GuardFacts<'_>, Option<&str>) -> String,
 }
 
-/// Holds what guards are generated from.
+/// What guards are generated from.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardFacts<'g> {
     /// The scope.

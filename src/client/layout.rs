@@ -4,7 +4,7 @@ use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::path::RepoPath;
 
-/// Says what will stand at a path of the worktree before context is written there.
+/// What will stand at a path of the worktree before context is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathState {
     /// Nothing: it can be written.
@@ -35,7 +35,7 @@ impl PathState {
     }
 }
 
-/// Holds what is written for a program.
+/// What is written for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextLayout {
     /// The files.
@@ -44,7 +44,7 @@ pub struct ContextLayout {
     pub notes: Vec<String>,
 }
 
-/// Holds a file that is written into the worktree.
+/// A file that is written into the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextFile {
     /// Its path.

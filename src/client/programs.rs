@@ -60,10 +60,11 @@ pub const ALL: &[AgentProgram] = &[
         known: &[
             "Reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the start directory and the \
              directories above, and joins them.",
-            "Since 2.1.277, reads AGENTS.md if none of these exists: the new file imports AGENTS.md \
-             (@AGENTS.md), because it would hide AGENTS.md.",
+            "Since 2.1.277, reads AGENTS.md if none of these exists: the new file imports \
+             AGENTS.md (@AGENTS.md), because it would hide AGENTS.md.",
             "Since 2.1.69, does not read the files of the main worktree above a second time.",
-            "Lines such as `@path` in a prompt import that file; the model does not see HTML comments.",
+            "Lines such as `@path` in a prompt import that file; the model does not see HTML \
+             comments.",
         ],
         read_in: &[
             "code.claude.com/docs/en/memory (stored copies of 2026; its change of 2025-12-02)",
@@ -77,10 +78,10 @@ pub const ALL: &[AgentProgram] = &[
             guards::claude_code,
         )],
         enforced: &[
-            "Edits by tools: the hook decides by the scope, also for absolute paths into the main worktree \
-             and for links.",
-            "Edits of what is excluded, and of the entries of the root in which nothing may be written, also \
-             without the hook: by deny rules, which name no reason.",
+            "Edits by tools: the hook decides by the scope, also for absolute paths into the main \
+             worktree and for links.",
+            "Edits of what is excluded, and of the entries of the root in which nothing may be \
+             written, also without the hook: by deny rules, which name no reason.",
         ],
         left: &[
             SHELL,
@@ -127,17 +128,17 @@ pub const ALL: &[AgentProgram] = &[
             guards::codex,
         )],
         enforced: &[
-            "Shell commands and patches: the sandbox lets only the directories and files be written that the \
-             write patterns begin with; the main worktree is read-only.",
+            "Shell commands and patches: the sandbox lets only the directories and files be \
+             written that the write patterns begin with; the main worktree is read-only.",
             "Patches: the hook decides by the scope, once you trusted it (/hooks).",
         ],
         left: &[
-            "A write pattern that begins with a wildcard (`*.md`) makes the whole worktree writable in the \
-             sandbox.",
-            "A sandbox_mode in your ~/.codex/config.toml, or --sandbox, replaces the profile; a project that \
-             is not trusted has neither profile nor hook.",
-            "A commit writes into the repository's git directory: the sandbox asks for it, as in every linked \
-             worktree.",
+            "A write pattern that begins with a wildcard (`*.md`) makes the whole worktree \
+             writable in the sandbox.",
+            "A sandbox_mode in your ~/.codex/config.toml, or --sandbox, replaces the profile; a \
+             project that is not trusted has neither profile nor hook.",
+            "A commit writes into the repository's git directory: the sandbox asks for it, as in \
+             every linked worktree.",
         ],
         command: "codex",
         local_wins: true,
@@ -150,7 +151,11 @@ pub const ALL: &[AgentProgram] = &[
         },
         note: |path, size| {
             (size > CODEX_LIMIT).then(|| {
-                format!("{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless `project_doc_max_bytes` in its config.toml is higher: the end of the file, with the scope, would be cut off")
+                format!(
+                    "{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless \
+                     `project_doc_max_bytes` in its config.toml is higher: the end of the file, \
+                     with the scope, would be cut off"
+                )
             })
         },
         ..PLAIN
@@ -167,15 +172,16 @@ pub const ALL: &[AgentProgram] = &[
             ),
         ],
         known: &[
-            "Reads its files of the start directory and the directories above, up to the first with \
-             a .git: does not read the main worktree's GEMINI.md.",
+            "Reads its files of the start directory and the directories above, up to the first \
+             with a .git: does not read the main worktree's GEMINI.md.",
             "A context.fileName in your ~/.gemini/settings.json adds to GEMINI.md (older versions \
              replace GEMINI.md); the context.fileName of the worktree overrides yours.",
             "Ignores .gemini/settings.json in a folder that is not trusted.",
             "Lines such as `@path.md` in a prompt import that file.",
         ],
         read_in: &[
-            "docs/cli/gemini-md.md and docs/reference/configuration.md at 5411f113ca (0.56.0-nightly, 2026-08-21)",
+            "docs/cli/gemini-md.md and docs/reference/configuration.md at 5411f113ca \
+             (0.56.0-nightly, 2026-08-21)",
             "packages/core/src/utils/memoryDiscovery.ts of the same",
         ],
         by_hand: "gemini -i \"$(cat <prompt file>)\"",
@@ -191,7 +197,8 @@ pub const ALL: &[AgentProgram] = &[
         // both names, so that the repository's own file is read as well
         config: |path, _| {
             (path == "GEMINI.local.md").then_some(
-                "{\n  \"context\": {\n    \"fileName\": [\"GEMINI.md\", \"GEMINI.local.md\"]\n  }\n}\n",
+                "{\n  \"context\": {\n    \"fileName\": [\"GEMINI.md\", \"GEMINI.local.md\"]\n  \
+                 }\n}\n",
             )
         },
         ..PLAIN
@@ -207,13 +214,15 @@ pub const ALL: &[AgentProgram] = &[
         known: &[
             "Reads .aider.conf.yml of the home directory, the worktree's root and the start \
              directory; a key in a later file overrides the key in an earlier file.",
-            "The files of `read:` are relative to the start directory: start aider in the worktree's root.",
+            "The files of `read:` are relative to the start directory: start aider in the \
+             worktree's root.",
             "Reads nothing of the main worktree above.",
             "Writes .aider.* files into the worktree's root, and offers to add them to .gitignore: \
              decline (--no-gitignore), or let the scope write /.gitignore.",
         ],
         read_in: &[
-            "aider/website/docs/usage/conventions.md and docs/config/aider_conf at 5dc9490bb (0.86.3.dev, 2026-05-22)",
+            "aider/website/docs/usage/conventions.md and docs/config/aider_conf at 5dc9490bb \
+             (0.86.3.dev, 2026-05-22)",
             "aider/main.py of the same",
         ],
         by_hand: "aider --read <prompt file>",
@@ -249,16 +258,18 @@ pub const ALL: &[AgentProgram] = &[
             ),
         ],
         known: &[
-            "Joins AGENTS.md of the start directory and the directories above; version 2 goes up to \
-             the home directory, and so also reads the main worktree's AGENTS.md.",
+            "Joins AGENTS.md of the start directory and the directories above; version 2 goes up \
+             to the home directory, and so also reads the main worktree's AGENTS.md.",
             "Version 1 reads CLAUDE.md if there is no AGENTS.md: the new AGENTS.md then tells the \
              agent to read CLAUDE.md too.",
-            "Version 2 accepts `instructions` but does not read the named files yet: tell the agent \
-             to read AGENTS.local.md.",
+            "Version 2 accepts `instructions` but does not read the named files yet: tell the \
+             agent to read AGENTS.local.md.",
         ],
         read_in: &[
-            "opencode.ai/v2/docs/instructions, /config and /migrate-v1 (version 2.0, stored copies of 2026-09)",
-            "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, 2026)",
+            "opencode.ai/v2/docs/instructions, /config and /migrate-v1 (version 2.0, stored copies \
+             of 2026-09)",
+            "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, \
+             2026)",
         ],
         by_hand: "opencode run \"$(cat <prompt file>)\"",
         guards: &[guard(
@@ -271,14 +282,15 @@ pub const ALL: &[AgentProgram] = &[
         ],
         left: &[
             SHELL,
-            "`*` also matches slashes there: `src/*.rs` also allows src/a/b.rs, and an exclude pattern with a \
-             wildcard in its middle is left out.",
+            "`*` also matches slashes there: `src/*.rs` also allows src/a/b.rs, and an exclude \
+             pattern with a wildcard in its middle is left out.",
         ],
         command: "opencode",
         prompt_option: "--prompt",
         config: |path, _| {
             (path == "AGENTS.local.md").then_some(
-                "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": [\"AGENTS.local.md\"]\n}\n",
+                "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": \
+                 [\"AGENTS.local.md\"]\n}\n",
             )
         },
         paragraph: |path, is_read| {
@@ -290,7 +302,9 @@ pub const ALL: &[AgentProgram] = &[
         },
         note: |path, _| {
             (path == "AGENTS.local.md").then(|| {
-                "opencode 2 does not read the `instructions` of opencode.json yet: begin with `read AGENTS.local.md`".to_owned()
+                "opencode 2 does not read the `instructions` of opencode.json yet: begin with \
+                 `read AGENTS.local.md`"
+                    .to_owned()
             })
         },
         ..PLAIN
@@ -303,8 +317,10 @@ pub const ALL: &[AgentProgram] = &[
             reads(".cursor/rules/agentwt.mdc", "if AGENTS.md is not free"),
         ],
         known: &[
-            "Reads AGENTS.md of the worktree's root and of directories below, and all of .cursor/rules.",
-            "A rule is always read if its first lines say `alwaysApply: true`: the file begins with them.",
+            "Reads AGENTS.md of the worktree's root and of directories below, and all of \
+             .cursor/rules.",
+            "A rule is always read if its first lines say `alwaysApply: true`: the file begins \
+             with them.",
         ],
         read_in: &[
             "cursor.com/docs/context/rules and cursor.com/docs/hooks.md (stored copies of 2026)",
@@ -335,13 +351,14 @@ pub const ALL: &[AgentProgram] = &[
             ),
         ],
         known: &[
-            "Reads .github/copilot-instructions.md, .github/instructions/**/*.instructions.md and AGENTS.md \
-             of the worktree's root.",
-            "A file of .github/instructions begins with the files to which it applies: `applyTo: \"**\"`.",
+            "Reads .github/copilot-instructions.md, .github/instructions/**/*.instructions.md and \
+             AGENTS.md of the worktree's root.",
+            "A file of .github/instructions begins with the files to which it applies: `applyTo: \
+             \"**\"`.",
         ],
         read_in: &[
-            "docs.github.com/en/copilot/reference/hooks-configuration, and cli-hooks-reference.md of github/docs \
-             (stored copies of 2026)",
+            "docs.github.com/en/copilot/reference/hooks-configuration, and cli-hooks-reference.md \
+             of github/docs (stored copies of 2026)",
         ],
         by_hand: "copilot -i \"$(cat <prompt file>)\"",
         guards: &[guard(
@@ -361,10 +378,10 @@ pub const ALL: &[AgentProgram] = &[
     },
 ];
 
-/// Whether a program writes this file of a worktree for itself, as settings or a history.
+/// True if a program writes this file of a worktree for itself, as settings or a history.
 pub fn is_state(path: &[u8]) -> bool {
-    let mut all = ALL.iter().flat_map(|program| program.state);
-    all.any(|state| {
+    let mut states = ALL.iter().flat_map(|program| program.state);
+    states.any(|state| {
         path == state.as_bytes() || state.ends_with('/') && path.starts_with(state.as_bytes())
     })
 }
@@ -377,9 +394,10 @@ pub fn named(name: &str) -> Option<&'static AgentProgram> {
 /// Finds the program whose guards were placed in a worktree.
 pub fn guarded_by(placed: &Placed) -> Option<&'static AgentProgram> {
     let is_placed = |guard: &Guard| {
-        let file = placed.get(&repo_path(guard.path));
-        file.is_some_and(|file| file.origin == PlacedOrigin::Context)
+        placed
+            .get(&repo_path(guard.path))
+            .is_some_and(|file| file.origin == PlacedOrigin::Context)
     };
-    let mut all = ALL.iter();
-    all.find(|program| program.guards.iter().any(is_placed))
+    ALL.iter()
+        .find(|program| program.guards.iter().any(is_placed))
 }

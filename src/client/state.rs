@@ -14,7 +14,7 @@ const PROJECTS: &str = "projects";
 
 type Object = BTreeMap<String, Box<RawValue>>;
 
-/// Holds the text of a file of settings at three times; none where it was not there.
+/// The text of a file of settings at three times; none where it was not there.
 #[derive(Clone, Copy, Debug)]
 pub struct Versions<'a> {
     /// The copy when the client began.

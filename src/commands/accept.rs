@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
+use crate::answer::verdict::VerdictReport;
 use crate::arguments::output::ListOutput;
 use crate::commands::{Outcome, Session};
 use crate::judge::change::Place;
@@ -108,25 +108,30 @@ impl Answer for AcceptAnswer {
         } else {
             would(self.dry_run, "accepted", "would accept")
         };
-        let number = count(self.accepted.len(), "finding", "findings");
-        let others = count(self.others.len(), "other worktree", "other worktrees");
+        let findings = count(self.accepted.len(), "finding", "findings");
         let others = match self.others.len() {
             0 => String::new(),
-            _ => format!(", for {others} too"),
+            number => {
+                let others = count(number, "other worktree", "other worktrees");
+                format!(", for {others} too")
+            }
         };
-        text.tell(format!("{name}: {done} {number}{others}"));
+        text.tell(format!("{name}: {done} {findings}{others}"));
         if !self.undo && !self.dry_run {
             text.tell_undo("accept", &self.name);
         }
     }
 
     fn rows(&self) -> Vec<Row> {
-        let row = |one: &AcceptedFinding| {
-            let mut cells = vec![Cell::both(&one.kind).paint(Paint::warning)];
-            cells.extend([&one.place, &one.key].map(|text| Cell::both(text).escaped()));
-            Row::new(cells)
-        };
-        self.accepted.iter().map(row).collect()
+        let mut rows = Vec::new();
+        for finding in &self.accepted {
+            rows.push(Row::new(vec![
+                Cell::both(&finding.kind).paint(Paint::warning),
+                Cell::escaped(&finding.place),
+                Cell::escaped(&finding.key),
+            ]));
+        }
+        rows
     }
 }
 
@@ -137,13 +142,13 @@ impl Answer for AcceptAnswer {
 pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>, Error> {
     let repository = session.repository_to_change()?;
     require_outside(&repository, &session.command_line)?;
-    let known = Worktree::of(&repository, Some(&options.name))?;
-    let name = known.record.name.to_string();
+    let worktree = Worktree::of(&repository, Some(&options.name))?;
+    let name = worktree.record.name.to_string();
     let (decision, others) = if options.undo {
-        find_last(&repository, &known)?
+        find_last(&repository, &worktree)?
     } else {
         // reading what is accepted may take long, and has changed nothing: a signal ends it
-        session.waiting(|| plan(&repository, &known, options))?
+        session.waiting(|| plan(&repository, &worktree, options))?
     };
     let named = others.iter().map(|(other, _)| &other.record.name);
     let mut outcome = Outcome::done(AcceptAnswer {
@@ -160,14 +165,16 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     session.check()?;
     let mut violations = 0;
     // the named worktree last: until then its finding stays, and the command can be run again
-    for (known, decision) in others.into_iter().chain([(known, decision)]) {
-        let (lock, mut known) = Worktree::lock(&repository, &known.record.name)?;
-        let decisions = &mut known.record.decisions;
-        decisions.retain(|one| one.id != decision.id);
-        decisions.extend(Some(decision).filter(|_| !options.undo));
-        known.write_record(&known.record)?;
+    for (chosen, decision) in others.into_iter().chain([(worktree, decision)]) {
+        let (lock, mut worktree) = Worktree::lock(&repository, &chosen.record.name)?;
+        let decisions = &mut worktree.record.decisions;
+        decisions.retain(|earlier| earlier.id != decision.id);
+        if !options.undo {
+            decisions.push(decision);
+        }
+        worktree.write_record(&worktree.record)?;
         drop(lock);
-        let report = verify_now(&repository, &known, VerifyOptions::default())?.report;
+        let report = verify_now(&repository, &worktree, VerifyOptions::default())?.report;
         violations = report.violations().count();
     }
     outcome.answer.violations = Some(violations);
@@ -186,61 +193,65 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
 type Decisions = (Decision, Vec<(Worktree, Decision)>);
 
 /// Finds the last acceptance, and the other worktrees for which it was recorded too.
-fn find_last(repository: &Repository, known: &Worktree) -> Result<Decisions, Error> {
-    let last = known.last_decision(|one| !one.accepted.is_empty())?;
-    let has = |other: &Worktree| other.record.decisions.iter().any(|one| one.id == last.id);
-    let others = known.sharing(repository)?.into_iter().filter(has);
-    let others = others.map(|other| (other, last.clone())).collect();
+fn find_last(repository: &Repository, worktree: &Worktree) -> Result<Decisions, Error> {
+    let last = worktree.last_decision(|one| !one.accepted.is_empty())?;
+    let mut others = Vec::new();
+    for other in worktree.sharing(repository)? {
+        let mut decisions = other.record.decisions.iter();
+        if decisions.any(|decision| decision.id == last.id) {
+            others.push((other, last.clone()));
+        }
+    }
     Ok((last, others))
 }
 
 /// Decides about the selected findings, and about the same findings of the shared side in other worktrees.
-fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
-    let name = &known.record.name;
-    let paths = operands::parse_all(repository, &known.record.path, &asked.paths)?;
+fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
+    let name = &worktree.record.name;
+    let paths = operands::parse_all(repository, &worktree.record.path, &asked.paths)?;
     let large_files = if asked.all {
         LargeFiles::ReadAll
     } else {
         LargeFiles::ReadBelow(paths.clone())
     };
-    let live = verify_reading(repository, known, VerifyOptions::default(), large_files)?;
+    let live = verify_reading(repository, worktree, VerifyOptions::default(), large_files)?;
     let report = live.report;
-    let all = report.findings.iter().chain(&report.accepted);
-    let known_contents: Vec<&Finding> = all.filter(|one| one.accepted().is_some()).collect();
-    let is_missing = |path: &&RepoPath| !known_contents.iter().any(|one| is_at(path, one));
-    if let Some(path) = paths.iter().find(is_missing) {
-        let path = path.clone();
-        let name = name.to_string();
-        return Err(Refusal::NotAcceptable { path, name }.into());
+    for path in &paths {
+        let mut findings = report.findings.iter().chain(&report.accepted);
+        if !findings.any(|finding| finding.accepted().is_some() && is_at(path, finding)) {
+            let path = path.clone();
+            let name = name.to_string();
+            return Err(Refusal::NotAcceptable { path, name }.into());
+        }
     }
     if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {
-        return Err(nothing_selected(known, &report).into());
+        return Err(nothing_selected(worktree, &report).into());
     }
-    let is_selected = |one: &Finding| {
-        let is_ref = one.reason == Reason::Shared && !one.is_shared();
+    let mut accepted = acceptable(&report, |finding| {
+        let is_ref = finding.reason == Reason::Shared && !finding.is_shared();
         asked.all
             || asked.refs && is_ref
-            || asked.shared && one.is_shared()
-            || paths.iter().any(|path| is_at(path, one))
-    };
-    let mut accepted = acceptable(&report, is_selected);
+            || asked.shared && finding.is_shared()
+            || paths.iter().any(|path| is_at(path, finding))
+    });
     for (path, size) in &live.states.disk.sizes {
         let place = Place::Path(path.clone()).to_tsv();
-        for one in accepted.iter_mut().filter(|one| one.place == place) {
-            one.size = Some(*size);
+        for finding in &mut accepted {
+            if finding.place == place {
+                finding.size = Some(*size);
+            }
         }
     }
     let decision = Decision {
         accepted,
         ..new_decision(name)
     };
-    let others = if decision.accepted.iter().any(AcceptedFinding::is_shared) {
-        known.sharing(repository)?
-    } else {
-        Vec::new()
-    };
-    let same = |other| find_same(repository, other, &decision);
-    let others = others.into_iter().filter_map(same).collect();
+    let mut others = Vec::new();
+    if decision.accepted.iter().any(AcceptedFinding::is_shared) {
+        for other in worktree.sharing(repository)? {
+            others.extend(find_same(repository, other, &decision));
+        }
+    }
     Ok((decision, others))
 }
 
@@ -254,30 +265,36 @@ fn find_same(
     let live = verify_now(repository, &other, VerifyOptions::default()).ok()?;
     let mut accepted = acceptable(&live.report, Finding::is_shared);
     accepted.retain(|one| decision.accepted.contains(one));
-    let decision = Decision {
+    if accepted.is_empty() {
+        return None;
+    }
+    let same = Decision {
         accepted,
         ..decision.clone()
     };
-    (!decision.accepted.is_empty()).then_some((other, decision))
+    Some((other, same))
 }
 
-/// What acceptances of these findings record, without those whose content is not known.
+/// What acceptances of these findings record, without those whose content is not worktree.
 fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
     let findings = report.findings.iter().filter(|one| which(one));
     findings.filter_map(Finding::accepted).flatten().collect()
 }
 
-/// Whether a finding, but not of history, is at a path or below.
+/// True if a finding, but not of history, is at a path or below.
 fn is_at(asked: &RepoPath, finding: &Finding) -> bool {
-    let path = finding.change.place.path();
-    let path = path.filter(|_| finding.reason != Reason::History);
-    path.is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
+    finding.reason != Reason::History
+        && finding
+            .change
+            .place
+            .path()
+            .is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
 }
 
 /// Refuses with the commands that would accept something.
-fn nothing_selected(known: &Worktree, report: &Report) -> Refusal {
-    let name = known.record.name.to_string();
-    let verdict = VerdictField::worktree(&name, known.record.path.clone(), report);
+fn nothing_selected(worktree: &Worktree, report: &Report) -> Refusal {
+    let name = worktree.record.name.to_string();
+    let verdict = VerdictReport::worktree(&name, worktree.record.path.clone(), report);
     let mut remedies = verdict.remedies();
     remedies.retain(|remedy| remedy.contains(": git agentwt accept "));
     remedies.push("to accept everything, notices and history too".to_owned());

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::arguments::output::ListOutput;
-use crate::client::program::{AgentProgram, Reads};
+use crate::client::program::AgentProgram;
 use crate::client::programs;
 
 /// List the agent programs, the context files that each reads, and what each enforces
@@ -46,54 +46,61 @@ impl Answer for ClientsAnswer {
     const DOCUMENT: &'static str = "clients";
 
     fn print(&self, text: &mut Text) {
-        for (at, about) in self.clients.iter().enumerate() {
-            if at > 0 {
+        for (index, program) in self.clients.iter().enumerate() {
+            if index > 0 {
                 text.line("");
             }
-            text.line(format!("{}: {}", text.paint.name(about.name), about.title));
-            text.table(&rows(about), "  ");
-            for known in about.known {
-                text.line(wrapped("- ", known));
-            }
-            let guards = about.guards.iter();
-            let guards = guards.map(|guard| format!("{}: {}", guard.path, guard.has));
-            let guards: Vec<String> = guards.collect();
-            let guards: Vec<&str> = guards.iter().map(String::as_str).collect();
-            for (head, sentences) in [
-                ("guard: ", &*guards),
-                ("enforced: ", about.enforced),
-                ("told: ", about.told),
-                ("left: ", about.left),
-            ] {
-                for sentence in sentences {
-                    text.line(wrapped(head, sentence));
-                }
-            }
-            for document in about.read_in {
-                text.line(wrapped("read in ", document));
-            }
+            print_program(program, text);
         }
     }
 
     fn rows(&self) -> Vec<Row> {
-        self.clients.iter().flat_map(|about| rows(about)).collect()
+        let programs = self.clients.iter();
+        programs.flat_map(|program| rows(program)).collect()
+    }
+}
+
+fn print_program(program: &AgentProgram, text: &mut Text) {
+    let name = text.paint.name(program.name);
+    text.line(format!("{name}: {}", program.title));
+    text.table(&rows(program), "  ");
+    print_sentences("- ", program.known, text);
+    for guard in program.guards {
+        let sentence = format!("{}: {}", guard.path, guard.has);
+        text.line(wrapped("guard: ", &sentence));
+    }
+    print_sentences("enforced: ", program.enforced, text);
+    print_sentences("told: ", program.told, text);
+    print_sentences("left: ", program.left, text);
+    print_sentences("read in ", program.read_in, text);
+}
+
+fn print_sentences(head: &str, sentences: &[&str], text: &mut Text) {
+    for sentence in sentences {
+        text.line(wrapped(head, sentence));
     }
 }
 
 /// A row for each file of a program.
-fn rows(about: &AgentProgram) -> Vec<Row> {
-    let row = |file: &Reads| {
-        let cells = [Cell::porcelain(about.name), Cell::both(file.path)];
-        Row::new(cells.into_iter().chain([Cell::both(file.when)]).collect())
-    };
-    about.files.iter().map(row).collect()
+fn rows(program: &AgentProgram) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for file in program.files {
+        rows.push(Row::new(vec![
+            Cell::porcelain(program.name),
+            Cell::both(file.path),
+            Cell::both(file.when),
+        ]));
+    }
+    rows
 }
 
 /// A sentence in lines of [`WIDTH`], indented below its first word.
 fn wrapped(head: &str, sentence: &str) -> String {
     let first = format!("  {head}");
     let others = " ".repeat(2 + head.len());
-    let options = Options::new(WIDTH).word_splitter(WordSplitter::NoHyphenation);
-    let options = options.initial_indent(&first).subsequent_indent(&others);
+    let options = Options::new(WIDTH)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .initial_indent(&first)
+        .subsequent_indent(&others);
     textwrap::fill(sentence, options)
 }

@@ -51,31 +51,43 @@ pub struct Env {
 pub struct EnvAnswer {
     /// The variables, by name.
     pub variables: BTreeMap<&'static str, String>,
-    /// Whether the lines are for fish.
-    #[serde(skip)]
-    pub is_fish: bool,
 }
+
+/// The answer of `env --shell fish`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FishEnv(pub EnvAnswer);
 
 impl Answer for EnvAnswer {
     const DOCUMENT: &'static str = "env";
 
     fn print(&self, text: &mut Text) {
         for (name, value) in &self.variables {
-            text.line(if self.is_fish {
-                // in single quotes, fish has two escapes
-                let value = value.replace('\\', r"\\").replace('\'', r"\'");
-                format!("set -gx {name} '{value}'")
-            } else {
-                format!("export {name}={}", shell_word(value))
-            });
+            text.line(format!("export {name}={}", shell_word(value)));
         }
     }
 
     fn rows(&self) -> Vec<Row> {
-        let all = self.variables.iter();
-        let row =
-            |(name, value): (&&str, &String)| Row::record(&[name.as_bytes(), value.as_bytes()]);
-        all.map(row).collect()
+        let mut rows = Vec::new();
+        for (name, value) in &self.variables {
+            rows.push(Row::record(&[name.as_bytes(), value.as_bytes()]));
+        }
+        rows
+    }
+}
+
+impl Answer for FishEnv {
+    const DOCUMENT: &'static str = EnvAnswer::DOCUMENT;
+
+    fn print(&self, text: &mut Text) {
+        for (name, value) in &self.0.variables {
+            // in single quotes, fish has two escapes
+            let value = value.replace('\\', r"\\").replace('\'', r"\'");
+            text.line(format!("set -gx {name} '{value}'"));
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.0.rows()
     }
 }
 
@@ -85,9 +97,8 @@ impl Answer for EnvAnswer {
 /// Fails when there is no such worktree.
 pub fn run(session: &Session, options: &Env) -> Result<Outcome<EnvAnswer>, Error> {
     let repository = session.repository()?;
-    let known = Worktree::of(&repository, options.name.as_deref())?;
+    let worktree = Worktree::of(&repository, options.name.as_deref())?;
     Ok(Outcome::done(EnvAnswer {
-        variables: variables(&repository, &known).into_iter().collect(),
-        is_fish: options.shell == Some(ShellName::Fish),
+        variables: variables(&repository, &worktree).into_iter().collect(),
     }))
 }

@@ -9,7 +9,6 @@ use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::answer::shapes::RuleField;
 use crate::answer::text::Text;
 use crate::client::call::ToolCall;
 use crate::commands::{Outcome, Session, is_nowhere};
@@ -17,7 +16,7 @@ use crate::config::value::{Choice as _, Client};
 use crate::disk::resolve::resolve;
 use crate::git::index::read_paths;
 use crate::judge::compare::Delta;
-use crate::scope::rule::{Access, EntryKind};
+use crate::scope::rule::{Access, EntryKind, RuleText};
 use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, INFO_EXCLUDE, rules};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
@@ -86,41 +85,46 @@ pub fn run(session: &Session, options: &Guard) -> Outcome<GuardAnswer> {
     })
 }
 
-/// Whether an error says that this is no worktree of ours.
+/// True if an error says that this is no worktree of ours.
 fn is_elsewhere(error: &Error) -> bool {
     let fault = error.find::<WorktreeFault>();
     is_nowhere(error) || matches!(fault, Some(WorktreeFault::NotInWorktree { .. }))
 }
 
-/// What speaks against a call.
+/// The reasons to deny a call, a limited number.
 fn denials(session: &Session, call: &ToolCall) -> Result<Vec<String>, Error> {
     let repository = session.repository()?;
-    let known = Worktree::of(&repository, None)?;
+    let worktree = Worktree::of(&repository, None)?;
     let judge = Judge {
         repository: &repository,
-        known: &known,
+        worktree: &worktree,
     };
-    let directory = call.directory.as_deref().map(Utf8Path::new);
-    let directory = session.resolve(directory.unwrap_or("".into()));
-    let denied = call.paths.iter();
-    let denied = denied.filter_map(|path| judge.denied(path, directory.join(path).as_std_path()));
-    Ok(denied.take(SHOWN).collect())
+    let named = call.directory.as_deref().unwrap_or_default();
+    let directory = session.resolve(Utf8Path::new(named));
+    let mut denials = Vec::new();
+    for path in &call.paths {
+        denials.extend(judge.denied(path, directory.join(path).as_std_path()));
+        if denials.len() == SHOWN {
+            break;
+        }
+    }
+    Ok(denials)
 }
 
 struct Judge<'j> {
     repository: &'j Repository,
-    known: &'j Worktree,
+    worktree: &'j Worktree,
 }
 
 impl Judge<'_> {
     /// Why a file must not be edited; none where it may.
     fn denied(&self, named: &str, path: &Path) -> Option<String> {
         let named = escape_for_terminal(named.as_bytes());
-        let worktree = &self.known.record.path;
-        let name = &self.known.record.name;
+        let root = &self.worktree.record.path;
+        let name = &self.worktree.record.name;
         // where links go in a circle or a directory is closed, the program cannot write either
         let reached = resolve(path, &|_| false).ok()?;
-        if let Ok(inside) = reached.strip_prefix(worktree) {
+        if let Ok(inside) = reached.strip_prefix(root) {
             let (access, why) = self.refused(inside)?;
             if access == Access::Excluded {
                 return Some(why);
@@ -131,18 +135,22 @@ impl Judge<'_> {
                     {name} --add-write {pattern}"
             ));
         }
-        let (root, whose, inside) = self.elsewhere(&reached)?;
-        let here = inside.filter(|inside| !inside.starts_with(".git"));
-        let Some(here) = here.filter(|inside| !inside.as_os_str().is_empty()) else {
-            return Some(format!("{named} is in {root}, which is not this task's"));
+        let place = self.elsewhere(&reached)?;
+        let is_file = |path: &&Path| !path.starts_with(".git") && !path.as_os_str().is_empty();
+        let Some(here) = place.path.filter(is_file) else {
+            return Some(format!(
+                "{named} is in {}, which is not this task's",
+                place.root
+            ));
         };
-        let there = escape_for_terminal(worktree.as_std_path().join(here).as_os_str().as_bytes());
+        let there = escape_for_terminal(root.as_std_path().join(here).as_os_str().as_bytes());
         let instead = match self.refused(here) {
             None => format!("edit {there} instead"),
             Some((_, why)) => why,
         };
         Some(format!(
-            "{named} is in {whose}, not in your worktree {name}: {instead}"
+            "{named} is in {}, not in your worktree {name}: {instead}",
+            place.name
         ))
     }
 
@@ -155,7 +163,7 @@ impl Judge<'_> {
         }
         // the root itself, or what no path in git can be
         let path = RepoPath::parse(bytes).ok()?;
-        let verdict = self.known.scope.verdict(&path, EntryKind::File);
+        let verdict = self.worktree.scope.verdict(&path, EntryKind::File);
         let what = match verdict.access {
             Access::Write => return None,
             Access::Read => "is read-only",
@@ -166,47 +174,67 @@ impl Judge<'_> {
         if may_be_output && self.is_build_output(&path).unwrap_or(false) {
             return None;
         }
-        let rule = verdict.rule.map(|rule| RuleField::from(rule).text());
+        let rule = verdict.rule.map(|rule| RuleText::from(rule).text());
         let by = rule.unwrap_or_else(|| "no pattern matches".to_owned());
         Some((verdict.access, format!("{path} {what} in this task: {by}")))
     }
 
     /// Whether a path is neither in the base nor staged nor placed, and the ignore rules of the base ignore it.
     fn is_build_output(&self, path: &RepoPath) -> Result<bool, Error> {
-        let manifest = self.known.manifest()?;
-        if manifest.base(path).is_some() || self.known.placed()?.get(path).is_some() {
+        let manifest = self.worktree.manifest()?;
+        if manifest.base(path).is_some() || self.worktree.placed()?.get(path).is_some() {
             return Ok(false);
         }
-        let repository = self.known.readable_repository(self.repository);
-        let index = self.known.record.admin_dir.join("index");
+        let repository = self.worktree.readable_repository(self.repository);
+        let index = self.worktree.record.admin_dir.join("index");
         let staged = read_paths(&index, repository.format)?;
         if staged.is_none_or(|staged| staged.contains(path)) {
             return Ok(false);
         }
         let objects = repository.objects()?;
         let recorded = [EXCLUDES_FILE, INFO_EXCLUDE];
-        let mut rules = rules(self.known, &manifest, &objects, &Delta::new(), &recorded)?;
+        let mut rules = rules(self.worktree, &manifest, &objects, &Delta::new(), &recorded)?;
         Ok(rules.ignores_file(path))
     }
 
-    /// The repository's directory, what a path outside of the worktree is in, and the path there; none where
-    /// the path is not of this repository.
-    fn elsewhere<'p>(&self, reached: &'p Path) -> Option<(&Utf8Path, String, Option<&'p Path>)> {
+    /// Where a path outside of the worktree is; none where the path is not of this repository.
+    fn elsewhere<'p>(&self, reached: &'p Path) -> Option<OtherPlace<'_, 'p>> {
         let root = &self.repository.root;
         let common = &self.repository.home().common_dir;
         if reached.starts_with(common) {
-            return Some((common, "git's directory".to_owned(), None));
+            return Some(OtherPlace {
+                root: common,
+                name: "git's directory".to_owned(),
+                path: None,
+            });
         }
         if !reached.starts_with(self.repository.closed_root()) {
             return None;
         }
         let inside = reached.strip_prefix(root).ok()?;
-        if let Ok(inside) = inside.strip_prefix(WORKTREES) {
-            let mut parts = inside.components();
-            let other = parts.next()?.as_os_str().as_bytes();
-            let other = format!("the worktree {}", escape_for_terminal(other));
-            return Some((root, other, Some(parts.as_path())));
-        }
-        Some((root, "the main worktree".to_owned(), Some(inside)))
+        let Ok(below_worktrees) = inside.strip_prefix(WORKTREES) else {
+            return Some(OtherPlace {
+                root,
+                name: "the main worktree".to_owned(),
+                path: Some(inside),
+            });
+        };
+        let mut parts = below_worktrees.components();
+        let name = escape_for_terminal(parts.next()?.as_os_str().as_bytes());
+        Some(OtherPlace {
+            root,
+            name: format!("the worktree {name}"),
+            path: Some(parts.as_path()),
+        })
     }
+}
+
+/// Where a path outside of the worktree is.
+struct OtherPlace<'r, 'p> {
+    /// The directory of the repository, or git's.
+    root: &'r Utf8Path,
+    /// What the path is in, for people.
+    name: String,
+    /// The path in a worktree.
+    path: Option<&'p Path>,
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::actions::scope_edit::{set_bits, write_bits};
 use crate::answer::Answer;
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
+use crate::answer::verdict::VerdictReport;
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
@@ -46,12 +46,12 @@ pub struct Hook {
     pub args: Vec<OsString>,
 }
 
-/// What a hook has to say: nothing, or violations.
+/// What a hook reports: nothing, or violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HookAnswer {
     /// The verdict, if there are violations that the last verification did not find.
-    #[serde(skip)]
-    pub verdict: Option<VerdictField>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictReport>,
     /// Whether a commit is refused.
     pub refused: bool,
 }
@@ -71,7 +71,7 @@ impl Answer for HookAnswer {
             ("new violation", "new violations")
         };
         let mut violations = verdict.violations.iter();
-        let has_path = violations.any(|one| one.change.path.is_some());
+        let has_path = violations.any(|finding| finding.change.place.path().is_some());
         let command = if has_path { "restore" } else { "verify" };
         let line = verdict.in_a_line(text.paint, one, many);
         if !self.refused {
@@ -94,64 +94,105 @@ impl Answer for HookAnswer {
 /// Fails when the facts cannot be read; the script that calls makes nothing of it.
 pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error> {
     let nothing = || Outcome::done(HookAnswer::default());
-    let repository = session.repository()?;
-    let known = match &repository.inside {
-        Some(name) => Worktree::load(&repository, name).ok(),
-        None => by_path(&repository, &repository.start)?,
+    let home = session.repository()?;
+    let worktree = match &home.inside {
+        Some(name) => Worktree::load(&home, name).ok(),
+        None => by_path(&home, &home.start)?,
     };
-    let Some(known) = known else {
+    let Some(worktree) = worktree else {
         return Ok(nothing());
     };
     // where this fails, the scripts ask git
-    let _ = hooks_of(&repository.git, &known.record).and_then(|hooks| hooks.refresh());
-    let repository = known.repository(&repository);
-    let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
-    let rebasing = head::in_rebase(&known.record);
-    // several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER")
-    let sequencer = known.record.admin_dir.join("sequencer");
-    let (bits, check) = match hook.event.as_str() {
-        "post-index-change" => (argument(0) == Some("1"), false),
-        "post-checkout" => {
-            let whole = argument(2) == Some("1") && !rebasing;
-            (true, whole && !head::starts_rebase(&repository, &known)?)
-        }
-        "post-applypatch" => (true, !rebasing),
-        "post-merge" | "post-rewrite" => (true, true),
-        // of several picks the last: nothing comes after it
-        "post-commit" => (files::exists(&sequencer), !rebasing),
-        "pre-commit" => return before_commit(session, &repository, &known),
-        "ref-update" => return before_ref_update(session, &repository, &known),
-        _ => (false, false),
-    };
-    let ended = hook.event == "post-rewrite";
-    if bits && (ended || !head::has_steps_to_come(&known.record)?) {
-        put_bits_back(session, &repository, &known)?;
+    let _ = hooks_of(&home.git, &worktree.record).and_then(|hooks| hooks.refresh());
+    let repository = worktree.repository(&home);
+    match hook.event.as_str() {
+        "pre-commit" => return before_commit(session, &repository, &worktree),
+        "ref-update" => return before_ref_update(session, &repository, &worktree),
+        _ => {}
     }
-    if !check {
+    let due = due_work(hook, &repository, &worktree)?;
+    let is_ended = hook.event == "post-rewrite";
+    if due.write_bits && (is_ended || !head::has_steps_to_come(&worktree.record)?) {
+        put_bits_back(session, &repository, &worktree)?;
+    }
+    if !due.verification {
         return Ok(nothing());
     }
-    let changes = collect_changes(&repository, &known, extent(session, &known))?;
-    let mut report = known.judge(changes, VerifyOptions::default());
-    let before = known.last_verification();
-    known.write_verification(&report, &Session::now())?;
+    let changes = collect_changes(&repository, &worktree, extent(session, &worktree))?;
+    let mut report = worktree.judge(changes, VerifyOptions::default());
+    let before = worktree.last_verification();
+    worktree.write_verification(&report, &Session::now())?;
     // after a reset or a rebase every finding is new
     if let Some(before) = before
         && repository
             .git
             .is_ancestor(&before.head, &report.changes.head)?
     {
-        report.findings.retain(|one| !before.has(one));
+        report.findings.retain(|finding| !before.has(finding));
     }
     Ok(Outcome::done(HookAnswer {
-        verdict: violated(&known, &report),
+        verdict: violated(&worktree, &report),
         refused: false,
     }))
 }
 
-fn violated(known: &Worktree, report: &Report) -> Option<VerdictField> {
-    let record = &known.record;
-    let verdict = || VerdictField::worktree(record.name.as_str(), record.path.clone(), report);
-    (!report.valid()).then(verdict)
+/// What is due after an event.
+struct DueWork {
+    /// Whether write bits may have been lost.
+    write_bits: bool,
+    /// Whether commits may have come that are not verified.
+    verification: bool,
+}
+
+fn due_work(hook: &Hook, repository: &Repository, worktree: &Worktree) -> Result<DueWork, Error> {
+    let record = &worktree.record;
+    let is_rebasing = head::in_rebase(record);
+    Ok(match hook.event.as_str() {
+        "post-index-change" => DueWork {
+            write_bits: hook.flag(0),
+            verification: false,
+        },
+        "post-checkout" => DueWork {
+            write_bits: true,
+            verification: hook.flag(2)
+                && !is_rebasing
+                && !head::starts_rebase(repository, worktree)?,
+        },
+        "post-applypatch" => DueWork {
+            write_bits: true,
+            verification: !is_rebasing,
+        },
+        "post-merge" | "post-rewrite" => DueWork {
+            write_bits: true,
+            verification: true,
+        },
+        // several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER"): of these
+        // the last, as nothing comes after it
+        "post-commit" => DueWork {
+            write_bits: files::exists(&record.admin_dir.join("sequencer")),
+            verification: !is_rebasing,
+        },
+        _ => DueWork {
+            write_bits: false,
+            verification: false,
+        },
+    })
+}
+
+impl Hook {
+    /// True if git gave the event this argument as `1` (githooks(5)).
+    fn flag(&self, index: usize) -> bool {
+        self.args.get(index).is_some_and(|argument| argument == "1")
+    }
+}
+
+fn violated(worktree: &Worktree, report: &Report) -> Option<VerdictReport> {
+    if report.valid() {
+        return None;
+    }
+    let record = &worktree.record;
+    let name = record.name.as_str();
+    Some(VerdictReport::worktree(name, record.path.clone(), report))
 }
 
 /// How large an index may be, in bytes, whose files are all looked at by a hook: some 2,000 files.
@@ -159,8 +200,8 @@ const SMALL_INDEX: u64 = 256 << 10;
 
 /// How much a hook looks at. To look at every file takes as long as there are files, and git waits
 /// for it; what was committed is seen at any size.
-fn extent(session: &Session, known: &Worktree) -> SurveyExtent<'static> {
-    let index = files::stat(&known.record.admin_dir.join("index"));
+fn extent(session: &Session, worktree: &Worktree) -> SurveyExtent<'static> {
+    let index = files::stat(&worktree.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
         WalkMode::Full => SurveyExtent::Everything,
@@ -172,16 +213,16 @@ fn extent(session: &Session, known: &Worktree) -> SurveyExtent<'static> {
 fn put_bits_back(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
 ) -> Result<(), Error> {
     // a lock that is left behind would stop every later git
     session.idle.store(false, Ordering::SeqCst);
-    let put_back = put_back(repository, known);
+    let put_back = put_back(repository, worktree);
     session.idle.store(true, Ordering::SeqCst);
     put_back?;
-    let placed = known.placed()?;
-    let root = &known.record.path;
-    let scope = &known.scope;
+    let placed = worktree.placed()?;
+    let root = &worktree.record.path;
+    let scope = &worktree.scope;
     set_bits(root, scope, &[], placed.files(), BitsChange::Apply)?;
     Ok(())
 }
@@ -191,15 +232,15 @@ fn put_bits_back(
 fn before_commit(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
     let index = session.hook_index.as_ref();
     let terms = SurveyOptions {
         index: index.map(|path| session.resolve(path)),
         ..SurveyOptions::default()
     };
-    let survey = collect_with(repository, known, &terms)?;
-    let mut report = known.judge(survey.changes, VerifyOptions::default());
+    let survey = collect_with(repository, worktree, &terms)?;
+    let mut report = worktree.judge(survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
         // what others can change as well is no reason to keep an agent from its work
         Reason::Shared | Reason::History => false,
@@ -208,13 +249,13 @@ fn before_commit(
             finding.change.seen.contains(&Seen::Index)
         }
     });
-    Ok(asked(known, &report))
+    Ok(asked(worktree, &report))
 }
 
 /// What a commit is refused for, and its status.
-fn asked(known: &Worktree, report: &Report) -> Outcome<HookAnswer> {
+fn asked(worktree: &Worktree, report: &Report) -> Outcome<HookAnswer> {
     let refused = !report.valid();
-    let verdict = violated(known, report);
+    let verdict = violated(worktree, report);
     let mut outcome = Outcome::done(HookAnswer { verdict, refused });
     if refused {
         outcome.exit = ExitCode::Violations;
@@ -228,19 +269,19 @@ fn asked(known: &Worktree, report: &Report) -> Outcome<HookAnswer> {
 fn before_ref_update(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
-    let own = known.record.branch.full_ref();
+    let own = worktree.record.branch.full_ref();
     let moved = Journal::parse(&session.input);
     let Some(commit) = moved.places(own.as_bytes()).last() else {
         return Ok(Outcome::done(HookAnswer::default()));
     };
-    let changes = collect_changes(repository, known, SurveyExtent::Proposed(commit))?;
+    let changes = collect_changes(repository, worktree, SurveyExtent::Proposed(commit))?;
     let options = VerifyOptions {
         net: true,
         ..VerifyOptions::default()
     };
-    Ok(asked(known, &known.judge(changes, options)))
+    Ok(asked(worktree, &worktree.judge(changes, options)))
 }
 
 // Git creates a file anew where its content changes, with the write bits of the umask, and writes the
@@ -258,10 +299,10 @@ const MARGIN: i64 = 1_000_000_000;
 ///
 /// # Errors
 /// Fails when the index cannot be read, or the worktree cannot be opened.
-fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
-    let record = &known.record;
+fn put_back(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+    let record = &worktree.record;
     let file = record.admin_dir.join("index");
-    let noted = known.dir.join(READ_BEFORE);
+    let noted = worktree.dir.join(READ_BEFORE);
     let Some(written) = files::stat(&file) else {
         return Ok(());
     };
@@ -275,7 +316,7 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let comparable = files::on_one_file_system(&record.path, &record.admin_dir);
     let since = before.filter(|_| comparable).map(|time| time - MARGIN);
     let index = OpenIndex::read(&file, repository.format)?;
-    let mut classifier = known.scope.classifier();
+    let mut classifier = worktree.scope.classifier();
     let mut bits = Vec::new();
     let mut seen = Vec::new();
     for (number, entry) in index.entries().enumerate() {
@@ -301,7 +342,7 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
         match index.with_ctimes(&ctimes) {
             Some(bytes) => replace(&file, written, &bytes),
             // if the index is locked, git is not done with it; it is no event for the user's hooks
-            None => drop(known.hardened_git(repository).update_index_refresh()),
+            None => drop(worktree.hardened_git(repository).update_index_refresh()),
         }
     }
     // that of the file as we leave it, unless git has written another since

@@ -14,7 +14,7 @@ use crate::actions::scope_edit::Listing;
 use crate::answer::Answer;
 use crate::answer::table::Row;
 use crate::answer::text::Text;
-use crate::answer::worktree::{HooksField, method_word};
+use crate::answer::worktree::{HooksReport, method_word};
 use crate::arguments::scope::ScopeLists;
 use crate::commands::hooks::arguments::HooksCommand;
 use crate::commands::{Outcome, Session};
@@ -49,7 +49,8 @@ pub struct HooksAnswer {
     pub path: Utf8PathBuf,
     /// `installed` or `uninstalled`; absent for `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub done: Option<&'static str>,
+    #[schemars(with = "Option<String>")]
+    pub done: Option<HooksDone>,
     /// Whether nothing was done (`-n`).
     pub dry_run: bool,
     /// `configured` or `hooks-path`: how the hooks are installed.
@@ -60,7 +61,24 @@ pub struct HooksAnswer {
     pub recorded: Option<bool>,
     /// With `status`, how the hooks are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hooks: Option<HooksField>,
+    pub hooks: Option<HooksReport>,
+}
+
+/// What was done with the hooks of a worktree, or would be (`-n`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HooksDone {
+    Installed,
+    Uninstalled,
+}
+
+impl HooksDone {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Installed => "installed",
+            Self::Uninstalled => "uninstalled",
+        }
+    }
 }
 
 impl Answer for HooksAnswer {
@@ -74,10 +92,18 @@ impl Answer for HooksAnswer {
             None => "",
         };
         match (self.done, self.dry_run) {
-            (Some("installed"), true) => text.tell(format!("would install hooks in {path}{by}")),
-            (Some("installed"), false) => text.tell(format!("installed hooks in {path}{by}")),
-            (Some(_), true) => text.tell(format!("would remove our hooks from {path}")),
-            (Some(_), false) => text.tell(format!("removed our hooks from {path}")),
+            (Some(HooksDone::Installed), true) => {
+                text.tell(format!("would install hooks in {path}{by}"));
+            }
+            (Some(HooksDone::Installed), false) => {
+                text.tell(format!("installed hooks in {path}{by}"));
+            }
+            (Some(HooksDone::Uninstalled), true) => {
+                text.tell(format!("would remove our hooks from {path}"));
+            }
+            (Some(HooksDone::Uninstalled), false) => {
+                text.tell(format!("removed our hooks from {path}"));
+            }
             (None, _) => text.line(path),
         }
         if let (Some(true), Some(name)) = (self.recorded, &self.name) {
@@ -92,18 +118,20 @@ impl Answer for HooksAnswer {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let done = self.done.map(|done| match (self.dry_run, done) {
-            (false, done) => done,
-            (true, "installed") => "would-install",
-            (true, _) => "would-uninstall",
-        });
         let hooks = self.hooks.as_ref();
-        let state = done.or(hooks.map(|hooks| hooks.state)).unwrap_or_default();
+        let state = match (self.done, self.dry_run) {
+            (Some(HooksDone::Installed), true) => "would-install",
+            (Some(HooksDone::Uninstalled), true) => "would-uninstall",
+            (Some(done), false) => done.as_str(),
+            (None, _) => hooks.map_or("", |hooks| hooks.state.as_str()),
+        };
         let method = self.method.or(hooks.and_then(|hooks| hooks.method));
-        let name = self.name.as_deref();
-        let method = method.unwrap_or_default();
-        let fields = [name.unwrap_or_default(), state, method, self.path.as_str()];
-        vec![Row::record(&fields.map(str::as_bytes))]
+        vec![Row::record(&[
+            self.name.as_deref().unwrap_or_default().as_bytes(),
+            state.as_bytes(),
+            method.unwrap_or_default().as_bytes(),
+            self.path.as_str().as_bytes(),
+        ])]
     }
 }
 
@@ -143,15 +171,14 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
     };
     match command {
         HooksCommand::Install(_) => {
-            if !dry_run {
-                require_own(session, &repository, &target)?;
-            }
-            answer.done = Some("installed");
+            answer.done = Some(HooksDone::Installed);
             let mut method = Method::of(repository.git.version()?);
             if !dry_run {
-                let (name, recorded);
-                (method, name, recorded) = install(session, &repository, &target, &hooks)?;
-                (answer.name, answer.recorded) = (Some(name), Some(recorded));
+                require_own(session, &repository, &target)?;
+                let installed = install(session, &repository, &target, &hooks)?;
+                method = installed.method;
+                answer.name = Some(installed.name);
+                answer.recorded = Some(installed.recorded);
             }
             answer.method = Some(method_word(&method));
         }
@@ -161,7 +188,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
             if !dry_run {
                 uninstall(&repository, &target, &hooks)?;
             }
-            answer.done = Some("uninstalled");
+            answer.done = Some(HooksDone::Uninstalled);
         }
         HooksCommand::Status(_) | HooksCommand::Claude(_) => {
             let status = hooks.status()?;
@@ -169,7 +196,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
             if !status.is_complete() || !is_found {
                 exit = ExitCode::Violations;
             }
-            answer.hooks = Some(HooksField::from(&status));
+            answer.hooks = Some(HooksReport::from(&status));
         }
     }
     Ok(Outcome {
@@ -201,9 +228,11 @@ fn target(
 ) -> Result<HookTarget, Error> {
     let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
     let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
-    let path = word.map(|_| session.resolve(Utf8Path::new(&*shown)));
-    let path = path.unwrap_or_else(|| here.clone());
-    let path = files::canonical(&path).unwrap_or(path);
+    let named = match word {
+        Some(_) => session.resolve(Utf8Path::new(&*shown)),
+        None => here.clone(),
+    };
+    let path = files::canonical(&named).unwrap_or(named);
     let known = match Worktree::of(repository, word.map(|_| &*shown)) {
         Ok(known) => Some(known),
         Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => {
@@ -236,6 +265,15 @@ fn target(
     })
 }
 
+/// What was installed.
+struct InstalledHooks {
+    method: Method,
+    /// The name of the worktree.
+    name: String,
+    /// Whether the worktree got its record.
+    recorded: bool,
+}
+
 /// Installs; a worktree of plain git's gets a record first, so that there is a base and a scope
 /// to verify against.
 fn install(
@@ -243,12 +281,16 @@ fn install(
     repository: &Repository,
     target: &HookTarget,
     hooks: &WorktreeHooks,
-) -> Result<(Method, String, bool), Error> {
+) -> Result<InstalledHooks, Error> {
     if let Some(known) = &target.known {
         let (_one_at_a_time, known) = Worktree::lock(repository, &known.record.name)?;
         let install = || install_hooks(repository, &known.record, &session.binary);
         let method = known.change_hooks(repository, install)?;
-        return Ok((method, known.record.name.to_string(), false));
+        return Ok(InstalledHooks {
+            method,
+            name: known.record.name.to_string(),
+            recorded: false,
+        });
     }
     let record = plan_record(session, repository, &target.path, &target.admin_dir)?;
     let listing = Listing::read(repository, &record.checked_out)?;
@@ -269,7 +311,11 @@ fn install(
         let _ = files::remove_directory(&repository.record_dir(&name));
         return Err(error);
     }
-    Ok((method, name.to_string(), true))
+    Ok(InstalledHooks {
+        method,
+        name: name.to_string(),
+        recorded: true,
+    })
 }
 
 /// Removes the hooks; of a worktree of plain git's also the record, which only they needed.

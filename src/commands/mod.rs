@@ -129,6 +129,15 @@ impl<A> Outcome<A> {
             exit: ExitCode::Success,
         }
     }
+
+    /// The same outcome with another answer.
+    pub fn map<B>(self, map: impl FnOnce(A) -> B) -> Outcome<B> {
+        Outcome {
+            answer: map(self.answer),
+            notes: self.notes,
+            exit: self.exit,
+        }
+    }
 }
 
 impl Session {

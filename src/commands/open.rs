@@ -45,14 +45,14 @@ pub struct Open {
 /// Fails when there is no such worktree, no program is configured, or it cannot be started.
 pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     let repository = session.repository()?;
-    let known = Worktree::of(&repository, Some(&options.name))?;
-    session.require_own(&repository, &known.record.name)?;
-    let name = known.record.name.to_string();
-    let path = known.record.path.clone();
+    let worktree = Worktree::of(&repository, Some(&options.name))?;
+    session.require_own(&repository, &worktree.record.name)?;
+    let name = worktree.record.name.to_string();
+    let path = worktree.record.path.clone();
     if !files::is_directory(&path) {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
-    let program = find_program(session, &repository, &known, options)?;
+    let program = find_program(session, &repository, &worktree, options)?;
     // of a shell, the command
     let shown = program.get(3).filter(|_| program[0] == "sh");
     session.log.tell(&format!(
@@ -60,7 +60,7 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         shown.unwrap_or(&program[0]).to_string_lossy()
     ));
     // a signal that the terminal sends is the program's affair
-    match run_program(&program, &path, &variables(&repository, &known)) {
+    match run_program(&program, &path, &variables(&repository, &worktree)) {
         Ok(status) => Ok(ExitCode::Program(status)),
         Err(error) => {
             let program = program[0].to_string_lossy().into_owned();
@@ -77,7 +77,7 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
 fn find_program(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     options: &Open,
 ) -> Result<Vec<OsString>, Error> {
     let loaded = load_config(repository, &[], &session.environment)?;
@@ -85,13 +85,13 @@ fn find_program(
     for note in own.notes(&["agentwt.opener"]) {
         session.log.tell(&note);
     }
-    if known.record.client.is_none() {
+    if worktree.record.client.is_none() {
         for note in own.notes(&["agentwt.client"]) {
             session.log.tell(&note);
         }
     }
     let set = loaded.settings.client.map(|client| client.value);
-    let client = known.record.client.or(set);
+    let client = worktree.record.client.or(set);
     let client = client.and_then(|client| programs::named(client.as_str()));
     // an empty value unsets that of another file (git-config(1))
     let opener = own.last("agentwt.opener");
@@ -100,7 +100,7 @@ fn find_program(
         (Some(line), _) => shell(line),
         (None, Some(client)) => vec![client.command.into()],
         (None, None) => {
-            let refuse = |why| no_opener(known, why);
+            let refuse = |why| no_opener(worktree, why);
             if options.prompt.is_some() {
                 return Err(refuse("no client is set, and an editor takes no prompt"));
             }
@@ -131,10 +131,10 @@ fn shell(line: &str) -> Vec<OsString> {
     ["sh", "-c", &script, line].map(OsString::from).to_vec()
 }
 
-fn no_opener(known: &Worktree, why: &'static str) -> Error {
+fn no_opener(worktree: &Worktree, why: &'static str) -> Error {
     Refusal::NoOpener {
-        name: known.record.name.to_string(),
-        path: known.record.path.clone(),
+        name: worktree.record.name.to_string(),
+        path: worktree.record.path.clone(),
         why,
     }
     .into()

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::answer::shapes::{PathField, paths};
 use crate::answer::text::Text;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::truth::planted;
 use crate::words::error::Error;
+use crate::words::path_text::{PathText, paths};
 use crate::words::text::{count, when, would};
 use crate::worktree::loaded::Worktree;
 
@@ -46,14 +46,21 @@ pub struct ReapplyAnswer {
     /// Whether the sparse patterns had been changed or switched off.
     pub patterns: bool,
     /// The excluded files that were on disk; git removes those without changes.
-    pub present: Vec<PathField>,
+    pub present: Vec<PathText>,
     /// The files whose write bits are set again.
-    pub write_bits: Vec<PathField>,
+    pub write_bits: Vec<PathText>,
     /// The files whose write bits cannot be set.
-    pub refused: Vec<PathField>,
-    /// Why they cannot be set.
-    #[serde(skip)]
-    pub faults: Vec<String>,
+    pub refused: Vec<RefusedFile>,
+}
+
+/// A file whose write bits cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RefusedFile {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// Why the write bits cannot be set.
+    pub detail: String,
 }
 
 impl Answer for ReapplyAnswer {
@@ -68,15 +75,15 @@ impl Answer for ReapplyAnswer {
             text.line(format!("bits      {}", path.shown()));
         }
         let error = text.paint.bad("error:");
-        for (path, fault) in self.refused.iter().zip(&self.faults) {
+        for RefusedFile { path, detail } in &self.refused {
             let path = path.shown();
             text.tell(format!(
-                "{error} cannot set the write bits of {path}: {fault}"
+                "{error} cannot set the write bits of {path}: {detail}"
             ));
         }
         let name = text.paint.name(&self.name);
-        let nothing = !self.patterns && self.present.is_empty() && self.write_bits.is_empty();
-        if nothing && self.refused.is_empty() {
+        let is_same = !self.patterns && self.present.is_empty() && self.write_bits.is_empty();
+        if is_same && self.refused.is_empty() {
             text.tell(format!("{name}: everything is as the scope says"));
             return;
         }
@@ -96,17 +103,24 @@ impl Answer for ReapplyAnswer {
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let known = Worktree::of(&repository, options.name.as_deref())?;
+    let worktree = Worktree::of(&repository, options.name.as_deref())?;
     if !options.dry_run {
-        session.require_own(&repository, &known.record.name)?;
+        session.require_own(&repository, &worktree.record.name)?;
     }
-    let repository = known.repository(&repository);
-    let record = &known.record;
+    let repository = worktree.repository(&repository);
+    let record = &worktree.record;
     if !options.dry_run {
-        planted::refuse(&repository, &known, "reapply the scope of")?;
+        planted::refuse(&repository, &worktree, "reapply the scope of")?;
     }
-    let reapplied = known.reapply(&repository, options.dry_run)?;
+    let reapplied = worktree.reapply(&repository, options.dry_run)?;
     let bits = &reapplied.bits;
+    let mut refused = Vec::new();
+    for (path, detail) in &bits.refused {
+        refused.push(RefusedFile {
+            path: PathText::from(path),
+            detail: detail.clone(),
+        });
+    }
     let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -114,8 +128,7 @@ pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer
         patterns: reapplied.patterns,
         present: paths(&reapplied.present),
         write_bits: paths(&bits.changed),
-        refused: paths(bits.refused.iter().map(|(path, _)| path)),
-        faults: bits.refused.iter().map(|(_, why)| why.clone()).collect(),
+        refused,
     });
     outcome.notes = reapplied.notes();
     Ok(outcome)

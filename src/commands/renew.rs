@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::text::Text;
-use crate::answer::worktree::OwnerField;
+use crate::answer::worktree::OwnerState;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::disk::lock::Lock;
@@ -73,7 +73,7 @@ pub struct RenewAnswer {
     pub claim: Option<RenewedClaim>,
     /// The owner in the record, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<OwnerField>,
+    pub owner: Option<OwnerState>,
 }
 
 /// A claim and its holder.
@@ -118,14 +118,14 @@ impl Answer for RenewAnswer {
 /// Fails when another has it, there is nothing to renew, or the server or the disk fails.
 pub fn run(session: &Session, options: &Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let known = Worktree::of(&repository, options.name.as_deref())?;
+    let worktree = Worktree::of(&repository, options.name.as_deref())?;
     if !options.dry_run {
-        session.require_own(&repository, &known.record.name)?;
+        session.require_own(&repository, &worktree.record.name)?;
     }
-    let (claim, owner) = match known.record.claim.clone() {
-        None => (None, Some(renew_owner(&repository, &known, options)?)),
+    let (claim, owner) = match worktree.record.claim.clone() {
+        None => (None, Some(renew_owner(&repository, &worktree, options)?)),
         Some(held) => {
-            let (held, who, owner) = renew_claim(session, &repository, &known, &held, options)?;
+            let (held, who, owner) = renew_claim(session, &repository, &worktree, &held, options)?;
             let claim = RenewedClaim {
                 claim: held,
                 owner: who.owner,
@@ -136,23 +136,23 @@ pub fn run(session: &Session, options: &Renew) -> Result<Outcome<RenewAnswer>, E
         }
     };
     Ok(Outcome::done(RenewAnswer {
-        name: known.record.name.to_string(),
+        name: worktree.record.name.to_string(),
         dry_run: options.dry_run,
         claim,
-        owner: owner.map(|owner| OwnerField::new(&owner)),
+        owner: owner.map(|owner| OwnerState::new(&owner)),
     }))
 }
 
 fn renew_claim(
     session: &Session,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     held: &HeldClaim,
     options: &Renew,
 ) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
-    let name = &known.record.name;
+    let name = &worktree.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
-    let recorded = known.record.owner.clone();
+    let recorded = worktree.record.owner.clone();
     let (held, who) = claims.renew(held, &options.renewal())?;
     if options.dry_run {
         return Ok((held, who, recorded));
@@ -171,15 +171,19 @@ fn renew_claim(
             started: who.started.clone(),
         });
     }
-    known.write_record(&record)?;
+    worktree.write_record(&record)?;
     Ok((held, who, record.owner))
 }
 
 /// Renews the owner in the record, under the lock of the name.
-fn renew_owner(repository: &Repository, known: &Worktree, options: &Renew) -> Result<Owner, Error> {
-    let name = known.record.name.clone();
-    let (_lock, mut known) = Worktree::lock(repository, &name)?;
-    let before = known.record.owner.take();
+fn renew_owner(
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &Renew,
+) -> Result<Owner, Error> {
+    let name = worktree.record.name.clone();
+    let (_lock, mut worktree) = Worktree::lock(repository, &name)?;
+    let before = worktree.record.owner.take();
     let id = match (&options.owner, &before) {
         (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
         (Some(asked), Some(there)) if *asked != there.id && there.alive() != Alive::No => {
@@ -204,9 +208,9 @@ fn renew_owner(repository: &Repository, known: &Worktree, options: &Renew) -> Re
         renewed.host = users::host();
         renewed.process = Some(OwnerProcess { pid, started });
     }
-    known.record.owner = Some(renewed.clone());
+    worktree.record.owner = Some(renewed.clone());
     if !options.dry_run {
-        known.write_record(&known.record)?;
+        worktree.write_record(&worktree.record)?;
     }
     Ok(renewed)
 }

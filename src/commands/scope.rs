@@ -10,7 +10,7 @@ use bstr::BString;
 use camino::Utf8PathBuf;
 
 use crate::actions::scope_edit::Listing;
-use crate::answer::shapes::{AccessCounts, PathField, RuleField};
+use crate::answer::shapes::AccessCounts;
 use crate::arguments::scope::ScopeLists;
 use crate::commands::scope::answer::{CountedRule, PathDecision, ScopeAnswer, WholeScope};
 use crate::commands::scope::arguments::ScopeArguments;
@@ -20,10 +20,11 @@ use crate::git::objects::Objects;
 use crate::scope::classifier::Verdict;
 use crate::scope::compiled::Scope;
 use crate::scope::coverage::Coverage;
-use crate::scope::rule::EntryKind;
+use crate::scope::rule::{EntryKind, RuleText};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
+use crate::words::path_text::PathText;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{load_config, rules_of};
@@ -53,12 +54,12 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let shown = match &options.profile {
         Some(profile) => load_profile(session, &repository, profile)?,
         None => {
-            let known = operands::load_named(&repository, &mut words)?;
+            let worktree = operands::load_named(&repository, &mut words)?;
             Shown {
-                name: known.record.name.to_string(),
-                path: Some(known.record.path),
-                scope: known.scope,
-                commit: Some(known.record.base.commit),
+                name: worktree.record.name.to_string(),
+                path: Some(worktree.record.path),
+                scope: worktree.scope,
+                commit: Some(worktree.record.base.commit),
                 objects: repository.objects()?,
             }
         }
@@ -80,9 +81,9 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         let (path, kind) = operands::parse(&below, &roots, given)?;
         let verdict = shown.verdict(&repository, &path, kind)?;
         Ok(PathDecision {
-            path: PathField::from(given),
+            path: PathText::from(given),
             access: verdict.access,
-            rule: verdict.rule.map(RuleField::from),
+            rule: verdict.rule.map(RuleText::from),
         })
     };
     Ok(Outcome::done(ScopeAnswer {
@@ -103,7 +104,7 @@ fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<Scope
         files = listing.classify(&shown.scope).counts();
     }
     let rule = |(rule, matches)| CountedRule {
-        rule: RuleField::from(rule),
+        rule: RuleText::from(rule),
         matches,
     };
     let whole = WholeScope {

@@ -1,6 +1,6 @@
 //! `git agentwt status`: one worktree in full.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::answer::groups::kind_paint;
+use crate::answer::groups::{kind_cell, level_cell};
 use crate::answer::paint::Paint;
-use crate::answer::position::{Position, position};
-use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
+use crate::answer::position::position;
+use crate::answer::shapes::{PlacedState, ScopePatterns};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
-use crate::answer::waiting::WaitingField;
-use crate::answer::worktree::{HooksField, RecordedField};
+use crate::answer::waiting::WaitingRun;
+use crate::answer::worktree::{DiskUsage, HooksReport, RecordedWorktree};
 use crate::arguments::output::ListOutput;
 use crate::commands::{Outcome, Session};
 use crate::disk::drift::drift;
@@ -23,6 +23,7 @@ use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::inventory::placed::{Placed, PlacedKind};
 use crate::judge::change::{Change, by_kind, by_seen};
+use crate::judge::finding::Finding;
 use crate::record::accepted::Decision;
 use crate::record::worktree::MadeBy;
 use crate::truth::live::{LiveVerdict, verify_beside_main};
@@ -76,17 +77,17 @@ pub struct WorktreeStatus {
     pub branch: String,
     /// What is recorded.
     #[serde(flatten)]
-    pub recorded: RecordedField,
+    pub recorded: RecordedWorktree,
     /// The ref that HEAD names; null if HEAD is detached.
     pub head_ref: Option<String>,
     /// The command of git that is in progress: `merge`, `rebase`, …; null if there is none.
     pub operation: Option<&'static str>,
     /// What breaks the scope or the integrity of the worktree.
-    pub violations: Vec<FindingField>,
+    pub violations: Vec<Finding>,
     /// What does not affect the verdict.
-    pub notices: Vec<FindingField>,
+    pub notices: Vec<Finding>,
     /// What changed since the base.
-    pub changed: Vec<ChangeField>,
+    pub changed: Vec<Change>,
     /// The number of changes by what happened.
     pub kinds: BTreeMap<String, u64>,
     /// The number of changes by where they were seen; one change may count in several.
@@ -98,12 +99,12 @@ pub struct WorktreeStatus {
     /// What a person decided about the worktree: accepted findings, and rules added to the scope.
     pub decisions: Vec<Decision>,
     /// The hooks; null if they cannot be read.
-    pub hooks: Option<HooksField>,
+    pub hooks: Option<HooksReport>,
     /// The placed files; null if the directory is gone.
-    pub placed: Option<Vec<PlacedField>>,
-    /// Whether plain git created the worktree.
-    #[serde(skip)]
-    pub is_foreign: bool,
+    pub placed: Option<Vec<PlacedState>>,
+    /// `add`, or `git` if plain git created the worktree.
+    #[schemars(with = "String")]
+    pub made_by: MadeBy,
 }
 
 impl Answer for StatusAnswer {
@@ -126,55 +127,20 @@ impl Answer for StatusAnswer {
 
 impl WorktreeStatus {
     fn print(&self, text: &mut Text) {
-        let foreign = when(self.is_foreign, " (made by plain git)");
+        let foreign = when(self.made_by == MadeBy::Git, " (made by plain git)");
         text.line(text.paint.heading(&self.name) + foreign);
-        let RecordedField {
-            base,
-            position,
-            scope,
-            created,
-            ..
-        } = &self.recorded;
-        let commits = position.commits;
-        let commits = commits.map_or(0, |commits| usize::try_from(commits).unwrap_or(usize::MAX));
-        let commits = count(commits, "commit", "commits");
-        let id = base.commit.as_ref().map_or("", |base| base.short());
-        let revision = base.revision.as_deref().unwrap_or_default();
         self.print_verdict(text);
         text.fact("path", &self.path);
-        text.fact(
-            "branch",
-            format!("{}, {commits} since the base", self.branch),
-        );
-        text.fact("head", self.head());
-        text.fact("base", format!("{id} ({revision}), {}", age(created)));
-        self.print_position(text);
-        for (key, fact, more) in self.recorded.remarks() {
-            text.fact(key, fact + &more);
+        self.print_branch(text);
+        for remark in self.recorded.remarks() {
+            text.fact(remark.key, remark.fact + &remark.more);
         }
-        let profile = scope.profile.as_deref();
-        text.fact("scope", profile.unwrap_or("given on the command line"));
-        let lists = [
-            ("write", &scope.write),
-            ("read", &scope.read),
-            ("exclude", &scope.exclude),
-        ];
-        for (key, list) in lists {
-            let patterns = list.iter().flatten();
-            let patterns: Vec<String> = patterns.map(|pattern| escape_for_rule(pattern)).collect();
-            if !patterns.is_empty() {
-                text.fact(key, patterns.join("  "));
-            }
-        }
+        self.print_scope(text);
         if let Some(hooks) = &self.hooks {
             hooks.print(text);
         }
         for decision in &self.decisions {
-            let Decision { user, host, at, .. } = decision;
-            let user = escape_for_terminal(user.as_bytes());
-            let host = escape_for_terminal(host.as_bytes());
-            let (what, decided) = decision.summary();
-            text.fact(what, format!("{decided}, by {user} on {host}, {}", age(at)));
+            print_decision(decision, text);
         }
         self.print_placed(text);
         if let Some(size) = self.recorded.size_text() {
@@ -185,76 +151,119 @@ impl WorktreeStatus {
 
     fn print_verdict(&self, text: &mut Text) {
         let verdict = self.recorded.verdict();
-        let verdict = match self.violations.len() {
+        let painted = match self.violations.len() {
             0 => text.paint.good(&verdict),
             _ => text.paint.bad(&format!("NO, {verdict}")),
         };
         let notices = and_count(self.notices.len(), "notice", "notices");
-        text.fact("verdict", verdict + &notices);
+        text.fact("verdict", painted + &notices);
+    }
+
+    /// Where the branch, HEAD and the base are.
+    fn print_branch(&self, text: &mut Text) {
+        let base = &self.recorded.base;
+        let commits = self.recorded.position.commits.unwrap_or(0);
+        let number = usize::try_from(commits).unwrap_or(usize::MAX);
+        let commits = count(number, "commit", "commits");
+        let branch = &self.branch;
+        text.fact("branch", format!("{branch}, {commits} since the base"));
+        text.fact("head", self.head());
+        let id = base.commit.as_ref().map_or("", CommitId::short);
+        let revision = base.revision.as_deref().unwrap_or_default();
+        let created = age(&self.recorded.created);
+        text.fact("base", format!("{id} ({revision}), {created}"));
+        self.print_position(text);
+    }
+
+    fn print_scope(&self, text: &mut Text) {
+        let scope = &self.recorded.scope;
+        let profile = scope.profile.as_deref();
+        text.fact("scope", profile.unwrap_or("given on the command line"));
+        for (key, list) in [
+            ("write", &scope.write),
+            ("read", &scope.read),
+            ("exclude", &scope.exclude),
+        ] {
+            let patterns = list.as_deref().unwrap_or_default();
+            if !patterns.is_empty() {
+                let patterns: Vec<String> =
+                    patterns.iter().map(|one| escape_for_rule(one)).collect();
+                text.fact(key, patterns.join("  "));
+            }
+        }
     }
 
     /// Where HEAD is.
     fn head(&self) -> String {
         let position = &self.recorded.position;
-        let at = position.head.as_ref().map_or("no commit", CommitId::short);
-        let committed = position.committed.as_deref().map(age);
-        let committed = committed.map_or_else(String::new, |age| format!(", committed {age}"));
-        let operation = self.operation;
-        let operation = operation.map(|one| format!(", a {one} is in progress"));
-        let committed = committed + &operation.unwrap_or_default();
-        match &self.head_ref {
+        let mut place = match &self.head_ref {
             Some(name) => {
-                let name = name.strip_prefix("refs/heads/").unwrap_or(name);
-                let elsewhere = when(name != self.branch, " (not the branch of this worktree)");
-                let name = escape_for_terminal(name.as_bytes());
-                format!("on {name}{elsewhere} at {at}{committed}")
+                let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+                let elsewhere = when(branch != self.branch, " (not the branch of this worktree)");
+                let branch = escape_for_terminal(branch.as_bytes());
+                format!("on {branch}{elsewhere}")
             }
-            None => format!("detached at {at}{committed}"),
+            None => "detached".to_owned(),
+        };
+        let commit = position.head.as_ref().map_or("no commit", CommitId::short);
+        place += &format!(" at {commit}");
+        if let Some(committed) = &position.committed {
+            place += &format!(", committed {}", age(committed));
         }
+        if let Some(operation) = self.operation {
+            place += &format!(", a {operation} is in progress");
+        }
+        place
     }
 
     /// Where the branch stands, if that is more than its commits.
     fn print_position(&self, text: &mut Text) {
         let position = &self.recorded.position;
-        let moved = self.recorded.base.moved.flatten().unwrap_or(0);
-        if let Some(branch) = &position.base_branch
-            && (moved > 0 || branch.ahead != position.commits)
+        if let Some(branch) = &self.recorded.base.branch
+            && let Some(distance) = position.distance
+            && (branch.moved.is_some_and(|moved| moved > 0) || distance.ahead != position.commits)
         {
-            let number = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
-            let ahead = number(branch.ahead);
-            let behind = number(branch.behind);
-            text.fact(
-                "beside",
-                format!("{}: {ahead} ahead, {behind} behind", branch.name),
-            );
+            let name = &branch.name;
+            let ahead = number_or_unknown(distance.ahead);
+            let behind = number_or_unknown(distance.behind);
+            text.fact("beside", format!("{name}: {ahead} ahead, {behind} behind"));
         }
         if let Some(upstream) = &position.upstream {
+            let difference = upstream.difference();
             let same = || format!("as {}", upstream.name);
-            text.fact("upstream", upstream.difference().unwrap_or_else(same));
+            text.fact("upstream", difference.unwrap_or_else(same));
         }
     }
 
     /// The number of placed files, and for each state but `same` a line with names.
     fn print_placed(&self, text: &mut Text) {
-        let all = self.placed.as_deref().unwrap_or_default();
-        if all.is_empty() {
+        let placed = self.placed.as_deref().unwrap_or_default();
+        if placed.is_empty() {
             return;
         }
-        let files: Vec<&PlacedField> = all.iter().filter(|file| file.kind != "directory").collect();
-        let same = match files.iter().filter(|file| file.state == ["same"]).count() {
-            same if same == files.len() => "same".to_owned(),
-            same => format!("{same} same"),
+        let mut files = 0;
+        let mut same = 0;
+        let mut changed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for file in placed {
+            if file.kind != PlacedKind::Directory {
+                files += 1;
+                same += usize::from(file.drift.is_same());
+            }
+            if !file.drift.is_same() {
+                let paths = changed.entry(file.state()).or_default();
+                paths.push(file.path.shown());
+            }
+        }
+        let same = if same == files {
+            "same".to_owned()
+        } else {
+            format!("{same} same")
         };
         text.fact(
             "placed",
-            format!("{}, {same}", count(files.len(), "file", "files")),
+            format!("{}, {same}", count(files, "file", "files")),
         );
-        let mut moved: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for file in all.iter().filter(|file| file.state != ["same"]) {
-            let paths = moved.entry(file.state()).or_default();
-            paths.push(file.path.shown());
-        }
-        for (state, paths) in moved {
+        for (state, paths) in changed {
             let number = paths.len();
             let paths = first_of(paths, SHOWN);
             text.line(format!("    {number} {state}: {paths}"));
@@ -262,16 +271,17 @@ impl WorktreeStatus {
     }
 
     fn print_changes(&self, text: &mut Text) {
-        let ignored = and_count(self.ignored, "ignored file", "ignored files");
-        let kinds = self.kinds.iter();
-        let kinds = kinds.map(|(kind, number)| format!("{number} {kind}"));
-        let kinds: Vec<String> = kinds.collect();
+        let mut kinds = Vec::new();
+        for (kind, number) in &self.kinds {
+            kinds.push(format!("{number} {kind}"));
+        }
         let kinds = match kinds.as_slice() {
             [] => String::new(),
             kinds => format!(" ({})", kinds.join(", ")),
         };
         let total = count(self.changed.len(), "path", "paths");
         let uncommitted = self.uncommitted;
+        let ignored = and_count(self.ignored, "ignored file", "ignored files");
         text.fact(
             "changed",
             format!("{total}{kinds}, {uncommitted} not committed{ignored}"),
@@ -283,56 +293,54 @@ impl WorktreeStatus {
                 format!("{files} of the main worktree not committed"),
             );
         }
-        let key = |change: &ChangeField| (change.bytes().to_vec(), change.kind);
-        let findings = || self.violations.iter().chain(&self.notices);
-        let pairs = findings().map(|finding| (key(&finding.change), finding));
-        let mut marked: HashMap<_, &FindingField> = pairs.collect();
-        let row = |change: &ChangeField, finding: Option<&FindingField>| {
-            let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding {
-                Some(one) if one.level == "violation" => ("!", Paint::bad),
-                Some(_) => ("-", Paint::warning),
-                None => ("", Paint::faint),
-            };
-            let why = finding.map(FindingField::why).unwrap_or_default();
-            Row::new(vec![
-                Cell::people(sign).paint(paint),
-                Cell::people(change.kind).paint(kind_paint(change.kind)),
-                Cell::people(change.shown()),
-                Cell::people(why).paint(Paint::faint).rank(1),
-            ])
-        };
-        let changes = self.changed.iter();
-        let mut rows: Vec<Row> = changes
-            .map(|change| row(change, marked.remove(&key(change))))
-            .collect();
-        let others = findings().filter(|one| marked.contains_key(&key(&one.change)));
-        rows.extend(others.map(|one| row(&one.change, Some(one))));
-        text.table(&rows, "    ");
+        text.table(&self.change_rows(), "    ");
+    }
+
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.violations.iter().chain(&self.notices)
+    }
+
+    /// The changes with their findings, then the findings of what is not among the changes.
+    fn change_rows(&self) -> Vec<Row> {
+        let mut findings = BTreeMap::new();
+        for finding in self.findings() {
+            findings.insert((&finding.change.place, finding.change.kind), finding);
+        }
+        let mut rows = Vec::new();
+        for change in &self.changed {
+            let finding = findings.remove(&(&change.place, change.kind));
+            rows.push(change_row(change, finding));
+        }
+        for finding in self.findings() {
+            if findings.contains_key(&(&finding.change.place, finding.change.kind)) {
+                rows.push(change_row(&finding.change, Some(finding)));
+            }
+        }
+        rows
     }
 
     /// A record for each fact: name, key, value.
     fn rows(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let mut put =
-            |fields: &[&[u8]]| rows.push(Row::record(&[&[self.name.as_bytes()], fields].concat()));
+        let mut records = Records {
+            name: &self.name,
+            rows: Vec::new(),
+        };
         for (key, value) in self.facts() {
             if let Some(value) = value {
-                put(&[key.as_bytes(), value.as_bytes()]);
+                records.push(&[key.as_bytes(), value.as_bytes()]);
             }
         }
         for (kind, number) in &self.kinds {
-            put(&[b"kind", kind.as_bytes(), number.to_string().as_bytes()]);
+            let number = number.to_string();
+            records.push(&[b"kind", kind.as_bytes(), number.as_bytes()]);
         }
         for file in self.placed.iter().flatten() {
-            put(&[
-                b"placed",
-                file.state.join(",").as_bytes(),
-                file.path.bytes(),
-            ]);
+            let state = file.drift.words().join(",").replace(' ', "-");
+            records.push(&[b"placed", state.as_bytes(), file.path.bytes()]);
         }
         for decision in &self.decisions {
             let (what, decided) = decision.summary();
-            put(&[
+            records.push(&[
                 what.as_bytes(),
                 decided.as_bytes(),
                 decision.user.as_bytes(),
@@ -340,44 +348,101 @@ impl WorktreeStatus {
             ]);
         }
         for change in &self.changed {
-            put(&[b"change", change.kind.as_bytes(), change.bytes()]);
+            records.push_change("change", change);
         }
-        for finding in self.violations.iter().chain(&self.notices) {
-            let level = finding.level.as_bytes();
-            let change = &finding.change;
-            put(&[level, change.kind.as_bytes(), change.bytes()]);
+        for finding in self.findings() {
+            records.push_change(finding.level.as_str(), &finding.change);
         }
-        rows
+        records.rows
     }
 
     fn facts(&self) -> Vec<(&'static str, Option<String>)> {
-        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let recorded = self.recorded.facts();
         let position = &self.recorded.position;
+        let verification = self.recorded.verification.as_ref();
+        let notices = verification.map(|verification| verification.last.notices);
         let upstream = position.upstream.as_ref();
-        let last = self.recorded.verification.as_ref();
-        let mut facts = vec![
+        vec![
             ("path", Some(self.path.to_string())),
             ("branch", Some(self.branch.clone())),
-        ];
-        facts.extend(self.recorded.facts());
-        facts.extend([
-            ("notices", number(last.map(|one| one.last.notices))),
-            ("commits", number(position.commits)),
+            ("base", recorded.base),
+            ("head", recorded.head),
+            ("scope", recorded.scope),
+            ("paths", recorded.paths),
+            ("violations", recorded.violations),
+            ("verified", recorded.verified),
+            ("base-branch", recorded.base_branch),
+            ("moved", recorded.moved),
+            ("ahead", recorded.ahead),
+            ("behind", recorded.behind),
+            ("strategy", recorded.strategy),
+            ("owner", recorded.owner),
+            ("owner-alive", recorded.owner_alive),
+            ("claim", recorded.claim),
+            ("locked", recorded.locked),
+            ("size", recorded.size),
+            ("notices", decimal(notices)),
+            ("commits", decimal(position.commits)),
             ("committed", position.committed.clone()),
             ("uncommitted", Some(self.uncommitted.to_string())),
             ("ignored", Some(self.ignored.to_string())),
             ("upstream", upstream.map(|upstream| upstream.name.clone())),
-            ("upstream-ahead", number(upstream.and_then(|one| one.ahead))),
+            (
+                "upstream-ahead",
+                decimal(upstream.and_then(|one| one.ahead)),
+            ),
             (
                 "upstream-behind",
-                number(upstream.and_then(|one| one.behind)),
+                decimal(upstream.and_then(|one| one.behind)),
             ),
-            (
-                "waiting",
-                self.recorded.waiting_word().map(ToOwned::to_owned),
-            ),
-        ]);
-        facts
+            ("waiting", recorded.waiting),
+        ]
+    }
+}
+
+fn decimal(number: Option<u64>) -> Option<String> {
+    number.map(|number| number.to_string())
+}
+
+fn number_or_unknown(number: Option<u64>) -> String {
+    decimal(number).unwrap_or("?".to_owned())
+}
+
+fn print_decision(decision: &Decision, text: &mut Text) {
+    let user = escape_for_terminal(decision.user.as_bytes());
+    let host = escape_for_terminal(decision.host.as_bytes());
+    let at = age(&decision.at);
+    let (what, decided) = decision.summary();
+    text.fact(what, format!("{decided}, by {user} on {host}, {at}"));
+}
+
+/// A change for people, with the finding of it.
+fn change_row(change: &Change, finding: Option<&Finding>) -> Row {
+    let why = finding.map(Finding::why).unwrap_or_default();
+    Row::new(vec![
+        level_cell(finding.map(|finding| finding.level)),
+        kind_cell(change.kind),
+        Cell::people(change.place.to_string()),
+        Cell::people(why).paint(Paint::faint).rank(1),
+    ])
+}
+
+/// The records of one worktree.
+struct Records<'n> {
+    name: &'n str,
+    rows: Vec<Row>,
+}
+
+impl Records<'_> {
+    /// Adds a record that begins with the name of the worktree.
+    fn push(&mut self, fields: &[&[u8]]) {
+        let name = self.name.as_bytes();
+        self.rows.push(Row::record(&[&[name], fields].concat()));
+    }
+
+    fn push_change(&mut self, key: &str, change: &Change) {
+        let kind = change.kind.as_str();
+        self.push(&[key.as_bytes(), kind.as_bytes(), &change.place.to_bytes()]);
     }
 }
 
@@ -389,50 +454,57 @@ pub fn run(session: &Session, options: &Status) -> Result<Outcome<StatusAnswer>,
     let repository = session.repository()?;
     let chosen = Worktree::named(&repository, &options.names);
     let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
-    let show = |known: &Worktree, live: Result<LiveVerdict, Error>| {
-        let status = live.and_then(|live| of(&repository, known, live, options));
-        known.unless_gone(&repository, status)
+    let show = |worktree: &Worktree, live: Result<LiveVerdict, Error>| {
+        let status = live.and_then(|live| status(&repository, worktree, live, options));
+        worktree.unless_gone(&repository, status)
     };
-    let (answers, main) = verify_beside_main(&repository, &chosen, show);
-    let mut worktrees = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
-    for one in &mut worktrees {
-        one.recorded.main_changed = main;
+    let (answers, main_changed) = verify_beside_main(&repository, &chosen, show);
+    let mut worktrees = Vec::new();
+    for answer in answers {
+        let mut status = answer?;
+        status.recorded.main_changed = main_changed;
+        worktrees.push(status);
     }
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
 
-fn of(
-    repository: &Repository,
-    known: &Worktree,
+fn status(
+    home: &Repository,
+    worktree: &Worktree,
     live: LiveVerdict,
     options: &Status,
 ) -> Result<WorktreeStatus, Error> {
-    let record = &known.record;
-    let home = repository;
-    let repository = &known.readable_repository(repository);
-    let hooks = hooks_of(&repository.git, &known.record);
-    let hooks = hooks.and_then(|hooks| hooks.status()).ok();
-    let placed = placed(repository, known, &live.states.placed)?;
+    let record = &worktree.record;
+    let repository = &worktree.readable_repository(home);
+    let hooks = hooks_of(&repository.git, record).and_then(|hooks| hooks.status());
     let report = &live.report;
-    let git = &repository.git;
-    let set = &report.changes;
-    let commits = git.rev_list_count(&record.base.commit, &set.head)?;
-    let changes = set.changes.iter().chain(&set.integrity);
-    let changes = changes.filter(|change| !change.is_ignored()).cloned();
-    let changes: Vec<Change> = changes.collect();
-    let position = Position {
-        head: Some(set.head.clone()),
-        commits: Some(commits),
-        ..position(home, known)?
-    };
-    let scope = ScopeField::whole(record.profile.as_deref(), &record.scope);
-    let mut recorded = RecordedField::new(known, position, scope);
+    let head = &report.changes.head;
+    let mut changed = Vec::new();
+    for change in report
+        .changes
+        .changes
+        .iter()
+        .chain(&report.changes.integrity)
+    {
+        if !change.is_ignored() {
+            changed.push(change.clone());
+        }
+    }
+    let mut branch = position(home, worktree)?;
+    let commits = repository.git.rev_list_count(&record.base.commit, head)?;
+    branch.position.head = Some(head.clone());
+    branch.position.commits = Some(commits);
+    let scope = ScopePatterns::whole(record.profile.as_deref(), &record.scope);
+    let mut recorded = RecordedWorktree::new(worktree, branch, scope);
     recorded.set_verification(Some(live.last));
     recorded.live = true;
-    recorded.waiting = WaitingField::find(home, known)?;
-    let is_there = files::is_directory(&record.path);
-    let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
-    recorded.size = options.size.then(|| size().flatten());
+    recorded.waiting = WaitingRun::find(home, worktree)?;
+    if options.size {
+        let is_there = files::is_directory(&record.path);
+        let sizes = is_there.then(|| usage(&[&record.path]));
+        let size = sizes.and_then(|mut sizes| sizes.pop().flatten());
+        recorded.usage = Some(DiskUsage { size });
+    }
     Ok(WorktreeStatus {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -440,33 +512,36 @@ fn of(
         recorded,
         head_ref: live.head.symbolic,
         operation: read_operation(record),
-        violations: report.violations().map(FindingField::from).collect(),
-        notices: report.notices().map(FindingField::from).collect(),
-        changed: ChangeField::all(&changes),
-        kinds: by_kind(&changes),
-        seen: by_seen(&changes),
+        violations: report.violations().cloned().collect(),
+        notices: report.notices().cloned().collect(),
+        kinds: by_kind(&changed),
+        seen: by_seen(&changed),
+        changed,
         uncommitted: live.uncommitted,
         ignored: live.ignored,
         decisions: record.decisions.clone(),
-        hooks: hooks.as_ref().map(HooksField::from),
-        placed,
-        is_foreign: record.made_by == MadeBy::Git,
+        hooks: hooks.ok().as_ref().map(HooksReport::from),
+        placed: placed_states(repository, worktree, &live.states.placed)?,
+        made_by: record.made_by,
     })
 }
 
-/// What was placed and is not tracked by now; none where the directory is gone.
-fn placed(
+/// The placed files that are not tracked by now; none where the directory is gone.
+fn placed_states(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     placed: &Placed,
-) -> Result<Option<Vec<PlacedField>>, Error> {
-    let root = &known.record.path;
+) -> Result<Option<Vec<PlacedState>>, Error> {
+    let root = &worktree.record.path;
     if !files::is_directory(root) {
         return Ok(None);
     }
     let drifts = drift(root, Some(&repository.root), placed)?;
-    let all = placed.files().iter().zip(drifts);
-    let all = all.filter(|(file, drift)| file.kind != PlacedKind::Directory || !drift.is_same());
-    let all = all.map(|(file, drift)| PlacedField::new(file, drift));
-    Ok(Some(all.collect()))
+    let mut states = Vec::new();
+    for (file, drift) in placed.files().iter().zip(drifts) {
+        if file.kind != PlacedKind::Directory || !drift.is_same() {
+            states.push(PlacedState::new(file, drift));
+        }
+    }
+    Ok(Some(states))
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::commands::Session;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
 
 /// Print one short line on a worktree, for prompts and status lines
 ///
@@ -22,25 +23,34 @@ pub struct Statusline {
 /// # Errors
 /// Fails when the named worktree does not exist.
 pub fn run(session: &Session, name: Option<&str>) -> Result<Option<String>, Error> {
-    let known = session.repository().and_then(|repository| {
-        let known = Worktree::of(&repository, name)?;
-        Ok((repository, known))
-    });
-    let (repository, known) = match known {
-        Err(_) if name.is_none() => return Ok(None),
-        known => known?,
-    };
-    let record = &known.record;
-    let verdict = match known.last_verification().map(|last| last.violations) {
+    let found = find(session, name);
+    if found.is_err() && name.is_none() {
+        return Ok(None);
+    }
+    let (repository, worktree) = found?;
+    let record = &worktree.record;
+    let verdict = match worktree.last_verification().map(|last| last.violations) {
         None => "not verified".to_owned(),
         Some(0) => "ok".to_owned(),
         Some(number) => format!("NO {number}"),
     };
-    let git = known.git(&repository);
-    let head = git.rev_parse_commit(&record.branch.full_ref());
-    let head = head.ok().flatten();
-    let ahead = head.and_then(|head| git.rev_list_count(&record.base.commit, &head).ok());
-    let ahead = ahead.filter(|ahead| *ahead > 0);
-    let ahead = ahead.map_or_else(String::new, |ahead| format!(" +{ahead}"));
+    let ahead = match commits_ahead(&repository, &worktree) {
+        None | Some(0) => String::new(),
+        Some(number) => format!(" +{number}"),
+    };
     Ok(Some(format!("{} {verdict}{ahead}", record.name)))
+}
+
+fn find(session: &Session, name: Option<&str>) -> Result<(Repository, Worktree), Error> {
+    let repository = session.repository()?;
+    let worktree = Worktree::of(&repository, name)?;
+    Ok((repository, worktree))
+}
+
+/// The number of commits of the branch since the base; none if git cannot tell.
+fn commits_ahead(repository: &Repository, worktree: &Worktree) -> Option<u64> {
+    let record = &worktree.record;
+    let git = worktree.git(repository);
+    let head = git.rev_parse_commit(&record.branch.full_ref()).ok()??;
+    git.rev_list_count(&record.base.commit, &head).ok()
 }

@@ -82,13 +82,14 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
     session.check()?;
     let commands = &answer.commands;
     if options.revoke {
-        let of_repository = |one: &&TrustedCommands| one.commands.repository == commands.repository;
-        let mut revoked = trust.trusted.iter().filter(of_repository).count();
-        if !options.dry_run {
-            revoked = TrustStore::write(state, &repository, commands, None)?;
-        }
+        answer.revoked = Some(if options.dry_run {
+            let mut trusted = trust.trusted;
+            trusted.retain(|one| one.commands.repository == commands.repository);
+            trusted.len()
+        } else {
+            TrustStore::write(state, &repository, commands, None)?
+        });
         answer.trusted = false;
-        answer.revoked = Some(revoked);
     } else if !commands.is_empty() {
         if !options.dry_run {
             TrustStore::write(state, &repository, commands, Some(&Session::now()))?;

@@ -39,7 +39,7 @@ pub const SCHEMA_VERSION: &str = "1.0";
 /// What the limits count in: 1 MB is 1,048,576 bytes.
 pub const BYTES_PER_MB: u64 = 1024 * 1024;
 
-/// Carries a value with the place that it was written at.
+/// A value with the place that it was written at.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "toml::Spanned<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Located<T> {
@@ -62,7 +62,7 @@ impl<T> From<toml::Spanned<T>> for Located<T> {
     }
 }
 
-/// Holds what a config file says, and nothing that it does not say: defaults of `[worktree]` are
+/// What a config file says, and nothing that it does not say: defaults of `[worktree]` are
 /// filled in by `Settings`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
@@ -80,17 +80,17 @@ pub struct Config {
     pub scopes: BTreeMap<String, ScopeProfile>,
 }
 
-/// Holds `[setup]`: what prepares a new worktree for work.
+/// `[setup]`: what prepares a new worktree for work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupConfig {
     /// The commands, in order; they run only if the user trusts them.
     pub commands: Vec<Located<String>>,
-    /// Whether the submodules of the main worktree are checked out too.
+    /// True if the submodules of the main worktree are checked out too.
     pub submodules: bool,
 }
 
-/// Holds `[teardown]`: what runs before a worktree is removed.
+/// `[teardown]`: what runs before a worktree is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TeardownConfig {
@@ -98,7 +98,7 @@ pub struct TeardownConfig {
     pub commands: Vec<Located<String>>,
 }
 
-/// Holds `[fence]`: how `exec` and `run` fence a command in. As the file is committed, what it says can
+/// `[fence]`: how `exec` and `run` fence a command in. As the file is committed, what it says can
 /// only narrow what the user's own settings allow.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -113,7 +113,7 @@ pub struct FenceConfig {
     pub container: ContainerConfig,
 }
 
-/// Holds `[fence.container]`, in the words of podman-run(1).
+/// `[fence.container]`, in the words of podman-run(1).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContainerConfig {
@@ -127,7 +127,7 @@ pub struct ContainerConfig {
     pub user: Option<Located<String>>,
 }
 
-/// Holds `[worktree]`: how worktrees are created. Each value was checked.
+/// `[worktree]`: how worktrees are created. Each value was checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorktreeConfig {
@@ -145,11 +145,11 @@ pub struct WorktreeConfig {
     file_sync: FileSyncConfig,
 }
 
-/// Holds `[worktree.file_sync]`: which untracked files are copied into a new worktree.
+/// `[worktree.file_sync]`: which untracked files are copied into a new worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileSyncConfig {
-    /// Whether files are copied at all; they are unless the file says no.
+    /// True if files are copied at all; they are unless the file says no.
     pub enabled: bool,
     /// Globs that must each match something.
     pub patterns: Vec<Located<String>>,
@@ -198,7 +198,7 @@ impl FileSyncConfig {
     }
 }
 
-/// Holds `[scope.<profile>]`: three lists of patterns. A list that is absent was not written; one
+/// `[scope.<profile>]`: three lists of patterns. A list that is absent was not written; one
 /// that is empty was, on purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -214,7 +214,7 @@ pub struct ScopeProfile {
     pub exclude: Option<Vec<Located<String>>>,
 }
 
-/// Holds all mistakes of one file, or of the settings around it, in the order of the file.
+/// All mistakes of one file, or of the settings around it, in the order of the file.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 #[diagnostic(code(agentwt::config::mistake))]
@@ -235,7 +235,7 @@ pub struct ConfigError {
     pub mistakes: Vec<Mistake>,
 }
 
-/// Holds one mistake: what it is, where it is, and what to write in its place.
+/// One mistake: what it is, where it is, and what to write in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
 #[error("{message}")]
 #[diagnostic(code(agentwt::config::mistake))]

@@ -96,10 +96,10 @@ fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
         ..Config::default()
     };
     config.file_sync = std::mem::take(&mut config.worktree.file_sync);
-    for (name, span) in names {
-        check(value::profile_name(&name), "in [scope]", &span, mistakes);
-        if let Some(profile) = config.scopes.get_mut(&name) {
-            profile.line = line_of(text, span.start);
+    for name in names {
+        check(value::profile_name, &name, "in [scope]", mistakes);
+        if let Some(profile) = config.scopes.get_mut(&name.value) {
+            profile.line = line_of(text, name.span.start);
         }
     }
     check_values(&config, mistakes);
@@ -116,20 +116,7 @@ fn parse_toml<'t>(text: &'t str, mistakes: &mut Vec<Mistake>) -> Option<Spanned<
         .partition(|error| error.message() == "duplicate key");
     broken.sort_by_key(|error| error.span().map(|span| span.start));
     if let Some(error) = broken.first() {
-        let span = error.span().unwrap_or_default();
-        let written = text.get(span.clone()).unwrap_or_default();
-        let (what, expected) = match error.message().split_once(", expected ") {
-            Some((what, expected)) => (what, expected),
-            None => (error.message(), "nothing"),
-        };
-        let help = match expected {
-            "literal string" if !written.is_empty() => {
-                format!("write {} for a string", toml_string(written))
-            }
-            "nothing" => "see https://toml.io for the syntax".into(),
-            expected => format!("TOML expects here: {expected}"),
-        };
-        mistakes.push(mistake(format!("not TOML: {what}"), span, help));
+        mistakes.push(syntax_mistake(text, error));
         return None;
     }
     for error in twice {
@@ -141,11 +128,29 @@ fn parse_toml<'t>(text: &'t str, mistakes: &mut Vec<Mistake>) -> Option<Spanned<
     Some(table)
 }
 
+/// Says what is no TOML, and how to write it.
+fn syntax_mistake(text: &str, error: &Error) -> Mistake {
+    let span = error.span().unwrap_or_default();
+    let written = text.get(span.clone()).unwrap_or_default();
+    let (what, expected) = match error.message().split_once(", expected ") {
+        Some((what, expected)) => (what, expected),
+        None => (error.message(), "nothing"),
+    };
+    let help = match expected {
+        "literal string" if !written.is_empty() => {
+            format!("write {} for a string", toml_string(written))
+        }
+        "nothing" => "see https://toml.io for the syntax".into(),
+        expected => format!("TOML expects here: {expected}"),
+    };
+    mistake(format!("not TOML: {what}"), span, help)
+}
+
 /// Removes the innermost entry that holds this byte. Returns its table and its key.
 fn remove_entry(table: &mut DeTable<'_>, name: &str, at: usize) -> Option<(String, String)> {
-    let mut found = None;
+    let mut key_at = None;
     for (key, value) in table.iter_mut() {
-        let own = (key.span(), value.span());
+        let is_here = key.span().contains(&at) || value.span().contains(&at);
         if let DeValue::Table(inner) = value.get_mut() {
             let dot = if name.is_empty() { "" } else { "." };
             let inner_name = format!("{name}{dot}{}", key.get_ref());
@@ -153,11 +158,11 @@ fn remove_entry(table: &mut DeTable<'_>, name: &str, at: usize) -> Option<(Strin
                 return Some(removed);
             }
         }
-        if own.0.contains(&at) || own.1.contains(&at) {
-            found = Some(key.get_ref().to_string());
+        if is_here {
+            key_at = Some(key.get_ref().to_string());
         }
     }
-    let key = found?;
+    let key = key_at?;
     table.remove(key.as_str());
     Some((name.to_owned(), key))
 }
@@ -167,23 +172,13 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
     let (table, key) = entry.map_or(("", ""), |(table, key)| (table, key));
     let place = place(table);
     let text = error.message();
-    // unknown field `wirte`, expected one of `read`, `write`, `exclude`; a variant is a value
-    if let Some((what, known)) = text.rsplit_once("expected")
-        && let Some(written) = what.split('`').nth(1)
-        && text.starts_with("unknown ")
-    {
-        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-        let is_key = text.starts_with("unknown field");
-        let noun = if is_key { "key" } else { key };
-        let near = value::nearest(written, known.iter().copied());
-        let meant = near.map(|near| format!("did you mean `{near}`? "));
-        let help = if is_key {
-            format!("the keys {place} are {}", value::listed(&known, "and"))
-        } else {
-            format!("write {}", value::listed(&known, "or"))
+    if let Some(unknown) = UnknownWord::parse(text) {
+        let noun = match unknown.kind {
+            WordKind::Key => "key",
+            WordKind::Value => key,
         };
-        let message = format!("unknown {noun} {} {place}", quoted(written));
-        return mistake(message, span, meant.unwrap_or_default() + &help);
+        let message = format!("unknown {noun} {} {place}", quoted(unknown.written));
+        return mistake(message, span, unknown.help(&place));
     }
     let message = format!(
         "{} {place}: {}",
@@ -191,6 +186,49 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
         shown(&in_words_of_toml(text))
     );
     mistake(message, span, "see git-agentwt-config(5) for an example")
+}
+
+/// A word that serde does not know: a key, or one of the values that a key may have.
+struct UnknownWord<'t> {
+    written: &'t str,
+    kind: WordKind,
+    known: Vec<&'t str>,
+}
+
+enum WordKind {
+    Key,
+    Value,
+}
+
+impl<'t> UnknownWord<'t> {
+    /// Parses ``unknown field `wirte`, expected one of `read`, `write`, `exclude` ``, or the same of a
+    /// variant.
+    fn parse(text: &'t str) -> Option<Self> {
+        let kind = if text.starts_with("unknown field") {
+            WordKind::Key
+        } else if text.starts_with("unknown ") {
+            WordKind::Value
+        } else {
+            return None;
+        };
+        let (what, expected) = text.rsplit_once("expected")?;
+        Some(Self {
+            written: what.split('`').nth(1)?,
+            kind,
+            known: expected.split('`').skip(1).step_by(2).collect(),
+        })
+    }
+
+    fn help(&self, place: &str) -> String {
+        let known = match self.kind {
+            WordKind::Key => format!("the keys {place} are {}", value::listed(&self.known, "and")),
+            WordKind::Value => format!("write {}", value::listed(&self.known, "or")),
+        };
+        match value::nearest(self.written, self.known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? {known}"),
+            None => known,
+        }
+    }
 }
 
 /// Says what serde expected in the words of TOML, not in those of Rust.
@@ -212,14 +250,15 @@ fn place(table: &str) -> String {
     }
 }
 
-fn profile_names(table: &DeTable<'_>) -> Vec<(String, Range<usize>)> {
+fn profile_names(table: &DeTable<'_>) -> Vec<Located<String>> {
     let Some(DeValue::Table(scopes)) = table.get("scope").map(Spanned::get_ref) else {
         return Vec::new();
     };
-    let names = scopes.keys();
+    let mut names = Vec::new();
+    for name in scopes.keys() {
+        names.push(Spanned::new(name.span(), name.get_ref().to_string()).into());
+    }
     names
-        .map(|key| (key.get_ref().to_string(), key.span()))
-        .collect()
 }
 
 fn check_schema_version(version: Option<&Located<String>>, mistakes: &mut Vec<Mistake>) {
@@ -231,43 +270,40 @@ fn check_schema_version(version: Option<&Located<String>>, mistakes: &mut Vec<Mi
             let message = format!("`schema_version` is {value}, which is not supported");
             mistakes.push(mistake(message, version.span.clone(), help));
         }
+        None if mistakes.iter().any(is_about_schema_version) => {}
         None => {
-            let is_it = |mistake: &Mistake| {
-                mistake.message.starts_with("`schema_version`")
-                    || mistake.help.starts_with("did you mean `schema_version`")
-            };
-            if !mistakes.iter().any(is_it) {
-                let message = "`schema_version` is missing";
-                mistakes.push(mistake(message, 0..0, format!("{help} in the first line")));
-            }
+            let message = "`schema_version` is missing";
+            mistakes.push(mistake(message, 0..0, format!("{help} in the first line")));
         }
     }
 }
 
+fn is_about_schema_version(mistake: &Mistake) -> bool {
+    mistake.message.starts_with("`schema_version`")
+        || mistake.help.starts_with("did you mean `schema_version`")
+}
+
 fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
     if let Some(base) = &config.worktree.base {
-        check(
-            value::base(&base.value),
-            "in [worktree]",
-            &base.span,
-            mistakes,
-        );
+        check(value::base, base, "in [worktree]", mistakes);
     }
     if let Some(prefix) = &config.worktree.branch_prefix {
-        let checked = value::branch_prefix(&prefix.value);
-        check(checked, "in [worktree]", &prefix.span, mistakes);
+        check(value::branch_prefix, prefix, "in [worktree]", mistakes);
     }
     if let Some(net) = &config.fence.net {
-        check(value::net(&net.value), "in [fence]", &net.span, mistakes);
+        check(value::net, net, "in [fence]", mistakes);
     }
     if let Some(user) = &config.fence.container.user {
-        let place = "in [fence.container]";
-        check(value::user(&user.value), place, &user.span, mistakes);
+        check(value::user, user, "in [fence.container]", mistakes);
     }
     let sync = &config.file_sync;
     for pattern in sync.patterns.iter().chain(&sync.optional_patterns) {
-        let checked = value::sync_pattern(&pattern.value);
-        check(checked, "in [worktree.file_sync]", &pattern.span, mistakes);
+        check(
+            value::sync_pattern,
+            pattern,
+            "in [worktree.file_sync]",
+            mistakes,
+        );
     }
     let tables = [
         ("in [setup]", &config.setup.commands),
@@ -275,52 +311,53 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
     ];
     for (place, commands) in tables {
         for command in commands {
-            check(
-                value::command(&command.value),
-                place,
-                &command.span,
-                mistakes,
-            );
+            check(value::command, command, place, mistakes);
         }
     }
 }
 
+/// Notes what `parse` says against a value in a table.
 fn check<T>(
-    checked: Result<T, ValueFault>,
+    parse: fn(&str) -> Result<T, ValueFault>,
+    written: &Located<String>,
     place: &str,
-    span: &Range<usize>,
     mistakes: &mut Vec<Mistake>,
 ) {
-    if let Err(fault) = checked {
-        mistakes.push(mistake(fault.message(place), span.clone(), fault.help));
+    if let Err(fault) = parse(&written.value) {
+        mistakes.push(mistake(
+            fault.message(place),
+            written.span.clone(),
+            fault.help,
+        ));
     }
 }
 
 fn count_lines(config: &mut Config, text: &str) {
-    fn count<'l, T: 'l>(all: impl IntoIterator<Item = &'l mut Located<T>>, text: &str) {
-        for value in all {
-            value.line = line_of(text, value.span.start);
-        }
-    }
-    count(&mut config.worktree.base, text);
-    count(&mut config.worktree.branch_prefix, text);
-    count(&mut config.worktree.strategy, text);
-    count(&mut config.worktree.client, text);
-    count(&mut config.worktree.on_violation, text);
-    let sync = &mut config.file_sync;
-    count(
-        sync.patterns.iter_mut().chain(&mut sync.optional_patterns),
-        text,
-    );
-    let fence = &mut config.fence;
-    count(&mut fence.kind, text);
-    count(fence.net.iter_mut().chain(&mut fence.rw), text);
-    count(&mut fence.container.image, text);
+    let worktree = &mut config.worktree;
+    count(&mut worktree.base, text);
+    count(&mut worktree.branch_prefix, text);
+    count(&mut worktree.strategy, text);
+    count(&mut worktree.client, text);
+    count(&mut worktree.on_violation, text);
+    count(&mut config.file_sync.patterns, text);
+    count(&mut config.file_sync.optional_patterns, text);
+    count(&mut config.fence.kind, text);
+    count(&mut config.fence.net, text);
+    count(&mut config.fence.rw, text);
+    count(&mut config.fence.container.image, text);
     count(&mut config.setup.commands, text);
     count(&mut config.teardown.commands, text);
     for scope in config.scopes.values_mut() {
-        let lists = [&mut scope.read, &mut scope.write, &mut scope.exclude];
-        count(lists.into_iter().flatten().flatten(), text);
+        for list in [&mut scope.read, &mut scope.write, &mut scope.exclude] {
+            count(list.iter_mut().flatten(), text);
+        }
+    }
+}
+
+/// Sets the line of each value by its place in the text.
+fn count<'l, T: 'l>(values: impl IntoIterator<Item = &'l mut Located<T>>, text: &str) {
+    for value in values {
+        value.line = line_of(text, value.span.start);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::{CONFIG_PATH, Config, ConfigError, Located, Mistake, ScopePro
 /// What the command line said, by flag.
 pub type SettingFlags<'f> = [(&'static str, Option<&'f str>)];
 
-/// Holds every setting that a worktree is made with.
+/// Every setting that a worktree is made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// What the worktree starts from; by default the branch of the main worktree.
@@ -28,7 +28,7 @@ pub struct Settings {
     pub scope: Setting<String>,
 }
 
-/// Carries a value with who set it.
+/// A value with who set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting<T> {
     /// The value.
@@ -37,7 +37,7 @@ pub struct Setting<T> {
     pub set_by: SetBy,
 }
 
-/// Says which layer a setting came from.
+/// Which layer a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// This flag.
@@ -77,7 +77,7 @@ const USERS_ONLY: [&str; 10] = [
     "core.editor",
 ];
 
-/// Whether a setting of git counts only where no agent can write it: in the user's own files, in the
+/// True if a setting of git counts only where no agent can write it: in the user's own files, in the
 /// environment and on the command line.
 pub fn is_users_only(key: &str) -> bool {
     USERS_ONLY.contains(&key)
@@ -139,9 +139,9 @@ impl Settings {
     /// Fails if a flag or a variable names a profile that the config does not have.
     pub fn profile<'c>(&self, config: &'c Config) -> Result<Option<&'c ScopeProfile>, ConfigError> {
         let name = self.scope.value.as_str();
-        let found = config.scopes.get(name);
-        if found.is_some() || self.scope.set_by == SetBy::Default {
-            return Ok(found);
+        let profile = config.scopes.get(name);
+        if profile.is_some() || self.scope.set_by == SetBy::Default {
+            return Ok(profile);
         }
         let names: Vec<_> = config.scopes.keys().map(String::as_str).collect();
         let define = format!("add a [scope.<profile>] of this name to {CONFIG_PATH}");

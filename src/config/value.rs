@@ -37,7 +37,7 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-/// Says what an agent's directory is.
+/// What an agent's directory is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -54,7 +54,7 @@ impl Choice for Strategy {
         &[("worktree", Self::Worktree), ("clone", Self::Clone)];
 }
 
-/// Names the agent program that will work in the directory, or `none`, which takes back what a
+/// The agent program that will work in the directory, or `none`, which takes back what a
 /// lower layer of the settings says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,7 +91,7 @@ impl Choice for Client {
     ];
 }
 
-/// Says what the hooks do when a commit breaks the scope.
+/// What the hooks do when a commit breaks the scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnViolation {
@@ -108,7 +108,7 @@ impl Choice for OnViolation {
         &[("report", Self::Report), ("block", Self::Block)];
 }
 
-/// Names a fence, the weakest first, or `auto`: the strongest that works here.
+/// A fence, the weakest first, or `auto`: the strongest that works here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fence {
@@ -141,7 +141,7 @@ impl Choice for Fence {
     ];
 }
 
-/// Says which network a command in a fence has.
+/// Which network a command in a fence has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Net {
@@ -173,7 +173,7 @@ impl Net {
         Some(Self::Ports(ports))
     }
 
-    /// Whether this lets a command reach no more than the other does.
+    /// True if this lets a command reach no more than the other does.
     pub fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Host) | (Self::None, _) => true,
@@ -183,7 +183,7 @@ impl Net {
     }
 }
 
-/// Says what is wrong with a value, before the place of the value is known.
+/// What is wrong with a value, before the place of the value is known.
 pub(super) struct ValueFault {
     /// What the value is (``unknown strategy `clon` ``).
     subject: String,

@@ -23,7 +23,7 @@ use crate::sync::matcher::Matcher;
 use crate::sync::{Candidate, Candidates};
 use crate::words::path::RepoPath;
 
-/// Holds what git knows of the main worktree.
+/// What git knows of the main worktree.
 pub struct MainPaths {
     tracked: BTreeSet<BString>,
     worktrees: BTreeSet<BString>,

@@ -109,7 +109,7 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> SourceState {
     recorded_source.compare(&entry, None)
 }
 
-/// Holds what was placed in a worktree, for a walk that comes across its files.
+/// What was placed in a worktree, for a walk that comes across its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<'a> {
     /// The list.
@@ -159,7 +159,7 @@ impl Proof<'_> {
     }
 }
 
-/// Says what of a placed file is not as it was placed.
+/// What of a placed file is not as it was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// It is another name of its source.
@@ -170,13 +170,13 @@ pub enum Difference {
     Content,
 }
 
-/// Holds an entry of an open directory.
+/// An entry of an open directory.
 struct DiskEntry<'d> {
     directory: &'d OwnedFd,
     name: &'d [u8],
     stat: Stat,
     device: u64,
-    /// Whether its stat data prove that it is what was placed.
+    /// True if its stat data prove that it is what was placed.
     is_proven: bool,
 }
 
@@ -285,7 +285,7 @@ fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat, counting: u32) -> bo
     }
 }
 
-/// Holds what is recorded of the source of a placed file.
+/// What is recorded of the source of a placed file.
 struct RecordedSource<'a> {
     file: &'a PlacedFile,
     stat: Stat,
@@ -353,29 +353,31 @@ impl BothRoots {
         if let Ok(Some(entry)) = &mut copy {
             entry.is_proven = placed.proves(file, &entry.stat);
         }
-        let (Some(recorded), Some(directories)) = (file.source, &mut self.source) else {
-            return Drift {
-                here: compare_copy(file, &copy, None),
-                there: SourceState::None,
+        if let Some(stat) = file.source
+            && let Some(directories) = &mut self.source
+        {
+            let source = DiskEntry::at(directories, &file.path);
+            let recorded_source = RecordedSource {
+                file,
+                stat,
+                settled: placed.settled(),
             };
-        };
-        let source = DiskEntry::at(directories, &file.path);
-        let recorded_source = RecordedSource {
-            file,
-            stat: recorded,
-            settled: placed.settled(),
-        };
-        let proven = entry_of(&copy).filter(|entry| entry.is_proven);
+            let proven = entry_of(&copy).filter(|entry| entry.is_proven);
+            return Drift {
+                here: compare_copy(file, &copy, entry_of(&source)),
+                there: recorded_source.compare(&source, proven),
+            };
+        }
         Drift {
-            here: compare_copy(file, &copy, entry_of(&source)),
-            there: recorded_source.compare(&source, proven),
+            here: compare_copy(file, &copy, None),
+            there: SourceState::None,
         }
     }
 }
 
 /// Returns the entry that was found, if one was.
-fn entry_of<'e, 'd>(found: &'e io::Result<Option<DiskEntry<'d>>>) -> Option<&'e DiskEntry<'d>> {
-    found.as_ref().ok()?.as_ref()
+fn entry_of<'e, 'd>(looked_at: &'e io::Result<Option<DiskEntry<'d>>>) -> Option<&'e DiskEntry<'d>> {
+    looked_at.as_ref().ok()?.as_ref()
 }
 
 /// Compares what stands in the worktree with what was placed.

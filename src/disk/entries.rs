@@ -22,7 +22,7 @@ use crate::inventory::manifest::Stat;
 use crate::words::entry::Mode as Kind;
 use crate::words::path::RepoPath;
 
-/// Holds what stands at some paths.
+/// What stands at some paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryStats {
     /// What stands at a path that was asked for; a link is not followed.
@@ -31,7 +31,7 @@ pub struct EntryStats {
     pub in_the_way: BTreeSet<RepoPath>,
 }
 
-/// Says what stands at one path.
+/// What stands at one path.
 enum AtPath {
     Nothing,
     Entry(Stat),
@@ -136,7 +136,7 @@ pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, Disk
     }
 }
 
-/// Says what is put at a path.
+/// What is put at a path.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEntry<'a> {
     /// Its kind.
@@ -224,7 +224,7 @@ fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
     unlinkat(&directory, name, flags)
 }
 
-/// Says what is done where a directory on the way is not there.
+/// What is done where a directory on the way is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IfMissing {
     Create,

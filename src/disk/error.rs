@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
 
-/// Says what the disk refused.
+/// What the disk refused.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("cannot {attempt}: {source}")]
 #[diagnostic(code(agentwt::disk::failed), help("{}", advice(source.kind())))]

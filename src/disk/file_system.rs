@@ -17,12 +17,12 @@ use crate::disk::pool::map_parallel;
 use crate::system::kernel::{MOUNT_TABLE, mount_points};
 use crate::words::path::escape_for_terminal;
 
-/// Holds what a file system was seen to keep.
+/// What a file system was seen to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystemAbilities {
-    /// Whether a second lock on a locked file is refused (flock(2)).
+    /// True if a second lock on a locked file is refused (flock(2)).
     pub locks: bool,
-    /// Whether a file that is made read-only is.
+    /// True if a file that is made read-only is.
     pub write_bits: bool,
 }
 

@@ -77,7 +77,7 @@ fn is_null_device(metadata: &Metadata) -> bool {
     fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev())
 }
 
-/// Says what a file that is replaced has to outlast.
+/// What a file that is replaced has to outlast.
 #[derive(Clone, Copy)]
 enum Durability {
     /// A loss of power.
@@ -421,7 +421,7 @@ pub fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(file, bytes)
 }
 
-/// Represents a directory in the system's place for such, which is removed with it.
+/// A directory in the system's place for such, which is removed with it.
 #[derive(Debug)]
 pub struct Temporary {
     _directory: TempDir,

@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_millis(20);
 /// So often the file of a lock, or its directory, may go with the last lock in it.
 const MOST_REMOVALS: u32 = 1_000;
 
-/// Names a lock, and says how one waits for it.
+/// A lock, and how one waits for it.
 #[derive(Clone, Debug)]
 pub struct LockFile {
     /// The file.
@@ -42,12 +42,12 @@ pub struct LockFile {
     pub waiting: Waiting,
 }
 
-/// Says how one waits for a lock.
+/// How one waits for a lock.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
     /// The signal that asks to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
-    /// Whether to refuse at once when another program works on the worktree (`--no-wait`).
+    /// True if it refuses at once when another program works on the worktree (`--no-wait`).
     pub no_wait: bool,
     /// Who is told of a long wait.
     pub log: Log,
@@ -87,7 +87,7 @@ impl Fault for LockHeld {
     }
 }
 
-/// Represents a lock that the system releases when the process ends (flock(2)). Its file is
+/// A lock that the system releases when the process ends (flock(2)). Its file is
 /// removed with it, and the directories that were made for it, so that nothing is left behind.
 #[derive(Debug)]
 pub struct Lock {
@@ -95,7 +95,7 @@ pub struct Lock {
     file: Utf8PathBuf,
 }
 
-/// Says who holds a lock besides this process.
+/// Who holds a lock besides this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holders {
     /// Nobody.
@@ -104,7 +104,7 @@ pub enum Holders {
     WithPrograms,
 }
 
-/// Says what a signal does to one who waits.
+/// What a signal does to one who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnSignal {
     Stop,

@@ -11,7 +11,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::disk::error::{Attempt as _, DiskError};
 
-/// Represents a lock that is held; it goes with this, and the file stays as it was.
+/// A lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
 pub struct LockedFile {
     file: Utf8PathBuf,
@@ -77,7 +77,7 @@ impl Drop for LockedFile {
     }
 }
 
-/// Says where lock files are looked for.
+/// Where lock files are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockDepth {
     /// In the directory itself.

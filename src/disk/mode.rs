@@ -19,7 +19,7 @@ use crate::disk::stat::{mode_from, stat_entry, stat_from};
 use crate::inventory::manifest::Stat;
 use crate::words::path::RepoPath;
 
-/// Says which write bits a file shall have.
+/// Which write bits a file shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteBits {
     /// None (`a-w`).
@@ -28,7 +28,7 @@ pub enum WriteBits {
     Owner,
 }
 
-/// Holds what a change of write bits did.
+/// What a change of write bits did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedBits {
     /// Files whose bits were changed.
@@ -40,7 +40,7 @@ pub struct ChangedBits {
     pub refused: Vec<(RepoPath, String)>,
 }
 
-/// Holds what a file was before its bits were changed, and after.
+/// What a file was before its bits were changed, and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenBits {
     /// Before.
@@ -49,7 +49,7 @@ pub struct SeenBits {
     pub after: Stat,
 }
 
-/// Says whether bits are changed.
+/// Whether bits are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitsChange {
     /// They are.
@@ -121,7 +121,7 @@ pub fn set_all_bits(
     )
 }
 
-/// Holds what stood at a path before its bits were set, and what stands there now. `MLINK` says
+/// What stood at a path before its bits were set, and what stands there now. `MLINK` says
 /// that the bits are those of other names too.
 struct BitsResult {
     before: Stat,
@@ -161,7 +161,7 @@ fn set_bits(
     Some(BitsResult { before, after })
 }
 
-/// Holds the permissions that directories are to have in the end, sorted by path, so that each is
+/// The permissions that directories are to have in the end, sorted by path, so that each is
 /// after those above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectoryModes(pub BTreeMap<RepoPath, u32>);

@@ -48,14 +48,14 @@ pub(super) fn open_regular(directory: impl AsFd, name: &[u8]) -> std::io::Result
     Ok(file)
 }
 
-/// Holds what stands at a path, opened for reading.
+/// What stands at a path, opened for reading.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
     File {
         /// Its size in bytes.
         size: u64,
-        /// Whether its owner may execute it.
+        /// True if its owner may execute it.
         executable: bool,
         /// Its content.
         content: File,
@@ -125,7 +125,7 @@ pub(super) struct Directories {
     steps: Vec<Step>,
 }
 
-/// Holds a directory on the way, or why it could not be opened.
+/// A directory on the way, or why it could not be opened.
 struct Step {
     path: BString,
     directory: Result<OwnedFd, Errno>,

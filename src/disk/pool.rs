@@ -54,7 +54,7 @@ pub(super) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     }
 }
 
-/// Holds what became of one block of items.
+/// What became of one block of items.
 struct MappedBlock<R, E> {
     position: usize,
     result: Result<Vec<R>, E>,
@@ -91,7 +91,7 @@ fn map_block<T, S, R, E>(
     Ok(results)
 }
 
-/// Represents work that waits for a thread, and may bring more of it.
+/// Work that waits for a thread, and may bring more of it.
 pub struct WorkQueue<T> {
     shared: Mutex<PoolQueue<T>>,
     wake: Condvar,

@@ -42,21 +42,21 @@ pub fn scan(walk: &Walk<'_>) -> Result<Scan, DiskError> {
     })
 }
 
-/// Represents a walk that other threads are at. Dropped, it ends unfinished.
+/// A walk that other threads are at. Dropped, it ends unfinished.
 pub struct RunningWalk<'scope, 'a> {
     walk: Walk<'a>,
     shared: Arc<WalkShared>,
     threads: Vec<ScopedJoinHandle<'scope, WalkPart>>,
 }
 
-/// Holds what the threads of a walk share.
+/// What the threads of a walk share.
 struct WalkShared {
     queue: WorkQueue<QueuedDirectory>,
     /// Which items of the manifest are there.
     seen: Arc<[AtomicBool]>,
 }
 
-/// Holds what a thread found, and what it did not enter.
+/// What a thread found, and what it did not enter.
 struct WalkPart {
     scan: Scan,
     undecided: Vec<QueuedDirectory>,

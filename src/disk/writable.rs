@@ -11,7 +11,7 @@ use camino::Utf8Path;
 
 use crate::disk::error::DiskError;
 
-/// Says whether what stands at a path is to be kept.
+/// Whether what stands at a path is to be kept.
 type IsKept<'a> = &'a dyn Fn(&Path, FileType) -> bool;
 
 /// Makes every directory below this one, and itself, readable and writable for its owner, so

@@ -1,5 +1,8 @@
 //! Lists what can go wrong before, while and after a command runs in a fence.
 
+use std::io;
+use std::path::Path;
+
 use crate::config::value::{Choice as _, Fence};
 use crate::fence::availability::{Probe, ProbeFailure};
 
@@ -8,7 +11,8 @@ use crate::fence::availability::{Probe, ProbeFailure};
 pub enum FenceError {
     /// The fence does not work here. Nothing was run.
     #[error("fence '{}' unavailable: {failure}. Nothing was run", fence.as_str())]
-    #[diagnostic(code(agentwt::fence::unavailable), help("{}{}", failure.remedy, instead(weaker.as_deref())))]
+    #[diagnostic(code(agentwt::fence::unavailable))]
+    #[diagnostic(help("{}{}", failure.remedy, instead(weaker.as_deref())))]
     Unavailable {
         /// The one that was asked for; for `auto`, the weakest that would do.
         fence: Fence,
@@ -25,7 +29,7 @@ pub enum FenceError {
         /// The program.
         program: String,
         /// What the system said.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The command cannot be kept to its scope.
     #[error("cannot fence the command in: {0}")]
@@ -36,7 +40,7 @@ pub enum FenceError {
     #[error("cannot look after the command: {0}")]
     #[diagnostic(code(agentwt::fence::supervise))]
     #[diagnostic(help("see what works here with `git agentwt doctor`"))]
-    Supervise(std::io::Error),
+    Supervise(io::Error),
     /// Processes of the command could not be ended.
     #[error("processes of the command still run: {pids:?}")]
     #[diagnostic(code(agentwt::fence::leftover))]
@@ -48,10 +52,17 @@ pub enum FenceError {
 }
 
 impl FenceError {
-    /// The status of env(1) for a command that was not started; none where another status says more.
+    /// The error for a file or directory of the fence that cannot be written.
+    pub fn unwritten(path: &Path, error: &io::Error) -> Self {
+        let path = path.display();
+        Self::Restrict(format!("cannot write {path}: {error} (the space: df -h)"))
+    }
+
+    /// The status of env(1) for a command that was not started; none where another status says
+    /// more.
     pub fn status(&self) -> Option<u8> {
         match self {
-            Self::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Some(127),
+            Self::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => Some(127),
             Self::Start { .. } => Some(126),
             Self::Restrict(_) | Self::Supervise(_) => Some(125),
             Self::Unavailable { .. } | Self::Leftover { .. } => None,
@@ -59,9 +70,13 @@ impl FenceError {
     }
 }
 
+/// What can be used instead: the rest of a help.
 fn instead(weaker: Option<&Probe>) -> String {
-    let named = weaker.and_then(|probe| Some((probe.fence, probe.result.as_ref().ok()?)));
-    named.map_or_else(String::new, |(fence, found)| {
-        format!(", or use --fence {} (available, {found})", fence.as_str())
-    })
+    match weaker {
+        Some(Probe {
+            fence,
+            result: Ok(version),
+        }) => format!(", or use --fence {} (available, {version})", fence.as_str()),
+        Some(_) | None => String::new(),
+    }
 }

@@ -1,38 +1,92 @@
-//! Names what programs must write outside of the worktree: their state and caches, `presets.txt`.
+//! Knows what programs must write outside of the worktree: their state and caches, `presets.toml`.
 //!
-//! What a program would run, or believe, for the user later is not writable, whether it is there or not: so each
-//! name that is writable is listed, and what is not listed is not. A client writes new names at the top of its
-//! directory, and Landlock grants a directory as a whole or not; so it gets another directory in the place of
-//! that one, a [`StandIn`].
+//! What a program would run, or believe, for the user later is not writable, whether it is there or
+//! not: so each name that is writable is listed, and what is not listed is not. A client writes new
+//! names at the top of its directory, and Landlock grants a directory as a whole or not; so it gets
+//! another directory in the place of that one, a [`StandIn`].
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::Deserialize;
 
-/// A paragraph for each program: its name, and the document that says what it writes; then a line for each directory
-/// or file: the variable that moves it (and after a slash where it is below the value), where it is below the home
-/// directory without the variable, and names in it: with `+` what alone is writable, with `!` what is made and is not
-/// writable. A slash at the end says that it is a directory, which is made before the command starts.
-///
-/// A line that begins with `=` is of a [`StandIn`]; `-` and `~` before a name are of these only. A `%` is the directory
-/// in which the command starts, as claude writes it.
-const PRESETS: &str = include_str!("presets.txt");
+/// The file of all presets.
+static FILE: LazyLock<PresetFile> = LazyLock::new(|| {
+    toml::from_str(include_str!("presets.toml")).expect("because a test reads it")
+});
 
 /// So long is the longest name of a directory that claude makes of a path as it is.
 const LONGEST: usize = 200;
 
-/// Holds what one program must write.
-#[derive(Clone, Copy, Debug)]
+/// `presets.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PresetFile {
+    program: Vec<Preset>,
+}
+
+/// What one program must write.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Preset {
     /// The name of the program.
-    pub program: &'static str,
-    /// The lines of its directories and files.
-    state: &'static str,
+    pub name: String,
+    /// The document that says what it writes.
+    pub source: String,
+    /// Its directories and files.
+    state: Vec<State>,
+}
+
+/// A directory or file of a program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    /// Where it is below the home directory.
+    home: Utf8PathBuf,
+    /// The variable that moves it.
+    variable: Option<String>,
+    /// Where it is below the value of the variable.
+    #[serde(default)]
+    below: Utf8PathBuf,
+    /// It is a directory, which is made before the command starts.
+    #[serde(default)]
+    directory: bool,
+    /// The names in it that alone are writable; a slash at the end is a directory, which is made.
+    /// Without these, all of it is writable. A `%` is the directory in which the command starts, as
+    /// claude writes it.
+    #[serde(default)]
+    writable: Vec<String>,
+    /// The directories in it that are made before the command starts, and are not writable.
+    #[serde(default)]
+    made: Vec<String>,
+    /// The program gets another directory in its place, of which all is writable: a [`StandIn`].
+    #[serde(default)]
+    stand_in: bool,
+    /// Of a stand-in: the names of which the program has its own in each worktree; a `*` is any
+    /// text.
+    #[serde(default)]
+    own: Vec<String>,
+    /// Of a stand-in: the file of which some settings come back.
+    settings: Option<SettingsFile>,
+}
+
+/// A file of settings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingsFile {
+    /// Its name in the directory.
+    file: String,
+    /// It stands beside the directory, and in the directory where the variable moves that.
+    #[serde(default)]
+    beside: bool,
+    /// The keys whose values come back; `*.key` is one in each object that the user's file has.
+    keys: Vec<String>,
 }
 
 /// Holds where the user is, of which the paths of a preset depend.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct UserEnvironment<'a> {
     /// The home directory.
     pub home: &'a Utf8Path,
     /// The directory in which the command starts.
@@ -52,8 +106,8 @@ pub struct PresetPaths {
     pub stand_ins: Vec<StandIn>,
 }
 
-/// Describes a directory in whose place a program gets another, which it may write as a whole: what it finds there are
-/// links to what is in the directory, and copies of its small files.
+/// Describes a directory in whose place a program gets another, which it may write as a whole: what
+/// it finds there are links to what is in the directory, and copies of its small files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandIn {
     /// The name of the program.
@@ -64,11 +118,11 @@ pub struct StandIn {
     pub below: Utf8PathBuf,
     /// The directory of the user.
     pub directory: Utf8PathBuf,
-    /// The names that are writable in it (`+`); those of directories end with a slash.
+    /// The names that are writable in it; those of directories end with a slash.
     pub shared: Vec<String>,
-    /// The names of which the program has its own in each worktree (`-`); a `*` is any text.
+    /// The names of which the program has its own in each worktree; a `*` is any text.
     pub own: Vec<&'static str>,
-    /// The file of which some settings come back (`~`).
+    /// The file of which some settings come back.
     pub settings: Option<Settings>,
 }
 
@@ -83,40 +137,45 @@ pub struct Settings {
 
 impl Preset {
     /// Every preset.
-    pub fn all() -> impl Iterator<Item = Self> {
-        PRESETS.split("\n\n").filter_map(|paragraph| {
-            let (head, state) = paragraph.split_once('\n')?;
-            let (program, _source) = head.split_once(' ')?;
-            Some(Self { program, state })
-        })
+    pub fn all() -> &'static [Self] {
+        &FILE.program
     }
 
-    /// The one of a program, by the last component of its path. `npx`, `pip3` and `uvx` count as their packages.
-    pub fn of(program: &Path) -> Option<Self> {
+    /// The one of a program, by the last component of its path. `npx`, `pip3` and `uvx` count as
+    /// their packages.
+    pub fn of(program: &Path) -> Option<&'static Self> {
         let name = match program.file_stem()?.to_str()? {
             "npx" => "npm",
             "pip3" => "pip",
             "uvx" => "uv",
             other => other,
         };
-        Self::all().find(|preset| preset.program == name)
+        Self::all().iter().find(|preset| preset.name == name)
     }
 
     /// The paths, whether they exist or not.
-    pub fn paths(&self, around: Surroundings<'_>) -> PresetPaths {
+    pub fn paths(&'static self, user: UserEnvironment<'_>) -> PresetPaths {
         let mut paths = PresetPaths::default();
-        for line in self.state.lines() {
-            let line = Line::parse(line);
-            let directory = line.directory(around);
-            for name in line.writable(around) {
+        for state in &self.state {
+            let directory = state.path(user);
+            if state.is_writable_as_a_whole() {
+                paths.rw.push(directory.clone());
+                if state.directory {
+                    paths.made.push(directory.clone());
+                }
+            }
+            for name in state.writable_names(user) {
                 let path = below(&directory, &name);
-                paths.made.extend(name.ends_with('/').then(|| path.clone()));
+                if name.ends_with('/') {
+                    paths.made.push(path.clone());
+                }
                 paths.rw.push(path);
             }
-            let made = line.marked('!');
-            paths.made.extend(made.map(|name| below(&directory, name)));
-            if line.is_stand_in {
-                paths.stand_ins.push(line.stand_in(self.program, around));
+            for name in &state.made {
+                paths.made.push(below(&directory, name));
+            }
+            if state.stand_in {
+                paths.stand_ins.push(state.stand_in(&self.name, user));
             }
         }
         paths.rw.sort_unstable();
@@ -125,20 +184,78 @@ impl Preset {
     }
 }
 
+impl State {
+    /// Where the variable has it; what is no absolute path counts for nothing (XDG base
+    /// directories).
+    fn path_by_variable(&self, user: UserEnvironment<'_>) -> Option<Utf8PathBuf> {
+        let value = Utf8PathBuf::from((user.variable)(self.variable.as_deref()?)?);
+        let path = || value.iter().chain(&self.below).collect();
+        value.is_absolute().then(path)
+    }
+
+    fn path(&self, user: UserEnvironment<'_>) -> Utf8PathBuf {
+        self.path_by_variable(user)
+            .unwrap_or_else(|| user.home.join(&self.home))
+    }
+
+    fn is_writable_as_a_whole(&self) -> bool {
+        self.writable.is_empty() && self.made.is_empty() && !self.stand_in
+    }
+
+    /// The names that are writable, with the name that claude gives to the directory of the start.
+    fn writable_names(&self, user: UserEnvironment<'_>) -> Vec<String> {
+        let start = start_name(user.start);
+        let mut names = Vec::new();
+        for name in &self.writable {
+            if !name.contains('%') {
+                names.push(name.clone());
+            } else if start.len() <= LONGEST {
+                names.push(name.replace('%', &start));
+            }
+        }
+        names
+    }
+
+    fn stand_in(&'static self, program: &'static str, user: UserEnvironment<'_>) -> StandIn {
+        let settings = self.settings.as_ref();
+        StandIn {
+            program,
+            variable: self.variable.as_deref().unwrap_or_default(),
+            below: self.below.clone(),
+            directory: self.path(user),
+            shared: self.writable_names(user),
+            own: self.own.iter().map(String::as_str).collect(),
+            settings: settings.map(|settings| self.settings(settings, user)),
+        }
+    }
+
+    fn settings(&self, settings: &'static SettingsFile, user: UserEnvironment<'_>) -> Settings {
+        let directory = self.path(user);
+        let is_moved = self.path_by_variable(user).is_some();
+        let around = directory.parent().filter(|_| settings.beside && !is_moved);
+        Settings {
+            file: around.unwrap_or(&directory).join(&settings.file),
+            keys: settings.keys.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
 impl StandIn {
-    /// Whether the program has its own of this name in each worktree.
+    /// True if the program has its own of this name in each worktree.
     pub fn is_own(&self, name: &str) -> bool {
         self.own.iter().any(|pattern| matches(pattern, name))
     }
 
     /// What is around the directory, if the variable names that.
     pub fn around(&self) -> Option<&Utf8Path> {
-        let depth = self.below.components().count();
-        (depth > 0).then(|| self.directory.ancestors().nth(depth))?
+        match self.below.components().count() {
+            0 => None,
+            depth => self.directory.ancestors().nth(depth),
+        }
     }
 }
 
-/// Whether a name is one with `*` for any text, at its ends or between two parts.
+/// True if a name is one with `*` for any text, at its ends or between two parts.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -156,110 +273,20 @@ fn matches(pattern: &str, name: &str) -> bool {
     last == Some("") || rest.is_empty()
 }
 
-/// A line of a preset.
-struct Line {
-    is_stand_in: bool,
-    /// The variable, and where the directory is below its value.
-    named: &'static Utf8Path,
-    at_home: &'static str,
-    names: Vec<&'static str>,
-}
-
-impl Line {
-    fn parse(line: &'static str) -> Self {
-        let mut words = line.split_whitespace();
-        let first = words.next().unwrap_or_default();
-        Self {
-            is_stand_in: first.starts_with('='),
-            named: Utf8Path::new(first.trim_start_matches('=')),
-            at_home: words.next().unwrap_or_default(),
-            names: words.collect(),
-        }
-    }
-
-    fn marked(&self, mark: char) -> impl Iterator<Item = &'static str> {
-        let names = self.names.iter();
-        names.filter_map(move |name| name.strip_prefix(mark))
-    }
-
-    fn variable(&self) -> &'static str {
-        self.named.iter().next().unwrap_or_default()
-    }
-
-    /// Where the variable has it; what is no absolute path counts for nothing (XDG base directories).
-    fn moved(&self, around: Surroundings<'_>) -> Option<Utf8PathBuf> {
-        let value = (around.variable)(self.variable()).map(Utf8PathBuf::from);
-        let value = value.filter(|value| value.is_absolute())?;
-        Some(value.iter().chain(self.named.iter().skip(1)).collect())
-    }
-
-    fn directory(&self, around: Surroundings<'_>) -> Utf8PathBuf {
-        let moved = self.moved(around);
-        moved.unwrap_or_else(|| below(around.home, self.at_home))
-    }
-
-    /// The names that are writable; empty, or a slash, for the whole.
-    fn writable(&self, around: Surroundings<'_>) -> Vec<String> {
-        let name = start_name(around.start);
-        let mut names: Vec<String> = self
-            .marked('+')
-            .filter(|named| !named.contains('%') || name.len() <= LONGEST)
-            .map(|named| named.replace('%', &name))
-            .collect();
-        let is_whole = names.is_empty() && self.marked('!').next().is_none();
-        if is_whole && !self.is_stand_in {
-            let end = if self.at_home.ends_with('/') { "/" } else { "" };
-            names.push(end.to_owned());
-        }
-        names
-    }
-
-    fn stand_in(&self, program: &'static str, around: Surroundings<'_>) -> StandIn {
-        let directory = self.directory(around);
-        let is_moved = self.moved(around).is_some();
-        let settings = self
-            .marked('~')
-            .next()
-            .and_then(|marked| marked.split_once(':'));
-        let settings = settings.map(|(name, keys)| {
-            // beside the directory, and in it where the variable moves that
-            let beside = name.strip_prefix("../");
-            let at = beside.filter(|_| !is_moved).and(directory.parent());
-            let at = at.unwrap_or(&directory);
-            Settings {
-                file: at.join(beside.unwrap_or(name)),
-                keys: keys.split(',').collect(),
-            }
-        });
-        StandIn {
-            program,
-            variable: self.variable(),
-            below: self.named.iter().skip(1).collect(),
-            shared: self.writable(around),
-            own: self.marked('-').collect(),
-            directory,
-            settings,
-        }
-    }
-}
-
-/// The path of a name below a directory, or the directory itself.
+/// The path of a name in a directory.
 fn below(directory: &Utf8Path, name: &str) -> Utf8PathBuf {
-    match name.trim_matches('/') {
-        "" => directory.to_owned(),
-        name => directory.join(name),
-    }
+    directory.join(name.trim_end_matches('/'))
 }
 
 /// A directory as a name, as claude writes it.
 fn start_name(directory: &Utf8Path) -> String {
-    let letters = directory.as_str().encode_utf16();
-    let plain = |letter: u16| {
-        let letter = char::from_u32(letter.into());
-        let letter = letter.filter(char::is_ascii_alphanumeric);
-        letter.unwrap_or('-')
-    };
-    letters.map(plain).collect()
+    let mut name = String::new();
+    for unit in directory.as_str().encode_utf16() {
+        let letter = char::from_u32(unit.into());
+        let plain = letter.filter(char::is_ascii_alphanumeric);
+        name.push(plain.unwrap_or('-'));
+    }
+    name
 }
 
 #[cfg(test)]
@@ -272,7 +299,7 @@ mod tests {
             let found = variables.iter().find(|(one, _)| *one == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        preset.paths(Surroundings {
+        preset.paths(UserEnvironment {
             home: Utf8Path::new("/home/u"),
             start: Utf8Path::new("/home/u/p/.agentwt/worktrees/t"),
             variable: &find,
@@ -356,28 +383,21 @@ mod tests {
     #[test]
     fn every_preset_has_a_source_and_is_found_by_its_name() {
         for preset in Preset::all() {
-            let head = format!("{} https://", preset.program);
-            assert!(
-                PRESETS.lines().any(|line| line.starts_with(&head)),
-                "{head}"
-            );
-            let found = Preset::of(Path::new(preset.program));
-            assert_eq!(found.map(|found| found.program), Some(preset.program));
-            for line in preset.state.lines() {
-                let line = Line::parse(line);
-                assert!(line.at_home.starts_with(['.', 'L']), "{}", line.at_home);
-                let marks: &[char] = if line.is_stand_in {
-                    &['+', '-', '~']
-                } else {
-                    &['+', '!']
-                };
+            assert!(preset.source.starts_with("https://"), "{}", preset.name);
+            let of_name = Preset::of(Path::new(&preset.name));
+            assert_eq!(of_name.map(|found| &found.name), Some(&preset.name));
+            for state in &preset.state {
                 assert!(
-                    line.names.iter().all(|name| name.starts_with(marks)),
-                    "{:?}",
-                    line.names
+                    state.home.as_str().starts_with(['.', 'L']),
+                    "{}",
+                    state.home
                 );
+                let has_stand_in_fields = !state.own.is_empty() || state.settings.is_some();
+                assert!(state.stand_in || !has_stand_in_fields, "{}", state.home);
+                let has_made = state.directory || !state.made.is_empty();
+                assert!(!state.stand_in || !has_made, "{}", state.home);
             }
         }
-        assert_eq!(Preset::all().count(), 9);
+        assert_eq!(Preset::all().len(), 9);
     }
 }

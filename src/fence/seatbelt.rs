@@ -1,10 +1,11 @@
 //! Renders a policy as a profile of the sandbox of macOS, for `/usr/bin/sandbox-exec -p`.
 //!
-//! Of the plain filters that match, the last one decides, so the profile goes from the wide to the narrow.
-//! (A `require-all` was seen to win against a later plain filter: there is none here.) A pattern is a
-//! regular expression, so that new files are judged as the scope judges them. All paths are canonical
-//! (`/private/tmp`, not `/tmp`): the kernel compares what a path resolves to.
+//! Of the plain filters that match, the last one decides, so the profile goes from the wide to the
+//! narrow. (A `require-all` was seen to win against a later plain filter: there is none here.) A
+//! pattern is a regular expression, so that new files are judged as the scope judges them. All
+//! paths are canonical (`/private/tmp`, not `/tmp`): the kernel compares what a path resolves to.
 
+use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::value::Net;
@@ -32,71 +33,111 @@ pub fn profile(policy: &Policy) -> String {
 }
 
 fn add_network(policy: &Policy, lines: &mut Vec<String>) {
-    let wishes = &policy.wishes;
-    match &wishes.net {
+    let request = &policy.request;
+    match &request.net {
         Net::Host => lines.push("(deny network-outbound (remote unix-socket))".to_owned()),
         Net::None => lines.push("(deny network*)".to_owned()),
         Net::Ports(ports) => {
             lines.push("(deny network*)".to_owned());
-            let allow = |port| format!("(allow network-outbound (remote tcp \"*:{port}\"))");
-            lines.extend(ports.iter().map(allow));
+            for port in ports {
+                lines.push(format!(
+                    "(allow network-outbound (remote tcp \"*:{port}\"))"
+                ));
+            }
         }
     }
-    let resolver = (wishes.net != Net::None).then_some(Utf8Path::new(RESOLVER));
-    let sockets = wishes.sockets.iter().map(Utf8PathBuf::as_path);
-    for socket in resolver.into_iter().chain(sockets) {
+    let mut sockets = Vec::new();
+    if request.net != Net::None {
+        sockets.push(Utf8Path::new(RESOLVER));
+    }
+    sockets.extend(request.sockets.iter().map(Utf8PathBuf::as_path));
+    for socket in sockets {
         lines.push(format!("(allow network-outbound {})", literal(socket)));
     }
 }
 
 fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
-    let (places, wishes) = (&policy.places, &policy.wishes);
-    lines.push("(deny file-write*)".to_owned());
-    let mut add = |verb: &str, filter: &str| lines.push(format!("({verb} file-write* {filter})"));
-    add("allow", DEVICES);
+    let places = &policy.places;
+    let request = &policy.request;
     let repository = [&places.common_dir, &places.root];
-    let is_in = |path: &Utf8Path| repository.iter().any(|place| path.starts_with(place));
-    let (inside, around): (Vec<_>, Vec<_>) = wishes.rw.iter().partition(|path| is_in(path));
-    let own = policy.own_directories();
-    let mut add_all = |verb: &str, paths: &[&Utf8PathBuf]| {
-        paths.iter().for_each(|path| add(verb, &subpath(path)));
-    };
-    add_all("allow", &around);
-    add_all("deny", &repository);
-    add_all("allow", &inside);
-    add_all("deny", &Vec::from_iter(&wishes.read_only));
-    add_all("allow", &Vec::from_iter(&own));
-    let root = quote_for_regex(places.root.as_str());
+    let is_in_repository =
+        |path: &Utf8PathBuf| repository.iter().any(|place| path.starts_with(place));
+    lines.push("(deny file-write*)".to_owned());
+    lines.push(allow_writing(DEVICES));
+    for path in &request.rw {
+        if !is_in_repository(path) {
+            lines.push(allow_writing(&subpath(path)));
+        }
+    }
+    lines.extend(repository.map(|path| deny_writing(&subpath(path))));
+    for path in &request.rw {
+        if is_in_repository(path) {
+            lines.push(allow_writing(&subpath(path)));
+        }
+    }
+    for path in &request.read_only {
+        lines.push(deny_writing(&subpath(path)));
+    }
+    for path in policy.own_directories() {
+        lines.push(allow_writing(&subpath(&path)));
+    }
+    add_scope(policy, lines);
+    for name in [".agentwt", ".git"] {
+        lines.push(deny_writing(&subpath(&places.root.join(name))));
+    }
+}
+
+/// The patterns of the scope, and the directories of ignored output.
+fn add_scope(policy: &Policy, lines: &mut Vec<String>) {
+    let root = quote_for_regex(policy.places.root.as_str());
     for path in &policy.ignored {
-        let regex = quote_for_regex(&String::from_utf8_lossy(path.as_bstr()));
-        add("allow", &regex_filter(&format!("^{root}/{regex}/")));
+        let regex = quote_for_regex(&path.as_bstr().to_str_lossy());
+        lines.push(allow_writing(&regex_filter(&format!("^{root}/{regex}/"))));
     }
     for regex in &policy.write_regexes {
-        add("allow", &regex_filter(&format!("^{root}/{regex}$")));
+        lines.push(allow_writing(&regex_filter(&format!("^{root}/{regex}$"))));
     }
     for regex in &policy.exclude_regexes {
-        add("deny", &regex_filter(&format!("^{root}/{regex}$")));
-    }
-    for name in [".agentwt", ".git"] {
-        add("deny", &subpath(&places.root.join(name)));
+        lines.push(deny_writing(&regex_filter(&format!("^{root}/{regex}$"))));
     }
 }
 
 fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
     let places = &policy.places;
-    let mut add = |verb: &str, path: &Utf8Path| {
-        lines.push(format!("({verb} file-read-data {})", subpath(path)));
-    };
-    let (inside, around) = policy.hidden_inside();
-    around.iter().for_each(|path| add("deny", path));
-    let own = [&places.common_dir, &places.binary].into_iter();
-    own.chain(&places.shown).for_each(|path| add("allow", path));
-    inside.iter().for_each(|path| add("deny", path));
-    add("allow", &places.root);
-    if policy.wishes.withholds {
-        places.withheld.iter().for_each(|path| add("deny", path));
-        add("allow", policy.record());
+    for path in policy.hidden_outside_repository() {
+        lines.push(deny_reading(path));
     }
+    lines.push(allow_reading(&places.common_dir));
+    lines.push(allow_reading(&places.binary));
+    for path in &places.shown {
+        lines.push(allow_reading(path));
+    }
+    for path in policy.hidden_in_repository() {
+        lines.push(deny_reading(path));
+    }
+    lines.push(allow_reading(&places.root));
+    if policy.request.withholds {
+        for path in &places.withheld {
+            lines.push(deny_reading(path));
+        }
+        lines.push(allow_reading(policy.record()));
+    }
+}
+
+fn allow_writing(filter: &str) -> String {
+    format!("(allow file-write* {filter})")
+}
+
+fn deny_writing(filter: &str) -> String {
+    format!("(deny file-write* {filter})")
+}
+
+fn allow_reading(path: &Utf8Path) -> String {
+    format!("(allow file-read-data {})", subpath(path))
+}
+
+fn deny_reading(path: &Utf8Path) -> String {
+    format!("(deny file-read-data {})", subpath(path))
 }
 
 fn subpath(path: &Utf8Path) -> String {

@@ -1,17 +1,17 @@
 //! The `git` that a command in a fence finds first on `PATH`: our own program under that name.
 //!
-//! Where git would find the worktree's own `.git`, it is given the private git directory of the run;
-//! everywhere else nothing is changed. It then becomes the next `git` on `PATH`.
+//! Where git would find the worktree's own `.git`, it is given the private git directory of the
+//! run; everywhere else nothing is changed. It then becomes the next `git` on `PATH`.
 #![expect(clippy::disallowed_methods, reason = "looks where git would look")]
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::fence::program_end::ProgramEnd;
 use crate::system::path::programs_named;
 
 /// Names the private git directory of the run.
@@ -21,105 +21,146 @@ pub const ROOT: &str = "AGENTWT_ROOT";
 /// The name that we are started by.
 const GIT: &str = "git";
 
-/// Whether our program was started as `git`.
-pub fn is_asked(arguments: &[OsString]) -> bool {
+/// True if our program was started as `git`.
+pub fn is_called(arguments: &[OsString]) -> bool {
     let name = arguments.first().map(Path::new).and_then(Path::file_name);
     name == Some(OsStr::new(GIT))
 }
 
-/// Becomes the real git. Returns the status to end with where that cannot be, and what to say.
-pub fn run(arguments: &[OsString]) -> (u8, String) {
-    let Some(git) = find_real() else {
-        let text = "no git on PATH but the one of git-agentwt, which only passes commands on";
-        return (127, text.to_owned());
+/// Becomes the real git. Returns only where that cannot be.
+pub fn run(arguments: &[OsString]) -> ProgramEnd {
+    let Some(git) = find_real_git() else {
+        return ProgramEnd {
+            status: 127,
+            message: "no git on PATH but the one of git-agentwt, which only passes commands on"
+                .to_owned(),
+        };
     };
     let mut command = Command::new(&git);
     // git finds its own programs by the name that it is started by
     command.arg0(GIT);
     let words = arguments.get(1..).unwrap_or_default();
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    match (variable(PRIVATE_GIT), variable(ROOT)) {
-        (Some(private), Some(root)) => {
-            // an alias, a hook or `rebase --exec` has it from us, and may work elsewhere
-            let named = variable("GIT_DIR").filter(|named| *named != private);
-            if named.is_none() {
-                command.env_remove("GIT_DIR");
-            }
-            match rewrite(words, &root, named) {
-                Some(words) => command.args(words).env("GIT_DIR", private),
-                None => command.args(words),
-            }
+    match (path_variable(PRIVATE_GIT), path_variable(ROOT)) {
+        (Some(private), Some(root)) => add_words(&mut command, words, &private, &root),
+        _outside => {
+            command.args(words);
         }
-        _outside => command.args(words),
-    };
+    }
     let error = command.exec();
-    (126, format!("cannot start {}: {error}", git.display()))
+    ProgramEnd {
+        status: 126,
+        message: format!("cannot start {}: {error}", git.display()),
+    }
+}
+
+fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from)
+}
+
+/// Gives the words to git, and the private git directory where git would find the worktree's own.
+fn add_words(command: &mut Command, words: &[OsString], private: &Path, root: &Path) {
+    // an alias, a hook or `rebase --exec` has it from us, and may work elsewhere
+    let git_dir = path_variable("GIT_DIR").filter(|git_dir| git_dir != private);
+    if git_dir.is_none() {
+        command.env_remove("GIT_DIR");
+    }
+    let options = std::env::current_dir()
+        .ok()
+        .and_then(|directory| GlobalOptions::parse(words, directory, git_dir));
+    match options {
+        Some(options) if options.finds_git_of(root) => {
+            command.args(options.words).env("GIT_DIR", private);
+        }
+        Some(_) | None => {
+            command.args(words);
+        }
+    }
 }
 
 /// The next `git` on `PATH` that is not our own program.
-fn find_real() -> Option<PathBuf> {
+fn find_real_git() -> Option<PathBuf> {
     let ours = std::env::current_exe().and_then(std::fs::metadata).ok()?;
-    let is_other = |found: &Metadata| (found.dev(), found.ino()) != (ours.dev(), ours.ino());
-    programs_named(GIT).find_map(|found| is_other(&found.metadata).then_some(found.path))
-}
-
-/// The command line with which git works in the private git directory; none where git would not find
-/// the worktree's own.
-fn rewrite(words: &[OsString], root: &Path, mut named: Option<PathBuf>) -> Option<Vec<OsString>> {
-    let mut dir = std::env::current_dir().ok()?;
-    let mut kept = Vec::with_capacity(words.len());
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let text = word.as_bytes();
-        if let Some(value) = text.strip_prefix(b"--git-dir=") {
-            named = Some(PathBuf::from(OsStr::from_bytes(value)));
-            continue;
-        }
-        match text {
-            b"--git-dir" => {
-                named = Some(PathBuf::from(rest.next()?));
-                continue;
-            }
-            b"-C" => {
-                let value = rest.next()?;
-                dir.push(value);
-                kept.extend([word.clone(), value.clone()]);
-                continue;
-            }
-            b"--bare" | b"init" | b"clone" => return None,
-            b"-c" | b"--work-tree" | b"--namespace" | b"--config-env" | b"--super-prefix"
-            | b"--attr-source" | b"--exec-path" => {
-                kept.push(word.clone());
-                // `--exec-path` alone asks for the place
-                if text != b"--exec-path" {
-                    kept.push(rest.next()?.clone());
-                }
-                continue;
-            }
-            _other => kept.push(word.clone()),
-        }
-        if !text.starts_with(b"-") {
-            break;
+    for program in programs_named(GIT) {
+        let file = &program.metadata;
+        if file.dev() != ours.dev() || file.ino() != ours.ino() {
+            return Some(program.path);
         }
     }
-    kept.extend(rest.cloned());
-    let dir = dir.canonicalize().ok()?;
-    let is_ours = match named {
-        Some(named) => dir.join(named).canonicalize().ok()? == root.join(".git"),
-        None => finds_ours(&dir, root),
-    };
-    is_ours.then_some(kept)
+    None
 }
 
-/// Whether discovery from a directory ends in the worktree's own `.git`, as in
+/// The options before git's command, as far as they say where git works (git(1)).
+struct GlobalOptions {
+    /// The command line without `--git-dir`.
+    words: Vec<OsString>,
+    /// Where git works.
+    directory: PathBuf,
+    /// The git directory that is named, by an option or by `GIT_DIR`.
+    git_dir: Option<PathBuf>,
+}
+
+impl GlobalOptions {
+    /// Parses a command line; none where git looks for no repository, or refuses the line.
+    fn parse(words: &[OsString], start: PathBuf, git_dir: Option<PathBuf>) -> Option<Self> {
+        let mut options = Self {
+            words: Vec::with_capacity(words.len()),
+            directory: start,
+            git_dir,
+        };
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let text = word.as_bytes();
+            if let Some(value) = text.strip_prefix(b"--git-dir=") {
+                options.git_dir = Some(PathBuf::from(OsStr::from_bytes(value)));
+                continue;
+            }
+            match text {
+                b"--git-dir" => options.git_dir = Some(PathBuf::from(rest.next()?)),
+                b"--bare" | b"init" | b"clone" => return None,
+                b"-C" => {
+                    let directory = rest.next()?;
+                    options.directory.push(directory);
+                    options.words.extend([word.clone(), directory.clone()]);
+                }
+                b"-c" | b"--work-tree" | b"--namespace" | b"--config-env" | b"--super-prefix"
+                | b"--attr-source" => {
+                    options.words.extend([word.clone(), rest.next()?.clone()]);
+                }
+                _option if text.starts_with(b"-") => options.words.push(word.clone()),
+                _command => {
+                    options.words.push(word.clone());
+                    break;
+                }
+            }
+        }
+        options.words.extend(rest.cloned());
+        Some(options)
+    }
+
+    /// True if git would find the worktree's own `.git`.
+    fn finds_git_of(&self, root: &Path) -> bool {
+        let Ok(directory) = self.directory.canonicalize() else {
+            return false;
+        };
+        match &self.git_dir {
+            Some(git_dir) => directory
+                .join(git_dir)
+                .canonicalize()
+                .is_ok_and(|found| found == root.join(".git")),
+            None => discovers_git_of(root, &directory),
+        }
+    }
+}
+
+/// True if discovery from a directory ends in the worktree's own `.git`, as in
 /// `setup_git_directory_gently` of git's `setup.c`.
-fn finds_ours(dir: &Path, root: &Path) -> bool {
-    if !dir.starts_with(root) {
+fn discovers_git_of(root: &Path, directory: &Path) -> bool {
+    if !directory.starts_with(root) {
         return false;
     }
-    let ceilings = std::env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
-    let ceilings: Vec<PathBuf> = std::env::split_paths(&ceilings).collect();
-    for place in dir.ancestors() {
+    let variable = std::env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
+    let ceilings: Vec<PathBuf> = std::env::split_paths(&variable).collect();
+    for place in directory.ancestors() {
         if place == root {
             return true;
         }
@@ -128,14 +169,14 @@ fn finds_ours(dir: &Path, root: &Path) -> bool {
             return false;
         }
         let above = place.parent();
-        if ceilings.iter().any(|end| Some(&**end) == above) {
+        if ceilings.iter().any(|ceiling| Some(&**ceiling) == above) {
             return false;
         }
     }
     false
 }
 
-/// Whether a directory has the shape of a git directory (`is_git_directory`).
+/// True if a directory has the shape of a git directory (`is_git_directory`).
 fn is_repository(place: &Path) -> bool {
     let head = place.join("HEAD");
     let has_head = head.is_file() || head.symlink_metadata().is_ok_and(|head| head.is_symlink());

@@ -1,5 +1,4 @@
 //! Runs a command to its end, with the signals that are meant for it, and ends all that it leaves.
-#![expect(clippy::disallowed_methods, reason = "starts the command")]
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -56,7 +55,8 @@ impl CommandEnd {
 pub enum CommandProcess {
     /// So many generations below the program that we start, of which the processes above are.
     Below(usize),
-    /// The child of the first process of a container, which is no child of the program that we start.
+    /// The child of the first process of a container, which is no child of the program that we
+    /// start.
     InContainer,
 }
 
@@ -171,8 +171,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits for the end of the command: hands signals on, stops with the command, and ends the command
-    /// when its time is over.
+    /// Waits for the end of the command: hands signals on, stops with the command, and ends the
+    /// command when its time is over.
     fn wait(&mut self, child: &mut Child, inbox: &mut Inbox) -> io::Result<CommandEnd> {
         let mut received = inbox.read();
         for signal in &mut received {
@@ -266,8 +266,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// True if the terminal has sent a signal to the command too. `git` hands on to us what the terminal
-    /// has sent to us already.
+    /// True if the terminal has sent a signal to the command too. `git` hands on to us what the
+    /// terminal has sent to us already.
     fn has_reached_command(&mut self, signal: &ReceivedSignal) -> bool {
         match signal.sender {
             Sender::Terminal => {
@@ -286,8 +286,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Sends a signal to the command; in a container without a terminal, keys of the one outside to all
-    /// below the command too.
+    /// Sends a signal to the command; in a container without a terminal, keys of the one outside to
+    /// all below the command too.
     fn forward(&self, number: i32) {
         let Some(signal) = Signal::from_named_raw(number) else {
             return;
@@ -340,15 +340,16 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Sends a signal to a process, also if that is stopped, as timeout(1) does. It may have ended already.
+/// Sends a signal to a process, also if that is stopped, as timeout(1) does. It may have ended
+/// already.
 fn send(process: Pid, signal: Signal) {
     let _ = kill_process(process, signal);
     let _ = kill_process(process, Signal::CONT);
 }
 
-/// Stops as the command does, which may reach no process but its own, with what waits for us in our process
-/// group (`git`), and continues the command afterwards: at once where no shell is there to continue us, as the
-/// kernel stops no orphaned process group (POSIX, XSH 2.4.3).
+/// Stops as the command does, which may reach no process but its own, with what waits for us in our
+/// process group (`git`), and continues the command afterwards: at once where no shell is there to
+/// continue us, as the kernel stops no orphaned process group (POSIX, XSH 2.4.3).
 fn follow_stop(command: Pid) {
     if is_stopped(command) {
         let _ = kill_current_process_group(Signal::TSTP);

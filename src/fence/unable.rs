@@ -1,50 +1,68 @@
-//! Says what of a policy a fence cannot do, so that it is the wrong fence (`Policy::unable`). What each lets through
-//! is in `docs/fences.md`.
+//! Says what of a policy a fence cannot do, so that it is the wrong fence (`Policy::unable`). What
+//! each lets through is in `docs/fences.md`.
+
+use camino::Utf8Path;
 
 use crate::config::value::{Fence, Net};
 use crate::fence::policy::{ContainerProgram, Policy};
 
 impl Policy {
-    /// What was asked for and this fence cannot do at all: another fence has to be taken, or less asked
-    /// for. Empty where it can.
+    /// What was asked for and this fence cannot do at all: another fence has to be taken, or less
+    /// asked for. Empty where it can.
     pub fn unable(&self, fence: Fence) -> Vec<String> {
-        let (wishes, places) = (&self.wishes, &self.places);
-        let asks = &wishes.container;
-        // what the host trusts is writable in no fence, and what is hidden is not shown by a wish
-        let covers_repository = wishes.rw.iter().chain(&wishes.sockets).find(|path| {
-            let around = [&*places.root, &*places.common_dir].into_iter();
-            let mut around = around.chain(self.hidden());
-            around.any(|place| place.starts_with(path))
-                || path.starts_with(&places.common_dir)
-                || path.starts_with(places.root.join(".git"))
-        });
-        let mut all = Vec::new();
-        if let Some(path) = covers_repository.filter(|_| fence > Fence::Perms) {
-            let says = format!("`{path}` would make the repository writable with it");
-            all.push(says);
+        let request = &self.request;
+        let mut reasons = Vec::new();
+        if fence > Fence::Perms {
+            // what the host trusts is writable in no fence, and what is hidden is not shown by a
+            // request
+            let requested = request.rw.iter().chain(&request.sockets);
+            let first = requested
+                .into_iter()
+                .find(|path| self.opens_repository(path));
+            reasons.extend(
+                first.map(|path| format!("`{path}` would make the repository writable with it")),
+            );
         }
         let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
-        if has_shim && places.private.as_str().contains(':') {
-            all.push("no directory with `:` in its path can be in PATH".to_owned());
+        if has_shim && self.places.private.as_str().contains(':') {
+            reasons.push("no directory with `:` in its path can be in PATH".to_owned());
         }
-        if fence == Fence::Landlock && wishes.nested {
-            all.push("another sandbox cannot start inside of Landlock".to_owned());
+        if fence == Fence::Landlock && request.nested {
+            reasons.push("another sandbox cannot start inside of Landlock".to_owned());
         }
         if fence == Fence::Container {
-            if asks.image.is_some() && matches!(wishes.net, Net::Ports(_)) {
-                all.push("the ports of a container with an image cannot be limited".to_owned());
+            self.add_unable_container(&mut reasons);
+        }
+        if matches!(fence, Fence::Perms | Fence::None) {
+            if request.net != Net::Host {
+                reasons.push("the network cannot be limited".to_owned());
             }
-            if asks.image.is_none() && asks.program == ContainerProgram::Docker {
-                all.push("docker needs an image".to_owned());
+            if request.withholds {
+                reasons.push("the shared objects cannot be hidden".to_owned());
             }
         }
-        let is_weak = matches!(fence, Fence::Perms | Fence::None);
-        if is_weak && wishes.net != Net::Host {
-            all.push("the network cannot be limited".to_owned());
+        reasons
+    }
+
+    /// True if to open a path would open the repository, the worktree or a hidden worktree as a
+    /// whole, or something in the git directory.
+    fn opens_repository(&self, path: &Utf8Path) -> bool {
+        let places = &self.places;
+        let mut closed = self.hidden();
+        closed.extend([&*places.root, &*places.common_dir]);
+        closed.iter().any(|place| place.starts_with(path))
+            || path.starts_with(&places.common_dir)
+            || path.starts_with(places.root.join(".git"))
+    }
+
+    fn add_unable_container(&self, reasons: &mut Vec<String>) {
+        let container = &self.request.container;
+        let has_image = container.image.is_some();
+        if has_image && matches!(self.request.net, Net::Ports(_)) {
+            reasons.push("the ports of a container with an image cannot be limited".to_owned());
         }
-        if is_weak && wishes.withholds {
-            all.push("the shared objects cannot be hidden".to_owned());
+        if !has_image && container.program == ContainerProgram::Docker {
+            reasons.push("docker needs an image".to_owned());
         }
-        all
     }
 }

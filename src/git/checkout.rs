@@ -49,7 +49,7 @@ pub struct NewWorktree<'a> {
 /// What became of the files of a new worktree.
 pub enum Creation {
     /// The files are there.
-    Done(CheckedOut),
+    Done(Box<CheckedOut>),
     /// Git has to check out, for this reason; some files may be there.
     NeedsGit(&'static str),
 }
@@ -88,14 +88,14 @@ impl NewWorktree<'_> {
         let options = read_options(&repo, filters).map_err(reading(SETTINGS))?;
         self.create_directories()
             .map_err(|error| unwritable(FILES, &error))?;
-        let sizes = Arc::default();
         let objects = SizedObjects {
             objects: repo
                 .objects
                 .into_arc()
                 .map_err(|error| unwritable(FILES, &error))?,
-            sizes: Arc::clone(&sizes),
+            sizes: Arc::default(),
         };
+        let shared_sizes = Arc::clone(&objects.sizes);
 
         let check_out = || {
             let silent = gix::progress::Discard;
@@ -108,28 +108,21 @@ impl NewWorktree<'_> {
             Filters::Unused if self.is_mostly_read() => OwnState::CreatesReadOnly,
             Filters::Unused => OwnState::AsProcess,
         };
-        let Ok(outcome) = own_thread::run(state, check_out) else {
-            return Ok(Creation::NeedsGit("filters run in the worktree"));
+        let outcome = match own_thread::run(state, check_out) {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => return Creation::failed(None, &error),
+            Err(_) => return Ok(Creation::NeedsGit("filters run in the worktree")),
         };
-
-        match outcome {
-            Err(error) => Creation::failed(None, &error),
-            Ok(Outcome { errors, .. }) if !errors.is_empty() => {
-                Creation::failed(Some(errors[0].path.as_ref()), &errors[0].error)
-            }
-            Ok(Outcome { collisions, .. }) => {
-                let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(Creation::Done(CheckedOut {
-                    converted: converted(&index, &filtered, &sizes),
-                    collisions: collisions
-                        .iter()
-                        .map(|collision| collision.path.to_string())
-                        .collect(),
-                    index,
-                    format: self.format,
-                }))
-            }
+        if let Some(first) = outcome.errors.first() {
+            return Creation::failed(Some(first.path.as_ref()), &first.error);
         }
+        let sizes = shared_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Creation::Done(Box::new(CheckedOut {
+            converted: converted(&index, &filtered, &sizes),
+            collisions: colliding_paths(&outcome),
+            index,
+            format: self.format,
+        })))
     }
 
     fn index(&self, format: gix::hash::Kind) -> State {
@@ -219,6 +212,13 @@ impl Creation {
             kind,
         })
     }
+}
+
+fn colliding_paths(outcome: &Outcome) -> Vec<String> {
+    let collisions = outcome.collisions.iter();
+    collisions
+        .map(|collision| collision.path.to_string())
+        .collect()
 }
 
 /// Says of each entry whether its file may have other bytes than its blob: by a filter, or because

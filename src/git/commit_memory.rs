@@ -9,7 +9,7 @@ use gix::hash::ObjectId;
 /// How many commits are remembered: some 30 MB.
 const MOST: usize = 100_000;
 
-/// Represents the headers of commits, each of which was held against its id. Several threads can use
+/// The headers of commits, each of which was held against its id. Several threads can use
 /// it.
 #[derive(Default)]
 pub struct CommitMemory(Mutex<HashMap<ObjectId, Box<[u8]>>>);

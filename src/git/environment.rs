@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
 
-/// Says which of the user's settings a call of git obeys.
+/// Which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GitMode {
     /// As the user's own git: for what creates or changes something.

@@ -8,7 +8,7 @@ use crate::git::lock_message::lock_file;
 use crate::git::version::GitVersion;
 use crate::words::path::shell_word;
 
-/// Says why git gave no usable answer.
+/// Why git gave no usable answer.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum GitError {
     /// There is no `git` on the search path.
@@ -47,6 +47,15 @@ pub enum GitError {
         status: Option<i32>,
         /// Git's own words, never empty.
         words: String,
+    },
+    /// Another git holds the lock of a file of settings that we change.
+    #[error("cannot {what}: could not lock config file {file}: File exists")]
+    #[diagnostic(code(agentwt::git::failed), help("{}", advice_on_lock(&format!("{file}.lock"))))]
+    Locked {
+        /// What was attempted, as a verb phrase.
+        what: &'static str,
+        /// The file.
+        file: String,
     },
     /// An object, a file of git's or what git printed could not be read.
     #[error("cannot read {what}: {detail}")]
@@ -112,6 +121,7 @@ impl GitError {
     /// True if a lock file stopped git, and stayed for as long as it was waited for.
     pub fn is_locked(&self) -> bool {
         match self {
+            Self::Locked { .. } => true,
             Self::Failed { words, .. } => lock_file(words).is_some(),
             _ => false,
         }

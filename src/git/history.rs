@@ -27,7 +27,7 @@ use crate::words::name::CommitId;
 /// What messages call it.
 const HISTORY: &str = "the history";
 
-/// Represents the commits of a repository.
+/// The commits of a repository.
 pub(super) struct RevisionHistory {
     repo: Arc<Repo>,
     objects: Objects,
@@ -49,14 +49,14 @@ impl Find for RevisionHistory {
             self.leave_out_lost_parents(buffer);
             return Ok(Some(Data::new(buffer, Kind::Commit, hash)));
         }
-        let failed = |detail: &str| gix::Error::from(gix::error::message!("{id} {detail}"));
-        let found = self.objects.try_find(id, buffer)?;
-        let found = found.ok_or_else(|| failed("is not in the repository"))?;
-        let kind = found.kind;
-        if kind == Kind::Commit && !self.remember(id, found.data) {
-            return Err(failed("is damaged"));
+        let Some(object) = self.objects.try_find(id, buffer)? else {
+            return Err(gix::error::message!("{id} is not in the repository").into());
+        };
+        let kind = object.kind;
+        if kind == Kind::Commit && !self.remember(id, object.data) {
+            return Err(gix::error::message!("{id} is damaged").into());
         }
-        *buffer = headers_of(found.data);
+        *buffer = headers_of(object.data);
         self.leave_out_lost_parents(buffer);
         Ok(Some(Data::new(buffer, kind, hash)))
     }
@@ -64,31 +64,63 @@ impl Find for RevisionHistory {
 
 /// Returns what is read of a commit here: the lines before the message.
 fn headers_of(commit: &[u8]) -> Vec<u8> {
-    let lines = commit.lines_with_terminator();
-    let headers = lines.take_while(|line| line.trim() != b"");
-    headers.collect::<Vec<_>>().concat()
+    let mut headers = Vec::new();
+    for line in commit.lines_with_terminator() {
+        if line.trim().is_empty() {
+            break;
+        }
+        headers.extend_from_slice(line);
+    }
+    headers
 }
 
-/// Says which commits of the history some commits have, the tips.
+/// Which commits some others, the tips, reach.
 pub struct Reachability {
     /// Sorted.
     tips: Vec<CommitId>,
-    commits: Reached,
+    commits: WalkedCommits,
 }
 
-/// The commits that a walk found, until all of its tips had what was left.
-type Reached = HashMap<ObjectId, ReachedCommit>;
+/// The commits that a walk visited; it ends where all of its tips reach what is left.
+type WalkedCommits = HashMap<ObjectId, WalkedCommit>;
 
-struct ReachedCommit {
+struct WalkedCommit {
     time: i64,
     parents: Vec<ObjectId>,
-    /// A bit for each tip that has it.
-    had_by: Vec<u64>,
+    reached_from: TipSet,
 }
 
-impl ReachedCommit {
-    fn is_had_by(&self, tip: usize) -> bool {
-        self.had_by[tip / 64] >> (tip % 64) & 1 == 1
+/// A set of tips, each by its number: a bit each.
+#[derive(Clone, PartialEq, Eq)]
+struct TipSet(Vec<u64>);
+
+impl TipSet {
+    /// Makes an empty set that has room for so many tips.
+    fn new(tips: usize) -> Self {
+        Self(vec![0; tips.div_ceil(64)])
+    }
+
+    fn insert(&mut self, tip: usize) {
+        self.0[tip / 64] |= 1 << (tip % 64);
+    }
+
+    fn contains(&self, tip: usize) -> bool {
+        self.0[tip / 64] >> (tip % 64) & 1 == 1
+    }
+
+    /// Adds the tips of another set; true if one of them is new.
+    fn extend(&mut self, other: &Self) -> bool {
+        let mut has_grown = false;
+        for (bits, more) in self.0.iter_mut().zip(&other.0) {
+            has_grown |= *more & !*bits != 0;
+            *bits |= more;
+        }
+        has_grown
+    }
+
+    fn len(&self) -> usize {
+        let ones: u32 = self.0.iter().map(|bits| bits.count_ones()).sum();
+        ones as usize
     }
 }
 
@@ -97,11 +129,12 @@ impl Reachability {
         self.tips.binary_search(id).ok()
     }
 
-    /// Whether a tip is another one or has it as an ancestor; no where one of them is not a tip.
+    /// True if a tip is another one or has it as an ancestor; false where one of them is not a tip.
     pub fn has(&self, tip: &CommitId, older: &CommitId) -> bool {
-        let older = self.commits.get(&oid_of(older));
-        let tip = self.tip(tip).zip(older);
-        tip.is_some_and(|(tip, older)| older.is_had_by(tip))
+        match (self.tip(tip), self.commits.get(&oid_of(older))) {
+            (Some(tip), Some(older)) => older.reached_from.contains(tip),
+            (_, _) => false,
+        }
     }
 
     /// The time of a tip, in seconds since 1970; none where it is not a tip.
@@ -110,10 +143,16 @@ impl Reachability {
     }
 
     /// Counts the commits that one tip has and another has not; none where one of them is not a tip.
-    pub fn only_in(&self, one: &CommitId, other: &CommitId) -> Option<u64> {
-        let (one, other) = (self.tip(one)?, self.tip(other)?);
-        let only = |commit: &&ReachedCommit| commit.is_had_by(one) && !commit.is_had_by(other);
-        Some(self.commits.values().filter(only).count() as u64)
+    pub fn only_in(&self, tip: &CommitId, other: &CommitId) -> Option<u64> {
+        let tip = self.tip(tip)?;
+        let other = self.tip(other)?;
+        let mut count = 0;
+        for commit in self.commits.values() {
+            if commit.reached_from.contains(tip) && !commit.reached_from.contains(other) {
+                count += 1;
+            }
+        }
+        Some(count)
     }
 }
 
@@ -138,71 +177,76 @@ impl RevisionHistory {
     /// Leaves out the parents that a shallow clone does not have.
     fn leave_out_lost_parents(&self, headers: &mut Vec<u8>) {
         if self.is_shallow {
-            let lines = headers.lines_with_terminator();
-            let lines = lines.filter(|line| !self.is_lost_parent(line));
-            *headers = lines.collect::<Vec<_>>().concat();
+            let mut kept = Vec::new();
+            for line in headers.lines_with_terminator() {
+                if !self.is_lost_parent(line) {
+                    kept.extend_from_slice(line);
+                }
+            }
+            *headers = kept;
         }
     }
 
-    /// Whether a line of a commit names a parent that is not in the repository.
+    /// True if a line of a commit names a parent that is not in the repository.
     fn is_lost_parent(&self, line: &[u8]) -> bool {
-        let id = line.strip_prefix(b"parent ").map(<[u8]>::trim_ascii_end);
-        let id = id.and_then(|id| ObjectId::from_hex(id).ok());
-        id.is_some_and(|id| !matches!(self.objects.try_find(&id, &mut Vec::new()), Ok(Some(_))))
+        let Some(digits) = line.strip_prefix(b"parent ") else {
+            return false;
+        };
+        match ObjectId::from_hex(digits.trim_ascii_end()) {
+            Ok(id) => !matches!(self.objects.try_find(&id, &mut Vec::new()), Ok(Some(_))),
+            Err(_) => false,
+        }
     }
 
-    fn read(&self, id: &ObjectId, had_by: Vec<u64>) -> Result<ReachedCommit, GitError> {
+    fn read(&self, id: &ObjectId, reached_from: TipSet) -> Result<WalkedCommit, GitError> {
         let mut buffer = Vec::new();
-        let commit = self.find_commit_iter(id, &mut buffer);
-        let commit = commit.map_err(reading(HISTORY))?;
-        let committer = commit.committer().map_err(reading(HISTORY))?;
-        Ok(ReachedCommit {
+        let headers = self
+            .find_commit_iter(id, &mut buffer)
+            .map_err(reading(HISTORY))?;
+        let committer = headers.committer().map_err(reading(HISTORY))?;
+        Ok(WalkedCommit {
             time: committer.seconds(),
-            parents: commit.parent_ids().collect(),
-            had_by,
+            parents: headers.parent_ids().collect(),
+            reached_from,
         })
     }
 
     /// Walks from these commits, each with the number of a tip, the newest first. A commit that all
-    /// `tips` have is not followed to what is not known yet, once there is no other left.
+    /// `tips` reach is not followed to what was not visited yet, once there is no other left.
     fn walk(
         &self,
-        from: impl Iterator<Item = (ObjectId, usize)>,
+        starts: impl Iterator<Item = (ObjectId, usize)>,
         tips: usize,
-    ) -> Result<Reached, GitError> {
-        let none = vec![0_u64; tips.div_ceil(64)];
-        let (mut commits, mut queue) = (Reached::new(), BinaryHeap::new());
-        let bit = |tip: usize| {
-            let mut bits = none.clone();
-            bits[tip / 64] = 1 << (tip % 64);
-            bits
-        };
-        let mut found: Vec<_> = from.map(|(id, tip)| (id, bit(tip))).collect();
+    ) -> Result<WalkedCommits, GitError> {
+        let mut commits = WalkedCommits::new();
+        let mut queue = BinaryHeap::new();
+        let mut arrivals = Vec::new();
+        for (id, tip) in starts {
+            let mut reached_from = TipSet::new(tips);
+            reached_from.insert(tip);
+            arrivals.push((id, reached_from));
+        }
         loop {
-            for (id, had_by) in found.drain(..) {
+            for (id, reached_from) in arrivals.drain(..) {
                 let commit = match commits.entry(id) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => new.insert(self.read(&id, none.clone())?),
+                    Entry::Occupied(visited) => visited.into_mut(),
+                    Entry::Vacant(vacant) => vacant.insert(self.read(&id, TipSet::new(tips))?),
                 };
-                let before = commit.had_by.clone();
-                let words = commit.had_by.iter_mut().zip(had_by);
-                words.for_each(|(word, bits)| *word |= bits);
-                if commit.had_by != before {
+                if commit.reached_from.extend(&reached_from) {
                     queue.push((commit.time, id));
                 }
             }
-            let is_open = |(_, id): &(i64, ObjectId)| {
-                let bits = commits[id].had_by.iter().map(|word| word.count_ones());
-                bits.sum::<u32>() as usize != tips
-            };
-            let Some(next) = queue.pop() else {
+            let Some((_, id)) = queue.pop() else {
                 return Ok(commits);
             };
-            let goes_on = is_open(&next) || queue.iter().any(is_open);
-            let commit = &commits[&next.1];
-            let parents = commit.parents.iter();
-            let parents = parents.filter(|parent| goes_on || commits.contains_key(*parent));
-            found.extend(parents.map(|parent| (*parent, commit.had_by.clone())));
+            let is_open = |id: &ObjectId| commits[id].reached_from.len() != tips;
+            let goes_on = is_open(&id) || queue.iter().any(|(_, id)| is_open(id));
+            let commit = &commits[&id];
+            for parent in &commit.parents {
+                if goes_on || commits.contains_key(parent) {
+                    arrivals.push((*parent, commit.reached_from.clone()));
+                }
+            }
         }
     }
 
@@ -215,21 +259,24 @@ impl RevisionHistory {
         }
         let mut buffer = Vec::new();
         loop {
-            let found = self.objects.try_find(&next, &mut buffer);
-            let Some(found) = found.map_err(reading(format_args!("object {next}")))? else {
+            let object = self
+                .objects
+                .try_find(&next, &mut buffer)
+                .map_err(reading(format_args!("object {next}")))?;
+            let Some(object) = object else {
                 return Ok(None);
             };
-            match found.kind {
+            match object.kind {
                 Kind::Commit => {
                     // one that is damaged is said to be so where its history is asked for
-                    self.remember(&next, found.data);
+                    self.remember(&next, object.data);
                     return Ok(Some(commit_id_of(&next)));
                 }
                 Kind::Tree | Kind::Blob => return Ok(None),
                 Kind::Tag => {
-                    let tag = gix::objs::TagRefIter::from_bytes(found.data, found.object_hash);
-                    let target = tag.target_id();
-                    next = target.map_err(reading(format_args!("the tag {next}")))?;
+                    next = gix::objs::TagRefIter::from_bytes(object.data, object.object_hash)
+                        .target_id()
+                        .map_err(reading(format_args!("the tag {next}")))?;
                 }
             }
         }
@@ -237,14 +284,25 @@ impl RevisionHistory {
 }
 
 /// Orders commits so that each comes after its children (`--topo-order`), newer ones first.
-fn children_first(commits: &Reached, is_listed: impl Fn(&ReachedCommit) -> bool) -> Vec<CommitId> {
-    let listed = commits.iter().filter(|(_, commit)| is_listed(commit));
-    let mut waiting: HashMap<&ObjectId, usize> = listed.clone().map(|(id, _)| (id, 0)).collect();
-    for parent in listed.clone().flat_map(|(_, commit)| &commit.parents) {
-        waiting.entry(parent).and_modify(|children| *children += 1);
+fn children_first(
+    commits: &WalkedCommits,
+    is_listed: impl Fn(&WalkedCommit) -> bool,
+) -> Vec<CommitId> {
+    let mut listed = Vec::new();
+    let mut waiting: HashMap<&ObjectId, usize> = HashMap::new();
+    for (id, commit) in commits {
+        if is_listed(commit) {
+            listed.push((id, commit));
+            waiting.insert(id, 0);
+        }
     }
-    let tips = listed.filter(|(id, _)| waiting[id] == 0);
-    let mut next: Vec<(&ObjectId, &ReachedCommit)> = tips.collect();
+    for (_, commit) in &listed {
+        for parent in &commit.parents {
+            waiting.entry(parent).and_modify(|children| *children += 1);
+        }
+    }
+    let mut next = listed;
+    next.retain(|(id, _)| waiting[id] == 0);
     next.sort_unstable_by_key(|(id, commit)| (commit.time, Reverse(*id)));
     let mut ordered = Vec::with_capacity(waiting.len());
     while let Some((id, commit)) = next.pop() {
@@ -272,7 +330,7 @@ impl Git {
         let shallow = read_file(repo.common_dir.join("shallow"))?;
         Ok(RevisionHistory {
             objects,
-            is_shallow: shallow.is_some_and(|all| !all.is_empty()),
+            is_shallow: shallow.is_some_and(|text| !text.is_empty()),
             has_quarantine: self.quarantine.is_some(),
             repo,
         })
@@ -283,17 +341,20 @@ impl Git {
     /// # Errors
     /// Fails when the repository cannot be read.
     pub fn shallow_commits(&self) -> Result<Vec<CommitId>, GitError> {
-        let listed = self.repo()?.local().shallow_commits();
-        let listed = listed.map_err(reading(HISTORY))?;
+        let listed = self
+            .repo()?
+            .local()
+            .shallow_commits()
+            .map_err(reading(HISTORY))?;
         let history = self.history()?;
-        let mut found = Vec::new();
-        for id in listed.iter().flat_map(|all| all.iter()) {
-            found.extend(history.peel(&commit_id_of(id))?);
+        let mut present = Vec::new();
+        for id in listed.iter().flat_map(|ids| ids.iter()) {
+            present.extend(history.peel(&commit_id_of(id))?);
         }
-        Ok(found)
+        Ok(present)
     }
 
-    /// Whether a parent of a commit is not in the repository.
+    /// True if a parent of a commit is not in the repository.
     ///
     /// # Errors
     /// Fails when the commit cannot be read.
@@ -307,7 +368,7 @@ impl Git {
         Ok(false)
     }
 
-    /// Whether the history of a commit goes on where this shallow repository has no more of it.
+    /// True if the history of a commit goes on where this shallow repository has no more of it.
     ///
     /// # Errors
     /// Fails when a commit is missing or damaged.
@@ -333,11 +394,15 @@ impl Git {
         if tips.is_empty() {
             return Ok(vec![commit.clone()]);
         }
-        let tips: Vec<ObjectId> = tips.iter().map(oid_of).collect();
+        let others: Vec<ObjectId> = tips.iter().map(oid_of).collect();
         let history = self.history()?;
-        let found = merge_base(oid_of(commit), &tips, &mut Graph::new(&history, None));
-        let found = found.map_err(reading(HISTORY))?.into_iter().flatten();
-        Ok(found.map(|id| commit_id_of(&id)).collect())
+        let merge_bases = merge_base(oid_of(commit), &others, &mut Graph::new(&history, None))
+            .map_err(reading(HISTORY))?;
+        Ok(merge_bases
+            .into_iter()
+            .flatten()
+            .map(|id| commit_id_of(&id))
+            .collect())
     }
 
     /// Returns a best common ancestor of all these commits (`git merge-base --octopus`); none when
@@ -350,10 +415,11 @@ impl Git {
             return Ok(None);
         };
         let history = self.history()?;
-        let rest: Vec<ObjectId> = rest.iter().map(oid_of).collect();
-        let found = merge_base::octopus(oid_of(first), &rest, &mut Graph::new(&history, None));
-        let found = found.map_err(reading(HISTORY))?;
-        Ok(found.map(|id| commit_id_of(&id)))
+        let others: Vec<ObjectId> = rest.iter().map(oid_of).collect();
+        let mut graph = Graph::new(&history, None);
+        let merge_base =
+            merge_base::octopus(oid_of(first), &others, &mut graph).map_err(reading(HISTORY))?;
+        Ok(merge_base.map(|id| commit_id_of(&id)))
     }
 
     /// Returns those of these commits that no other of them has (`git merge-base --independent`).
@@ -362,17 +428,19 @@ impl Git {
     /// Fails when a commit is missing or damaged.
     pub fn merge_base_independent(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
         let reach = self.reach(commits)?;
-        let mut kept: Vec<CommitId> = Vec::new();
-        for one in commits {
-            let has_it = |other: &CommitId| other != one && reach.has(other, one);
-            if !kept.contains(one) && !commits.iter().any(has_it) {
-                kept.push(one.clone());
+        let mut independent: Vec<CommitId> = Vec::new();
+        for commit in commits {
+            let is_reached = commits
+                .iter()
+                .any(|other| other != commit && reach.has(other, commit));
+            if !is_reached && !independent.contains(commit) {
+                independent.push(commit.clone());
             }
         }
-        Ok(kept)
+        Ok(independent)
     }
 
-    /// Whether a commit is an ancestor of another, or the same.
+    /// True if a commit is an ancestor of another, or the same.
     ///
     /// # Errors
     /// Fails when a commit is missing or damaged.
@@ -380,7 +448,7 @@ impl Git {
         Ok(older == newer || self.reach([older, newer])?.has(newer, older))
     }
 
-    /// Returns the commits that are reachable from `tips` and not from `known`, the newest first.
+    /// Returns the commits that are reachable from `tips` and not from `excluded`, the newest first.
     /// Tips that are gone (a reflog can name what was collected) are passed over.
     ///
     /// # Errors
@@ -388,22 +456,25 @@ impl Git {
     pub fn rev_list(
         &self,
         tips: &[&CommitId],
-        known: &[&CommitId],
+        excluded: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        if tips.iter().all(|tip| known.contains(tip)) {
+        if tips.iter().all(|tip| excluded.contains(tip)) {
             return Ok(Vec::new());
         }
         let history = self.history()?;
-        // what these objects lead to; what is no commit, or gone, is left out
-        let commits = |ids: &[&CommitId]| {
-            let found = ids.iter().filter_map(|id| history.peel(id).transpose());
-            found.collect::<Result<Vec<_>, _>>()
-        };
-        let (tips, known) = (commits(tips)?, commits(known)?);
-        let tips = tips.iter().map(|tip| (oid_of(tip), 0));
-        let from = tips.chain(known.iter().map(|known| (oid_of(known), 1)));
-        let commits = history.walk(from, 2)?;
-        Ok(children_first(&commits, |commit| !commit.is_had_by(1)))
+        let mut starts = Vec::new();
+        for (ids, number) in [(tips, 0), (excluded, 1)] {
+            for id in ids {
+                // what is no commit, or gone, is left out
+                if let Some(commit) = history.peel(id)? {
+                    starts.push((oid_of(&commit), number));
+                }
+            }
+        }
+        let commits = history.walk(starts.into_iter(), 2)?;
+        Ok(children_first(&commits, |commit| {
+            !commit.reached_from.contains(1)
+        }))
     }
 
     /// Counts the commits that are in `newer` and not in `older`.
@@ -423,11 +494,12 @@ impl Git {
         &self,
         tips: impl IntoIterator<Item = &'c CommitId>,
     ) -> Result<Reachability, GitError> {
-        let tips: BTreeSet<&CommitId> = tips.into_iter().collect();
-        let from = tips.iter().enumerate().map(|(tip, id)| (oid_of(id), tip));
-        let commits = self.history()?.walk(from, tips.len())?;
-        let tips = tips.into_iter().cloned().collect();
-        Ok(Reachability { tips, commits })
+        let sorted: BTreeSet<&CommitId> = tips.into_iter().collect();
+        let starts = sorted.iter().enumerate().map(|(tip, id)| (oid_of(id), tip));
+        Ok(Reachability {
+            commits: self.history()?.walk(starts, sorted.len())?,
+            tips: sorted.into_iter().cloned().collect(),
+        })
     }
 
     /// Returns the names of the refs below these prefixes that contain a commit.
@@ -441,8 +513,10 @@ impl Git {
     ) -> Result<Vec<BString>, GitError> {
         let history = self.history()?;
         let mut refs = Vec::new();
-        for found in self.for_each_ref(prefixes)? {
-            refs.extend(history.peel(&found.id)?.map(|newer| (found.name, newer)));
+        for reference in self.for_each_ref(prefixes)? {
+            if let Some(newer) = history.peel(&reference.id)? {
+                refs.push((reference.name, newer));
+            }
         }
         let reach = self.reach(refs.iter().map(|(_, newer)| newer).chain([commit]))?;
         refs.retain(|(_, newer)| reach.has(newer, commit));

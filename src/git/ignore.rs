@@ -24,7 +24,7 @@ pub struct IgnoreStack {
     directories: HashMap<BString, bool>,
 }
 
-/// Says whether names that differ only by case are the same (`core.ignoreCase`, git-config(1)).
+/// Whether names that differ only by case are the same (`core.ignoreCase`, git-config(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameCase {
     /// They are two names.
@@ -33,7 +33,7 @@ pub enum NameCase {
     Folded,
 }
 
-/// Says what stands at a path.
+/// What stands at a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PathKind {
     File,
@@ -87,19 +87,21 @@ impl IgnoreStack {
         let mut parents: Vec<&BStr> = path.parents().collect();
         parents.reverse();
         for directory in parents {
-            let is_ignored = match self.directories.get(directory) {
-                Some(is_ignored) => *is_ignored,
-                None => {
-                    let is_ignored = self.matches(directory, PathKind::Directory);
-                    self.directories.insert(directory.to_owned(), is_ignored);
-                    is_ignored
-                }
-            };
-            if is_ignored {
+            if self.matches_directory(directory) {
                 return true;
             }
         }
         self.matches(path.as_bstr(), PathKind::File)
+    }
+
+    /// True if a rule matches a directory; the answer is kept.
+    fn matches_directory(&mut self, directory: &BStr) -> bool {
+        if let Some(is_ignored) = self.directories.get(directory) {
+            return *is_ignored;
+        }
+        let is_ignored = self.matches(directory, PathKind::Directory);
+        self.directories.insert(directory.to_owned(), is_ignored);
+        is_ignored
     }
 
     /// True if a directory that holds nothing git tracks is ignored.

@@ -58,7 +58,7 @@ fn header(headers: &[u8], name: &[u8]) -> Option<String> {
 /// meant for ours.
 const OUR_FILES: &str = "-c protocol.file.allow=always";
 
-/// Says whether git checks the objects that it fetches (`fetch.fsckObjects`, git-config(1)).
+/// Whether git checks the objects that it fetches (`fetch.fsckObjects`, git-config(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchCheck {
     /// Each object, as `git fsck` does.

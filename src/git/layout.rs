@@ -70,8 +70,8 @@ impl Git {
             .ok_or_else(|| odd_output("rev-parse", "an unknown object format"))?;
         let mut toplevel = None;
         if is_inside == "true" {
-            let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-            toplevel = Some(self.line(what, &args)?.into());
+            let root = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+            toplevel = Some(self.line(what, &root)?.into());
         }
         Ok(Some(Layout {
             common_dir: common_dir.into(),

@@ -44,6 +44,7 @@ pub mod plumbing;
 pub mod process;
 pub mod quarantine;
 pub mod quarantined_objects;
+pub mod readable;
 pub mod reflog;
 pub mod refs;
 pub mod reftable;

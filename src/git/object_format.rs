@@ -9,7 +9,7 @@ use crate::words::name::CommitId;
 /// How much of a file is in memory at once.
 const BUFFER_SIZE: usize = 64 * 1024;
 
-/// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
+/// The hash function of a repository (`extensions.objectFormat`, git-config(1)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectFormat(pub(super) gix::hash::Kind);
 

@@ -62,7 +62,7 @@ const COMPARABLE_PATCHES: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// Says whether a patch is printed in colour.
+/// Whether a patch is printed in colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchColour {
     /// As the user's own settings say.

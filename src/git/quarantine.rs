@@ -18,7 +18,7 @@ pub struct Quarantine {
     owner: Owner,
 }
 
-/// Says who made a quarantine.
+/// Who made a quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     /// Git, for a push, during which refs must not move.

@@ -19,7 +19,7 @@ use crate::git::quarantine::Quarantine;
 /// Begins the name of such a directory, below `objects`.
 pub const SCRATCH: &str = "tmp_objdir-agentwt-";
 
-/// Represents objects that are not in the repository yet, and a place for a temporary index.
+/// Objects that are not in the repository yet, and a place for a temporary index.
 pub struct QuarantinedObjects {
     directory: Utf8PathBuf,
     target: Utf8PathBuf,

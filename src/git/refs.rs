@@ -12,7 +12,7 @@ use crate::git::object_format::commit_id_of;
 use crate::git::process::{Git, odd_output};
 use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::git::repo::Repo;
-use crate::words::name::CommitId;
+use crate::words::name::{BranchName, CommitId};
 
 /// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).
 const MAX_DEPTH: usize = 5;
@@ -387,6 +387,22 @@ impl Git {
         let old = expected.map_or(zeros.as_str(), CommitId::as_str);
         let args = ["-m", reason, "--create-reflog", name, id.as_str(), old];
         self.perform(&format!("write {name}"), "update-ref", &args)?;
+        Ok(())
+    }
+
+    /// Creates a branch at a commit, in one step.
+    ///
+    /// # Errors
+    /// Fails when there is one of this name, or git fails.
+    pub fn create_branch(
+        &self,
+        branch: &BranchName,
+        at: &CommitId,
+        reason: &str,
+    ) -> Result<(), GitError> {
+        let zeros = "0".repeat(at.as_str().len());
+        let args = ["-m", reason, &branch.full_ref(), at.as_str(), &zeros];
+        self.perform(&format!("create branch {branch}"), "update-ref", &args)?;
         Ok(())
     }
 

@@ -5,8 +5,15 @@
 //! have done nothing when they fail so are repeated, and no lock file is ever removed here: whose it
 //! is cannot be known.
 
+#![expect(clippy::disallowed_methods, reason = "locks git's own files")]
+
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::io::ErrorKind;
 use std::time::Duration;
+
+use camino::Utf8Path;
 
 use crate::git::error::GitError;
 use crate::git::lock_message::is_contention;
@@ -36,6 +43,21 @@ pub(super) fn retry_steps_on_lock(
     steps: impl FnMut() -> Result<(), GitError>,
 ) -> Result<(), GitError> {
     repeat_while(steps, has_met_lock, pause)
+}
+
+/// Creates the lock file of a file of git's, and waits as long as for a git that holds it.
+///
+/// # Errors
+/// Fails when the lock file stays there (`AlreadyExists`), or the disk refuses it.
+pub(super) fn create_lock_file(lock: &Utf8Path) -> io::Result<File> {
+    repeat_while(|| File::create_new(lock), has_met_lock_file, pause)
+}
+
+fn has_met_lock_file(created: &io::Result<File>) -> bool {
+    match created {
+        Err(error) => error.kind() == ErrorKind::AlreadyExists,
+        Ok(_) => false,
+    }
 }
 
 fn is_stopped_by_lock(result: &Result<Output, GitError>) -> bool {
@@ -103,7 +125,7 @@ const REPEATABLE: [&str; 24] = [
 ];
 
 /// True if a command may run once more after a lock stopped it. `hook run` is the user's own
-/// program, and `worktree add -b` may have made the branch.
+/// program, and `worktree add` may have begun one.
 fn is_repeatable(args: &[&str]) -> bool {
     match args {
         [] | ["worktree", "add", ..] => false,
@@ -127,7 +149,8 @@ mod tests {
     }
 
     fn answers(words: &'static str, wins_at: u32) -> (u32, u32, Option<i32>) {
-        let (mut runs, mut pauses) = (0, 0);
+        let mut runs = 0;
+        let mut pauses = 0;
         let run = || {
             runs += 1;
             if runs == wins_at { "" } else { words }

@@ -38,7 +38,7 @@ pub trait Runner: Send + Sync {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output>;
 }
 
-/// Holds one call of git.
+/// One call of git.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The arguments after `git`.
@@ -85,7 +85,7 @@ pub struct Stoppable {
 /// still run; true if there were any.
 pub type Family = Box<dyn Fn(usize) -> bool>;
 
-/// Represents a [`Runner`] that many share; the default is [`Duct`].
+/// A [`Runner`] that many share; the default is [`Duct`].
 #[derive(Clone)]
 pub struct SharedRunner {
     runner: Arc<dyn Runner>,
@@ -236,7 +236,7 @@ pub struct Trace(Option<Arc<Receiver>>);
 
 type Receiver = dyn Fn(&TraceEvent<'_>) + Send + Sync;
 
-/// Holds one event.
+/// One event.
 #[derive(Clone, Copy, Debug)]
 pub enum TraceEvent<'a> {
     /// What is attempted, as a verb phrase, before the attempt.

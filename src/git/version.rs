@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Holds a version of git: major, minor, patch.
+/// A version of git: major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitVersion(pub u32, pub u32, pub u32);
 

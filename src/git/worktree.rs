@@ -74,46 +74,22 @@ impl Git {
         Ok(entries)
     }
 
-    /// Registers a worktree without filling it, on a branch that is created at a commit, or exists.
-    /// `--no-track` keeps git from writing the shared configuration, whose lock does not wait. Where
-    /// the lock of another git stops it, it is tried again; the branch may exist by then (git creates
-    /// it first), and is taken as it is.
+    /// Registers a worktree on a branch that exists, without filling it. Where the lock of another git
+    /// stops it, it is tried again.
     ///
     /// # Errors
-    /// Fails when the path or the branch is taken, or git fails; the branch may then be there.
+    /// Fails when the path is taken, another worktree has the branch, or git fails.
     pub fn worktree_add_no_checkout(
         &self,
         path: &Utf8Path,
         branch: &BranchName,
-        at: Option<&CommitId>,
-    ) -> Result<(), GitError> {
-        let mut new_branch_at = at;
-        retry_steps_on_lock(|| {
-            let Some(commit) = new_branch_at else {
-                return self.worktree_add(path, &[path.as_str(), branch.as_str()], &[]);
-            };
-            let options = ["--no-track", "-b", branch.as_str()];
-            let added = self.worktree_add(path, &[path.as_str(), commit.as_str()], &options);
-            if added.is_err() {
-                let existing = self.rev_parse_commit(&branch.full_ref())?;
-                if existing.as_ref() == Some(commit) {
-                    new_branch_at = None;
-                }
-            }
-            added
-        })
-    }
-
-    fn worktree_add(
-        &self,
-        path: &Utf8Path,
-        operands: &[&str],
-        options: &[&str],
     ) -> Result<(), GitError> {
         let what = format!("add the worktree {path}");
-        let args = [options, &["--"], operands].concat();
-        self.perform(&what, "worktree add --quiet --no-checkout", &args)?;
-        Ok(())
+        let args = ["--", path.as_str(), branch.as_str()];
+        retry_steps_on_lock(|| {
+            self.perform(&what, "worktree add --quiet --no-checkout", &args)?;
+            Ok(())
+        })
     }
 
     /// Sets the sparse-checkout patterns, in non-cone mode, of a worktree that has no index yet.

@@ -28,7 +28,8 @@ impl fmt::Display for Digest {
 }
 
 /// Says why a file was placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PlacedOrigin {
     /// It is a copy of the main worktree's.
     Synced,
@@ -50,7 +51,8 @@ impl PlacedOrigin {
 }
 
 /// Says what was placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PlacedKind {
     /// A regular file.
     File,

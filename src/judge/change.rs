@@ -4,17 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bstr::BString;
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal, escape_for_tsv};
+use crate::words::path_text::PathText;
 
 /// Says where a change is: at a path of the repository, or at something of git's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A path of the repository.
     Path(RepoPath),
+    /// A path of the repository from the root of the file system, for `changed --absolute`.
+    Absolute(BString),
     /// A file or ref of the common git directory, `@git/…`.
     Git(BString),
     /// A file of the worktree's private git directory, `@wt/…`.
@@ -38,7 +42,8 @@ pub const SPARSE_LOCK: &str = "info/sparse-checkout.lock";
 pub const ADDED: &str = " was added: ";
 
 /// Says what happened. A rename is a deletion and a creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// It is there and was not.
     Created,
@@ -91,21 +96,76 @@ pub enum Seen {
     SkipWorktree,
 }
 
-/// Holds one path that differs from the base.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A changed path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Change {
     /// Where it is.
+    #[serde(flatten)]
+    #[schemars(with = "PlaceText")]
     pub place: Place,
-    /// What happened.
+    /// The kind of change: `created`, `modified`, `deleted`, …
+    #[schemars(with = "String")]
     pub kind: Kind,
     /// Where it was seen, at least one.
+    #[serde(flatten, serialize_with = "serialize_seen")]
+    #[schemars(with = "SeenText")]
     pub seen: BTreeSet<Seen>,
     /// Whether a directory stands or stood there, as git matches a submodule.
+    #[serde(skip)]
     pub is_directory: bool,
-    /// What else there is to say, for what is not a plain change of a path.
+    /// More about the change, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What stands there now, in each state that is changed; empty where nothing can be named.
+    /// The content in each state that is changed, by which an acceptance names the change; empty
+    /// if there is nothing to name.
+    #[serde(skip)]
     pub now: Vec<Content>,
+}
+
+/// The keys of a place in an answer.
+#[derive(Serialize, JsonSchema)]
+struct PlaceText {
+    /// The path.
+    #[serde(flatten)]
+    path: Option<PathText>,
+    /// The changed entry, if it is not a path: `@head`, `@git/<ref>`, `@wt/<file>`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = match self.path_bytes() {
+            Some(bytes) => PlaceText {
+                path: Some(PathText::from(bytes)),
+                place: None,
+            },
+            None => PlaceText {
+                path: None,
+                place: Some(self.to_string()),
+            },
+        };
+        text.serialize(serializer)
+    }
+}
+
+/// The keys in an answer of where a change was seen.
+#[derive(Serialize, JsonSchema)]
+struct SeenText {
+    /// Where the change was seen: `commit`, `index`, `disk`, …
+    seen: Vec<&'static str>,
+    /// The commits in which the change was seen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commits: Vec<CommitId>,
+}
+
+fn serialize_seen<S: Serializer>(seen: &BTreeSet<Seen>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut text = SeenText {
+        seen: seen.iter().map(Seen::as_str).collect(),
+        commits: seen.iter().filter_map(Seen::commit).cloned().collect(),
+    };
+    text.seen.dedup();
+    text.serialize(serializer)
 }
 
 /// Holds what stands at a place in one state: a person accepts a change by its content.
@@ -217,6 +277,28 @@ impl Place {
         }
     }
 
+    /// The bytes of a path, absolute or not; none for what is not a path of the repository.
+    pub fn path_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Path(path) => Some(path.as_bstr()),
+            Self::Absolute(path) => Some(path),
+            Self::Git(_)
+            | Self::Admin(_)
+            | Self::Head
+            | Self::Worktree
+            | Self::Main(_)
+            | Self::Outside(_) => None,
+        }
+    }
+
+    /// The field of a record: the bytes of a path, or the text of another place.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self.path_bytes() {
+            Some(bytes) => bytes.to_vec(),
+            None => self.to_string().into_bytes(),
+        }
+    }
+
     /// The path, for a change of one.
     pub const fn path(&self) -> Option<&RepoPath> {
         match self {
@@ -228,6 +310,7 @@ impl Place {
     fn text(&self, escape: fn(&[u8]) -> String) -> String {
         match self {
             Self::Path(path) => escape(path.as_bstr()),
+            Self::Absolute(path) => escape(path),
             Self::Git(name) => format!("@git/{}", escape(name)),
             Self::Admin(name) => format!("@wt/{}", escape(name)),
             Self::Head => "@head".to_owned(),

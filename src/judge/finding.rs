@@ -7,14 +7,18 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::client::programs;
 use crate::judge::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::scope::classifier::Classifier;
 use crate::scope::compiled::Scope;
-use crate::scope::rule::{Access, EntryKind, ScopeRule};
+use crate::scope::rule::{Access, EntryKind, RuleText, ScopeRule};
 
 /// Says why a change is a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The scope lets the worktree read the path only.
     ReadOnly,
@@ -31,7 +35,8 @@ pub enum Reason {
 }
 
 /// Says how much a finding counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The scope or the integrity of the worktree is broken: exit 1.
     Violation,
@@ -48,18 +53,52 @@ pub struct VerifyOptions {
     pub strict: bool,
 }
 
-/// Holds what verification says of one change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A finding of a verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The change.
+    #[serde(flatten)]
     pub change: Change,
-    /// Why it is a finding.
+    /// Why the change is a finding.
+    #[serde(flatten, serialize_with = "serialize_reason")]
+    #[schemars(with = "ReasonText")]
     pub reason: Reason,
-    /// How much it counts.
+    /// `violation` or `notice`.
+    #[schemars(with = "String")]
     pub level: Level,
-    /// The rule of the scope that decided; none when no rule lets the path be seen, or when it
-    /// is no path.
+    /// The rule that decided; absent if no rule matches.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "serialize_rule"
+    )]
+    #[schemars(with = "Option<RuleText>")]
     pub rule: Option<ScopeRule>,
+}
+
+/// The keys of a reason in an answer.
+#[derive(Serialize, JsonSchema)]
+struct ReasonText {
+    /// The reason: `read-only`, `excluded`, `outside`, `integrity`, `shared` or
+    /// `history`.
+    #[schemars(with = "String")]
+    reason: Reason,
+    /// `net` for a change that a merge would bring, `history` for a change that a later commit reset.
+    layer: &'static str,
+}
+
+fn serialize_reason<S: Serializer>(reason: &Reason, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = ReasonText {
+        reason: *reason,
+        layer: reason.layer(),
+    };
+    text.serialize(serializer)
+}
+
+fn serialize_rule<S: Serializer>(
+    rule: &Option<ScopeRule>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    rule.as_ref().map(RuleText::from).serialize(serializer)
 }
 
 /// Holds the verdict over a worktree.
@@ -276,6 +315,17 @@ impl Reason {
             Self::History => "history",
         }
     }
+
+    /// The word for what it concerns: what would be merged and whether the worktree is as it was
+    /// created (`net`), or what commits did on the way.
+    pub const fn layer(self) -> &'static str {
+        match self {
+            Self::History => "history",
+            Self::ReadOnly | Self::Excluded | Self::Outside | Self::Integrity | Self::Shared => {
+                "net"
+            }
+        }
+    }
 }
 
 impl Finding {
@@ -285,15 +335,6 @@ impl Finding {
             reason,
             level,
             rule: None,
-        }
-    }
-
-    /// The word for what it concerns: what would be merged and whether the worktree is as it was
-    /// created (`net`), or what commits did on the way.
-    pub fn layer(&self) -> &'static str {
-        match self.reason {
-            Reason::History => "history",
-            _ => "net",
         }
     }
 }

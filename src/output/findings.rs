@@ -11,23 +11,25 @@
 use serde_json::{Value, json};
 
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{ChangeField, FindingField, PathField};
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
-use crate::judge::finding::Reason;
+use crate::answer::verdict::VerdictReport;
+use crate::judge::change::Change;
+use crate::judge::finding::{Finding, Level, Reason};
 use crate::output::json::json;
 use crate::words::path::escape_for_tsv;
+use crate::words::path_text::PathText;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Renders one log with one run.
-pub fn render_sarif(verdicts: &[&VerdictField]) -> Vec<u8> {
-    let results = verdicts.iter().flat_map(|verdict| {
-        let findings = verdict.findings();
-        findings.map(|finding| result(verdict.verified(), finding))
-    });
-    let results: Vec<Value> = results.collect();
+pub fn render_sarif(verdicts: &[&VerdictReport]) -> Vec<u8> {
+    let mut results: Vec<Value> = Vec::new();
+    for verdict in verdicts {
+        for finding in verdict.findings() {
+            results.push(result(verdict.verified(), finding));
+        }
+    }
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -92,26 +94,31 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
-fn result(verified: &str, finding: &FindingField) -> Value {
+fn result(verified: &str, finding: &Finding) -> Value {
+    let change = &finding.change;
     let reason = finding.reason;
-    let fingerprint = format!("{reason} {}", finding.change.tsv());
+    let fingerprint = format!("{} {}", reason.as_str(), change.place.to_tsv());
+    let level = match finding.level {
+        Level::Violation => "error",
+        Level::Notice => "warning",
+    };
     json!({
         "ruleId": reason,
-        "ruleIndex": Reason::ALL.iter().position(|one| one.as_str() == reason),
-        "level": if finding.level == "violation" { "error" } else { "warning" },
+        "ruleIndex": Reason::ALL.iter().position(|one| *one == reason),
+        "level": level,
         "message": { "text": finding.message(verified) },
-        "locations": [location(&finding.change)],
+        "locations": [location(change)],
         "partialFingerprints": { "agentwtFinding/v1": fingerprint },
-        "properties": { "verified": verified, "kind": finding.change.kind, "layer": finding.layer },
+        "properties": { "verified": verified, "kind": change.kind, "layer": reason.layer() },
     })
 }
 
-fn location(change: &ChangeField) -> Value {
-    if change.path.is_none() {
-        return json!({ "logicalLocations": [{ "fullyQualifiedName": change.tsv() }] });
-    }
-    let uri = relative_uri(change.bytes());
-    let artifact = json!({ "uri": uri, "uriBaseId": "%SRCROOT%" });
+fn location(change: &Change) -> Value {
+    let Some(path) = change.place.path_bytes() else {
+        let name = change.place.to_tsv();
+        return json!({ "logicalLocations": [{ "fullyQualifiedName": name }] });
+    };
+    let artifact = json!({ "uri": relative_uri(path), "uriBaseId": "%SRCROOT%" });
     json!({ "physicalLocation": { "artifactLocation": artifact } })
 }
 
@@ -131,7 +138,7 @@ fn relative_uri(path: &[u8]) -> String {
 }
 
 /// Renders the findings; the verdict goes to stderr, where the log of the step shows it.
-pub fn render_github(verdicts: &[&VerdictField], text: &mut Text) {
+pub fn render_github(verdicts: &[&VerdictReport], text: &mut Text) {
     for verdict in verdicts {
         text.stderr += &verdict.line(Paint::Plain);
         for finding in verdict.findings() {
@@ -140,26 +147,28 @@ pub fn render_github(verdicts: &[&VerdictField], text: &mut Text) {
     }
 }
 
-fn command(verified: &str, finding: &FindingField) -> String {
+fn command(verified: &str, finding: &Finding) -> String {
     let word = match finding.level {
-        "violation" => "error",
-        _notice => "warning",
+        Level::Violation => "error",
+        Level::Notice => "warning",
     };
-    let file = finding.change.path.as_ref().map(file);
-    let file = file.map_or_else(String::new, |file| format!("file={},", property(&file)));
-    let title = property(&format!("git agentwt: {}", finding.reason));
+    let file = match finding.change.place.path_bytes() {
+        Some(path) => format!("file={},", property(&file(path))),
+        None => String::new(),
+    };
+    let title = property(&format!("git agentwt: {}", finding.reason.as_str()));
     let message = data(&finding.message(verified));
     format!("::{word} {file}title={title}::{message}")
 }
 
 /// The path as GitHub looks it up; escaped where it could not be shown.
-fn file(path: &PathField) -> String {
-    let odd = |c: char| c.is_control() && c != '\n' && c != '\r';
-    if path.path_bytes.is_some() || !path.path.contains(odd) {
-        path.path.clone()
-    } else {
-        escape_for_tsv(path.bytes())
+fn file(path: &[u8]) -> String {
+    let text = PathText::from(path);
+    let is_odd = |c: char| c.is_control() && c != '\n' && c != '\r';
+    if text.path_bytes.is_none() && text.path.contains(is_odd) {
+        return escape_for_tsv(path);
     }
+    text.path
 }
 
 fn data(text: &str) -> String {
@@ -192,9 +201,8 @@ mod tests {
 
     #[test]
     fn a_path_that_cannot_be_shown_is_escaped() {
-        let of = |bytes: &[u8]| file(&PathField::from(bytes));
-        assert_eq!(of("d/\u{e9} ,".as_bytes()), "d/\u{e9} ,");
-        assert_eq!(of(b"d/\xff\x1b[31m"), "d/\\377\\033[31m");
-        assert_eq!(of(b"d/\x1b[31m"), "d/\\033[31m");
+        assert_eq!(file("d/\u{e9} ,".as_bytes()), "d/\u{e9} ,");
+        assert_eq!(file(b"d/\xff\x1b[31m"), "d/\\377\\033[31m");
+        assert_eq!(file(b"d/\x1b[31m"), "d/\\033[31m");
     }
 }

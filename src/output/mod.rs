@@ -12,7 +12,6 @@ use miette::{Diagnostic, SourceCode};
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::table::{Form, records};
 use crate::answer::text::{Text, TextStyle};
 use crate::arguments::output::{Format, OutputForm};
 use crate::output::json::json;
@@ -24,8 +23,8 @@ pub fn render<A: Answer>(answer: &A, form: OutputForm, style: TextStyle, notes: 
     match form.format {
         Format::Human => answer.print(&mut text),
         Format::Json => text.put(document(answer, notes)),
-        Format::Porcelain => text.put(records(&answer.rows(), Form::Porcelain, form.end)),
-        Format::Tsv => text.put(records(&answer.rows(), Form::Tsv, form.end)),
+        Format::Porcelain => text.put(answer.records(form.end)),
+        Format::Tsv => text.put(answer.tsv(form.end)),
         Format::Sarif => text.put(findings::render_sarif(&answer.verdicts())),
         Format::Github => findings::render_github(&answer.verdicts(), &mut text),
     }

@@ -122,14 +122,16 @@ fn collect_keys(schema: &Value, defs: &Value, at: &str, keys: &mut Vec<(String, 
 
 /// A description in roff: code is bold.
 fn roff(text: &str) -> String {
-    let text = text
+    let escaped = text
         .replace('\\', "\\e")
         .replace('-', "\\-")
         .replace('\n', " ");
-    let parts = text.split('`').enumerate();
-    let parts = parts.map(|(at, part)| match at % 2 {
-        0 => part.to_owned(),
-        _ => format!("\\fB{part}\\fR"),
-    });
-    parts.collect()
+    let mut roff = String::new();
+    for (index, part) in escaped.split('`').enumerate() {
+        match index % 2 {
+            0 => roff.push_str(part),
+            _ => roff.push_str(&format!("\\fB{part}\\fR")),
+        }
+    }
+    roff
 }

@@ -80,18 +80,18 @@ pub struct AcceptedFinding {
 }
 
 impl AcceptedFinding {
-    /// Whether a file of this size in bytes may have the content that was accepted.
+    /// True if a file of this size in bytes may have the content that was accepted.
     pub fn may_have_size(&self, size: u64) -> bool {
         self.size.is_none_or(|accepted| accepted == size)
     }
 
-    /// Whether it concerns what all worktrees of a repository share, apart from refs.
+    /// True if it concerns what all worktrees of a repository share, apart from refs.
     pub fn is_shared(&self) -> bool {
         self.reason == Reason::Shared.as_str() && self.kind != Kind::Ref.as_str()
     }
 }
 
-/// Holds what is accepted now, by place, reason and key.
+/// What is accepted now, by place, reason and key.
 #[derive(Clone, Debug, Default)]
 pub struct Acceptances(BTreeMap<(String, String, String), AcceptedFinding>);
 
@@ -102,112 +102,133 @@ impl Acceptances {
     /// Collects the decisions, the oldest first. A later acceptance replaces an earlier one of the
     /// same place: content that was accepted before is not accepted for ever.
     pub fn new(decisions: &[Decision]) -> Self {
-        let mut all = BTreeMap::new();
+        let mut accepted = BTreeMap::new();
         for decision in decisions {
             let mut newest: BTreeMap<_, AcceptedFinding> = BTreeMap::new();
-            for one in &decision.accepted {
-                let key = (one.place.clone(), one.reason.clone(), one.key.clone());
-                let merged = newest.entry(key).or_insert_with(|| one.clone());
-                merged.contents.extend(one.contents.clone());
+            for finding in &decision.accepted {
+                let key = (
+                    finding.place.clone(),
+                    finding.reason.clone(),
+                    finding.key.clone(),
+                );
+                let merged = newest.entry(key).or_insert_with(|| finding.clone());
+                merged.contents.extend(finding.contents.clone());
             }
-            all.extend(newest);
+            accepted.extend(newest);
         }
-        Self(all)
+        Self(accepted)
     }
 
-    /// Whether everything that the finding of a change is about is accepted.
+    /// True if everything that the finding of a change is about is accepted.
     pub fn cover(&self, change: &Change, reason: Reason) -> bool {
         if self.0.is_empty() {
             return false;
         }
-        let place = change.place.to_tsv();
-        let is_accepted = |(key, contents): (String, BTreeSet<String>)| {
-            let key = (place.clone(), reason.as_str().to_owned(), key);
-            let accepted = self.0.get(&key);
-            accepted.is_some_and(|accepted| contents.is_subset(&accepted.contents))
+        let Some(contents) = contents_of(change, reason) else {
+            return false;
         };
-        let contents = contents_of(change, reason);
-        contents.is_some_and(|contents| contents.into_iter().all(is_accepted))
+        let place = change.place.to_tsv();
+        for (key, texts) in contents {
+            let key = (place.clone(), reason.as_str().to_owned(), key);
+            match self.0.get(&key) {
+                Some(accepted) if texts.is_subset(&accepted.contents) => {}
+                Some(_) | None => return false,
+            }
+        }
+        true
     }
 
     /// Finds the accepted settings, hooks and rule files that are as they were recorded again: an agent
-    /// that takes back what the user set up is reported. `found` is what is not as recorded.
-    pub fn find_reverted(&self, found: &[SharedChange]) -> Vec<SharedChange> {
+    /// that takes back what the user set up is reported. `changes` is what is not as recorded.
+    pub fn find_reverted(&self, changes: &[SharedChange]) -> Vec<SharedChange> {
         let mut not_as_recorded = BTreeSet::new();
-        for shared in found {
+        for shared in changes {
             let contents = contents_of(&shared.change, Reason::Shared);
             for key in contents.unwrap_or_default().into_keys() {
                 not_as_recorded.insert((shared.change.place.to_tsv(), key));
             }
         }
-        let is_reverted = |one: &&AcceptedFinding| {
-            one.is_shared()
-                && !one.contents.contains(AS_RECORDED)
-                && !not_as_recorded.contains(&(one.place.clone(), one.key.clone()))
-        };
-        let change = |one: &AcceptedFinding| {
-            let kinds = [Kind::Hook, Kind::Integrity];
-            let kind = kinds.into_iter().find(|kind| kind.as_str() == one.kind);
-            let cause = match &*one.level {
-                "notice" => Cause::Unknown,
-                _violation => Cause::Hides,
-            };
-            let name = if one.key.is_empty() { "it" } else { &one.key };
-            let said = format!("{name} was accepted, and is as at `add` again");
-            let place = Place::of_shared(&one.place);
-            let now = Content::value(&one.key, Some(AS_RECORDED.to_owned()));
-            SharedChange::new(place, kind.unwrap_or(Kind::Config), said, cause).with([now])
-        };
-        self.0.values().filter(is_reverted).map(change).collect()
+        let mut reverted = Vec::new();
+        for finding in self.0.values() {
+            let is_as_recorded =
+                !not_as_recorded.contains(&(finding.place.clone(), finding.key.clone()));
+            if finding.is_shared() && is_as_recorded && !finding.contents.contains(AS_RECORDED) {
+                reverted.push(reverted_change(finding));
+            }
+        }
+        reverted
     }
+}
+
+/// The change of a shared setting, hook or rule file back to what was recorded at `add`.
+fn reverted_change(finding: &AcceptedFinding) -> SharedChange {
+    let kind = [Kind::Hook, Kind::Integrity]
+        .into_iter()
+        .find(|kind| kind.as_str() == finding.kind)
+        .unwrap_or(Kind::Config);
+    let cause = match &*finding.level {
+        "notice" => Cause::Unknown,
+        _violation => Cause::Hides,
+    };
+    let name = if finding.key.is_empty() {
+        "it"
+    } else {
+        &finding.key
+    };
+    let text = format!("{name} was accepted, and is as at `add` again");
+    let content = Content::value(&finding.key, Some(AS_RECORDED.to_owned()));
+    SharedChange::new(Place::of_shared(&finding.place), kind, text, cause).with([content])
 }
 
 impl Report {
     /// Moves the findings that are accepted out of the violations and notices.
     #[must_use]
     pub fn accepting(mut self, accepted: &Acceptances) -> Self {
-        let all = std::mem::take(&mut self.findings).into_iter();
-        (self.accepted, self.findings) =
-            all.partition(|finding| accepted.cover(&finding.change, finding.reason));
+        (self.accepted, self.findings) = self
+            .findings
+            .into_iter()
+            .partition(|finding| accepted.cover(&finding.change, finding.reason));
         self
     }
 }
 
 impl Finding {
-    /// Whether it concerns what all worktrees of a repository share, apart from refs.
+    /// True if it concerns what all worktrees of a repository share, apart from refs.
     pub fn is_shared(&self) -> bool {
         self.reason == Reason::Shared && self.change.kind != Kind::Ref
     }
 
     /// What an acceptance of this finding records; none where the content is not known.
     pub fn accepted(&self) -> Option<Vec<AcceptedFinding>> {
-        let one = |(key, contents)| AcceptedFinding {
-            place: self.change.place.to_tsv(),
-            kind: self.change.kind.as_str().to_owned(),
-            reason: self.reason.as_str().to_owned(),
-            level: self.level.as_str().to_owned(),
-            key,
-            contents,
-            size: None,
-        };
-        let contents = contents_of(&self.change, self.reason)?;
-        Some(contents.into_iter().map(one).collect())
+        let mut accepted = Vec::new();
+        for (key, contents) in contents_of(&self.change, self.reason)? {
+            accepted.push(AcceptedFinding {
+                place: self.change.place.to_tsv(),
+                kind: self.change.kind.as_str().to_owned(),
+                reason: self.reason.as_str().to_owned(),
+                level: self.level.as_str().to_owned(),
+                key,
+                contents,
+                size: None,
+            });
+        }
+        Some(accepted)
     }
 }
 
 /// The contents that the finding of a change is about, by key; none where one is not known.
 fn contents_of(change: &Change, reason: Reason) -> Option<BTreeMap<String, BTreeSet<String>>> {
-    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut contents: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     if reason == Reason::History {
         for seen in &change.seen {
             let commit = seen.commit()?.to_string();
-            all.entry(String::new()).or_default().insert(commit);
+            contents.entry(String::new()).or_default().insert(commit);
         }
     } else {
         for content in &change.now {
             let (key, text) = content.named()?;
-            all.entry(key).or_default().insert(text);
+            contents.entry(key).or_default().insert(text);
         }
     }
-    (!all.is_empty()).then_some(all)
+    (!contents.is_empty()).then_some(contents)
 }

@@ -2,4 +2,6 @@
 
 pub mod accepted;
 pub mod claim;
+pub mod journal;
+pub mod run;
 pub mod worktree;

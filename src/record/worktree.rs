@@ -22,7 +22,7 @@ use crate::system::{processes, users};
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 use crate::words::path;
 
-/// Represents what `add` wrote down of a worktree.
+/// What `add` wrote down of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -53,7 +53,7 @@ pub struct Record {
     pub dot_git: String,
     /// Its branch.
     pub branch: BranchName,
-    /// Whether `add` made the branch.
+    /// True if `add` made the branch.
     pub branch_made: bool,
     /// The remote-tracking branch that `add` made the branch from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,9 +67,9 @@ pub struct Record {
     pub checked_out: CommitId,
     /// How names compare there.
     pub ignore_case: bool,
-    /// Whether the file system keeps the executable bit (`core.fileMode`).
+    /// True if the file system keeps the executable bit (`core.fileMode`).
     pub file_mode: bool,
-    /// Whether filters or line endings may make files on disk differ from what git stores.
+    /// True if filters or line endings may make files on disk differ from what git stores.
     pub conversions: bool,
     /// The scope profile's name, none when flags gave every list.
     pub profile: Option<String>,
@@ -137,15 +137,15 @@ impl Record {
 
     /// The scope without the rules that a person added since.
     pub fn scope_at_add(&self) -> Vec<ScopeRule> {
-        let added = |rule: &&ScopeRule| {
-            let mut decisions = self.decisions.iter();
-            !decisions.any(|decision| decision.rules.contains(rule))
-        };
-        self.scope.iter().filter(added).cloned().collect()
+        let mut rules = self.scope.clone();
+        for decision in &self.decisions {
+            rules.retain(|rule| !decision.rules.contains(rule));
+        }
+        rules
     }
 }
 
-/// Says how far the set-up of a worktree is.
+/// How far the set-up of a worktree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SetupState {
@@ -155,7 +155,7 @@ pub enum SetupState {
     Done,
 }
 
-/// Says who made a worktree: only what `add` made may be removed by `remove`.
+/// Who made a worktree: only what `add` made may be removed by `remove`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MadeBy {
@@ -165,7 +165,7 @@ pub enum MadeBy {
     Git,
 }
 
-/// Holds what a worktree started from.
+/// What a worktree started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
@@ -178,7 +178,7 @@ pub struct Base {
     pub tips: Vec<Tip>,
 }
 
-/// Holds where a ref was.
+/// Where a ref was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tip {
@@ -186,11 +186,11 @@ pub struct Tip {
     pub name: String,
     /// The commit it named.
     pub commit: CommitId,
-    /// Whether it had a reflog: one that is gone later proves nothing.
+    /// True if it had a reflog: one that is gone later proves nothing.
     pub logged: bool,
 }
 
-/// Names one of git's files that decide what git reports, with a digest of its content.
+/// One of git's files that decide what git reports, with a digest of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
@@ -201,7 +201,7 @@ pub struct Fingerprint {
     pub digest: Option<String>,
 }
 
-/// Names a file of the private git directory that is watched.
+/// A file of the private git directory that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchedFile {
@@ -217,7 +217,7 @@ pub enum WatchedFile {
     HooksScripts,
 }
 
-/// Holds what `add` is about to create, for the command that finds an incomplete worktree.
+/// What `add` is about to create, for the command that finds an incomplete worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
@@ -229,7 +229,7 @@ pub struct Intent {
     pub record: Record,
 }
 
-/// Holds the last verification, as the hooks and `verify` leave it for `list`.
+/// The last verification, as the hooks and `verify` leave it for `list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LastVerification {
@@ -279,13 +279,13 @@ impl WatchedFile {
         Self::HooksScripts,
     ];
 
-    /// Whether installing or removing our hooks changes it.
+    /// True if installing or removing our hooks changes it.
     pub const fn is_of_our_hooks(self) -> bool {
         !matches!(self, Self::SparseCheckout)
     }
 }
 
-/// Names who works in a worktree: what `add --owner` said.
+/// Who works in a worktree: what `add --owner` said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
@@ -299,7 +299,7 @@ pub struct Owner {
     pub since: String,
 }
 
-/// Names one process for ever: its number, which the system gives out again, with what only this
+/// One process for ever: its number, which the system gives out again, with what only this
 /// one has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -323,7 +323,7 @@ pub struct HeldClaim {
     pub lease: Lease,
 }
 
-/// Says whether an owner is alive.
+/// Whether an owner is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alive {
     /// Its process runs on this host.
@@ -365,21 +365,22 @@ impl Owner {
         })
     }
 
-    /// Whether the owner is alive: only a process of this host can be looked at.
+    /// Tells whether the owner is alive: only a process of this host can be looked at.
     pub fn alive(&self) -> Alive {
-        let process = self.process.as_ref();
-        let Some(known) = process.filter(|_| self.host == users::host()) else {
-            return Alive::Unknown;
-        };
-        if processes::is_alive(known.pid, &known.started) {
-            Alive::Yes
-        } else {
-            Alive::No
+        match &self.process {
+            Some(process) if self.host == users::host() => {
+                if processes::is_alive(process.pid, &process.started) {
+                    Alive::Yes
+                } else {
+                    Alive::No
+                }
+            }
+            Some(_) | None => Alive::Unknown,
         }
     }
 }
 
-/// Says that a worktree is being removed, so that another call can finish the removal; in the trash,
+/// A removal that has begun, so that another call can finish the removal; in the trash,
 /// what the worktree was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -397,7 +398,7 @@ pub struct Removal {
     pub trash: Option<TrashStamp>,
 }
 
-/// Says when a worktree went into the trash, and what its HEAD and branch were.
+/// When a worktree went into the trash, and what its HEAD and branch were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrashStamp {
@@ -414,7 +415,7 @@ pub struct TrashStamp {
     pub term: Term,
 }
 
-/// Says for how long a removed worktree is kept in the trash.
+/// For how long a removed worktree is kept in the trash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Term {
@@ -432,7 +433,8 @@ impl Term {
     }
 }
 
-/// Represents what was beside a worktree when it was made. Only digests are kept: a setting can hold a password.
+/// What was beside a worktree when it was made. Only digests are kept: a setting can hold a
+/// password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shared {
     /// The hooks that git ran in the main worktree, by their paths as messages show them
@@ -445,12 +447,15 @@ pub struct Shared {
     pub sealed: Sealed,
 }
 
-/// Represents what else decides what git does beside a worktree, by places as messages show them.
+/// What else decides what git does beside a worktree, by places as messages show them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
     /// The git directories that were walked; an older version looked for names and wrote none.
     #[serde(default)]
     pub directories: BTreeMap<String, GitDirOwner>,
+    /// What was sealed of these.
+    #[serde(default)]
+    pub extent: SealExtent,
     /// Files that hooks can run, `info/*`, and the states of the main and other worktrees.
     pub files: Digests,
     /// The settings of each file that git reads here: the two of the repository, those that they
@@ -460,7 +465,18 @@ pub struct Sealed {
     pub values: BTreeMap<String, String>,
 }
 
-/// Says whose git directory one is.
+/// Says what of a git directory was sealed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SealExtent {
+    /// Its entries, as an older version did.
+    #[default]
+    Entries,
+    /// Everything that is not known to be data, however deep.
+    Everything,
+}
+
+/// Whose git directory one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GitDirOwner {

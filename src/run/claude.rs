@@ -7,9 +7,10 @@ use crate::arguments::output::OutputForm;
 use crate::cli::Cli;
 use crate::client::claude::WorktreeEvent;
 use crate::client::layout::ClientRefusal;
+use crate::commands::add::answer::AddAnswer;
 use crate::commands::add::arguments::{Add, ContextOptions};
 use crate::commands::remove::arguments::Remove;
-use crate::commands::{Caller, Session, add, is_nowhere, path, remove};
+use crate::commands::{Caller, Outcome, Session, add, is_nowhere, path, remove};
 use crate::disk::files;
 use crate::record::worktree::SetupState;
 use crate::refusal::Refusal;
@@ -23,59 +24,59 @@ use crate::worktree::loaded::{Worktree, by_path};
 /// there is gone on with, whatever its scope.
 pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     let event = parse(session)?;
-    let name = event.worktree_name();
-    let name = name.ok_or_else(|| bad_input("it has no name that a worktree could have"))?;
-    let start = event
-        .directory
-        .map_or_else(|| session.start.clone(), Utf8PathBuf::from);
+    let Some(name) = event.worktree_name() else {
+        return Err(bad_input("it has no name that a worktree could have"));
+    };
+    let start = match event.directory {
+        Some(directory) => Utf8PathBuf::from(directory),
+        None => session.start.clone(),
+    };
     let session = &Session {
         // what notes tell the user to type
         command_line: format!("git agentwt add {name}"),
         ..starting_in(session, &start)
     };
-    let name = name.to_string();
-    let options = Add {
-        name: Some(name.clone()),
+    let error = match add_for_claude(session, name.as_str()) {
+        Ok(created) => return Ok(print(cli, OutputForm::HUMAN, &created)),
+        Err(error) => error,
+    };
+    let Ok(mut found) = path::run(session, Some(name.as_str())) else {
+        return Err(error);
+    };
+    if !is_about_scope(&error) {
+        return Err(error);
+    }
+    found.notes.push(error.to_string());
+    let record = Worktree::of(&session.repository()?, Some(name.as_str()))?.record;
+    if record.setup == Some(SetupState::Pending) {
+        found.notes.push(format!(
+            "the set-up of {name} was not run to its end: git agentwt add {name}, with the options \
+                of its first `add`"
+        ));
+    }
+    Ok(print(cli, OutputForm::HUMAN, &found))
+}
+
+/// Creates the worktree with the context for Claude Code, or without where that is refused.
+fn add_for_claude(session: &Session, name: &str) -> Result<Outcome<AddAnswer>, Error> {
+    let refusal = match add::run(session, &add_options(name, "claude-code")) {
+        Err(error) if error.find::<ClientRefusal>().is_some() => error,
+        created => return created,
+    };
+    // nobody can give `claude --worktree` an option of `add`
+    let mut created = add::run(session, &add_options(name, "none"))?;
+    created.notes.push(format!("{refusal}: created without"));
+    Ok(created)
+}
+
+fn add_options(name: &str, client: &str) -> Add {
+    Add {
+        name: Some(name.to_owned()),
         context: ContextOptions {
-            client: Some("claude-code".to_owned()),
+            client: Some(client.to_owned()),
             ..ContextOptions::default()
         },
         ..Add::default()
-    };
-    let mut made = add::run(session, &options);
-    if let Err(error) = &made
-        && error.find::<ClientRefusal>().is_some()
-    {
-        // nobody can give `claude --worktree` an option of `add`
-        let note = format!("{error}: created without");
-        let client = Some("none".to_owned());
-        let context = ContextOptions {
-            client,
-            ..ContextOptions::default()
-        };
-        made = add::run(session, &Add { context, ..options });
-        made = made.map(|mut made| {
-            made.notes.push(note);
-            made
-        });
-    }
-    let error = match made {
-        Ok(made) => return Ok(print(cli, OutputForm::HUMAN, &made)),
-        Err(error) => error,
-    };
-    match path::run(session, Some(&name)) {
-        Ok(mut found) if is_about_scope(&error) => {
-            found.notes.push(error.to_string());
-            let record = Worktree::of(&session.repository()?, Some(&name))?.record;
-            if record.setup == Some(SetupState::Pending) {
-                found.notes.push(format!(
-                    "the set-up of {name} was not run to its end: git \
-                    agentwt add {name}, with the options of its first `add`"
-                ));
-            }
-            Ok(print(cli, OutputForm::HUMAN, &found))
-        }
-        _other => Err(error),
     }
 }
 
@@ -87,18 +88,19 @@ fn is_about_scope(error: &Error) -> bool {
 /// Removes the worktree, to the trash where work would be lost. One that is gone is well: the hook
 /// would keep the session of Claude Code for ever.
 pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
-    let path = parse(session)?.path;
-    let path = path.ok_or_else(|| bad_input("it has no worktree_path"))?;
-    let path = session.resolve(Utf8Path::new(&path));
-    let path = files::canonical(&path).unwrap_or(path);
-    let there = path.ancestors().find(|above| files::is_directory(above));
-    let session = &starting_in(session, there.unwrap_or(&path));
-    let known = match session.repository() {
+    let Some(named) = parse(session)?.path else {
+        return Err(bad_input("it has no worktree_path"));
+    };
+    let resolved = session.resolve(Utf8Path::new(&named));
+    let path = files::canonical(&resolved).unwrap_or(resolved);
+    let nearest = path.ancestors().find(|above| files::is_directory(above));
+    let session = &starting_in(session, nearest.unwrap_or(&path));
+    let worktree = match session.repository() {
         Ok(repository) => by_path(&repository, &path)?,
         Err(error) if is_nowhere(&error) => None,
         Err(error) => return Err(error),
     };
-    let Some(known) = known.filter(|known| known.record.path == path) else {
+    let Some(worktree) = worktree.filter(|worktree| worktree.record.path == path) else {
         if files::exists(&path.join(".git")) {
             return Err(Refusal::ForeignRemoval { path }.into());
         }
@@ -108,7 +110,7 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         return Ok(ExitCode::Success);
     };
     let mut options = Remove {
-        names: vec![known.record.name.to_string()],
+        names: vec![worktree.record.name.to_string()],
         by_hook: true,
         ..Remove::default()
     };

@@ -9,7 +9,7 @@ use signal_hook::consts::SIGINT;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::text::TextStyle;
+use crate::answer::text::{Detail, TextStyle};
 use crate::arguments::output::{Format, OutputForm};
 use crate::cli::{Cli, Command};
 use crate::commands::Outcome;
@@ -43,6 +43,10 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
     let style = TextStyle {
         paint: paint(to_terminal),
         width: width_of(stdout),
+        detail: match cli.common.verbose {
+            0 => Detail::Groups,
+            _ => Detail::Everything,
+        },
     };
     let text = render(&outcome.answer, form, style, &outcome.notes);
     if !cli.common.quiet || A::IGNORES_QUIET {

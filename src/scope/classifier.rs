@@ -6,7 +6,7 @@ use crate::scope::near::Near;
 use crate::scope::rule::{Access, EntryKind, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
 
-/// Says what a scope makes of a path. No rule means that no list matches: the path is excluded.
+/// What a scope makes of a path. No rule means that no list matches: the path is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict<'s> {
     /// The access.
@@ -24,14 +24,14 @@ pub struct Classifier<'s> {
     descent: Descent<JudgedDirectory>,
 }
 
-/// Holds the verdict on a directory.
+/// The verdict on a directory.
 #[derive(Clone, Debug)]
 struct JudgedDirectory {
     decision: RuleDecision,
     near: Near,
 }
 
-/// Holds the deciding rule of each list: the nearest level's, there the last one. The built-in rules
+/// The deciding rule of each list: the nearest level's, there the last one. The built-in rules
 /// come first, then exclude, write, read; a list after a decided one has none, neither for the path
 /// nor for anything below.
 type RuleDecision = [Option<usize>; 4];

@@ -5,7 +5,7 @@ use crate::scope::names::NameSet;
 use crate::scope::pattern::ScopePattern;
 use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
 
-/// Represents valid rules, ready to be asked. Exclude beats write beats read; above all lists
+/// Valid rules, ready to be asked. Exclude beats write beats read; above all lists
 /// `.agentwt/memory/**` is `read` and everything else in `.agentwt` is excluded.
 #[derive(Clone, Debug)]
 pub struct Scope {

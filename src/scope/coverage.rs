@@ -12,7 +12,7 @@ use crate::scope::pattern::ScopePattern;
 use crate::scope::rule::{EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::words::path::{RepoPath, escape_for_rule};
 
-/// Says what the rules of a scope match among the tracked paths.
+/// What the rules of a scope match among the tracked paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// How many tracked paths each rule of [`Scope::rules`] matches, in its order, those below a
@@ -30,7 +30,7 @@ struct Tally {
     below: Option<RepoPath>,
 }
 
-/// Holds what is known of the directories above a path.
+/// What is known of the directories above a path.
 #[derive(Clone, Debug)]
 struct Above {
     near: Near,

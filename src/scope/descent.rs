@@ -14,7 +14,7 @@ pub(super) struct Descent<T> {
     root: T,
 }
 
-/// Represents an entry that is judged: its path (folded if need be) and where its name begins.
+/// An entry that is judged: its path (folded if need be) and where its name begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryLevel<'p> {
     pub(super) path: &'p [u8],

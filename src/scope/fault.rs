@@ -3,7 +3,7 @@
 use crate::scope::rule::{RuleList, ScopeRule};
 use crate::words::path::escape_for_rule;
 
-/// Says what is wrong with a pattern. Except for the first, git takes each in silence and it
+/// What is wrong with a pattern. Except for the first, git takes each in silence and it
 /// matches nothing, or something else than its author thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum PatternFault {
@@ -57,9 +57,14 @@ pub enum PatternFault {
     BadClass,
 }
 
-/// Says which rule is refused and why.
+/// Which rule is refused, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("cannot use `{}` as {} ({}): {fault}", escape_for_rule(&rule.pattern), kind(rule), rule.origin)]
+#[error(
+    "cannot use `{}` as {} ({}): {fault}",
+    escape_for_rule(&rule.pattern),
+    kind(rule),
+    rule.origin
+)]
 #[diagnostic(forward(fault))]
 pub struct ScopeError {
     /// The rule as it was written.
@@ -68,7 +73,7 @@ pub struct ScopeError {
     pub fault: PatternFault,
 }
 
-/// Holds the refusals of the rules of a scope.
+/// The refusals of the rules of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("{first}")]
 #[diagnostic(code(agentwt::scope::invalid), help("{}", help(first)))]

@@ -13,7 +13,7 @@ use bstr::{ByteSlice, Finder};
 use crate::scope::fault::PatternFault;
 use crate::scope::rule::Case;
 
-/// Names one step of a pattern.
+/// One step of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// Exactly this byte.
@@ -30,7 +30,7 @@ pub(super) enum Token {
     Everything,
 }
 
-/// Represents the parsed body of a pattern, without its leading and trailing `/`.
+/// The parsed body of a pattern, without its leading and trailing `/`.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     /// The steps, for those who judge or render the pattern.

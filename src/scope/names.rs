@@ -21,22 +21,22 @@ impl NameSet {
     pub(super) fn new(patterns: &[ScopePattern]) -> Self {
         let mut names = Self::default();
         for (place, pattern) in patterns.iter().enumerate() {
-            let (name, found) = match pattern.name() {
+            let (text, places) = match pattern.name() {
                 Some(PatternName::Whole(name)) => (name, &mut names.whole),
-                Some(PatternName::Ending(end)) => {
-                    (end, names.endings.entry(end.len()).or_default())
+                Some(PatternName::Ending(ending)) => {
+                    (ending, names.endings.entry(ending.len()).or_default())
                 }
                 None => continue,
             };
-            found.entry(name.to_vec()).or_default().push(place);
+            places.entry(text.to_vec()).or_default().push(place);
         }
         names
     }
 
     pub(super) fn find<'n>(&'n self, name: &'n [u8]) -> impl Iterator<Item = usize> + 'n {
-        let ended = self.endings.iter().filter_map(|(length, found)| {
+        let ended = self.endings.iter().filter_map(|(length, places)| {
             let start = name.len().checked_sub(*length)?;
-            found.get(&name[start..])
+            places.get(&name[start..])
         });
         self.whole
             .get(name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::scope::compiled::Scope;
 use crate::scope::descent::DirectoryLevel;
 
-/// Holds the rules that can match in a directory, by their places in the scope, without those that
+/// The rules that can match in a directory, by their places in the scope, without those that
 /// [`NameSet`] finds.
 #[derive(Clone, Debug)]
 pub(super) struct Near {

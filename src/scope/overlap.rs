@@ -19,7 +19,7 @@ const REFUSED: usize = 20;
 /// The name and the frozen scope of a worktree that an agent may be working in.
 pub type WorktreeScope = (String, Scope);
 
-/// Says what worktrees may both write.
+/// What worktrees may both write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
     /// Some worktrees, which write alike; none for the one that `add` is about to create.
@@ -33,7 +33,7 @@ pub struct Overlap {
     pub patterns: Vec<SharedPatterns>,
 }
 
-/// Names a write pattern of each side that meet at a path.
+/// A write pattern of each side that meet at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedPatterns {
     /// The pattern of the first.

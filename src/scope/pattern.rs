@@ -9,20 +9,20 @@ use crate::scope::fault::PatternFault;
 use crate::scope::glob::{Glob, Token};
 use crate::scope::rule::{Case, EntryKind};
 
-/// Represents a pattern as git reads it.
+/// A pattern as git reads it.
 #[derive(Clone, Debug)]
 pub(super) struct ScopePattern {
     /// What was written, without trailing spaces and without a trailing `/`.
     pub(super) line: String,
-    /// Whether it is matched against the whole path from the root, because it has a leading or inner
+    /// True if it is matched against the whole path from the root, because it has a leading or inner
     /// slash; else against the last component of a path, at any depth.
     pub(super) is_anchored: bool,
-    /// Whether it matches directories only, because of a trailing slash.
+    /// True if it matches directories only, because of a trailing slash.
     pub(super) is_of_directories: bool,
     pub(super) glob: Glob,
 }
 
-/// Names what a pattern such as `Makefile` or `*.pem` looks for.
+/// What a pattern such as `Makefile` or `*.pem` looks for.
 pub(super) enum PatternName<'p> {
     /// The whole name.
     Whole(&'p [u8]),

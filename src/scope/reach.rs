@@ -11,7 +11,7 @@ use crate::scope::pattern::ScopePattern;
 use crate::scope::rule::{Case, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
 
-/// Says where a pattern can match.
+/// Where a pattern can match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Every path (`**`).

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::entry::Mode;
+use crate::words::path::escape_for_rule;
 
-/// Says what an agent may do with a path. More access is greater.
+/// What an agent may do with a path. More access is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -38,7 +40,7 @@ impl From<RuleList> for Access {
     }
 }
 
-/// Says what a path is, as far as patterns care: one with a trailing slash matches directories only.
+/// What a path is, as far as patterns care: one with a trailing slash matches directories only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryKind {
     /// A file or a symbolic link (also one to a directory).
@@ -58,7 +60,7 @@ impl EntryKind {
     }
 }
 
-/// Says whether `a` matches `A`: `core.ignoreCase` of the repository. Only ASCII letters fold.
+/// Whether `a` matches `A`: `core.ignoreCase` of the repository. Only ASCII letters fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Case {
@@ -79,7 +81,7 @@ impl Case {
     }
 }
 
-/// Names one of a scope's three lists.
+/// One of a scope's three lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleList {
@@ -101,7 +103,7 @@ impl fmt::Display for RuleList {
     }
 }
 
-/// Says where a rule was written. In a record it is `{ file = { path = "…", line = 12 } }`,
+/// Where a rule was written. In a record it is `{ file = { path = "…", line = 12 } }`,
 /// `{ flag = "--write" }`, `"default"` or `"built-in"`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,7 +134,7 @@ impl fmt::Display for RuleOrigin {
     }
 }
 
-/// Represents one pattern of a scope as it was written; it may still be invalid.
+/// One pattern of a scope as it was written; it may still be invalid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ScopeRule {
     /// The list it is in.
@@ -150,6 +152,35 @@ impl ScopeRule {
             list,
             pattern: pattern.into(),
             origin,
+        }
+    }
+}
+
+/// A rule of a scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RuleText {
+    /// `write`, `read` or `exclude`.
+    pub list: String,
+    /// The pattern.
+    pub pattern: String,
+    /// Where the rule was written: file and line, an option, `default` or `built-in`.
+    pub origin: String,
+}
+
+impl RuleText {
+    /// The rule for people: `read ** (default)`.
+    pub fn text(&self) -> String {
+        let pattern = escape_for_rule(&self.pattern);
+        format!("{} {pattern} ({})", self.list, self.origin)
+    }
+}
+
+impl From<&ScopeRule> for RuleText {
+    fn from(rule: &ScopeRule) -> Self {
+        Self {
+            list: rule.list.to_string(),
+            pattern: rule.pattern.clone(),
+            origin: rule.origin.to_string(),
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::sync::PatternOrigin;
 use crate::sync::pattern::{Pattern, PatternError, below, build, not_a_glob};
 use crate::words::path::RepoPath;
 
-/// Represents patterns and the rules of `.worktreeinclude`, ready to be matched.
+/// Patterns and the rules of `.worktreeinclude`, ready to be matched.
 pub struct Matcher {
     /// For each pattern two globs: the pattern, and everything below what it matches.
     patterns: GlobSet,
-    /// Whether a pattern selects directories only, by its place.
+    /// True if a pattern selects directories only, by its place.
     directories_only: Vec<bool>,
     include: Option<Gitignore>,
     /// The directories on the way to what can match.
@@ -24,17 +24,17 @@ pub struct Matcher {
     named: GlobSet,
 }
 
-/// Says what selects a path.
+/// What selects a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The places of the patterns, sorted.
     pub patterns: Vec<usize>,
-    /// Whether `.worktreeinclude` does.
+    /// True if `.worktreeinclude` does.
     pub is_included: bool,
 }
 
 impl Selected {
-    /// Whether anything does.
+    /// True if anything does.
     pub fn any(&self) -> bool {
         self.is_included || !self.patterns.is_empty()
     }
@@ -68,15 +68,22 @@ impl Matcher {
         include: Option<&[u8]>,
         case: Case,
     ) -> Result<Self, globset::Error> {
-        let [mut globs, mut ways, mut named] = [(); 3].map(|()| GlobSetBuilder::new());
+        let mut globs = GlobSetBuilder::new();
+        let mut directories_only = Vec::new();
+        let mut ways_in = Vec::new();
         for pattern in patterns {
             let text = pattern.text();
             globs.add(build(text.trim_end_matches('/'), case)?);
             globs.add(build(&below(text), case)?);
+            directories_only.push(text.ends_with('/'));
+            ways_in.extend(ways_of(text));
         }
-        let rules_ways = include.unwrap_or_default().lines().flat_map(ways_of_rule);
-        let all = patterns.iter().flat_map(|pattern| ways_of(pattern.text()));
-        for way in all.chain(rules_ways) {
+        for rule in include.unwrap_or_default().lines() {
+            ways_in.extend(ways_of_rule(rule));
+        }
+        let mut ways = GlobSetBuilder::new();
+        let mut named = GlobSetBuilder::new();
+        for way in ways_in {
             let glob = build(&way, case)?;
             if !way.contains(['*', '?']) {
                 named.add(glob.clone());
@@ -85,7 +92,7 @@ impl Matcher {
         }
         Ok(Self {
             patterns: globs.build()?,
-            directories_only: patterns.iter().map(|p| p.text().ends_with('/')).collect(),
+            directories_only,
             include: include.and_then(|include| rules(include, case)),
             ways: ways.build()?,
             named: named.build()?,
@@ -94,20 +101,20 @@ impl Matcher {
 
     /// What selects a path: a directory that is selected selects everything below.
     pub fn selected(&self, path: &RepoPath, is_directory: bool) -> Selected {
-        let globs = self.patterns.matches_candidate(&candidate(path));
-        let counts = |glob: &usize| {
+        let mut patterns = BTreeSet::new();
+        for glob in self.patterns.matches_candidate(&candidate(path)) {
             let is_below = glob % 2 == 1;
-            is_below || is_directory || !self.directories_only[glob / 2]
-        };
-        let patterns = globs.into_iter().filter(counts).map(|glob| glob / 2);
-        let patterns: BTreeSet<usize> = patterns.collect();
+            if is_below || is_directory || !self.directories_only[glob / 2] {
+                patterns.insert(glob / 2);
+            }
+        }
         Selected {
             patterns: patterns.into_iter().collect(),
             is_included: self.is_included(path, is_directory),
         }
     }
 
-    /// Whether something can be selected in a directory.
+    /// True if something can be selected in a directory.
     pub fn enters(&self, directory: &RepoPath) -> bool {
         let candidate = candidate(directory);
         self.ways.is_match_candidate(&candidate)
@@ -115,7 +122,7 @@ impl Matcher {
             || self.is_included(directory, true)
     }
 
-    /// Whether a pattern names a path as a directory on the way to what the pattern selects.
+    /// True if a pattern names a path as a directory on the way to what the pattern selects.
     pub fn names_as_directory(&self, path: &RepoPath) -> bool {
         self.named.is_match_candidate(&candidate(path))
     }
@@ -126,8 +133,9 @@ impl Matcher {
             return false;
         };
         let selects = |path: &[u8], is_directory| {
-            let path = path.to_path_lossy();
-            rules.matched(path, is_directory).is_ignore()
+            rules
+                .matched(path.to_path_lossy(), is_directory)
+                .is_ignore()
         };
         selects(path.as_bstr(), is_directory) || path.parents().any(|parent| selects(parent, true))
     }
@@ -149,13 +157,13 @@ fn rules(text: &[u8], case: Case) -> Option<Gitignore> {
 
 /// Globs of the directories in which a rule of `.worktreeinclude` can match.
 fn ways_of_rule(line: &[u8]) -> Vec<String> {
-    let line = line.to_str_lossy();
-    let line = line.trim_end();
-    if line.is_empty() || line.starts_with(['#', '!']) {
+    let text = line.to_str_lossy();
+    let rule = text.trim_end();
+    if rule.is_empty() || rule.starts_with(['#', '!']) {
         return Vec::new();
     }
-    if line.trim_end_matches('/').contains('/') {
-        ways_of(line.trim_start_matches('/'))
+    if rule.trim_end_matches('/').contains('/') {
+        ways_of(rule.trim_start_matches('/'))
     } else {
         vec!["**".to_owned()]
     }

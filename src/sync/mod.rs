@@ -15,7 +15,7 @@ use crate::inventory::manifest::Stat;
 use crate::inventory::placed::PlacedKind;
 use crate::words::path::RepoPath;
 
-/// Says who wrote a pattern.
+/// Who wrote a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternOrigin {
     /// This line of the config, from 1.
@@ -39,7 +39,7 @@ impl fmt::Display for PatternOrigin {
     }
 }
 
-/// Holds an untracked file of the main worktree that is selected.
+/// An untracked file of the main worktree that is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Its path.
@@ -57,13 +57,13 @@ impl Candidate {
         PlacedKind::of(&self.stat)
     }
 
-    /// Whether it has no content: a FIFO, a socket or a device.
+    /// True if it has no content: a FIFO, a socket or a device.
     pub const fn is_special(&self) -> bool {
         matches!(self.kind(), PlacedKind::File) && !self.stat.is_file()
     }
 }
 
-/// Holds what was found for a list of patterns.
+/// What was found for a list of patterns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// What is selected, sorted by path, each once; a directory before its entries.

@@ -23,7 +23,7 @@ const MEMORY_BANK: &str = ".agentwt/memory/**";
 /// The most bytes that a pattern may have.
 const MOST_BYTES: usize = 4096;
 
-/// Represents a glob that selects files to sync.
+/// A glob that selects files to sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
@@ -113,7 +113,7 @@ impl Pattern {
         &self.origin
     }
 
-    /// Whether it may match nothing (`optional_patterns`).
+    /// True if it may match nothing (`optional_patterns`).
     pub const fn is_optional(&self) -> bool {
         self.is_optional
     }

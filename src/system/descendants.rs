@@ -1,5 +1,5 @@
-//! Finds what descends from a process by the kernel's lists of children. Unlike a family, that has what
-//! a daemon left to us, once we adopt orphans.
+//! Finds what descends from a process by the kernel's lists of children. Unlike a family, that has
+//! what a daemon left to us, once we adopt orphans.
 
 use rustix::process::{Pid, getpid};
 
@@ -50,7 +50,8 @@ pub fn descendants(ancestor: Pid, except: &[Pid]) -> Vec<Pid> {
     processes.split_off(1)
 }
 
-/// Returns the first process of the container that we started, but for these and what is below them.
+/// Returns the first process of the container that we started, but for these and what is below
+/// them.
 pub fn first_of_container(except: &[Pid]) -> Option<Pid> {
     descendants(getpid(), except)
         .into_iter()

@@ -35,8 +35,8 @@ impl Process {
     }
 }
 
-/// Returns a child of ours and all that it has started, as far as the system tells; none when the child
-/// has ended. A process that has left it to live on, as a daemon does, is not one of them.
+/// Returns a child of ours and all that it has started, as far as the system tells; none when the
+/// child has ended. A process that has left it to live on, as a daemon does, is not one of them.
 pub fn family(child: u32) -> Vec<Process> {
     let parents = parents();
     let parent = parents.get(&child);

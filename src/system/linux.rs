@@ -104,8 +104,8 @@ pub fn children(pid: u32) -> Vec<u32> {
     children
 }
 
-/// Returns what only this very process has, as long as its number means it: the boot and the time at
-/// which it started; none when there is no such process.
+/// Returns what only this very process has, as long as its number means it: the boot and the time
+/// at which it started; none when there is no such process.
 pub fn start_time(pid: u32) -> Option<String> {
     let boot = boot_id()?;
     let stat = Stat::read(pid)?;
@@ -120,11 +120,10 @@ pub fn is_stopped(pid: u32) -> bool {
 /// True if a process without a terminal has started another one in a terminal of its own: that one
 /// leads its session (`setsid(2)`).
 pub fn serves_terminal(server: u32, shell: u32) -> bool {
-    let (Some(server_stat), Some(shell_stat)) = (Stat::read(server), Stat::read(shell)) else {
-        return false;
-    };
-    let leads_session = shell_stat.session == i64::from(shell);
-    leads_session && shell_stat.terminal != 0 && server_stat.terminal == 0
+    let has_no_terminal = |stat: Stat| stat.terminal == 0;
+    let leads_in_terminal = |stat: Stat| stat.session == i64::from(shell) && stat.terminal != 0;
+    Stat::read(server).is_some_and(has_no_terminal)
+        && Stat::read(shell).is_some_and(leads_in_terminal)
 }
 
 /// True if a process is the first one of a namespace of processes (`pid_namespaces(7)`).

@@ -115,7 +115,8 @@ pub fn boot_id() -> Option<String> {
     None
 }
 
-/// Returns the boot that [`CLOCK`] counts from: when the first process began is when the system did.
+/// Returns the boot that [`CLOCK`] counts from: when the first process began is when the system
+/// did.
 pub fn clock_start() -> String {
     start_time(1).unwrap_or_default()
 }

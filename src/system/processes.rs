@@ -77,9 +77,9 @@ impl Ancestor {
     }
 }
 
-/// Lists our own process and those that started it, with the places of each. The list ends below what
-/// serves a terminal (tmux, an editor, a desktop): that stays where it was started, whatever the user
-/// does in the terminal.
+/// Lists our own process and those that started it, with the places of each. The list ends below
+/// what serves a terminal (tmux, an editor, a desktop): that stays where it was started, whatever
+/// the user does in the terminal.
 pub fn ancestor_places() -> Vec<Ancestor> {
     let mut ancestors: Vec<Ancestor> = Vec::new();
     for pid in ancestor_pids() {
@@ -124,8 +124,8 @@ pub fn count_named(name: &str, directory: &Utf8Path) -> Option<usize> {
     Some(count)
 }
 
-/// Returns which of these files a process of this host has open; none where the system does not tell.
-/// Those of other users are hidden from all but root.
+/// Returns which of these files a process of this host has open; none where the system does not
+/// tell. Those of other users are hidden from all but root.
 pub fn open_files(files: &[&Utf8Path]) -> Option<BTreeSet<Utf8PathBuf>> {
     let mut open = BTreeSet::new();
     for pid in kernel::pids()? {
@@ -164,6 +164,7 @@ fn has_git(directory: &Utf8Path) -> bool {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "looks where the tests run")]
 mod tests {
     use super::*;
 

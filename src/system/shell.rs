@@ -45,8 +45,8 @@ pub enum ShellEnd {
 }
 
 impl ShellLine<'_> {
-    /// Runs the line in a process group of its own, all of which is ended when it takes too long or we
-    /// are asked to stop: nothing of it survives us.
+    /// Runs the line in a process group of its own, all of which is ended when it takes too long or
+    /// we are asked to stop: nothing of it survives us.
     ///
     /// # Errors
     /// Fails when no shell can be started.
@@ -89,8 +89,8 @@ impl ShellLine<'_> {
     }
 }
 
-/// Ends the process and all in its group: asks them, and then kills those that go on. It has not been
-/// waited for, so the number is its own.
+/// Ends the process and all in its group: asks them, and then kills those that go on. It has not
+/// been waited for, so the number is its own.
 fn end_group(shell: &Handle) {
     let mut groups = Vec::new();
     for pid in shell.pids() {

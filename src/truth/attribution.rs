@@ -106,8 +106,8 @@ pub struct OtherHead {
     pub branch: Option<String>,
     /// Empty where it cannot be read: then it proves nothing.
     pub log: Vec<ReflogEntry>,
-    /// The commits to which this worktree moved that HEAD.
-    pub forged: Vec<CommitId>,
+    /// The name of the HEAD as other worktrees see it (git-worktree(1), "REFS").
+    pub name: String,
     /// True if an agent works there.
     pub is_of_agent: bool,
 }
@@ -123,13 +123,13 @@ impl OtherHead {
         let is_there = |entry: &ReflogEntry| {
             entry.id == *commit && !entry.is_bare_move() && !entry.reason.contains("(start)")
         };
-        !self.forged.contains(commit) && self.log.iter().any(is_there)
+        self.log.iter().any(is_there)
     }
 
     /// True if it is on this branch, and its log ends with the same entry as the log of the branch:
     /// a move of the branch from another worktree would be in the log of the branch alone.
     fn left_branch_at(&self, branch: &str, newest: &ReflogEntry) -> bool {
-        self.is_on(branch) && !self.forged.contains(&newest.id) && self.log.first() == Some(newest)
+        self.is_on(branch) && self.log.first() == Some(newest)
     }
 }
 
@@ -163,7 +163,7 @@ pub struct RefRecords<'a> {
     /// Every ref of now.
     pub now: BTreeMap<BString, Ref>,
     /// What was done to refs from the worktree.
-    pub journal: &'a Journal,
+    pub journal: Journal,
     /// The commits that were made in the worktree, as the log of its HEAD tells.
     pub made_here: BTreeSet<CommitId>,
     /// What is only read where it is needed.
@@ -280,7 +280,8 @@ impl RefRecords<'_> {
     /// True if the HEAD of another worktree went to a commit by a command that makes or fetches
     /// commits.
     pub fn is_logged_elsewhere(&self, commit: &CommitId) -> bool {
-        self.other_heads().any(|other| other.went_to(commit))
+        self.other_heads()
+            .any(|other| other.went_to(commit) && !self.has_moved(other, commit))
     }
 
     /// True if a branch is where another worktree left it that has it checked out, by the logs of
@@ -295,7 +296,7 @@ impl RefRecords<'_> {
             return false;
         };
         self.other_heads()
-            .any(|other| other.left_branch_at(name, newest))
+            .any(|other| other.left_branch_at(name, newest) && !self.has_moved(other, now))
     }
 
     /// True if a place to which a ref was moved from here is one to which others had brought it: by a
@@ -437,7 +438,7 @@ impl RefRecords<'_> {
         let is_made_here = self.is_created_here(name, &log)
             || self.is_renamed_from_own(name)
             || self.was_pushed_here(&log)
-            || log.iter().any(|entry| self.is_from_own(entry));
+            || log.iter().any(|entry| self.is_from_own(name, entry));
         let text = name.to_str_lossy();
         let is_of_agent = |other: &OtherHead| other.is_of_agent && other.is_on(&text);
         is_made_here && !self.linked_heads().iter().any(is_of_agent)
@@ -455,15 +456,15 @@ impl RefRecords<'_> {
     }
 
     /// True if an entry renamed or copied the ref from one of the worktree's own.
-    fn is_from_own(&self, entry: &ReflogEntry) -> bool {
+    fn is_from_own(&self, name: &BStr, entry: &ReflogEntry) -> bool {
         let Some(from) = entry.renamed_or_copied_from() else {
             return false;
         };
-        let name = BStr::new(from);
-        from == self.branch
-            || self.was_deleted_here(name)
-            || self.is_forgotten(name)
-            || self.is_created_here(name, &self.log(name))
+        let from = BStr::new(from);
+        *from == self.branch
+            || self.was_renamed_here(from, name)
+            || self.is_forgotten(from)
+            || self.is_created_here(from, &self.log(from))
     }
 
     /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells: the
@@ -511,13 +512,18 @@ impl RefRecords<'_> {
         is_created || self.is_packed(name)
     }
 
-    /// True if a ref that was there at `add` is gone, and the last thing that the journal has of it is
-    /// that the worktree deleted it, as a rename does.
-    fn was_deleted_here(&self, name: &BStr) -> bool {
-        let last = self.journal.moves(name).last();
-        self.before.contains_key(name)
-            && !self.now.contains_key(name)
-            && last.is_some_and(|last| last.new == Target::Nothing)
+    /// True if a branch that was there at `add` became another one by a rename from here: the journal
+    /// has that it was deleted. No hook tells of that where refs are tables; then the commit counts.
+    fn was_renamed_here(&self, from: &BStr, name: &BStr) -> bool {
+        if !self.before.contains_key(from) || self.now.contains_key(from) {
+            return false;
+        }
+        match self.journal.moves(from).last() {
+            Some(last) => last.new == Target::Nothing,
+            None => self.now.get(name).is_some_and(|now| {
+                self.is_made_here(&now.id) && !self.is_logged_elsewhere(&now.id)
+            }),
+        }
     }
 
     fn is_packed(&self, name: &BStr) -> bool {
@@ -542,6 +548,11 @@ impl RefRecords<'_> {
     /// True if the worktree moved a ref to this place.
     pub fn has_place(&self, name: &BStr, commit: &CommitId) -> bool {
         self.journal.places(name).any(|place| place == commit)
+    }
+
+    /// True if the worktree moved the HEAD of another one to a commit.
+    fn has_moved(&self, other: &OtherHead, commit: &CommitId) -> bool {
+        self.has_place(BStr::new(&other.name), commit)
     }
 
     /// Those beside the main worktree are only read where the main one does not decide.

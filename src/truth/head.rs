@@ -6,6 +6,7 @@ use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::git::hooks::journal;
+use crate::git::process::Git;
 use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::record::worktree::Record;
 use crate::truth::options::ReadPolicy;
@@ -23,7 +24,7 @@ pub struct WorktreeHead {
     pub branch: Option<CommitId>,
     /// The branch or other ref that HEAD names; none when it names a commit by itself.
     pub symbolic: Option<String>,
-    /// Whether HEAD names something else than the recorded branch, outside a rebase of it.
+    /// True if HEAD names something else than the recorded branch, outside a rebase of it.
     pub moved: bool,
     /// HEAD's reflog: what was ever made or checked out here.
     pub reflog: Vec<ReflogEntry>,
@@ -41,14 +42,14 @@ impl WorktreeHead {
     /// Fails when the record, a file of git's or a ref cannot be read.
     pub fn read(
         repository: &Repository,
-        known: &Worktree,
+        worktree: &Worktree,
         read_policy: &ReadPolicy,
     ) -> Result<Self, Error> {
-        let record = &known.record;
+        let record = &worktree.record;
         let branch_ref = record.branch.full_ref();
         let pipes = pipes(record);
         let is_readable = files::is_directory(&record.admin_dir) && pipes.is_empty();
-        if !is_readable || known.is_without(repository) {
+        if !is_readable || worktree.is_without(repository) {
             let branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
             return Ok(Self {
                 head: branch.clone(),
@@ -58,29 +59,29 @@ impl WorktreeHead {
                 ..Self::default()
             });
         }
-        let git = known.hardened_git(repository);
-        let symbolic = git.symbolic_ref_head();
-        let _ = symbolic
-            .as_ref()
-            .inspect_err(|error| read_policy.note(error));
-        let symbolic = read_policy.or(in_private(repository, symbolic), || None)?;
-        let commit = |name: &str| {
-            let found = in_private(repository, git.rev_parse_commit(name));
-            read_policy.or(found, || None)
+        let git = worktree.hardened_git(repository);
+        let read_commit = |name: &str| {
+            let commit = in_private(repository, git.rev_parse_commit(name));
+            read_policy.or(commit, || None)
         };
-        let (head, mut branch) = (commit("HEAD")?, commit(&branch_ref)?);
+        let head = read_commit("HEAD")?;
+        let mut branch = read_commit(&branch_ref)?;
         if head.is_none() && branch.is_none() {
             // a HEAD that git cannot read is no reason not to look at what was committed
             branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
         }
-        let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
-        let rebasing = || read_policy.or(rebasing(record), || false);
+        let symbolic = read_symbolic(repository, &git, read_policy)?;
+        let is_on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
+        let is_moved = match &symbolic {
+            Some(_) => !is_on_branch,
+            None => !read_policy.or(is_rebased(record), || false)?,
+        };
         let reflog = match head {
             Some(_) => read_policy.or(git.reflog("HEAD"), Vec::new)?,
             None => read_policy.or(reflog_file(&record.admin_dir), Vec::new)?,
         };
         Ok(Self {
-            moved: !(on_branch || symbolic.is_none() && rebasing()?),
+            moved: is_moved,
             head,
             branch,
             symbolic,
@@ -90,7 +91,7 @@ impl WorktreeHead {
         })
     }
 
-    /// What is wrong with where HEAD is, if anything.
+    /// Says what is wrong with where HEAD is; none if nothing is.
     pub fn head_problem(&self, record: &Record, base_lost: bool) -> Option<String> {
         let recorded = &record.branch;
         if self.moved {
@@ -108,23 +109,41 @@ impl WorktreeHead {
         base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
     }
 
-    /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
+    /// Lists where HEAD is, and where it was each time that it left a commit that it named by itself:
     /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
-        let pairs = self.reflog.windows(2);
-        let left = pairs.filter(|pair| pair[0].left_a_detached_head());
+        let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
+        for pair in self.reflog.windows(2) {
+            if pair[0].left_a_detached_head() {
+                commits.insert(&pair[1].id);
+            }
+        }
         let newest = self.reflog.first().map(|entry| &entry.id);
-        let all = left
-            .map(|pair| &pair[1].id)
-            .chain(self.head.as_ref().or(newest));
-        all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        commits.extend(self.head.as_ref().or(newest));
+        commits.into_iter().cloned().collect()
     }
 
-    /// The commits that were made here, as far as the reflog tells.
+    /// Lists the commits that were made here, as far as the reflog tells.
     pub fn made_here(&self) -> Vec<CommitId> {
-        let made = self.reflog.iter().filter(|entry| entry.made_a_commit());
-        made.map(|entry| entry.id.clone()).collect()
+        self.reflog
+            .iter()
+            .filter(|entry| entry.made_a_commit())
+            .map(|entry| entry.id.clone())
+            .collect()
     }
+}
+
+/// Reads which ref HEAD names.
+fn read_symbolic(
+    repository: &Repository,
+    git: &Git,
+    read_policy: &ReadPolicy,
+) -> Result<Option<String>, Error> {
+    let symbolic = git.symbolic_ref_head();
+    if let Err(error) = &symbolic {
+        read_policy.note(error);
+    }
+    read_policy.or(in_private(repository, symbolic), || None)
 }
 
 /// Files of the private git directory that git opens.
@@ -133,12 +152,14 @@ pub const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir 
 /// Names the files of the private git directory in whose place a pipe or a device stands: a program
 /// that reads one may not end.
 pub fn pipes(record: &Record) -> Vec<&'static str> {
-    let all = OPENED.split(' ').chain([journal::FILE]);
-    all.filter(|name| files::is_endless(&record.admin_dir.join(name)))
+    OPENED
+        .split(' ')
+        .chain([journal::FILE])
+        .filter(|name| files::is_endless(&record.admin_dir.join(name)))
         .collect()
 }
 
-/// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
+/// Reads what HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
 ///
 /// # Errors
 /// Fails when the file is there and cannot be read.
@@ -147,15 +168,17 @@ pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, Error> {
     Ok(parse_reflog_file(&bytes.unwrap_or_default()))
 }
 
-/// Whether a rebase of the recorded branch is in progress: HEAD is then detached
+/// True if a rebase of the recorded branch is in progress: HEAD is then detached
 /// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`). The apply backend writes
 /// that only when it stops; until then its file `rebasing` is all there is.
-fn rebasing(record: &Record) -> Result<bool, Error> {
-    let ours = record.branch.full_ref();
-    for directory in ["rebase-merge", "rebase-apply"] {
-        let directory = record.admin_dir.join(directory);
+fn is_rebased(record: &Record) -> Result<bool, Error> {
+    let branch_ref = record.branch.full_ref();
+    for name in ["rebase-merge", "rebase-apply"] {
+        let directory = record.admin_dir.join(name);
         match files::read(&directory.join("head-name"))? {
-            Some(name) if name.trim_ascii_end() == ours.as_bytes() => return Ok(true),
+            Some(head_name) if head_name.trim_ascii_end() == branch_ref.as_bytes() => {
+                return Ok(true);
+            }
             None if files::exists(&directory.join("rebasing")) => return Ok(true),
             Some(_) | None => {}
         }
@@ -163,46 +186,61 @@ fn rebasing(record: &Record) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Whether any rebase is in progress. `git am` uses `rebase-apply` too, without `rebasing`.
+/// True if any rebase is in progress. `git am` uses `rebase-apply` too, without `rebasing`.
 pub fn in_rebase(record: &Record) -> bool {
     ["rebase-merge", "rebase-apply/rebasing"]
         .iter()
         .any(|path| files::exists(&record.admin_dir.join(path)))
 }
 
-/// Whether an operation of several steps is in progress and has more of them to come. Git then
+/// True if an operation of several steps is in progress and has more of them to come. Git then
 /// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
 /// edited to the next step, which refuses to go on once the clock has passed into another second.
 ///
 /// # Errors
 /// Fails when the disk does.
 pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
-    let at = |path: &str| record.admin_dir.join(path);
-    // what is left to do; a cherry-pick's list still has the step that is being done
-    for (path, own) in [("rebase-merge/git-rebase-todo", 0), ("sequencer/todo", 1)] {
-        if let Some(bytes) = files::read(&at(path))? {
-            let text = String::from_utf8_lossy(&bytes);
-            let is_step =
-                |line: &&str| !line.is_empty() && !line.starts_with('#') && *line != "noop";
-            return Ok(text.lines().map(str::trim).filter(is_step).count() > own);
-        }
+    let admin_dir = &record.admin_dir;
+    if let Some(steps) = count_steps(&admin_dir.join("rebase-merge/git-rebase-todo"))? {
+        return Ok(steps > 0);
     }
-    let number = |path: &str| -> Result<Option<u64>, Error> {
-        let bytes = files::read(&at(path))?.unwrap_or_default();
-        Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
-    };
-    let (next, last) = (number("rebase-apply/next")?, number("rebase-apply/last")?);
+    // a cherry-pick's list still has the step that is being done
+    if let Some(steps) = count_steps(&admin_dir.join("sequencer/todo"))? {
+        return Ok(steps > 1);
+    }
+    let next = read_number(&admin_dir.join("rebase-apply/next"))?;
+    let last = read_number(&admin_dir.join("rebase-apply/last"))?;
     // `git am` ends with its last patch, a rebase with post-rewrite
-    Ok(last.is_some() && (next < last || files::exists(&at("rebase-apply/rebasing"))))
+    let is_rebase = files::exists(&admin_dir.join("rebase-apply/rebasing"));
+    Ok(last.is_some() && (next < last || is_rebase))
 }
 
-/// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
+/// Counts the steps in a list of what is left to do; none where there is no list.
+fn count_steps(todo: &Utf8Path) -> Result<Option<usize>, Error> {
+    let Some(bytes) = files::read(todo)? else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let steps = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "noop")
+        .count();
+    Ok(Some(steps))
+}
+
+fn read_number(file: &Utf8Path) -> Result<Option<u64>, Error> {
+    let bytes = files::read(file)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
+}
+
+/// True if HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
 ///
 /// # Errors
 /// Fails when the log of HEAD cannot be read.
-pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, Error> {
-    let log = known.hardened_git(repository).reflog("HEAD")?;
+pub fn starts_rebase(repository: &Repository, worktree: &Worktree) -> Result<bool, Error> {
+    let log = worktree.hardened_git(repository).reflog("HEAD")?;
     let newest = log.first();
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
@@ -210,6 +248,8 @@ pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, 
 fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
     let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let ids = text.lines().map(|line| CommitId::parse(line.trim()));
-    Ok(ids.filter_map(Result::ok).collect())
+    Ok(text
+        .lines()
+        .filter_map(|line| CommitId::parse(line.trim()).ok())
+        .collect())
 }

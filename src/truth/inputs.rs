@@ -1,71 +1,135 @@
-//! Holds what a survey reads from; judges nothing.
+//! Reads once everything that a survey is made from, but for the index and the files on disk; judges
+//! nothing.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::inventory::manifest::Manifest;
+use crate::record::worktree::Shared;
+use crate::truth::head::WorktreeHead;
+use crate::truth::hook_journal::HookJournal;
 use crate::truth::options::SurveyOptions;
+use crate::truth::ref_history::RefHistory;
+use crate::truth::seal;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// Holds what everything is read from.
+/// Holds what everything is read from, and what was read.
 pub struct SurveyInputs<'a> {
     /// The repository.
     pub repository: &'a Repository,
     /// The worktree.
     pub worktree: &'a Worktree,
-    /// The tree that was checked out, with the files on disk as they were then.
-    pub manifest: Manifest,
+    /// What is compared with what.
+    pub options: &'a SurveyOptions,
     /// The objects of the repository.
     pub objects: Objects,
     /// Git, which runs nothing that a setting names.
     pub git: Git,
-    /// What is compared with what.
-    pub options: &'a SurveyOptions,
+    /// The tree that was checked out, with the files on disk as they were then.
+    pub manifest: Arc<Manifest>,
+    /// What the worktree is on.
+    pub head: WorktreeHead,
+    /// What was done to refs from the worktree.
+    pub journal: HookJournal,
+    /// The refs at `add` and now; none where nothing of the worktree can be held against them.
+    pub refs: Option<RefHistory<'a>>,
+    /// What the worktree shares with others, at `add` and now.
+    pub seals: Seals,
+}
+
+/// Holds what a worktree shares with others.
+#[derive(Default)]
+pub struct Seals {
+    /// As `add` sealed it.
+    pub before: Shared,
+    /// As it is.
+    pub now: Shared,
 }
 
 impl<'a> SurveyInputs<'a> {
-    /// Opens the repository, with the manifest of the worktree. Where that is damaged and reading goes
-    /// on, it is made anew from the tree that was checked out.
+    /// Reads everything but the manifest, which is empty.
     ///
     /// # Errors
-    /// Fails when the objects of the repository or the manifest cannot be read.
-    pub fn with_manifest(
+    /// Fails when the repository or the record cannot be read.
+    pub fn read(
         repository: &'a Repository,
         worktree: &'a Worktree,
         options: &'a SurveyOptions,
     ) -> Result<Self, Error> {
-        let mut inputs = Self::without_files(repository, worktree, options)?;
-        let recorded = options
-            .read_policy
-            .or(worktree.manifest().map(Some), || None)?;
-        inputs.manifest = match recorded {
-            Some(manifest) => manifest,
-            None => worktree.unproven_manifest(&inputs.objects)?,
-        };
+        let read_policy = &options.read_policy;
+        let mut inputs = Self::open(repository, worktree, options)?;
+        if !worktree.is_without(repository) {
+            inputs.journal = HookJournal::read(worktree, &inputs.head, read_policy)?;
+            inputs.read_refs()?;
+        }
+        if inputs.refs.is_some() {
+            let seals = Seals::read(repository, worktree);
+            inputs.seals = read_policy.or(seals, Seals::default)?;
+        }
         Ok(inputs)
     }
 
-    /// Opens the repository; the manifest is empty.
+    /// Reads what the worktree is on and the refs, for a commit that a git proposes: its hooks wait
+    /// for us, so nothing waits for them.
     ///
     /// # Errors
-    /// Fails when the objects of the repository cannot be read.
-    pub fn without_files(
+    /// Fails when the repository or the record cannot be read.
+    pub fn of_proposal(
         repository: &'a Repository,
         worktree: &'a Worktree,
         options: &'a SurveyOptions,
     ) -> Result<Self, Error> {
+        let mut inputs = Self::open(repository, worktree, options)?;
+        inputs.journal.journal = worktree.journal()?;
+        inputs.read_refs()?;
+        Ok(inputs)
+    }
+
+    /// Opens the repository, and reads what the worktree is on.
+    fn open(
+        repository: &'a Repository,
+        worktree: &'a Worktree,
+        options: &'a SurveyOptions,
+    ) -> Result<Self, Error> {
+        let mut head = WorktreeHead::read(repository, worktree, &options.read_policy)?;
+        if let Some(proposed) = &options.head {
+            head.head = Some(proposed.clone());
+            head.branch = Some(proposed.clone());
+        }
         Ok(Self {
             repository,
             worktree,
-            manifest: Manifest::default(),
+            options,
             objects: repository.objects()?,
             git: repository.git.with_mode(GitMode::Hardened),
-            options,
+            manifest: Arc::default(),
+            head,
+            journal: HookJournal::default(),
+            refs: None,
+            seals: Seals::default(),
+        })
+    }
+
+    fn read_refs(&mut self) -> Result<(), Error> {
+        let journal = self.journal.journal.clone().unwrap_or_default();
+        let history = RefHistory::read(self.repository, self.worktree, journal, &self.head);
+        let read_policy = &self.options.read_policy;
+        self.refs = read_policy.or(history.map(Some), || None)?;
+        Ok(())
+    }
+}
+
+impl Seals {
+    fn read(repository: &Repository, worktree: &Worktree) -> Result<Self, Error> {
+        Ok(Self {
+            before: worktree.shared()?,
+            now: seal::read(repository, Some(&worktree.record.admin_dir))?,
         })
     }
 }

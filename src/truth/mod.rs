@@ -4,60 +4,70 @@
 //! commits are compared as trees, the index entry by entry, and the disk by an own walk that is
 //! held against the manifest. Each is compared with the reference trees of the base.
 //!
-//! 1. [`inputs`] and [`options`]: what is read from, and how.
-//! 2. [`head`], [`ref_history`], [`attribution`], [`outside`]: what the worktree is on, who moved which ref.
-//! 3. [`upstream`] and [`references`]: what may be taken over from others without a change.
+//! 1. [`inputs`]: all that is read of refs, logs, the journal and seals, once; [`options`] says how.
+//! 2. [`attribution`]: who moved which ref; [`ref_facts`] and [`upstream`]: whose work a commit is.
+//! 3. [`references`]: what may be taken over from others without a change.
 //! 4. [`layers`]: the index, the disk and submodules as differences from the base.
 //! 5. [`checks`]: what is wrong, in the one list of passes that stands here.
 
 pub mod attribution;
 pub mod checks;
+pub mod digests;
 pub mod facts;
 pub mod git_dirs;
 pub mod head;
 pub mod history;
+pub mod hook_journal;
 pub mod inputs;
 pub mod keys;
 pub mod layered;
 pub mod layers;
 pub mod live;
 pub mod options;
-pub mod outside;
 pub mod planted;
 pub mod reading;
+pub mod ref_facts;
 pub mod ref_history;
 pub mod references;
+pub mod rewired;
 pub mod seal;
 pub mod survey;
 pub mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use crate::disk::files;
 use crate::git::index::OpenIndex;
-use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen, SharedChange};
 use crate::judge::compare::{Delta, State};
+use crate::record::accepted::Acceptances;
+use crate::truth::checks::git_files::find_git_files;
 use crate::truth::checks::harmless::find_harmless;
+use crate::truth::checks::head::{HeadFinding, find_head};
 use crate::truth::checks::history::reverted_paths;
+use crate::truth::checks::integrity::{find_integrity, index_marks, integrity};
 use crate::truth::checks::leaks::leaks;
 use crate::truth::checks::links::links_out;
 use crate::truth::checks::net::net_changes;
+use crate::truth::checks::refs::{find_refs, name_commits};
 use crate::truth::checks::self_ignored::find_self_ignored;
-use crate::truth::checks::settings::rewired_remotes_now;
+use crate::truth::checks::settings::find_settings;
+use crate::truth::checks::shadows::find_shadows;
 use crate::truth::facts::CommitFacts;
-use crate::truth::head::WorktreeHead;
 use crate::truth::history::{History, contents};
 use crate::truth::inputs::{SurveyInputs, base_at};
 use crate::truth::layered::{CreatedHere, FormerVersions, Layers, WholeBase};
+use crate::truth::layers::converted::Filters;
 use crate::truth::layers::disk::DiskState;
 use crate::truth::layers::index::IndexState;
 use crate::truth::layers::untracked::{classify, find_hidden};
 use crate::truth::options::SurveyOptions;
-use crate::truth::reading::{IndexThread, Reading};
-use crate::truth::ref_history::RefHistory;
+use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
+use crate::truth::rewired::rewired_remotes_now;
 use crate::truth::survey::{States, Survey};
-use crate::truth::upstream::{UpstreamStates, find_tips};
+use crate::truth::upstream::{UpstreamStates, find_tips, recorded_tips};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -186,17 +196,17 @@ fn run_passes_of_worktree(
     files: Option<&FileLayers<'_>>,
 ) -> Result<PassFindings, Error> {
     let references = &facts.references;
-    let committed_references = references.with_tip(&references.committed);
-    let working_references = references.with_tip(&references.working);
+    let committed_references = references.with_tips(&references.committed);
+    let working_references = references.with_tips(&references.working);
     let mut branch_references = Vec::new();
     for branch in &references.branches {
-        branch_references.push(references.with_tip(&branch.references));
+        branch_references.push(references.with_tips(&branch.references));
     }
     let seen_in_commit = |path: &RepoPath| facts.history.seen(path);
     let seen_on_disk = |path: &RepoPath| seen_on_disk(files, path);
     let is_silent = |path: &RepoPath| is_silent_on_disk(inputs, files, path);
     let mut states = Vec::new();
-    if facts.head.head.is_some() {
+    if inputs.head.head.is_some() {
         let head = State::new(&references.head, &committed_references, &seen_in_commit);
         states.push(head);
     }
@@ -218,9 +228,9 @@ fn run_passes_of_worktree(
         placed.extend(files.disk.placed.values().cloned());
     }
     let mut upstream_trees: Vec<&Delta> = references.working.iter().collect();
-    upstream_trees.extend(&references.tip);
+    upstream_trees.extend(&references.tips);
     let mut known_references: Vec<&Delta> = references.committed.iter().collect();
-    known_references.extend(&references.tip);
+    known_references.extend(&references.tips);
     let scope = &inputs.worktree.scope;
     let manifest = &inputs.manifest;
     let whole_base = match files {
@@ -233,7 +243,7 @@ fn run_passes_of_worktree(
         deltas,
         placed,
         references: known_references,
-        created_here: CreatedHere::Among(commits_head_was_on(facts)),
+        created_here: CreatedHere::Among(commits_head_was_on(inputs, facts)),
         upstream_trees,
         former_versions: former_versions(inputs, facts),
         ..Layers::new(scope, manifest, whole_base, &facts.history, upstream_states)
@@ -265,9 +275,12 @@ fn is_silent_on_disk(
 }
 
 /// Lists the commits that HEAD was on, as the journal and the reflog say.
-fn commits_head_was_on(facts: &CommitFacts) -> HashSet<&CommitId> {
-    let mut commits: HashSet<&CommitId> = facts.outside.journaled_heads.iter().collect();
-    for entry in &facts.head.reflog {
+fn commits_head_was_on<'a>(
+    inputs: &'a SurveyInputs<'_>,
+    facts: &'a CommitFacts,
+) -> HashSet<&'a CommitId> {
+    let mut commits: HashSet<&CommitId> = facts.ref_facts.journaled_heads.iter().collect();
+    for entry in &inputs.head.reflog {
         commits.insert(&entry.id);
     }
     commits
@@ -294,14 +307,21 @@ fn survey_everything(
     index: IndexThread<'_>,
 ) -> Result<Survey, Error> {
     let read_policy = &options.read_policy;
-    let mut inputs = SurveyInputs::with_manifest(repository, worktree, options)?;
+    let to_read = ToRead {
+        repository,
+        worktree,
+        options,
+        shared_checks: run_shared_checks,
+    };
     let Reading {
+        inputs,
         mut facts,
+        shared,
         index,
         disk,
         placed,
         walked,
-    } = Reading::read(&mut inputs, index)?;
+    } = to_read.read(index)?;
     let mut untracked = classify(&inputs, &facts, &placed, &disk.delta, &index)?;
     let self_ignored = find_self_ignored(&inputs, &facts, &index, &placed, &mut untracked);
     let hidden = find_hidden(&inputs, &facts, &disk.delta, &untracked, self_ignored.files)?;
@@ -318,24 +338,28 @@ fn survey_everything(
     let beside_net = changes_beside_net(&inputs, &facts, &disk, &findings.net);
     let mut changes = findings.net;
     changes.extend(beside_net);
-    let harmless = find_harmless(&inputs, &facts, &index, &changes);
+    changes.sort();
+    let filters = Filters::of(worktree, &shared);
+    let harmless = find_harmless(&inputs, filters, &index, &changes);
     let mut notices = self_ignored.directories;
     notices.extend(read_policy.or(harmless, Vec::new)?);
-    changes.sort();
+    let mut integrity = find_damage(&index, &disk);
+    integrity.extend(find_integrity(&inputs)?);
     let changes = ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart: notices,
-        ..change_set(&inputs, &mut facts, changes)
+        shared,
+        ..change_set(&inputs, &facts, changes, integrity)
     };
     Ok(Survey {
         changes,
-        head: facts.head,
+        head: inputs.head,
         commits: facts.commits,
         walked,
         states: States {
-            manifest: inputs.manifest,
+            manifest: Arc::unwrap_or_clone(inputs.manifest),
             references: facts.references,
             index,
             disk,
@@ -344,6 +368,43 @@ fn survey_everything(
             placed,
         },
     })
+}
+
+/// The checks of what worktrees share; that git takes something for a ref is found by the last.
+const SHARED_CHECKS: [SharedChecks; 3] = [find_git_files, find_settings, find_refs];
+
+/// Runs the checks of what worktrees share, and names what was accepted and is as before again.
+fn run_shared_checks(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+) -> Result<Vec<SharedChange>, Error> {
+    let Some(refs) = &inputs.refs else {
+        return Ok(Vec::new());
+    };
+    let read_policy = &inputs.options.read_policy;
+    let mut changes = read_policy.or(find_shared(inputs, facts), Vec::new)?;
+    let accepted = Acceptances::new(&inputs.worktree.record.decisions);
+    let reverted = accepted.find_reverted(&changes);
+    changes.extend(reverted);
+    name_commits(refs, &mut changes);
+    changes.sort();
+    Ok(changes)
+}
+
+fn find_shared(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Result<Vec<SharedChange>, Error> {
+    let mut changes = Vec::new();
+    for check in SHARED_CHECKS {
+        changes.extend(check(inputs, facts)?);
+    }
+    let shadows = find_shadows(inputs, facts)?;
+    // that git takes it for something else says more than that it came
+    changes.retain(|change| {
+        !shadows.iter().any(|shadow| {
+            shadow.cause <= change.cause && shadow.change.place == change.change.place
+        })
+    });
+    changes.extend(shadows);
+    Ok(changes)
 }
 
 /// Lists the changes on disk that are no net change: excluded files that are there, what is inside
@@ -372,17 +433,21 @@ fn changes_beside_net(
 fn survey_commits(repository: &Repository, worktree: &Worktree) -> Result<ChangeSet, Error> {
     let repository = &worktree.readable_repository(repository);
     let options = SurveyOptions::default();
-    let mut inputs = SurveyInputs::without_files(repository, worktree, &options)?;
-    let mut facts = CommitFacts::read(&inputs)?;
-    inputs.manifest = base_at(&inputs.objects, worktree, facts.paths())?;
+    let mut inputs = SurveyInputs::read(repository, worktree, &options)?;
+    let facts = CommitFacts::read(&inputs)?;
+    inputs.manifest = Arc::new(base_at(&inputs.objects, worktree, facts.paths())?);
+    let shared = run_shared_checks(&inputs, &facts)?;
     let findings = run_passes_of_worktree(&inputs, &facts, None)?;
-    let notices = find_harmless(&inputs, &facts, &IndexState::default(), &findings.net)?;
+    let filters = Filters::of(worktree, &shared);
+    let notices = find_harmless(&inputs, filters, &IndexState::default(), &findings.net)?;
+    let integrity = find_integrity(&inputs)?;
     Ok(ChangeSet {
         looked: Extent::Commits,
         history: findings.history,
         apart: notices,
         leaks: findings.leaks,
-        ..change_set(&inputs, &mut facts, findings.net)
+        shared,
+        ..change_set(&inputs, &facts, findings.net, integrity)
     })
 }
 
@@ -395,12 +460,12 @@ fn survey_proposed(
     let record = &worktree.record;
     let base = &record.base.commit;
     let options = SurveyOptions::default();
-    let inputs = SurveyInputs::without_files(repository, worktree, &options)?;
-    let head = WorktreeHead::read(repository, worktree, &options.read_policy)?;
-    let journal = worktree.journal()?.unwrap_or_default();
+    let inputs = SurveyInputs::of_proposal(repository, worktree, &options)?;
     let rewired = rewired_remotes_now(repository, worktree)?;
-    let moves = RefHistory::read(repository, worktree, &journal, &head)?;
-    let tips = find_tips(&inputs.objects, &moves, &rewired)?;
+    let tips = match &inputs.refs {
+        Some(refs) => find_tips(&inputs.objects, refs, &rewired)?,
+        None => recorded_tips(record),
+    };
     let mut trees = Trees::new(&inputs.objects, &record.checked_out)?;
     let of_commit = References::find(
         &inputs.git,
@@ -411,9 +476,8 @@ fn survey_proposed(
         &tips.rewound,
     )?;
     let mut references = of_commit.deltas;
-    if let Some(tip) = tips.newest(&inputs.git)? {
-        references.push(trees.delta(&tip)?);
-    }
+    let newest = tips.newest(&inputs.git)?;
+    references.extend(trees.merged(&inputs.git, &newest)?);
     let delta = trees.delta(commit)?;
     let paths = references.iter().chain([&delta]).flat_map(Delta::keys);
     let manifest = base_at(&inputs.objects, worktree, paths)?;
@@ -438,23 +502,43 @@ fn survey_proposed(
     })
 }
 
-/// Returns the changes with what is wrong around the worktree.
+/// Finds what cannot be read of the index and the disk, and the marks in the index.
+fn find_damage(index: &IndexState, disk: &DiskState) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if index.damaged {
+        let place = Place::Admin("index".into());
+        changes.push(integrity(place, "it is missing or cannot be read"));
+    }
+    changes.extend(index_marks(index));
+    for unreadable in &disk.unreadable {
+        let place = unreadable.path.clone().map_or(Place::Worktree, Place::Path);
+        let detail = format!("it cannot be read: {}", unreadable.detail);
+        changes.push(integrity(place, detail));
+    }
+    changes
+}
+
+/// Returns the changes with what is wrong with the worktree itself.
 fn change_set(
     inputs: &SurveyInputs<'_>,
-    facts: &mut CommitFacts,
+    facts: &CommitFacts,
     changes: Vec<Change>,
+    mut integrity: Vec<Change>,
 ) -> ChangeSet {
     let recorded_base = &inputs.worktree.record.base.commit;
     let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
-    let head = facts.head.head.as_ref().unwrap_or(base);
-    let outside = &mut facts.outside;
-    outside.problems.sort();
-    outside.problems.dedup();
-    outside.shared.sort();
+    let head = inputs.head.head.as_ref().unwrap_or(base);
+    let mut noted = Vec::new();
+    match find_head(inputs, facts) {
+        Some(HeadFinding::Harmless(change)) => noted.push(change),
+        Some(HeadFinding::Wrong(change)) => integrity.push(change),
+        None => {}
+    }
+    integrity.sort();
+    integrity.dedup();
     ChangeSet {
-        integrity: std::mem::take(&mut outside.problems),
-        noted: outside.notice.take().into_iter().collect(),
-        shared: std::mem::take(&mut outside.shared),
+        integrity,
+        noted,
         ..ChangeSet::new(base.clone(), head.clone(), changes)
     }
 }

@@ -12,13 +12,14 @@ use crate::judge::change::{Cause, Change, Content, Kind, Place, SharedChange};
 use crate::record::accepted::Acceptances;
 use crate::record::worktree::{Record, Shared};
 use crate::system::processes::count_named;
+use crate::truth::checks::git_files::changed_git_files;
 use crate::truth::checks::integrity::{broken_links, changed_files, past_the_hooks};
 use crate::truth::checks::{integrity, refs as ref_checks, settings, shadows};
+use crate::truth::git_dirs::SHALLOW;
 use crate::truth::head::WorktreeHead;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::{OwnRef, RefHistory};
 use crate::truth::seal;
-use crate::truth::seal::SHALLOW;
 use crate::truth::upstream::{Tips, find_tips, recorded_tips};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -164,7 +165,9 @@ fn shared_changes(
     seals: &Seals,
     own_refs: &[OwnRef],
 ) -> Result<Vec<SharedChange>, Error> {
-    let mut changes = settings::changes(inputs.repository, &seals.before, &seals.now)?;
+    let mut changes = changed_git_files(inputs.repository, &seals.before, &seals.now)?;
+    let settings = settings::changed_settings(inputs.repository, &seals.before, &seals.now);
+    changes.extend(settings);
     let shallow = Place::Git(SHALLOW.into());
     let was_shallow = seals
         .before

@@ -11,8 +11,10 @@ use crate::git::settings_file::read_settings;
 use crate::judge::change::{Cause, Content, Kind, Place};
 use crate::judge::finding::Reason;
 use crate::record::accepted::Acceptances;
+use crate::truth::checks::git_files::changed_git_files;
 use crate::truth::checks::integrity::changed_files;
 use crate::truth::checks::settings;
+use crate::truth::git_dirs::SHALLOW;
 use crate::truth::keys::cause_of;
 use crate::truth::seal;
 use crate::words::error::Error;
@@ -62,9 +64,11 @@ pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, E
     let now = seal::read(repository, Some(&known.record.admin_dir))?;
     let accepted = Acceptances::new(&known.record.decisions);
     let mut found = Vec::new();
-    for one in settings::changes(repository, &before, &now)? {
+    let mut changes = changed_git_files(repository, &before, &now)?;
+    changes.extend(settings::changed_settings(repository, &before, &now));
+    for one in changes {
         // neither a ref nor the end of history starts a program
-        let is_shallow = one.change.place == Place::Git(seal::SHALLOW.into());
+        let is_shallow = one.change.place == Place::Git(SHALLOW.into());
         let is_inert = one.change.kind == Kind::Ref || is_shallow;
         let is_harmless = one.cause == Cause::Unknown || is_inert;
         if is_harmless || accepted.cover(&one.change, Reason::Shared) {

@@ -64,7 +64,7 @@ impl<'a> RefHistory<'a> {
     pub fn read(
         repository: &'a Repository,
         worktree: &'a Worktree,
-        journal: &'a Journal,
+        journal: Journal,
         head: &WorktreeHead,
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
@@ -75,7 +75,7 @@ impl<'a> RefHistory<'a> {
         for found in git.for_each_ref(&["refs/"])? {
             now.insert(found.name.clone(), found);
         }
-        let made_worktrees = read_made_worktrees(repository, worktree, journal)?;
+        let made_worktrees = read_made_worktrees(repository, worktree, &journal)?;
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
         for made in &made_worktrees {
             let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
@@ -87,7 +87,6 @@ impl<'a> RefHistory<'a> {
         let source = RepositoryRecords {
             git: git.clone(),
             repository,
-            journal,
             own_id: record.admin_dir.file_name(),
             made_ids: made_worktrees.iter().map(|made| made.id.clone()).collect(),
         };
@@ -275,7 +274,6 @@ impl<'a> RefHistory<'a> {
 struct RepositoryRecords<'a> {
     git: Git,
     repository: &'a Repository,
-    journal: &'a Journal,
     /// The directory of the worktree in `worktrees`.
     own_id: Option<&'a str>,
     /// Those of the worktrees that were made from it.
@@ -329,7 +327,7 @@ impl RepositoryRecords<'_> {
         let file = files::read(&git_dir.join("HEAD")).ok().flatten();
         let file = file.unwrap_or_default();
         let mut head = OtherHead {
-            forged: self.places_of_head(private),
+            name: format!("{private}/HEAD"),
             is_of_agent: files::exists(&git_dir.join(journal::FILE)),
             ..OtherHead::default()
         };
@@ -343,12 +341,6 @@ impl RepositoryRecords<'_> {
             head.log = reflog_file(git_dir).unwrap_or_default();
         }
         head
-    }
-
-    /// Lists where this worktree moved the HEAD of another one.
-    fn places_of_head(&self, private: &str) -> Vec<CommitId> {
-        let name = format!("{private}/HEAD");
-        self.journal.places(name.as_bytes()).cloned().collect()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::git::process::Git;
 use crate::judge::compare::{Delta, merge_references};
 use crate::truth::head::WorktreeHead;
 use crate::truth::inputs::SurveyInputs;
-use crate::truth::outside::OutsideFacts;
+use crate::truth::ref_facts::RefFacts;
 use crate::truth::upstream::{UpstreamStates, is_reachable_from_any, recorded_tips};
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
@@ -29,8 +29,9 @@ pub struct ReferenceTrees {
     pub working: Vec<Delta>,
     /// What a merge in progress changes.
     pub arriving: Delta,
-    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
-    pub tip: Option<Delta>,
+    /// What the newest of upstream have, merged where they went different ways: to be like that is no
+    /// change, as a merge makes none of it.
+    pub tips: Vec<Delta>,
     /// What upstream had since HEAD left it; only read where a commit touched what the scope does not
     /// let the worktree write.
     pub upstream_states: UpstreamStates,
@@ -57,11 +58,8 @@ impl ReferenceTrees {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn read(
-        inputs: &SurveyInputs<'_>,
-        head: &WorktreeHead,
-        outside: &OutsideFacts,
-    ) -> Result<Self, Error> {
+    pub fn read(inputs: &SurveyInputs<'_>, ref_facts: &RefFacts) -> Result<Self, Error> {
+        let head = &inputs.head;
         let record = &inputs.worktree.record;
         let read_policy = &inputs.options.read_policy;
         let git = &inputs.git;
@@ -69,9 +67,9 @@ impl ReferenceTrees {
         let recorded_base = &record.base.commit;
         let head_commit = head.head.as_ref().unwrap_or(recorded_base);
         let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
-        let rewound = &outside.tips.rewound;
+        let rewound = &ref_facts.tips.rewound;
         let mut lost_recorded_base = None;
-        let mut trusted = outside.tips.trusted.clone();
+        let mut trusted = ref_facts.tips.trusted.clone();
         if let Some(other_base) = &inputs.options.base {
             let of_recorded = References::find(
                 git,
@@ -85,24 +83,24 @@ impl ReferenceTrees {
             lost_recorded_base = Some(read_policy.or(base_lost, || false)?);
             trusted = vec![other_base.clone()];
         }
-        let taken_over = TakenOver::read(git, head, outside, &trusted)?;
+        let taken_over = TakenOver::read(git, head, ref_facts, &trusted)?;
         let mut head_tips = trusted.clone();
         if inputs.options.base.is_none() && head.moved {
-            let start = outside.start_of_branch_at(head);
+            let start = ref_facts.start_of_branch_at(head);
             head_tips.extend(taken_over.among(start.into_iter().chain([head_commit])));
         }
         let of_head = References::find(git, &mut trees, head_commit, base, &head_tips, rewound)?;
         let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
         let newest = match &inputs.options.base {
-            Some(other_base) => Some(other_base.clone()),
-            None => read_policy.or(outside.tips.newest(git), || None)?,
+            Some(other_base) => vec![other_base.clone()],
+            None => read_policy.or(ref_facts.tips.newest(git), Vec::new)?,
         };
-        let mut tip = None;
-        if let Some(newest) = newest.filter(|newest| !merge.commits.contains(newest)) {
-            tip = Some(trees.delta(&newest)?);
+        let mut tips = Vec::new();
+        if !newest.iter().all(|newest| merge.commits.contains(newest)) {
+            tips = trees.merged(git, &newest)?;
         }
         let mut branches = Vec::new();
-        for branch in branches_beside_head(head, outside, &taken_over) {
+        for branch in branches_beside_head(head, ref_facts, &taken_over) {
             let mut branch_tips = trusted.clone();
             branch_tips.extend(taken_over.among(branch.start.into_iter()));
             let of_branch =
@@ -119,7 +117,7 @@ impl ReferenceTrees {
             working: merge.working,
             arriving: merge.arriving,
             is_related: of_head.is_related,
-            tip,
+            tips,
             upstream_states: UpstreamStates::default(),
             branches,
         })
@@ -135,11 +133,11 @@ impl ReferenceTrees {
         self.working.first().unwrap_or(&NOTHING)
     }
 
-    /// Returns these references, and the newest of upstream as the last one.
-    pub fn with_tip(&self, references: &[Delta]) -> Vec<Delta> {
-        let mut with_tip = references.to_vec();
-        with_tip.extend(self.tip.clone());
-        with_tip
+    /// Returns these references, and the newest of upstream as the last ones.
+    pub fn with_tips(&self, references: &[Delta]) -> Vec<Delta> {
+        let mut with_tips = references.to_vec();
+        with_tips.extend_from_slice(&self.tips);
+        with_tips
     }
 
     /// Where no commit can be read, the disk and the index can still be held against what was
@@ -190,14 +188,14 @@ impl TakenOver {
     fn read(
         git: &Git,
         head: &WorktreeHead,
-        outside: &OutsideFacts,
+        ref_facts: &RefFacts,
         trusted: &[CommitId],
     ) -> Result<Self, Error> {
         let mut asked: BTreeSet<&CommitId> = BTreeSet::new();
         if head.moved {
             asked.extend(&head.head);
         }
-        for own in &outside.own_refs {
+        for own in &ref_facts.own_refs {
             asked.insert(&own.tip);
             asked.extend(&own.start);
         }
@@ -207,7 +205,7 @@ impl TakenOver {
             commits.insert((*commit).clone(), peeled);
         }
         let tips: Vec<&CommitId> = commits.values().flatten().collect();
-        let of_others: Vec<&CommitId> = trusted.iter().chain(&outside.fetched_commits).collect();
+        let of_others: Vec<&CommitId> = trusted.iter().chain(&ref_facts.fetched_commits).collect();
         let own = git.rev_list(&tips, &of_others)?.into_iter().collect();
         Ok(Self { own, commits })
     }
@@ -238,11 +236,11 @@ struct BranchBesideHead<'a> {
 /// branch where HEAD is elsewhere; each tip once.
 fn branches_beside_head<'a>(
     head: &'a WorktreeHead,
-    outside: &'a OutsideFacts,
+    ref_facts: &'a RefFacts,
     taken_over: &TakenOver,
 ) -> Vec<BranchBesideHead<'a>> {
     let mut starts: BTreeMap<&CommitId, Option<&CommitId>> = BTreeMap::new();
-    for own in &outside.own_refs {
+    for own in &ref_facts.own_refs {
         starts.insert(&own.tip, own.start.as_ref());
     }
     if let Some(tip) = &head.branch {

@@ -1,24 +1,24 @@
 //! Reads what changes what git does beside a worktree: hooks and what they run, settings, states of
 //! other worktrees.
 //!
-//! The git directories are walked, and `role_of` says what an entry is; what it does not know is
-//! sealed. The worktrees that a record names are left out: each verdict answers for its own.
+//! The git directories are walked, and [`role_of`] says what an entry is. What is not known to be data
+//! is sealed. The worktrees that a record names are left out: each verdict answers for its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::open::Opened;
-use crate::disk::{files, open};
+use crate::disk::files;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::settings_file::{included_by, read_settings};
-use crate::record::worktree::{Digests, GitDirOwner, Sealed, Shared};
-use crate::truth::git_dirs::{Role, is_lock, role_of};
+use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
+use crate::truth::digests::{Digester, PLAIN};
+use crate::truth::git_dirs::{BORROWED, DataDirectory, Role, TODO, is_lock, role_of};
 use crate::truth::keys::may_show;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
-use crate::worktree::repository::{Main, Repository};
+use crate::worktree::repository::Repository;
 
 /// Files of an operation: what the next commit has as a parent, and commands that remain.
 pub const OPERATION: [&str; 4] = [
@@ -27,54 +27,46 @@ pub const OPERATION: [&str; 4] = [
     "REVERT_HEAD",
     "sequencer/todo",
 ];
-/// The file of `rebase -i` with the commands that remain.
-pub const TODO: &str = "rebase-merge/git-rebase-todo";
-/// What a digest ends with of a script that is not executable, and of a list of commands that starts
-/// a program.
-pub const PLAIN: &str = " plain";
-pub const STARTS: &str = " exec";
-
-/// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).
-pub const SHALLOW: &str = "shallow";
-pub const BORROWED: &str = "objects/info/alternates";
 
 /// How many files of hooks are sealed in one directory, with those below: `core.hooksPath` may name
 /// a directory of something else as well.
 const MOST: usize = 500;
-/// The size from which a file that git is not known to read is sealed by its size.
-const LARGE: u64 = 1 << 20;
 /// How many directories deep hooks, submodules and includes are followed.
 const DEEP: usize = 6;
 
-/// Reads what a worktree shares with others now, and the repositories of its submodules, which are in
-/// its private git directory: git runs what these name as well.
+/// Reads what a worktree shares with others now, and what is in its private git directory: git runs
+/// what the repositories of its submodules name as well.
 ///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, Error> {
+    // the private git directory of a clone is all of its repository
+    let own = own.filter(|_| !repository.is_clone());
     let mut seal = Seal {
-        repository,
-        // the private git directory of a clone is all of its repository
-        own: own.filter(|_| !repository.is_clone()),
+        digester: Digester { repository, own },
         hooks: Digests::new(),
-        sealed: Sealed::default(),
+        sealed: Sealed {
+            extent: SealExtent::Everything,
+            ..Sealed::default()
+        },
         links: Vec::new(),
     };
     seal.read_hooks()?;
     seal.read_git_dir(&repository.common_dir, GitDirOwner::Repository, 0)?;
-    if let Some(own) = seal.own {
-        seal.read_modules(&own.join("modules"), 0)?;
+    if let Some(own) = own {
+        seal.read_own_git_dir(own)?;
     }
-    seal.take_links();
+    seal.seal_links();
+    let mut sealed = seal.sealed;
     // an included file is known by its settings
-    let Sealed {
-        files, settings, ..
-    } = &mut seal.sealed;
-    files.retain(|file, _| !settings.contains_key(file));
+    let settings_files = &sealed.settings;
+    sealed
+        .files
+        .retain(|file, _| !settings_files.contains_key(file));
     Ok(Shared {
         hooks: seal.hooks,
-        settings: self::settings(repository)?,
-        sealed: seal.sealed,
+        settings: settings(repository)?,
+        sealed,
     })
 }
 
@@ -84,27 +76,29 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
 /// # Errors
 /// Fails when git does.
 pub fn settings(repository: &Repository) -> Result<Digests, Error> {
-    let mut values = std::collections::BTreeMap::<String, Vec<u8>>::new();
+    let mut values: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for (scope, key, value) in repository.git.config_list()? {
-        let key = match scope.as_str() {
+        let shown = match scope.as_str() {
             "local" => key,
             // a clone's own `config.worktree` is what the record has a digest of
             "worktree" if !repository.is_clone() => format!("worktree:{key}"),
             _ => continue,
         };
-        let all = values.entry(key).or_default();
-        all.extend_from_slice(&value);
-        all.push(0);
+        let values_of_key = values.entry(shown).or_default();
+        values_of_key.extend_from_slice(&value);
+        values_of_key.push(0);
     }
-    let digest = |values: Vec<u8>| repository.format.blob_id(&values).to_string();
-    let settings = values.into_iter();
-    Ok(settings.map(|(key, all)| (key, digest(all))).collect())
+    let mut digests = Digests::new();
+    for (key, values_of_key) in values {
+        let digest = repository.format.blob_id(&values_of_key).to_string();
+        digests.insert(key, digest);
+    }
+    Ok(digests)
 }
 
 /// Holds what was read so far.
 struct Seal<'a> {
-    repository: &'a Repository,
-    own: Option<&'a Utf8Path>,
+    digester: Digester<'a>,
     hooks: Digests,
     sealed: Sealed,
     links: Vec<DotGit>,
@@ -116,73 +110,81 @@ struct DotGit {
     leads_to: Utf8PathBuf,
 }
 
-impl Seal<'_> {
-    fn digest(&self, bytes: &[u8]) -> String {
-        self.repository.format.blob_id(bytes).to_string()
-    }
+/// Holds a script with its digest.
+struct Script {
+    file: Utf8PathBuf,
+    digest: String,
+}
 
-    /// How a path is shown, as [`crate::judge::change::Place::of_shared`] reads it.
-    fn place(&self, path: &Utf8Path) -> String {
-        let is_main = self.repository.main == Main::Worktree;
-        let main = is_main.then_some(&*self.repository.root);
-        let roots = [
-            ("@wt", self.own),
-            ("@git", Some(&*self.repository.common_dir)),
-            ("@main", main),
-        ];
-        let inside = roots.iter().find_map(|(name, root)| {
-            let inside = path.strip_prefix((*root)?).ok()?;
-            Some(format!("{name}/{inside}"))
-        });
-        inside.unwrap_or_else(|| path.to_string())
-    }
-
-    /// The place of a directory, without the slash at its end.
-    fn place_of_directory(&self, path: &Utf8Path) -> String {
-        let place = self.place(path);
-        place.trim_end_matches('/').to_owned()
+impl<'a> Seal<'a> {
+    const fn repository(&self) -> &'a Repository {
+        self.digester.repository
     }
 
     fn insert(&mut self, path: &Utf8Path, digest: String) {
-        let place = self.place(path);
+        let place = self.digester.place(path);
         self.sealed.files.insert(place, digest);
+    }
+
+    fn read_file(&mut self, file: &Utf8Path) {
+        if let Some(digest) = self.digester.script(file) {
+            self.insert(file, digest);
+        }
+    }
+
+    /// Digests a file by all of its content; a directory in its place by all that is in it.
+    fn read_entry(&mut self, path: &Utf8Path) -> Result<(), Error> {
+        if files::stat(path).is_some_and(|stat| stat.is_directory()) {
+            return self.read_unknown(path);
+        }
+        self.read_file(path);
+        Ok(())
+    }
+
+    fn read_unknown(&mut self, path: &Utf8Path) -> Result<(), Error> {
+        if let Some(digest) = self.digester.unknown(path)? {
+            self.insert(path, digest);
+        }
+        Ok(())
     }
 
     /// Digests the hooks of the common git directory, those of the directory that `core.hooksPath`
     /// names in the main worktree, and the files beside both that hooks can run.
     fn read_hooks(&mut self) -> Result<(), Error> {
-        let common = self.repository.common_dir.join("hooks");
-        let users = users_directory(self.repository)?;
-        for directory in [Some(common.clone()), users.filter(|own| *own != common)] {
-            let Some(directory) = directory else {
-                continue;
-            };
-            for (file, digest) in self.scripts_of(&directory)? {
+        let repository = self.repository();
+        let common = repository.common_dir.join("hooks");
+        let mut directories = vec![common.clone()];
+        directories.extend(users_directory(repository)?.filter(|own| *own != common));
+        for directory in directories {
+            for Script { file, digest } in self.scripts_of(&directory)? {
                 if digest.ends_with(PLAIN) {
                     self.insert(&file, digest);
                 } else {
-                    let place = self.place(&file);
+                    let place = self.digester.place(&file);
                     self.hooks.insert(place, digest);
                 }
             }
-            let holds_all = self.repository.root.starts_with(&directory);
-            if !holds_all {
+            let holds_everything = repository.root.starts_with(&directory);
+            if !holds_everything {
                 self.read_scripts(&directory, DEEP, &mut 0)?;
             }
         }
         Ok(())
     }
 
-    /// The files of a directory of hooks, samples apart.
-    fn scripts_of(&self, directory: &Utf8Path) -> Result<Vec<(Utf8PathBuf, String)>, Error> {
-        let names = files::names(directory)?.into_iter();
-        let files = names.filter(|name| !name.ends_with(".sample"));
-        let files = files.map(|name| directory.join(name));
-        let script = |file: Utf8PathBuf| {
-            let digest = self.script(&file)?;
-            Some((file, digest))
-        };
-        Ok(files.filter_map(script).collect())
+    /// Lists the files of a directory of hooks, without samples.
+    fn scripts_of(&self, directory: &Utf8Path) -> Result<Vec<Script>, Error> {
+        let mut scripts = Vec::new();
+        for name in files::names(directory)? {
+            if name.ends_with(".sample") {
+                continue;
+            }
+            let file = directory.join(name);
+            if let Some(digest) = self.digester.script(&file) {
+                scripts.push(Script { file, digest });
+            }
+        }
+        Ok(scripts)
     }
 
     /// Digests what is in the directories of a directory of hooks.
@@ -194,15 +196,13 @@ impl Seal<'_> {
     ) -> Result<(), Error> {
         for name in files::names(directory)? {
             let inner = directory.join(&name);
-            if depth == 0
-                || name == ".git"
-                || !files::stat(&inner).is_some_and(|stat| stat.is_directory())
-            {
+            let is_directory = files::stat(&inner).is_some_and(|stat| stat.is_directory());
+            if depth == 0 || name == ".git" || !is_directory {
                 continue;
             }
-            for name in files::names(&inner)? {
-                let file = inner.join(&name);
-                if let Some(digest) = self.script(&file) {
+            for inner_name in files::names(&inner)? {
+                let file = inner.join(&inner_name);
+                if let Some(digest) = self.digester.script(&file) {
                     *count += 1;
                     if *count > MOST {
                         return Ok(());
@@ -216,49 +216,30 @@ impl Seal<'_> {
         Ok(())
     }
 
-    /// The digest of a file that can be run; none for what has no content.
-    fn script(&self, file: &Utf8Path) -> Option<String> {
-        let (mut text, end) = match open::open_entry(file.as_std_path()) {
-            Ok(Opened::File { executable, .. }) if executable => (Vec::new(), ""),
-            Ok(Opened::File { .. }) => (Vec::new(), PLAIN),
-            // the file that a link leads to can change as well
-            Ok(Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
-            Ok(Opened::Other) => {
-                return files::is_endless(file).then(|| "a pipe or a device".to_owned());
-            }
-            Err(_) => return Some("unreadable".to_owned()),
-        };
-        text.extend(files::read(file).ok().flatten().unwrap_or_default());
-        Some(format!("{}{end}", self.digest(&text)))
-    }
-
     /// Digests the settings of a file, and of those that it includes.
     fn read_settings(&mut self, file: &Utf8Path, depth: usize) {
-        let shown = self.place(file);
-        if depth > DEEP || self.sealed.settings.contains_key(&shown) || !files::exists(file) {
+        let place = self.digester.place(file);
+        if depth > DEEP || self.sealed.settings.contains_key(&place) || !files::exists(file) {
             return;
         }
-        let mut values = std::collections::BTreeMap::<String, Vec<Option<BString>>>::new();
+        let mut values: BTreeMap<String, Vec<Option<BString>>> = BTreeMap::new();
         for (key, value) in read_settings(file) {
             values.entry(key).or_default().push(value);
         }
         let mut digests = Digests::new();
-        for (key, all) in &values {
-            // a key alone is true, and an empty value is not
-            let all = all.iter();
-            let all = all.map(|one| one.as_ref().map_or(&b"\x01"[..], |one| one));
-            let all = all.collect::<Vec<_>>().join(&b"\0"[..]);
-            let digest = self.digest(&all);
-            let text = all.replace(b"\0", b", ").replace(b"\x01", b"true");
-            let text = escape_for_terminal(&text);
-            if may_show(key, &text) {
-                self.sealed.values.insert(digest.clone(), text);
+        for (key, values_of_key) in &values {
+            let text = joined_values(values_of_key);
+            let digest = self.digester.digest(&text);
+            let shown = text.replace(b"\0", b", ").replace(b"\x01", b"true");
+            let shown = escape_for_terminal(&shown);
+            if may_show(key, &shown) {
+                self.sealed.values.insert(digest.clone(), shown);
             }
             digests.insert(key.clone(), digest);
         }
-        self.sealed.settings.insert(shown, digests);
-        for (key, all) in &values {
-            for value in all {
+        self.sealed.settings.insert(place, digests);
+        for (key, values_of_key) in &values {
+            for value in values_of_key {
                 if let Some(included) = included_by(file, key, value.as_ref()) {
                     self.read_settings(&included, depth + 1);
                 }
@@ -268,12 +249,11 @@ impl Seal<'_> {
 
     /// Walks the git directories of submodules (gitrepository-layout(5)).
     fn read_modules(&mut self, directory: &Utf8Path, depth: usize) -> Result<(), Error> {
-        if depth > DEEP {
-            return Ok(());
-        }
         for name in files::names(directory)? {
             let inner = directory.join(name);
-            if files::exists(&inner.join("HEAD")) {
+            if depth > DEEP || !files::is_directory(&inner) {
+                self.read_unknown(&inner)?;
+            } else if files::exists(&inner.join("HEAD")) {
                 self.read_git_dir(&inner, GitDirOwner::Submodule, depth + 1)?;
             } else {
                 // a name of a submodule can have slashes
@@ -285,11 +265,11 @@ impl Seal<'_> {
 
     /// Walks the git directories of the linked worktrees of a repository that no record names.
     fn read_worktrees(&mut self, directory: &Utf8Path, depth: usize) -> Result<(), Error> {
-        let is_of_submodule = directory.parent() != Some(&*self.repository.common_dir);
+        let repository = self.repository();
+        let is_of_submodule = directory.parent() != Some(&*repository.common_dir);
         let recorded = if is_of_submodule {
             BTreeSet::new()
         } else {
-            let repository = self.repository;
             repository
                 .recorded_git_dirs
                 .names(&repository.record_places())?
@@ -298,9 +278,13 @@ impl Seal<'_> {
             let inner = directory.join(&id);
             let is_recorded = recorded.contains(&id);
             // a record is written last
-            let is_ours = is_recorded || self.own == Some(&*inner);
-            if !is_ours && files::is_directory(&inner) {
+            if is_recorded || self.digester.own == Some(&*inner) {
+                continue;
+            }
+            if files::is_directory(&inner) {
                 self.read_git_dir(&inner, GitDirOwner::Worktree, depth + 1)?;
+            } else {
+                self.read_unknown(&inner)?;
             }
         }
         Ok(())
@@ -313,11 +297,11 @@ impl Seal<'_> {
         owner: GitDirOwner,
         depth: usize,
     ) -> Result<(), Error> {
-        let place = self.place_of_directory(directory);
+        let place = self.digester.place(directory);
         self.sealed.directories.insert(place, owner);
         let is_submodule = owner == GitDirOwner::Submodule;
         // what else a clone has is its own, and the record has digests of that
-        let is_clone = self.repository.is_clone() && owner == GitDirOwner::Repository;
+        let is_clone = self.repository().is_clone() && owner == GitDirOwner::Repository;
         for name in files::names(directory)? {
             let entry = directory.join(&name);
             match role_of(&name) {
@@ -325,18 +309,22 @@ impl Seal<'_> {
                 Role::Worktrees if is_clone => {}
                 // `read_hooks` reads the hooks of the repository, and a worktree has none
                 Role::Hooks if !is_submodule => {}
+                // each fetch of a shallow submodule moves where its history ends
+                Role::Shallow if is_submodule => {}
+                Role::Operation if is_clone => {}
                 Role::Data | Role::Link => {}
+                Role::DataDirectory => self.read_data_directory(&entry)?,
+                Role::Objects => self.read_objects(&entry)?,
+                Role::Operation => self.read_below(&entry, DataDirectory::Operation)?,
                 Role::Settings => self.read_settings(&entry, 0),
                 Role::Hooks => self.read_hooks_of_submodule(&entry)?,
                 Role::Info => self.read_info(directory)?,
                 Role::Modules => self.read_modules(&entry, depth)?,
                 Role::Worktrees => self.read_worktrees(&entry, depth)?,
                 Role::Resolutions => self.read_resolutions(&entry)?,
-                // each fetch of a shallow submodule moves where its history ends
-                Role::Shallow if is_submodule => {}
                 Role::Shallow => self.read_file(&entry),
                 Role::Remotes => self.read_remotes(&entry)?,
-                Role::Unknown => self.read_unknown(&entry),
+                Role::Unknown => self.read_unknown(&entry)?,
             }
         }
         if owner != GitDirOwner::Worktree {
@@ -349,8 +337,61 @@ impl Seal<'_> {
         Ok(())
     }
 
+    /// Walks the private git directory of the worktree itself. The record has digests of the settings
+    /// and the sparse patterns in it, and what the worktree is on and what it does there is its own.
+    fn read_own_git_dir(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        let place = self.digester.place(directory);
+        self.sealed.directories.insert(place, GitDirOwner::Worktree);
+        for name in files::names(directory)? {
+            let entry = directory.join(&name);
+            match role_of(&name) {
+                Role::Settings if name == "config.worktree" => {}
+                Role::Data | Role::Link | Role::Operation => {}
+                Role::DataDirectory => self.read_data_directory(&entry)?,
+                Role::Info => self.read_info(directory)?,
+                Role::Modules => self.read_modules(&entry, 0)?,
+                // git reads those of the repository
+                Role::Objects
+                | Role::Settings
+                | Role::Hooks
+                | Role::Worktrees
+                | Role::Resolutions
+                | Role::Shallow
+                | Role::Remotes
+                | Role::Unknown => self.read_unknown(&entry)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Seals what stands in the place of a directory of data.
+    fn read_data_directory(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        let is_directory = files::stat(directory).is_some_and(|stat| stat.is_directory());
+        if !is_directory {
+            self.read_unknown(directory)?;
+        }
+        Ok(())
+    }
+
+    /// Seals what git is not known to write in a directory.
+    fn read_below(&mut self, directory: &Utf8Path, kind: DataDirectory) -> Result<(), Error> {
+        for name in files::names(directory)? {
+            if !kind.has_as_data(&name) {
+                self.read_unknown(&directory.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_objects(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        self.read_data_directory(directory)?;
+        self.read_below(directory, DataDirectory::Objects)?;
+        self.read_below(&directory.join("info"), DataDirectory::ObjectsInfo)?;
+        self.read_below(&directory.join("pack"), DataDirectory::Packs)
+    }
+
     fn read_hooks_of_submodule(&mut self, directory: &Utf8Path) -> Result<(), Error> {
-        for (file, digest) in self.scripts_of(directory)? {
+        for Script { file, digest } in self.scripts_of(directory)? {
             self.insert(&file, digest);
         }
         self.read_scripts(directory, DEEP, &mut 0)
@@ -358,30 +399,26 @@ impl Seal<'_> {
 
     fn read_resolutions(&mut self, directory: &Utf8Path) -> Result<(), Error> {
         for id in files::names(directory)? {
-            self.read_file(&directory.join(id).join("postimage"));
+            let resolution = directory.join(id);
+            if !files::is_directory(&resolution) {
+                self.read_unknown(&resolution)?;
+                continue;
+            }
+            for name in files::names(&resolution)? {
+                if !DataDirectory::Resolution.has_as_data(&name) {
+                    self.read_entry(&resolution.join(name))?;
+                }
+            }
         }
         Ok(())
     }
 
+    /// Seals each file; the name of a remote can have slashes.
     fn read_remotes(&mut self, directory: &Utf8Path) -> Result<(), Error> {
         for name in files::names(directory)? {
-            self.read_file(&directory.join(name));
+            self.read_entry(&directory.join(name))?;
         }
         Ok(())
-    }
-
-    /// Seals what is not known: a file by its content, a directory by being there, as tools keep
-    /// their data in one, and git takes nothing in it for more than a ref.
-    fn read_unknown(&mut self, path: &Utf8Path) {
-        let digest = match files::stat(path) {
-            Some(stat) if stat.is_directory() => Some("directory".to_owned()),
-            // it may be a tool's as well, and reading it takes long
-            Some(stat) if stat.size > LARGE => Some(format!("{} bytes", stat.size)),
-            _other => self.script(path),
-        };
-        if let Some(digest) = digest {
-            self.insert(path, digest);
-        }
     }
 
     /// Takes down where a git directory leads git, and what leads git to it.
@@ -410,9 +447,9 @@ impl Seal<'_> {
     }
 
     /// Seals what leads git to a directory that is none of those that were walked.
-    fn take_links(&mut self) {
+    fn seal_links(&mut self) {
         for link in std::mem::take(&mut self.links) {
-            let place = self.place_of_directory(&link.leads_to);
+            let place = self.digester.place(&link.leads_to);
             if !self.sealed.directories.contains_key(&place) {
                 self.insert(&link.file, link.leads_to.to_string());
             }
@@ -428,78 +465,75 @@ impl Seal<'_> {
             self.read_file(&git_dir.join(name));
         }
         let todo = git_dir.join(TODO);
-        if let Some(text) = files::read(&todo).ok().flatten() {
-            // a command that ran is in the other file
-            let done = files::read(&todo.with_file_name("done")).ok().flatten();
-            let done = done.unwrap_or_default();
-            let lines = text.lines().chain(done.lines()).map(bstr::ByteSlice::trim);
-            let lines: BTreeSet<&[u8]> = lines.filter(|line| !line.starts_with(b"#")).collect();
-            let starts =
-                |line: &&[u8]| matches!(line.split(|b| *b == b' ').next(), Some(b"exec" | b"x"));
-            let end = if text.lines().any(|line| starts(&line.trim_start())) {
-                STARTS
-            } else {
-                ""
-            };
-            let all = lines.into_iter().collect::<Vec<_>>().join(&b'\n');
-            self.insert(&todo, format!("{}{end}", self.digest(&all)));
+        if let Some(digest) = self.digester.commands(&todo) {
+            self.insert(&todo, digest);
         }
     }
 
     /// Digests what a git directory says about files.
     fn read_info(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
         let info = git_dir.join("info");
-        // the record has a digest of the sparse patterns of a clone
-        let is_clone = self.repository.is_clone() && git_dir == self.repository.common_dir;
+        let is_clone = self.repository().is_clone() && git_dir == self.repository().common_dir;
+        // the record has a digest of the sparse patterns
+        let is_recorded = is_clone || self.digester.own == Some(git_dir);
         for name in files::names(&info)? {
-            let is_own = is_clone && name == "sparse-checkout";
+            let is_own = is_recorded && name == "sparse-checkout";
             // git writes `info/refs` for itself
             if name != "refs" && !is_lock(&name) && !is_own {
-                self.read_file(&info.join(name));
+                self.read_entry(&info.join(name))?;
             }
         }
         Ok(())
     }
-
-    fn read_file(&mut self, file: &Utf8Path) {
-        if let Some(digest) = self.script(file) {
-            self.insert(file, digest);
-        }
-    }
 }
 
-/// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which
-/// the record has a digest of.
+/// Joins the values of a setting: a key alone is true, and an empty value is not.
+fn joined_values(values: &[Option<BString>]) -> Vec<u8> {
+    let mut texts: Vec<&[u8]> = Vec::new();
+    for value in values {
+        match value {
+            Some(text) => texts.push(text),
+            None => texts.push(b"\x01"),
+        }
+    }
+    texts.join(&b"\0"[..])
+}
+
+/// Returns the directory that `core.hooksPath` names. In a clone the last one that counts is ours,
+/// which the record has a digest of.
 fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error> {
     let is_clone = repository.is_clone();
     let ours = WorktreeHooks::directory_in(&repository.common_dir);
-    let all = repository.git.config_get_all_paths("core.hooksPath")?;
-    let mut all = all.into_iter().map(|(_, path)| path);
-    let path = all.rfind(|path| !(path.as_str().is_empty() || is_clone && *path == ours));
-    let at = if is_clone {
+    let mut users = None;
+    for (_, path) in repository.git.config_get_all_paths("core.hooksPath")? {
+        if !path.as_str().is_empty() && !(is_clone && path == ours) {
+            users = Some(path);
+        }
+    }
+    let relative_to = if is_clone {
         &repository.git.dir
     } else {
         &repository.root
     };
-    Ok(path.map(|path| at.join(path)))
+    Ok(users.map(|path| relative_to.join(path)))
 }
 
-/// The path that a file of a git directory names, after a word; none where it cannot be read.
+/// Returns the path that a file of a git directory names, after a word; none where it cannot be read.
 fn named_in(file: &Utf8Path, word: &str) -> Option<Utf8PathBuf> {
-    let text = files::read(file).ok()??;
-    let text = text.trim_ascii().strip_prefix(word.as_bytes())?;
-    let path = text.trim_ascii().to_str().ok()?;
+    let bytes = files::read(file).ok()??;
+    let rest = bytes.trim_ascii().strip_prefix(word.as_bytes())?;
+    let path = rest.trim_ascii().to_str().ok()?;
     Some(file.parent()?.join(path))
 }
 
-/// Whether the `commondir` of a linked worktree leads to the repository that it is in.
+/// True if the `commondir` of a linked worktree leads to the repository that it is in.
 fn leads_above(common_dir: &Utf8Path) -> bool {
     let above = common_dir.ancestors().nth(3);
     let named = named_in(common_dir, "").and_then(|path| files::canonical(&path).ok());
     named.is_some() && named == above.and_then(|path| files::canonical(path).ok())
 }
 
-/// The `.git` of a submodule's worktree, by the last setting that says where that is.
+/// Returns the `.git` of a submodule's worktree, by the last setting that says where that is.
 fn dot_git_of_submodule(directory: &Utf8Path) -> Option<Utf8PathBuf> {
     let mut worktree = None;
     for file in ["config", "config.worktree"] {
@@ -509,11 +543,11 @@ fn dot_git_of_submodule(directory: &Utf8Path) -> Option<Utf8PathBuf> {
             }
         }
     }
-    let worktree = directory.join(worktree?.to_str().ok()?);
-    Some(files::canonical(&worktree).ok()?.join(".git"))
+    let root = directory.join(worktree?.to_str().ok()?);
+    Some(files::canonical(&root).ok()?.join(".git"))
 }
 
-/// The git directory that a `.git` leads to, whether it is one, a file or a link; none where nothing
+/// Returns the git directory that a `.git` leads to, whether it is one, a file or a link; none where nothing
 /// is there.
 fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
     let target = if files::is_directory(dot_git) {

@@ -15,7 +15,6 @@ use crate::git::process::Git;
 use crate::judge::change::{Change, Content};
 use crate::judge::compare::Delta;
 use crate::record::worktree::{Record, Tip};
-use crate::truth::head::WorktreeHead;
 use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
@@ -126,17 +125,15 @@ pub fn is_reachable_from_any(
 const FORMER_PLACES: usize = 100;
 
 impl Tips {
-    /// Returns the one tip of now that has all the others in it; none where they went different ways.
+    /// Returns the tips of now that no other of them has: one, where they did not go different ways.
     ///
     /// # Errors
     /// Fails when a commit is missing or damaged.
-    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, Error> {
-        let mut newest = match self.current.as_slice() {
-            [] => return Ok(None),
-            [one] => return Ok(Some(one.clone())),
-            several => git.merge_base_independent(several)?,
-        };
-        Ok(newest.pop().filter(|_| newest.is_empty()))
+    pub fn newest(&self, git: &Git) -> Result<Vec<CommitId>, Error> {
+        if self.current.len() < 2 {
+            return Ok(self.current.clone());
+        }
+        Ok(git.merge_base_independent(&self.current)?)
     }
 
     /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there by
@@ -340,12 +337,11 @@ impl UpstreamStates {
 pub fn read_upstream_states(
     inputs: &SurveyInputs<'_>,
     tips: &Tips,
-    head: &WorktreeHead,
     reference: &Delta,
-    tip: Option<&Delta>,
+    tips_merged: &[Delta],
 ) -> Result<UpstreamStates, Error> {
     let current: Vec<&CommitId> = tips.current.iter().collect();
-    let of_head: Vec<&CommitId> = head.head.iter().collect();
+    let of_head: Vec<&CommitId> = inputs.head.head.iter().collect();
     let since = inputs.git.rev_list(&current, &of_head)?;
     let since: BTreeSet<CommitId> = since.into_iter().collect();
     let mut states: BTreeMap<RepoPath, BTreeSet<Option<Entry>>> = BTreeMap::new();
@@ -357,7 +353,10 @@ pub fn read_upstream_states(
         }
     }
     // what upstream took back since would come again with a merge
-    let at_tip = tip.unwrap_or(reference);
-    states.retain(|path, _| at_tip.get(path) != reference.get(path));
+    states.retain(|path, _| {
+        tips_merged
+            .iter()
+            .any(|tip| tip.get(path) != reference.get(path))
+    });
     Ok(UpstreamStates::Read(states))
 }

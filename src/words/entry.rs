@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Holds an object id: 20 bytes for SHA-1 repositories, 32 for SHA-256 ones
+/// An object id: 20 bytes for SHA-1 repositories, 32 for SHA-256 ones
 /// (gitformat-pack(5), "SHA-1 and SHA-256").
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
@@ -12,7 +12,7 @@ pub struct ObjectId {
     len: u8,
 }
 
-/// Says what kind of thing stands at a path.
+/// What kind of thing stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// A regular file, `100644`.
@@ -31,7 +31,7 @@ pub enum Mode {
     Special,
 }
 
-/// Holds what stands at a path: its kind and the id of its content, as a blob of the raw bytes.
+/// What stands at a path: its kind and the id of its content, as a blob of the raw bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     /// What kind of thing it is.

@@ -13,7 +13,7 @@ pub trait Fault: Diagnostic + Any + Send + Sync {
     fn exit_code(&self) -> ExitCode;
 }
 
-/// Holds the error of any module, and what could not be undone after it.
+/// The error of any module, and what could not be undone after it.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{fault}{}", describe_remains(remains))]
 #[diagnostic(forward(fault))]
@@ -49,6 +49,11 @@ impl Error {
     pub fn find<F: Fault>(&self) -> Option<&F> {
         let fault: &dyn Any = &*self.fault;
         fault.downcast_ref()
+    }
+
+    /// True if something could not be undone after it.
+    pub fn has_remains(&self) -> bool {
+        !self.remains.is_empty()
     }
 
     /// Returns the same error, with what could not be undone after it.

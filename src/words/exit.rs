@@ -2,7 +2,7 @@
 //!
 //! The numbers are a promise to schedulers: they are in `git-agentwt(1)` and never change meaning.
 
-/// Names a status of the program; an inconclusive check is never `Success` and never `Violations`.
+/// A status of the program; an inconclusive check is never `Success` and never `Violations`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done, or in scope.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 type Listener = dyn Fn(&str) + Send + Sync;
 
-/// Represents the listener; by default there is none.
+/// The listener; by default there is none.
 #[derive(Clone, Default)]
 pub struct Log(Option<Arc<Listener>>);
 

@@ -6,6 +6,7 @@ pub mod exit;
 pub mod log;
 pub mod name;
 pub mod path;
+pub mod path_text;
 pub mod size;
 pub mod snippet;
 pub mod text;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-/// Represents a path in the repository: bytes, separated by `/`, relative to the root, never
+/// A path in the repository: bytes, separated by `/`, relative to the root, never
 /// empty, without `.`, `..`, an empty component or NUL. Parsed once, trusted afterwards.
 ///
 /// Many of them can stand in one place of memory ([`Paths`]), which lives as long as one of them.
@@ -27,7 +27,7 @@ pub struct RepoPath {
     end: u32,
 }
 
-/// Says why some bytes are not a [`RepoPath`].
+/// Why some bytes are not a [`RepoPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepoPathError {
     /// It is absolute, or one of its components is empty, `.` or `..`.

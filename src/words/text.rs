@@ -46,9 +46,12 @@ pub fn seconds_since(at: &str) -> Option<i64> {
 
 /// The lines of a text in one, escaped for a terminal.
 pub fn one_line(text: &str) -> String {
-    let lines = text.lines();
-    let lines: Vec<String> = lines
-        .map(|line| escape_for_terminal(line.trim().as_bytes()))
-        .collect();
-    lines.join("; ")
+    let mut joined = String::new();
+    for line in text.lines() {
+        if !joined.is_empty() {
+            joined.push_str("; ");
+        }
+        joined.push_str(&escape_for_terminal(line.trim().as_bytes()));
+    }
+    joined
 }

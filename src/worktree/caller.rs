@@ -15,7 +15,7 @@ use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{Worktree, whole_records};
 use crate::worktree::repository::{Main, Repository, WORKTREES};
 
-/// Represents a worktree from which a command was called.
+/// A worktree from which a command was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerWorktree {
     /// Its name; the name of its directory if it has no record.
@@ -31,11 +31,13 @@ pub struct CallerWorktree {
 /// Fails when the records cannot be listed.
 pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, Error> {
     let records: Vec<Worktree> = whole_records(repository)?.collect();
-    let mut found = Vec::new();
-    let inside = repository.inside.as_ref().map(ToString::to_string);
-    let started_in = inside.or_else(|| worktree_of(repository, &records, &repository.start));
+    let mut callers = Vec::new();
+    let started_in = match &repository.inside {
+        Some(name) => Some(name.to_string()),
+        None => worktree_of(repository, &records, &repository.start),
+    };
     if let Some(name) = started_in {
-        found.push(CallerWorktree {
+        callers.push(CallerWorktree {
             name,
             process: None,
         });
@@ -45,11 +47,11 @@ pub fn caller_worktrees(repository: &Repository) -> Result<Vec<CallerWorktree>, 
         for place in &process.places {
             if let Some(name) = worktree_of(repository, &records, place) {
                 let process = Some(process.clone());
-                found.push(CallerWorktree { name, process });
+                callers.push(CallerWorktree { name, process });
             }
         }
     }
-    Ok(found)
+    Ok(callers)
 }
 
 /// The name of the worktree in which a path is.
@@ -62,10 +64,10 @@ fn worktree_of(repository: &Repository, records: &[Worktree], path: &Utf8Path) -
         let name = if first == KEPT { parts.next()? } else { first };
         return Some(name.to_owned());
     }
-    let known = records
+    records
         .iter()
-        .find(|known| path.starts_with(&known.record.path));
-    known.map(|known| known.record.name.to_string())
+        .find(|worktree| path.starts_with(&worktree.record.path))
+        .map(|worktree| worktree.record.name.to_string())
 }
 
 /// Checks that a command was called from no worktree. `command` is the command line for the user.
@@ -112,12 +114,13 @@ fn not_for_agents(repository: &Repository, caller: &CallerWorktree, command: &st
 
 /// Names the process that works in a worktree, as the end of a message.
 pub(super) fn works_there(caller: &CallerWorktree) -> String {
-    caller.process.as_ref().map_or_else(String::new, |process| {
-        format!(
+    match &caller.process {
+        Some(process) => format!(
             ": the process {} ({}) works there",
             process.pid, process.name
-        )
-    })
+        ),
+        None => String::new(),
+    }
 }
 
 /// The directory in which the user can run the command that was refused, as a shell reads it: the main

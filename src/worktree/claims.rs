@@ -69,6 +69,22 @@ pub struct TakenClaim {
     pub taken_from: Option<Who>,
 }
 
+/// How long a server may take for an answer: `AGENTWT_CLAIM_TIMEOUT`, or a minute.
+fn answer_limit(environment: &[(String, String)]) -> Result<Duration, ClaimError> {
+    let key = "AGENTWT_CLAIM_TIMEOUT";
+    let Some((_, text)) = environment.iter().find(|(name, _)| name == key) else {
+        return Ok(Duration::from_secs(60));
+    };
+    match Lease::parse(text) {
+        Ok(lease) => Ok(lease.duration()),
+        Err(_) => Err(ClaimError::Usage {
+            what: format!("{key}={}", escape_for_terminal(text.as_bytes())),
+            why: "not a duration",
+            advice: format!("write for example: {key}=30s"),
+        }),
+    }
+}
+
 impl Claims {
     /// Opens the claim on a name; `AGENTWT_CLAIM_TIMEOUT` bounds each answer of the server.
     ///
@@ -80,36 +96,26 @@ impl Claims {
         remote: &str,
         environment: &[(String, String)],
     ) -> Result<Self, Error> {
-        let key = "AGENTWT_CLAIM_TIMEOUT";
-        let limit = match environment.iter().find(|(name, _)| name == key) {
-            None => Duration::from_secs(60),
-            Some((_, text)) => {
-                let usage = |_| ClaimError::Usage {
-                    what: format!("{key}={}", escape_for_terminal(text.as_bytes())),
-                    why: "not a duration",
-                    advice: format!("write for example: {key}=30s"),
-                };
-                Lease::parse(text).map_err(usage)?.duration()
-            }
-        };
+        let limit = answer_limit(environment)?;
         let git = &repository.git;
-        let known = git.remotes()?;
-        let found = git.claim_remote(remote, &known)?;
-        let found = found.map_err(|why| ClaimError::Usage {
-            what: format!("`{}`", escape_for_terminal(remote.as_bytes())),
-            why,
-            advice: match known.as_slice() {
-                [] => "to add a remote: git remote add origin <url>".to_owned(),
-                known => format!("there are: {}; see git remote -v", known.join(", ")),
-            },
-        })?;
+        let remotes = git.remotes()?;
+        let remote = git
+            .claim_remote(remote, &remotes)?
+            .map_err(|why| ClaimError::Usage {
+                what: format!("`{}`", escape_for_terminal(remote.as_bytes())),
+                why,
+                advice: match remotes.as_slice() {
+                    [] => "to add a remote: git remote add origin <url>".to_owned(),
+                    names => format!("there are: {}; see git remote -v", names.join(", ")),
+                },
+            })?;
         let objects = Temporary::new()?;
         let quarantine = Quarantine::apart(&repository.common_dir.join("objects"), objects.path());
         Ok(Self {
             repository: repository.clone(),
             name: name.clone(),
             ref_name: format!("{REFS}{name}"),
-            remote: found,
+            remote,
             git: git.with_quarantine(&quarantine).with_limit(limit),
             _objects: objects,
         })
@@ -123,14 +129,18 @@ impl Claims {
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
         let before = state.own.clone();
-        let swapped = self.swap("claim", |standing| {
-            let (start, taken_from) = match self.decide_to_take(standing, &mut state, who)? {
-                Decision::Ours(claim) => (Some((claim.holding, claim.since)), None),
-                Decision::Lapsed(claim) => (None, Some(claim.who)),
-                Decision::Free | Decision::Held(..) => (None, None),
-            };
-            let (holding, since) =
-                start.unwrap_or_else(|| (random::nonce(), timestamp(Duration::ZERO)));
+        let swapped = self.swap("claim", |current| {
+            let mut holding = random::nonce();
+            let mut since = timestamp(Duration::ZERO);
+            let mut taken_from = None;
+            match self.decide_to_take(current, &mut state, who)? {
+                Decision::Ours(claim) => {
+                    holding = claim.holding;
+                    since = claim.since;
+                }
+                Decision::Lapsed(claim) => taken_from = Some(claim.who),
+                Decision::Free | Decision::Held(..) => {}
+            }
             let claim = self.claim(who.clone(), lease, holding, since);
             // a process that is killed from here on recognizes the claim
             state.own = Some(self.own(&claim));
@@ -159,23 +169,25 @@ impl Claims {
     /// Decides about the claim that is there; the claim of another is noted with the time.
     fn decide_to_take(
         &self,
-        standing: CurrentClaim,
+        current: CurrentClaim,
         state: &mut ClaimState,
         who: &Who,
     ) -> Result<Decision, Error> {
-        let own = state.own.as_ref();
-        let own = own.filter(|own| own.remote == self.remote.name && own.owner == who.owner);
-        let seen = state.seen.as_ref();
-        let seen = seen.filter(|seen| seen.remote == self.remote.name);
-        let asked = standing.asked.clone();
-        let commit = standing.claim.as_ref();
-        let commit = commit.map(|(commit, _)| commit.clone());
-        let is_known = seen.is_some_and(|seen| {
-            Some(&seen.commit) == commit.as_ref() && asked.since(&seen.first).is_some()
+        let own = match &state.own {
+            Some(own) if own.remote == self.remote.name && own.owner == who.owner => Some(own),
+            Some(_) | None => None,
+        };
+        let seen = match &state.seen {
+            Some(seen) if seen.remote == self.remote.name => Some(seen),
+            Some(_) | None => None,
+        };
+        let commit = current.claim.as_ref().map(|(commit, _)| commit.clone());
+        let is_noted = seen.is_some_and(|seen| {
+            Some(&seen.commit) == commit.as_ref() && current.asked.since(&seen.first).is_some()
         });
-        match (decide(standing, own, seen), commit) {
+        match (decide(current, own, seen), commit) {
             (Decision::Held(claim, left), Some(commit)) => {
-                if !is_known {
+                if !is_noted {
                     state.seen = Some(SeenClaim {
                         remote: self.remote.name.clone(),
                         commit,
@@ -200,8 +212,8 @@ impl Claims {
         }
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
-        let (commit, claim) = self.swap(RENEW, |standing| {
-            let claim = self.renewed(standing, held, renewal)?;
+        let (commit, claim) = self.swap(RENEW, |current| {
+            let claim = self.renewed(current, held, renewal)?;
             Ok((Some(claim.clone()), claim))
         })?;
         state.own = Some(self.own(&claim));
@@ -212,11 +224,11 @@ impl Claims {
 
     fn renewed(
         &self,
-        standing: CurrentClaim,
+        current: CurrentClaim,
         held: &HeldClaim,
         renewal: &Renewal,
     ) -> Result<Claim, Error> {
-        let claim = self.ours(RENEW, standing, held)?;
+        let claim = self.ours(RENEW, current, held)?;
         let mut who = claim.who;
         if let Some(asked) = renewal.owner.as_ref().filter(|asked| **asked != who.owner) {
             let name = self.name.clone();
@@ -225,7 +237,8 @@ impl Claims {
             return Err(ClaimError::AnotherOwner { name, asked, owner }.into());
         }
         if let Some(pid) = renewal.owner_pid {
-            (who.pid, who.started) = (pid, started(pid)?);
+            who.pid = pid;
+            who.started = started(pid)?;
             who.host = users::host();
         }
         let lease = renewal.lease.unwrap_or(held.lease);
@@ -247,29 +260,34 @@ impl Claims {
     pub fn release(&self, held: &HeldClaim) -> Result<(), Error> {
         let _alone = Lock::wait_to_undo(&self.lock())?;
         let doing = "give back";
-        let swapped = self.swap(doing, |standing| {
-            self.ours(doing, standing, held).map(|_| (None, ()))
+        let swapped = self.swap(doing, |current| {
+            self.ours(doing, current, held)?;
+            Ok((None, ()))
         });
         if let Err(error) = swapped
             && !is_lost(&error)
         {
             return Err(error);
         }
-        let own = None;
-        self.store(&ClaimState { own, ..self.load() })
+        self.store(&ClaimState {
+            own: None,
+            ..self.load()
+        })
     }
 
     /// The claim that is there, if it is ours: by its word, or by the commit in the record.
     fn ours(
         &self,
         doing: &'static str,
-        standing: CurrentClaim,
+        current: CurrentClaim,
         held: &HeldClaim,
     ) -> Result<Claim, Error> {
         let own = self.load().own.filter(|own| own.remote == held.remote);
-        let claim = standing.claim.as_ref();
-        let is_recorded = claim.is_some_and(|(commit, _)| *commit == held.commit);
-        match decide(standing, own.as_ref(), None) {
+        let is_recorded = match &current.claim {
+            Some((commit, _)) => *commit == held.commit,
+            None => false,
+        };
+        match decide(current, own.as_ref(), None) {
             Decision::Ours(claim) => Ok(claim),
             Decision::Held(claim, _) | Decision::Lapsed(claim) if is_recorded => Ok(claim),
             Decision::Held(claim, left) => Err(self.held_by(doing, claim, left)),
@@ -287,24 +305,29 @@ impl Claims {
     ) -> Result<(Option<CommitId>, T), Error> {
         let mut words = String::new();
         for _ in 0..TRIES {
-            let standing = self.read(doing)?;
-            let expected = standing.claim.as_ref().map(|(commit, _)| commit.clone());
-            let (claim, answer) = next(standing)?;
-            let new = claim.map(|claim| self.git.commit_nothing(&claim.to_message()));
-            let new = new.transpose()?;
-            let to = new.as_ref();
-            let expects = expected.as_ref();
-            let git = &self.git;
-            let Err(said) = git.push_claim(&self.remote, &self.ref_name, to, expects)? else {
+            let current = self.read(doing)?;
+            let expected = current.claim.as_ref().map(|(commit, _)| commit.clone());
+            let (claim, answer) = next(current)?;
+            let new = match claim {
+                Some(claim) => Some(self.git.commit_nothing(&claim.to_message())?),
+                None => None,
+            };
+            let pushed = self.git.push_claim(
+                &self.remote,
+                &self.ref_name,
+                new.as_ref(),
+                expected.as_ref(),
+            );
+            let Err(refusal) = pushed? else {
                 return Ok((new, answer));
             };
             // the connection may have ended after the server moved the ref
-            let found = self.ask(doing)?;
-            if found == new {
+            let on_server = self.ask(doing)?;
+            if on_server == new {
                 return Ok((new, answer));
             }
-            words = if found == expected {
-                said
+            words = if on_server == expected {
+                refusal
             } else {
                 "others were quicker each time".to_owned()
             };
@@ -317,24 +340,25 @@ impl Claims {
 
     /// The commit that the server has.
     fn ask(&self, doing: &'static str) -> Result<Option<CommitId>, Error> {
-        let found = self.git.ls_remote(&self.remote, &[&self.ref_name]);
-        let found = found.map_err(|error| self.server(doing, &error.to_string()))?;
-        Ok(found.into_iter().flatten().next())
+        match self.git.ls_remote(&self.remote, &[&self.ref_name]) {
+            Ok(commits) => Ok(commits.into_iter().flatten().next()),
+            Err(error) => Err(self.server(doing, &error.to_string())),
+        }
     }
 
     /// Reads the claim on the server.
     fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
         let asked = ClockReading::now();
         // a claim may be renewed or given back between two questions: then it is asked anew
-        let mut number = 0;
+        let mut attempt = 0;
         loop {
-            number += 1;
-            let last = number > TRIES;
+            attempt += 1;
+            let is_last = attempt > TRIES;
             let Some(commit) = self.ask(doing)? else {
                 return Ok(CurrentClaim { asked, claim: None });
             };
             if let Err(error) = self.git.fetch_refs(&self.remote, &[&self.ref_name])
-                && (last || matches!(error, GitError::TimedOut { .. }))
+                && (is_last || matches!(error, GitError::TimedOut { .. }))
             {
                 return Err(self.server(doing, &error.to_string()));
             }
@@ -346,7 +370,7 @@ impl Claims {
                 }
                 Some(Ok(claim)) => format!("it is on `{}`", claim.name),
                 Some(Err(error)) => error.to_string(),
-                None if last => {
+                None if is_last => {
                     "it changes faster than it can be read, or is not a short commit".to_owned()
                 }
                 None => continue,
@@ -396,14 +420,20 @@ impl Claims {
 
     fn held_by(&self, doing: &'static str, claim: Claim, left: Duration) -> Error {
         let seconds = u64::try_from(left.as_millis().div_ceil(1000)).unwrap_or_default();
-        let left = Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease);
-        let claim = Box::new(claim);
-        self.error(doing, |at| ClaimError::Held { at, claim, left })
+        let rest = Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease);
+        self.error(doing, |at| ClaimError::Held {
+            at,
+            claim: Box::new(claim),
+            left: rest,
+        })
     }
 
     fn server(&self, doing: &'static str, words: &str) -> Error {
-        let words = words.lines().next().unwrap_or_default().to_owned();
-        self.error(doing, |at| ClaimError::Server { at, words })
+        let first = words.lines().next().unwrap_or_default();
+        self.error(doing, |at| ClaimError::Server {
+            at,
+            words: first.to_owned(),
+        })
     }
 
     fn lock(&self) -> LockFile {
@@ -440,7 +470,7 @@ pub fn claim_file(repository: &Repository, name: &WorktreeName, ending: &str) ->
     directory.join(format!("{name}.{ending}"))
 }
 
-/// Whether a claim is certainly not ours.
+/// True if a claim is certainly not ours.
 pub fn is_lost(error: &Error) -> bool {
     error.exit_code() == ExitCode::OwnershipLost
 }

@@ -9,7 +9,7 @@ use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::escape_for_terminal;
 
-/// Says why a worktree of ours cannot be read.
+/// Why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum WorktreeFault {
     /// Neither the config nor an option has a list of what may be edited.
@@ -23,7 +23,7 @@ pub enum WorktreeFault {
     NoWriteList {
         /// The worktree.
         name: String,
-        /// Whether there is a config.
+        /// True if there is a config.
         config_found: bool,
     },
     /// A path is not a path of the repository.
@@ -205,7 +205,7 @@ impl fmt::Display for ClaimAttempt {
     }
 }
 
-/// Says why a claim was not taken, renewed or given back.
+/// Why a claim was not taken, renewed or given back.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[expect(missing_docs, reason = "the fields are what the messages say")]
 pub enum ClaimError {
@@ -223,7 +223,10 @@ pub enum ClaimError {
         left: Lease,
     },
     /// Something is there that cannot be read.
-    #[error("{at}: the claim {commit} there cannot be read: {}", escape_for_terminal(why.as_bytes()))]
+    #[error(
+        "{at}: the claim {commit} there cannot be read: {}",
+        escape_for_terminal(why.as_bytes())
+    )]
     #[diagnostic(code(agentwt::claim::unreadable))]
     #[diagnostic(help(
             "once you know that no agent works there: git push \
@@ -241,7 +244,10 @@ pub enum ClaimError {
     #[diagnostic(help("to claim it again: git agentwt add {} --claim {}", at.name, at.remote))]
     Gone { at: ClaimAttempt },
     /// The server refused, or cannot be reached.
-    #[error("{at}: the server cannot be reached, or refuses: {}", escape_for_terminal(words.as_bytes()))]
+    #[error(
+        "{at}: the server cannot be reached, or refuses: {}",
+        escape_for_terminal(words.as_bytes())
+    )]
     #[diagnostic(code(agentwt::claim::server))]
     #[diagnostic(help(
             "the server must let {REFS}* be pushed; to see the claim: git ls-remote {} {REFS}{}",
@@ -258,9 +264,16 @@ pub enum ClaimError {
         held_at: String,
     },
     /// Another owner of this repository has the worktree.
-    #[error("cannot renew `{name}` for `{}`: `{}` owns it", escape_for_terminal(asked.as_bytes()), escape_for_terminal(owner.as_bytes()))]
+    #[error(
+        "cannot renew `{name}` for `{}`: `{}` owns it",
+        escape_for_terminal(asked.as_bytes()),
+        escape_for_terminal(owner.as_bytes())
+    )]
     #[diagnostic(code(agentwt::claim::another_owner))]
-    #[diagnostic(help("to renew it in its owner's name: git agentwt renew {name} --owner '{}'", escape_for_terminal(owner.as_bytes())))]
+    #[diagnostic(help(
+        "to renew it in its owner's name: git agentwt renew {name} --owner '{}'",
+        escape_for_terminal(owner.as_bytes())
+    ))]
     AnotherOwner {
         name: WorktreeName,
         asked: String,
@@ -281,7 +294,7 @@ pub enum ClaimError {
     },
 }
 
-/// Says why the commands of a set-up did not end well. The worktree stays.
+/// Why the commands of a set-up did not end well. The worktree stays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum SetupFault {
     /// A command failed.

@@ -48,20 +48,17 @@ pub struct IgnoreRules {
     pub gitignore: bool,
 }
 
-/// Holds a file that others write too, before and after a change of ours.
+/// A file before and after a change of ours.
 #[derive(Debug)]
-pub struct SharedFile {
+struct ChangedFile {
     file: Utf8PathBuf,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
 }
 
-impl SharedFile {
+impl ChangedFile {
     /// Reads the file before it changes.
-    ///
-    /// # Errors
-    /// Fails when it cannot be read.
-    pub fn read(file: Utf8PathBuf) -> Result<Self, DiskError> {
+    fn read(file: Utf8PathBuf) -> Result<Self, DiskError> {
         let before = files::read(&file)?;
         Ok(Self {
             file,
@@ -70,39 +67,19 @@ impl SharedFile {
         })
     }
 
-    /// Reads the file as it was changed.
-    ///
-    /// # Errors
-    /// Fails when it cannot be read.
-    pub fn read_again(&mut self) -> Result<(), DiskError> {
-        self.after = files::read(&self.file)?;
-        Ok(())
-    }
-
-    fn add_line(mut self, line: &str) -> Result<Self, DiskError> {
-        let text = ended(self.before.clone().unwrap_or_default());
-        let text = [text, format!("{line}\n").into_bytes()].concat();
-        self.after = Some(text.clone());
-        files::write(&self.file, &text).inspect_err(|_| self.remove_empty())?;
-        Ok(self)
-    }
-
-    fn remove_empty(&self) {
-        let above = self.file.ancestors().skip(1).take(2);
-        above.for_each(files::remove_if_empty);
-    }
-
-    /// Restores the file, unless another process has written it since; returns what failed.
-    pub fn undo(self) -> Option<String> {
-        if self.before == self.after {
-            return None;
+    /// Restores the file, unless another process has written it since.
+    fn undo(self) -> Result<(), DiskError> {
+        if self.before == self.after || files::read(&self.file)? != self.after {
+            return Ok(());
         }
-        let undone = files::read(&self.file).and_then(|now| match &self.before {
-            _ if now != self.after => Ok(()),
+        match &self.before {
             Some(before) => files::write(&self.file, before),
-            None => files::remove_file(&self.file).inspect(|()| self.remove_empty()),
-        });
-        undone.err().map(|error| error.to_string())
+            None => {
+                files::remove_file(&self.file)?;
+                remove_empty_above(&self.file);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -134,51 +111,67 @@ pub fn read(repository: &Repository) -> Result<IgnoreRules, DiskError> {
     })
 }
 
-/// Writes what is missing, one process at a time: no other line is lost, and a temporary file that
-/// stands there then is that of a dead process. Returns what was written, for [`undo`].
+/// A rule that is about to be written.
+#[derive(Debug)]
+pub struct NewRule {
+    /// The file that gets it.
+    pub file: Utf8PathBuf,
+    /// What the file holds then.
+    pub after: Vec<u8>,
+}
+
+/// Writes the rules that are missing, one process at a time: no other line is lost, and a temporary
+/// file that stands there then is that of a dead process. `announce` is called before each is written.
 ///
 /// # Errors
-/// Fails when the disk refuses; then nothing was written.
-pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
-    let mut written = Vec::new();
-    let found = read(repository)?;
-    if found.exclude_rule && found.gitignore {
-        return Ok(written);
+/// Fails when `announce` does, or the disk refuses.
+pub fn ensure(
+    repository: &Repository,
+    mut announce: impl FnMut(&NewRule) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let rules_now = read(repository)?;
+    if rules_now.exclude_rule && rules_now.gitignore {
+        return Ok(());
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
-    let found = read(repository)?;
-    let found = [found.exclude_rule, found.gitignore];
-    for ((file, line), is_there) in rules(repository).into_iter().zip(found) {
-        let above = file.parent().into_iter();
-        above.for_each(|directory| sweep(directory, &[""]));
+    let rules_now = read(repository)?;
+    let are_there = [rules_now.exclude_rule, rules_now.gitignore];
+    for ((file, line), is_there) in rules(repository).into_iter().zip(are_there) {
+        if let Some(directory) = file.parent() {
+            sweep(directory, &[""]);
+        }
         if is_there {
             continue;
         }
-        match SharedFile::read(file).and_then(|shared| shared.add_line(line)) {
-            Ok(shared) => written.push(shared),
-            Err(error) => return Err(Error::from(error).leaving(undo(repository, written))),
-        }
+        let mut after = ended(files::read(&file)?.unwrap_or_default());
+        after.extend_from_slice(line.as_bytes());
+        after.push(b'\n');
+        let rule = NewRule { file, after };
+        announce(&rule)?;
+        files::write(&rule.file, &rule.after).inspect_err(|_| remove_empty_above(&rule.file))?;
     }
-    Ok(written)
+    Ok(())
 }
 
-/// Undoes what was written, unless there is another worktree, which needs it; returns what could not
-/// be undone.
-pub fn undo(repository: &Repository, written: Vec<SharedFile>) -> Vec<String> {
-    let there = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
-    let is_worktree = |name: &String| name == KEPT || !name.starts_with('.');
-    if there.iter().any(is_worktree) {
-        return Vec::new();
+/// True if there is a worktree, or something in the trash, which needs the rules.
+pub fn is_needed(repository: &Repository) -> bool {
+    let names = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
+    names
+        .iter()
+        .any(|name| name == KEPT || !name.starts_with('.'))
+}
+
+/// Removes the two directories above a file that are empty.
+fn remove_empty_above(file: &Utf8Path) {
+    for directory in file.ancestors().skip(1).take(2) {
+        files::remove_if_empty(directory);
     }
-    // first what frees space: on a full disk the other can only be written then
-    let all = written.into_iter().rev();
-    all.filter_map(SharedFile::undo).collect()
 }
 
 /// Represents the exclude file that was written, so that it can be taken back.
 #[must_use]
 pub struct ExcludeFile {
-    shared: SharedFile,
+    file: ChangedFile,
     /// Whether the configuration names the file since.
     configured: Option<(Git, Utf8PathBuf)>,
 }
@@ -194,11 +187,11 @@ pub fn write_exclude(
     placed: &Placed,
 ) -> Result<ExcludeFile, Error> {
     let mut written = ExcludeFile {
-        shared: SharedFile::read(admin_dir.join(EXCLUDE))?,
+        file: ChangedFile::read(admin_dir.join(EXCLUDE))?,
         configured: None,
     };
     let lines = lines(placed);
-    let before = &written.shared.before;
+    let before = &written.file.before;
     if lines.is_empty() && before.is_none() {
         return Ok(written);
     }
@@ -209,7 +202,7 @@ pub fn write_exclude(
         return Ok(written);
     }
     // the file comes last: where it is, the configuration names it, whatever was killed
-    let file = written.shared.file.clone();
+    let file = written.file.file.clone();
     if before.is_none() {
         let config = admin_dir.join("config.worktree");
         git.config_file_set(&config, "core.excludesFile", file.as_str())?;
@@ -219,7 +212,7 @@ pub fn write_exclude(
         written.take_back();
         return Err(error.into());
     }
-    written.shared.after = Some(text);
+    written.file.after = Some(text);
     Ok(written)
 }
 
@@ -229,7 +222,7 @@ impl ExcludeFile {
         if let Some((git, config)) = self.configured {
             let _ = git.config_file_unset(&config, &["--unset-all", "core.excludesFile"]);
         }
-        let _ = self.shared.undo();
+        let _ = self.file.undo();
     }
 
     /// Whether the worktree's configuration is another now.

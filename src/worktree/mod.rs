@@ -14,6 +14,8 @@ pub mod operation;
 pub mod private_git;
 pub mod recorded_git_dirs;
 pub mod repository;
+pub mod run_state;
+pub mod run_status;
 pub mod settings;
 pub mod trust;
 pub mod variables;

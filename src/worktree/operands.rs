@@ -38,8 +38,10 @@ pub fn load_named(repository: &Repository, words: &mut Vec<OsString>) -> Result<
 
 /// The bytes of a word.
 pub fn bytes_of(word: OsString) -> BString {
-    let lossy = |word: OsString| word.to_string_lossy().into_owned().into();
-    Vec::from_os_string(word).unwrap_or_else(lossy).into()
+    match Vec::from_os_string(word) {
+        Ok(bytes) => bytes.into(),
+        Err(word) => word.to_string_lossy().into_owned().into(),
+    }
 }
 
 /// Parses paths of a worktree: relative ones begin where the command started, inside the worktree or in
@@ -54,17 +56,26 @@ pub fn parse_all(
 ) -> Result<Vec<RepoPath>, Error> {
     let below = prefix(repository, Some(worktree));
     let roots = [worktree, &repository.root];
-    let parse = |word: &OsString| Ok(parse(&below, &roots, &bytes_of(word.clone()))?.0);
-    words.iter().map(parse).collect()
+    let mut paths = Vec::new();
+    for word in words {
+        let (path, _) = parse(&below, &roots, &bytes_of(word.clone()))?;
+        paths.push(path);
+    }
+    Ok(paths)
 }
 
 /// Where relative paths begin: the directory that the command started in, below the root of the
 /// worktree.
 pub fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8> {
-    let root = worktree.filter(|path| repository.start.starts_with(path));
-    let root = root.or(repository.toplevel.as_ref());
-    let below = root.and_then(|root| repository.start.strip_prefix(root).ok());
-    below.map_or_else(Vec::new, |below| below.as_str().as_bytes().to_vec())
+    let start = &repository.start;
+    let root = match worktree {
+        Some(worktree) if start.starts_with(worktree) => Some(worktree),
+        Some(_) | None => repository.toplevel.as_ref(),
+    };
+    match root.and_then(|root| start.strip_prefix(root).ok()) {
+        Some(below) => below.as_str().as_bytes().to_vec(),
+        None => Vec::new(),
+    }
 }
 
 /// Parses a path. A trailing slash means a directory, as for `git check-ignore`; an absolute path
@@ -82,17 +93,19 @@ pub fn parse(
         None => (given.as_slice(), EntryKind::File),
     };
     let in_root = |root: &&Utf8PathBuf| text.strip_prefix(format!("{root}/").as_bytes());
-    let (below, text) = match roots.iter().find_map(in_root) {
+    let (start, relative) = match roots.iter().find_map(in_root) {
         Some(inside) => (&b""[..], inside),
         None => (below, text),
     };
-    let parts = below.split_str("/").filter(|part| !part.is_empty());
-    let mut parts: Vec<&[u8]> = parts.collect();
-    let mut outside = text.starts_with(b"/");
-    for part in text.split_str("/") {
+    let mut parts: Vec<&[u8]> = start
+        .split_str("/")
+        .filter(|part| !part.is_empty())
+        .collect();
+    let mut is_outside = relative.starts_with(b"/");
+    for part in relative.split_str("/") {
         match part {
             b"" | b"." => {}
-            b".." => outside |= parts.pop().is_none(),
+            b".." => is_outside |= parts.pop().is_none(),
             part => parts.push(part),
         }
     }
@@ -100,7 +113,7 @@ pub fn parse(
         let text = path::escape_for_terminal(given);
         Error::from(WorktreeFault::BadPath { text, why })
     };
-    if outside {
+    if is_outside {
         return Err(bad("it is outside the repository".to_owned()));
     }
     let path = RepoPath::parse(parts.join(&b'/')).map_err(|error| bad(error.to_string()))?;

@@ -24,7 +24,10 @@ pub fn read_operation(record: &Record) -> Option<&'static str> {
 
 /// The command of git that is in progress in a git directory, if one is.
 pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
-    let stands = |(file, _): &(&str, &str)| files::exists(&git_dir.join(file));
-    let operation = OPERATIONS.into_iter().find(stands);
-    operation.map(|(_, command)| command)
+    for (file, command) in OPERATIONS {
+        if files::exists(&git_dir.join(file)) {
+            return Some(command);
+        }
+    }
+    None
 }

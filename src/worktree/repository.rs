@@ -28,7 +28,7 @@ const RECORDS: &str = "agentwt/worktrees";
 /// The config, below the root.
 pub const CONFIG: &str = ".agentwt/config.toml";
 
-/// Says what the repository's own checkout is.
+/// What the repository's own checkout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Main {
     /// There is a main worktree, at the root.
@@ -37,7 +37,7 @@ pub enum Main {
     Bare,
 }
 
-/// Represents the repository that a command works on, found once.
+/// The repository that a command works on, found once.
 #[derive(Clone, Debug)]
 pub struct Repository {
     /// Git, in the main worktree, or for a bare repository in its directory.
@@ -47,7 +47,7 @@ pub struct Repository {
     /// The directory that holds `.agentwt`: the main worktree; for a bare repository its
     /// directory, or the one above if it is hidden (`project/.bare`).
     pub root: Utf8PathBuf,
-    /// Whether there is a main worktree.
+    /// What its own checkout is.
     pub main: Main,
     /// The hash function.
     pub format: ObjectFormat,
@@ -59,7 +59,7 @@ pub struct Repository {
     pub inside: Option<WorktreeName>,
     /// How locks are waited for.
     pub waiting: Waiting,
-    /// Whether stat data are believed.
+    /// How far stat data are believed.
     pub walking: WalkMode,
     /// The repository that made the worktree and has its records, locks and main worktree, where
     /// this one is a clone of it; none where it is that repository itself.
@@ -85,32 +85,32 @@ impl Repository {
         let claim = claimed(&start).filter(|claim| !is_nested(own.as_ref().ok(), claim));
         let mut inside = None;
         let mut toplevel = None;
-        let found = match claim {
+        let located = match claim {
             None => match place(&git, own?)? {
                 None => parent_home(&git, start.ancestors())?,
-                found => found,
+                located => located,
             },
             Some(claim) => {
                 toplevel = Some(claim.worktree());
-                let found = around(&git, own.ok().flatten(), &claim)?;
+                let located = around(&git, own.ok().flatten(), &claim)?;
                 inside = Some(claim.name);
-                found
+                located
             }
         };
-        let found = found.ok_or_else(|| GitError::NoRepository {
-            dir: start.to_string(),
-        })?;
-        let layout = found.layout;
-        let in_common = git.on(&layout.common_dir, None);
-        let git = match found.main {
-            Main::Bare => in_common,
-            Main::Worktree => git.on(&layout.common_dir, Some(&found.root)),
+        let Some(located) = located else {
+            let dir = start.to_string();
+            return Err(GitError::NoRepository { dir }.into());
+        };
+        let layout = located.layout;
+        let work_tree = match located.main {
+            Main::Bare => None,
+            Main::Worktree => Some(located.root.as_path()),
         };
         Ok(Self {
-            git,
+            git: git.on(&layout.common_dir, work_tree),
             common_dir: layout.common_dir,
-            root: found.root,
-            main: found.main,
+            root: located.root,
+            main: located.main,
             format: layout.format,
             start,
             toplevel: toplevel.or(layout.toplevel),
@@ -143,7 +143,7 @@ impl Repository {
         self.home.as_deref().unwrap_or(self)
     }
 
-    /// Whether this is a clone, seen from the repository that made it.
+    /// True if this is a clone, seen from the repository that made it.
     pub const fn is_clone(&self) -> bool {
         self.home.is_some()
     }
@@ -237,7 +237,7 @@ impl Repository {
     }
 }
 
-/// Holds what a path says of where it is.
+/// What a path says of where it is.
 struct WorktreeClaim {
     root: Utf8PathBuf,
     name: WorktreeName,
@@ -253,26 +253,27 @@ impl WorktreeClaim {
 fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
     let mut above: Vec<&Utf8Path> = path.ancestors().collect();
     above.reverse();
-    above.windows(4).find_map(|window| {
-        let [root, agentwt, worktrees, worktree] = window else {
-            return None;
-        };
-        let is_ours =
-            agentwt.file_name() == Some(".agentwt") && worktrees.file_name() == Some("worktrees");
-        let name = WorktreeName::parse(worktree.file_name()?).ok()?;
-        let root = (*root).to_owned();
-        is_ours.then_some(WorktreeClaim { root, name })
-    })
+    for window in above.windows(4) {
+        if let [root, agentwt, worktrees, worktree] = window
+            && agentwt.file_name() == Some(".agentwt")
+            && worktrees.file_name() == Some("worktrees")
+            && let Some(Ok(name)) = worktree.file_name().map(WorktreeName::parse)
+        {
+            let root = (*root).to_owned();
+            return Some(WorktreeClaim { root, name });
+        }
+    }
+    None
 }
 
-/// Whether the repository that git finds is a separate one deeper inside the worktree.
+/// True if the repository that git finds is a separate one deeper inside the worktree.
 fn is_nested(own: Option<&Option<Layout>>, claim: &WorktreeClaim) -> bool {
     let toplevel = own.and_then(|layout| layout.as_ref()?.toplevel.as_deref());
     let worktree = claim.worktree();
     toplevel.is_some_and(|top| top.starts_with(&worktree) && top != worktree)
 }
 
-/// Holds a repository that git finds, and where its `.agentwt` is.
+/// A repository that git finds, and where its `.agentwt` is.
 struct LocatedWorktree {
     layout: Layout,
     main: Main,
@@ -285,14 +286,15 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, E
         return Ok(None);
     };
     let in_common = git.on(&layout.common_dir, None);
-    let (main, root) = if in_common.is_bare_repository()? {
-        (Main::Bare, root_of_bare(&layout.common_dir))
-    } else {
-        let top = layout.toplevel.as_deref();
-        let worktree = in_common.configured_work_tree()?;
-        let root = root_of_main(&in_common, &layout.common_dir, worktree, top)?;
-        (Main::Worktree, root)
-    };
+    if in_common.is_bare_repository()? {
+        let root = root_of_bare(&layout.common_dir);
+        let main = Main::Bare;
+        return Ok(Some(LocatedWorktree { layout, main, root }));
+    }
+    let toplevel = layout.toplevel.as_deref();
+    let work_tree = in_common.configured_work_tree()?;
+    let root = root_of_main(&in_common, &layout.common_dir, work_tree, toplevel)?;
+    let main = Main::Worktree;
     Ok(Some(LocatedWorktree { layout, main, root }))
 }
 
@@ -306,18 +308,21 @@ fn around(
 ) -> Result<Option<LocatedWorktree>, Error> {
     let there = match place(git, git.at(&claim.root).layout()?)? {
         None => parent_home(git, std::iter::once(claim.root.as_path()))?,
-        found => found,
+        located => located,
     };
-    let stands_there = |found: &LocatedWorktree| {
-        found.root == claim.root || found.layout.toplevel.as_ref() == Some(&claim.root)
-    };
-    if there.as_ref().is_some_and(stands_there) {
+    if let Some(located) = &there
+        && (located.root == claim.root || located.layout.toplevel.as_ref() == Some(&claim.root))
+    {
         return Ok(there);
     }
     // what a redirected `.git` leads to may be in any state: then it is not believed
-    let own = place(git, own).ok().flatten();
-    let own = own.filter(|found| found.root == claim.root && has_record(found, claim));
-    Ok(own.or(there))
+    if let Ok(Some(named)) = place(git, own)
+        && named.root == claim.root
+        && has_record(&named, claim)
+    {
+        return Ok(Some(named));
+    }
+    Ok(there)
 }
 
 /// The repository that `add --parent` made in the nearest of these directories. It is only looked
@@ -326,22 +331,26 @@ fn parent_home<'a>(
     git: &Git,
     mut directories: impl Iterator<Item = &'a Utf8Path>,
 ) -> Result<Option<LocatedWorktree>, Error> {
-    let is_there = |root: &&Utf8Path| files::exists(&root.join(PARENT_HOME).join("HEAD"));
-    let Some(root) = directories.find(is_there) else {
+    let home = directories.find(|root| files::exists(&root.join(PARENT_HOME).join("HEAD")));
+    let Some(root) = home else {
         return Ok(None);
     };
     let layout = git.at(&root.join(PARENT_HOME)).layout()?;
-    let main = Main::Bare;
-    let root = root.to_owned();
-    Ok(layout.map(|layout| LocatedWorktree { layout, main, root }))
+    Ok(layout.map(|layout| LocatedWorktree {
+        layout,
+        main: Main::Bare,
+        root: root.to_owned(),
+    }))
 }
 
-/// Whether a repository has recorded exactly this worktree.
-fn has_record(found: &LocatedWorktree, claim: &WorktreeClaim) -> bool {
-    let file = found.layout.common_dir.join(RECORDS);
-    let file = file.join(claim.name.as_str()).join("record.toml");
-    let record = read_if_whole::<Record>(&file);
-    record.is_some_and(|record| record.name == claim.name && record.path == claim.worktree())
+/// True if a repository has recorded exactly this worktree.
+fn has_record(located: &LocatedWorktree, claim: &WorktreeClaim) -> bool {
+    let records = located.layout.common_dir.join(RECORDS);
+    let file = records.join(claim.name.as_str()).join("record.toml");
+    match read_if_whole::<Record>(&file) {
+        Some(record) => record.name == claim.name && record.path == claim.worktree(),
+        None => false,
+    }
 }
 
 /// A hidden git directory stands in the project's directory; any other is the project's.
@@ -354,8 +363,9 @@ fn root_of_bare(common_dir: &Utf8Path) -> Utf8PathBuf {
 
 /// What a thread has returned.
 pub(crate) fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    let joined = thread.join();
-    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The main worktree: `core.worktree` (a submodule has it), or where `.git` stands, or, with a

@@ -2,7 +2,7 @@
 
 use crate::arguments::scope::ScopeLists;
 use crate::config::settings::{SetBy, SettingFlags, Settings, is_users_only};
-use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile};
+use crate::config::{CONFIG_PATH, Config, ScopeProfile};
 use crate::disk::files;
 use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 use crate::words::error::Error;
@@ -10,15 +10,15 @@ use crate::words::path::{escape_for_terminal, shell_word};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::repository::{CONFIG, Main, Repository};
 
-/// Holds the environment variables that settings may come from.
+/// The environment variables that settings may come from.
 pub type Environment = Vec<(String, String)>;
 
-/// Holds the config and the settings.
+/// The config and the settings.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The config; empty when there is no file.
     pub config: Config,
-    /// Whether there is a file.
+    /// True if there is a file.
     pub found: bool,
     /// The settings.
     pub settings: Settings,
@@ -31,20 +31,22 @@ impl Loaded {
     pub fn notes(&self) -> Vec<String> {
         let settings = &self.settings;
         let client = settings.client.as_ref().map(|client| client.set_by);
-        let layers = [
+        let mut keys = Vec::new();
+        for (key, set_by) in [
             ("agentwt.scope", Some(settings.scope.set_by)),
             ("agentwt.client", client),
             ("agentwt.onViolation", Some(settings.on_violation.set_by)),
-        ];
-        // a flag and the environment beat these settings, wherever they stand
-        let is_beaten = |set_by| matches!(set_by, Some(SetBy::Flag(_) | SetBy::Environment(_)));
-        let open = layers.into_iter().filter(|(_, set_by)| !is_beaten(*set_by));
-        let keys: Vec<&str> = open.map(|(key, _)| key).collect();
+        ] {
+            // a flag and the environment beat these settings, wherever they stand
+            if !matches!(set_by, Some(SetBy::Flag(_) | SetBy::Environment(_))) {
+                keys.push(key);
+            }
+        }
         self.git_settings.notes(&keys)
     }
 }
 
-/// Holds settings of git, in its order. An agent can write the repository's configuration: what only the
+/// Settings of git, in its order. An agent can write the repository's configuration: what only the
 /// user may set does not count there.
 #[derive(Clone, Debug, Default)]
 pub struct GitSettings {
@@ -135,7 +137,10 @@ pub fn load_config(
 ) -> Result<Loaded, Error> {
     let mut bytes = files::read(&repository.root.join(CONFIG))?;
     let is_bare = repository.main == Main::Bare && repository.inside.is_none();
-    if let (None, true, Some(here)) = (&bytes, is_bare, &repository.toplevel) {
+    if bytes.is_none()
+        && is_bare
+        && let Some(here) = &repository.toplevel
+    {
         bytes = files::read(&here.join(CONFIG))?;
     }
     load_config_of(repository, flags, environment, CONFIG, bytes.as_deref())
@@ -153,15 +158,15 @@ pub fn load_config_of(
     name: &str,
     bytes: Option<&[u8]>,
 ) -> Result<Loaded, Error> {
-    let config = bytes.map(|bytes| Config::parse_bytes(name, bytes));
-    let config = config.transpose()?;
+    let config = match bytes {
+        Some(bytes) => Config::parse_bytes(name, bytes)?,
+        None => Config::default(),
+    };
     let git_settings = GitSettings::read(repository, "agentwt")?;
-    let found = config.is_some();
-    let config = config.unwrap_or_default();
     let settings = Settings::resolve(flags, environment, &git_settings.counting, &config)?;
     Ok(Loaded {
         config,
-        found,
+        found: bytes.is_some(),
         settings,
         git_settings,
     })
@@ -174,12 +179,14 @@ impl Repository {
     /// # Errors
     /// Fails when git cannot read HEAD.
     pub fn base_name(&self, setting: Option<&str>) -> Result<Option<(String, String)>, Error> {
-        if let Some(set) = setting.map(ToOwned::to_owned) {
-            return Ok(Some((set.clone(), set)));
+        if let Some(set) = setting {
+            return Ok(Some((set.to_owned(), set.to_owned())));
         }
-        let full = self.git.symbolic_ref_head()?;
-        let short = |full: &String| full.strip_prefix("refs/heads/").unwrap_or(full).to_owned();
-        Ok(full.map(|full| (short(&full), full)))
+        let Some(full) = self.git.symbolic_ref_head()? else {
+            return Ok(None);
+        };
+        let short = full.strip_prefix("refs/heads/").unwrap_or(&full).to_owned();
+        Ok(Some((short, full)))
     }
 }
 
@@ -196,30 +203,30 @@ pub fn rules_of(
 ) -> Result<Vec<ScopeRule>, Error> {
     use RuleList::{Exclude, Read, Write};
     let mut rules = Vec::new();
-    let none = ScopeProfile::default();
-    let of = profile.unwrap_or(&none);
-    for (list, of_profile, flag, added) in [
-        (Read, &of.read, &lists.read, &lists.add_read),
-        (Write, &of.write, &lists.write, &lists.add_write),
-        (Exclude, &of.exclude, &lists.exclude, &lists.add_exclude),
+    let no_profile = ScopeProfile::default();
+    let profile = profile.unwrap_or(&no_profile);
+    for (list, configured, replacing, added) in [
+        (Read, &profile.read, &lists.read, &lists.add_read),
+        (Write, &profile.write, &lists.write, &lists.add_write),
+        (
+            Exclude,
+            &profile.exclude,
+            &lists.exclude,
+            &lists.add_exclude,
+        ),
     ] {
-        let of_option = |patterns: &Option<Vec<String>>, option: String| {
-            let patterns = patterns.iter().flatten().filter(|text| !text.is_empty());
-            let rule = |pattern| ScopeRule::new(list, pattern, RuleOrigin::Flag(option.clone()));
-            patterns.map(rule).collect::<Vec<_>>()
-        };
-        let in_config = |pattern: &Located<String>| {
-            let path = CONFIG_PATH.to_owned();
-            let line = pattern.line;
-            ScopeRule::new(
-                list,
-                pattern.value.as_str(),
-                RuleOrigin::File { path, line },
-            )
-        };
-        match (flag, of_profile, list) {
-            (Some(_), _, _) => rules.extend(of_option(flag, format!("--{list}"))),
-            (None, Some(patterns), _) => rules.extend(patterns.iter().map(in_config)),
+        match (replacing, configured, list) {
+            (Some(patterns), _, _) => {
+                rules.extend(rules_of_option(list, &format!("--{list}"), patterns));
+            }
+            (None, Some(patterns), _) => {
+                for pattern in patterns {
+                    let path = CONFIG_PATH.to_owned();
+                    let line = pattern.line;
+                    let origin = RuleOrigin::File { path, line };
+                    rules.push(ScopeRule::new(list, pattern.value.as_str(), origin));
+                }
+            }
             (None, None, Read) => rules.push(ScopeRule::new(list, "**", RuleOrigin::Default)),
             (None, None, Write) if added.is_none() => {
                 let name = name.to_owned();
@@ -227,7 +234,21 @@ pub fn rules_of(
             }
             (None, None, Write | Exclude) => {}
         }
-        rules.extend(of_option(added, format!("--add-{list}")));
+        if let Some(patterns) = added {
+            rules.extend(rules_of_option(list, &format!("--add-{list}"), patterns));
+        }
     }
     Ok(rules)
+}
+
+/// Makes the rules of an option; an empty pattern is an empty list.
+fn rules_of_option(list: RuleList, option: &str, patterns: &[String]) -> Vec<ScopeRule> {
+    let mut rules = Vec::new();
+    for pattern in patterns {
+        if !pattern.is_empty() {
+            let origin = RuleOrigin::Flag(option.to_owned());
+            rules.push(ScopeRule::new(list, pattern, origin));
+        }
+    }
+    rules
 }

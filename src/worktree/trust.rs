@@ -39,7 +39,7 @@ impl UserCommands {
         }
     }
 
-    /// Whether there is no command.
+    /// True if there is no command.
     pub const fn is_empty(&self) -> bool {
         self.setup.is_empty() && self.teardown.is_empty()
     }
@@ -63,7 +63,7 @@ pub struct TrustedCommands {
     pub commands: UserCommands,
 }
 
-/// Holds what the user trusts, in all repositories.
+/// What the user trusts, in all repositories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustStore {
@@ -81,27 +81,21 @@ impl TrustStore {
         let Some(file) = state.map(trust_file) else {
             return Ok(Self::default());
         };
-        let is_ours = |mode: u32| mode & 0o022 == 0;
-        let stat = files::stat(&file).filter(|stat| is_ours(stat.mode));
-        let bytes = stat.map(|_| files::read(&file)).transpose()?.flatten();
-        let Some(bytes) = bytes else {
+        match files::stat(&file) {
+            Some(stat) if stat.mode & 0o022 == 0 => {}
+            Some(_) | None => return Ok(Self::default()),
+        }
+        let Some(bytes) = files::read(&file)? else {
             return Ok(Self::default());
         };
-        let damaged = |error: String| {
-            let attempt = format!(
-                "read {file} (to start again: rm {})",
-                shell_word(file.as_str())
-            );
-            DiskError::new(attempt, std::io::Error::other(error))
-        };
-        let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-        Ok(from_text(&text).map_err(|error| damaged(error.to_string()))?)
+        let text = String::from_utf8(bytes).map_err(|error| damaged(&file, &error))?;
+        Ok(from_text(&text).map_err(|error| damaged(&file, &error))?)
     }
 
-    /// Whether the user trusts exactly these commands in this repository.
+    /// True if the user trusts exactly these commands in this repository.
     pub fn holds(&self, commands: &UserCommands) -> bool {
         let digest = commands.digest();
-        self.trusted.iter().any(|one| one.digest == digest)
+        self.trusted.iter().any(|trusted| trusted.digest == digest)
     }
 
     /// Writes what the user trusts with other commands of one repository, one process at a time:
@@ -132,7 +126,7 @@ impl TrustStore {
         match added_at {
             None => trust
                 .trusted
-                .retain(|one| one.commands.repository != commands.repository),
+                .retain(|trusted| trusted.commands.repository != commands.repository),
             Some(_) if trust.holds(commands) => {}
             Some(at) => trust.trusted.push(TrustedCommands {
                 digest: commands.digest(),
@@ -145,6 +139,12 @@ impl TrustStore {
         }
         Ok(before.saturating_sub(trust.trusted.len()))
     }
+}
+
+fn damaged(file: &Utf8Path, error: &dyn std::fmt::Display) -> DiskError {
+    let path = shell_word(file.as_str());
+    let attempt = format!("read {file} (to start again: rm {path})");
+    DiskError::new(attempt, std::io::Error::other(error.to_string()))
 }
 
 fn trust_file(state: &Utf8Path) -> Utf8PathBuf {

@@ -21,25 +21,24 @@ const BLOCK: u16 = 10;
 pub const SCOPE_FILE: &str = "scope.toml";
 
 /// The variables of the programs that work in a worktree.
-pub fn variables(repository: &Repository, known: &Worktree) -> Vec<(&'static str, String)> {
-    let record = &known.record;
-    let home = repository.home();
-    let mut all = vec![
+pub fn variables(repository: &Repository, worktree: &Worktree) -> Vec<(&'static str, String)> {
+    let record = &worktree.record;
+    let scope_file = worktree.dir.join(SCOPE_FILE);
+    let mut variables = vec![
         ("AGENTWT_NAME", record.name.to_string()),
         ("AGENTWT_ROOT", record.path.to_string()),
-        ("AGENTWT_MAIN", home.root.to_string()),
+        ("AGENTWT_MAIN", repository.home().root.to_string()),
         ("AGENTWT_BASE", record.base.commit.to_string()),
-        ("AGENTWT_SCOPE_FILE", known.dir.join(SCOPE_FILE).to_string()),
+        ("AGENTWT_SCOPE_FILE", scope_file.to_string()),
     ];
-    all.extend(
-        record
-            .ports
-            .map(|first| ("AGENTWT_PORT", first.to_string())),
-    );
+    if let Some(first) = record.ports {
+        variables.push(("AGENTWT_PORT", first.to_string()));
+    }
     // without its `.git`, git would take the main worktree for this one
-    let above = record.path.parent().map(ToString::to_string);
-    all.extend(above.map(|above| ("GIT_CEILING_DIRECTORIES", above)));
-    all
+    if let Some(above) = record.path.parent() {
+        variables.push(("GIT_CEILING_DIRECTORIES", above.to_string()));
+    }
+    variables
 }
 
 /// Chooses the block of ports of a worktree, by its first port: always the same for a name, unless
@@ -49,15 +48,21 @@ pub fn variables(repository: &Repository, known: &Worktree) -> Vec<(&'static str
 /// # Errors
 /// Fails when the records cannot be listed.
 pub fn choose_ports(repository: &Repository, name: &WorktreeName) -> Result<Option<u16>, Error> {
-    let others = names(repository)?.into_iter().filter(|other| other != name);
-    let taken: BTreeSet<u16> = others
-        .filter_map(|other| read_ports(repository, &other))
-        .collect();
+    let mut taken = BTreeSet::new();
+    for other in names(repository)? {
+        if other != *name {
+            taken.extend(read_ports(repository, &other));
+        }
+    }
     let id = repository.format.blob_id(name.as_str().as_bytes());
     let start = u16::from_le_bytes([id.as_bytes()[0], id.as_bytes()[1]]) % BLOCKS;
-    let blocks = (0..BLOCKS).map(|at| FIRST + (start + at) % BLOCKS * BLOCK);
-    let is_free = |first: &u16| !taken.contains(first) && !(*first..first + BLOCK).any(listens);
-    Ok(blocks.into_iter().find(is_free))
+    for number in 0..BLOCKS {
+        let first = FIRST + (start + number) % BLOCKS * BLOCK;
+        if !taken.contains(&first) && !(first..first + BLOCK).any(listens) {
+            return Ok(Some(first));
+        }
+    }
+    Ok(None)
 }
 
 /// The ports of a worktree that is there, or is being created.
@@ -66,10 +71,12 @@ fn read_ports(repository: &Repository, name: &WorktreeName) -> Option<u16> {
     struct Ports {
         ports: Option<u16>,
     }
-    let recorded = read_if_whole::<Ports>(&repository.record_dir(name).join("record.toml"));
-    let intended = || read_if_whole::<Intent>(&intent_file(repository, name));
-    match recorded {
+    let file = repository.record_dir(name).join("record.toml");
+    match read_if_whole::<Ports>(&file) {
         Some(recorded) => recorded.ports,
-        None => intended()?.record.ports,
+        None => {
+            let intent = read_if_whole::<Intent>(&intent_file(repository, name))?;
+            intent.record.ports
+        }
     }
 }

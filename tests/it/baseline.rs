@@ -17,7 +17,8 @@ use git_agentwt::scope::rule::RuleOrigin;
 use git_agentwt::scope::rule::ScopeRule;
 use git_agentwt::words::path::RepoPath;
 
-use crate::support::{Choices, for_any_git};
+use crate::fuzz::bodies::for_any_git;
+use crate::support::Choices;
 
 /// A scratch repository, with nothing of the user's environment or config.
 struct Repo {

@@ -513,3 +513,15 @@ fn where_no_repository_is_around_a_directory_keeps_the_records() {
     let inside = [ADD, &["--repo", &url, "--parent", "."]].concat();
     repo.agentwt(&inside).fails(2);
 }
+
+#[test]
+fn a_commit_that_is_made_while_git_clones_is_no_failure() {
+    let repo = TestRepo::project();
+    let commits = "PATH=\"${PATH#*:}\"; git \"$@\" || exit
+        env -u GIT_DIR git -C \"$HOME/../repo\" commit -q --allow-empty -m meanwhile; exit";
+    let shim = Shim::new(repo.root(), commits);
+    let add = [ADD, &["--strategy", "clone"]].concat();
+    shim.run_at_words(&repo, &add, " clone ").ok();
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "meanwhile");
+    assert_eq!(repo.findings(&repo.worktree("task-5")), "");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Said, TestRepo, allow_root_words, fenced_task, is_root};
+use crate::support::{Said, TestRepo, allow_root_words, fenced_task, is_root, wait_until};
 
 mod granted;
 mod hostile;
@@ -109,13 +109,15 @@ fn statuses_are_those_of_the_command() {
 fn one_command_at_a_time_runs_in_a_worktree() {
     let Some(repo) = fenced_task() else { return };
     std::thread::scope(|threads| {
-        let long = threads.spawn(|| repo.fenced(&[], "touch src/started; sleep 3"));
-        while !repo.worktree("task").join("src/started").exists() {
-            std::thread::yield_now();
-        }
+        let script = "touch src/started; while test -e src/started; do sleep 0.01; done";
+        let long = threads.spawn(|| repo.fenced(&[], script));
+        let started = repo.worktree("task").join("src/started");
+        wait_until("the command runs", || started.exists());
+        let ends = Removed(&started);
         let said = repo.fenced(&[], "true");
         assert_eq!(said.status, 125, "{said}");
         assert!(said.stderr.contains("a command runs in"), "{said}");
+        drop(ends);
         long.join().expect("it ends").ok();
     });
 }

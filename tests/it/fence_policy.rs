@@ -6,14 +6,16 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use git_agentwt::fence::compile::ExistingEntry;
+use git_agentwt::fence::compile::PolicyFacts;
+use git_agentwt::fence::compile::compile;
 use git_agentwt::fence::container;
+use git_agentwt::fence::container::HostUser;
 use git_agentwt::fence::mount;
+use git_agentwt::fence::mount::CommandSession;
+use git_agentwt::fence::policy::FenceRequest;
 use git_agentwt::fence::policy::Places;
 use git_agentwt::fence::policy::Policy;
-use git_agentwt::fence::policy::PolicyFacts;
-use git_agentwt::fence::policy::Standing;
-use git_agentwt::fence::policy::Wishes;
-use git_agentwt::fence::policy::compile;
 use git_agentwt::scope::compiled::Scope;
 use git_agentwt::scope::rule::Access;
 use git_agentwt::scope::rule::Case;
@@ -194,15 +196,15 @@ impl Stage {
         dir.canonicalize_utf8().expect("it is there").join(below)
     }
 
-    fn policy(&self, write: &[&str], wishes: Wishes) -> Policy {
+    fn policy(&self, write: &[&str], request: FenceRequest) -> Policy {
         let root = self.path("wt");
         let exists = |path: &RepoPath| {
             let path = root.join(path.as_bstr().to_string());
             let kind = std::fs::symlink_metadata(path).ok()?.file_type();
             Some(match (kind.is_dir(), kind.is_file()) {
-                (true, _) => Standing::Directory,
-                (_, true) => Standing::File,
-                _ => Standing::Other,
+                (true, _) => ExistingEntry::Directory,
+                (_, true) => ExistingEntry::File,
+                _ => ExistingEntry::Other,
             })
         };
         let tracked = ["README.md", "docs/a b,\"c.md", "src/a.rs", "src/gen/x.rs"];
@@ -233,9 +235,9 @@ impl Stage {
                 private: self.path("main/.git/p"),
                 binary: self.path("main/bin"),
             },
-            wishes: Wishes {
+            request: FenceRequest {
                 rw: vec![self.path("rw"), self.path("missing")],
-                ..wishes
+                ..request
             },
         })
     }
@@ -310,8 +312,13 @@ fn start(program: &str, words: Vec<OsString>, unable: &[&str]) -> Option<Output>
 #[test]
 fn bubblewrap_does_what_its_arguments_say() {
     let stage = Stage::new();
-    let policy = stage.policy(&["src/**", "*.md"], Wishes::default());
-    let words = mount::arguments(&policy, &Stage::script(), &policy.places.root, false);
+    let policy = stage.policy(&["src/**", "*.md"], FenceRequest::default());
+    let words = mount::arguments(
+        &policy,
+        &Stage::script(),
+        &policy.places.root,
+        CommandSession::Own,
+    );
     let unable = [
         "bwrap: setting up uid map",
         "bwrap: No permissions to create",
@@ -323,15 +330,15 @@ fn bubblewrap_does_what_its_arguments_say() {
 
 #[test]
 fn podman_does_what_its_arguments_say() {
-    let user = (
-        rustix::process::getuid().as_raw(),
-        rustix::process::getgid().as_raw(),
-    );
-    if user.0 == 0 {
+    let user = HostUser {
+        user: rustix::process::getuid().as_raw(),
+        group: rustix::process::getgid().as_raw(),
+    };
+    if user.user == 0 {
         return; // without capabilities, root is not the owner of the user's files
     }
     let stage = Stage::new();
-    let policy = stage.policy(&["src/**", "*.md"], Wishes::default());
+    let policy = stage.policy(&["src/**", "*.md"], FenceRequest::default());
     let start_of = container::ContainerStart {
         command: &Stage::script(),
         directory: &policy.places.root,

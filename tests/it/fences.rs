@@ -8,12 +8,12 @@ use std::process::{Command, Output, Stdio};
 
 use camino::Utf8PathBuf;
 use git_agentwt::config::value::Fence;
+use git_agentwt::fence::init::Start;
+use git_agentwt::fence::policy::FenceRequest;
 use git_agentwt::fence::policy::Grant;
 use git_agentwt::fence::policy::GrantKind;
 use git_agentwt::fence::policy::Places;
 use git_agentwt::fence::policy::Policy;
-use git_agentwt::fence::policy::Wishes;
-use git_agentwt::fence::restrict::Start;
 use git_agentwt::fence::start::CommandOutput;
 use git_agentwt::fence::start::Launch;
 use git_agentwt::words::path::RepoPath;
@@ -142,12 +142,12 @@ impl World {
             patterns: Vec::new(),
             write_regexes: Vec::new(),
             exclude_regexes: Vec::new(),
-            wishes: Wishes::default(),
+            request: FenceRequest::default(),
         };
         Start {
             fence: Fence::Landlock,
             policy,
-            stood: Vec::new(),
+            requested: Vec::new(),
         }
     }
 
@@ -225,16 +225,6 @@ impl World {
 fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&both).into_owned()
-}
-
-/// Waits until something holds.
-#[track_caller]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while !holds() {
-        assert!(began.elapsed().as_secs() < 20, "{what}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
 
 fn is_there(path: &Path) -> bool {

@@ -154,7 +154,7 @@ fn who_waits_says_so_and_for_whom_and_a_signal_ends_it() {
     assert!(sent.expect("kill starts").success());
     let began = Instant::now();
     assert_eq!(waits.wait().expect("it ends").code(), Some(130));
-    assert!(began.elapsed() < Duration::from_secs(10), "at once");
+    assert!(began.elapsed() < Duration::from_secs(60), "at once");
     release(&repo, holder);
 }
 

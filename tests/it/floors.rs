@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 /// Where each border crate is at home.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["arguments", "cli", "commands", "run"]),
-    ("toml", &["actions", "config", "scope", "words", "worktree"]),
+    (
+        "toml",
+        &[
+            "actions", "cli", "config", "fence", "scope", "words", "worktree",
+        ],
+    ),
     ("duct", &["git", "system", "fence"]),
     ("landlock", &["fence"]),
     ("seccompiler", &["fence"]),

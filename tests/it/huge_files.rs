@@ -3,13 +3,12 @@
 
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cases::Case;
-use crate::support::{Said, TestRepo, binary, chmod};
+use crate::support::{Said, TestRepo, binary, chmod, wait_for_end, wait_until};
 
 /// Bytes in a terabyte.
 const TERABYTE: u64 = 1 << 40;
@@ -42,14 +41,7 @@ fn start(repo: &TestRepo, arguments: &[&str]) -> Child {
 #[track_caller]
 fn run(repo: &TestRepo, arguments: &[&str]) -> Said {
     let mut child = start(repo, arguments);
-    let patience = Instant::now() + Duration::from_secs(60);
-    while child.try_wait().expect("it can be waited for").is_none() {
-        if Instant::now() > patience {
-            child.kill().expect("it is ended");
-            panic!("{arguments:?} reads a terabyte");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_end(&format!("{arguments:?} reads a terabyte"), &mut child);
     repo.said(&child.wait_with_output().expect("it has ended"))
 }
 
@@ -64,20 +56,9 @@ fn end_while_reading(repo: &TestRepo, arguments: &[&str], file: &Path) -> Option
         let targets = files.flatten().map(|one| std::fs::read_link(one.path()));
         targets.flatten().any(|target| target == file)
     };
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !is_reading() {
-        assert!(Instant::now() < patience, "{arguments:?} opens the file");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("{arguments:?} opens the file"), is_reading);
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it gets the signal");
-    while child.try_wait().expect("it can be waited for").is_none() {
-        if Instant::now() > patience {
-            child.kill().expect("it is ended");
-            panic!("{arguments:?} goes on after SIGTERM");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.wait().expect("it has ended").signal()
+    wait_for_end(&format!("{arguments:?} goes on after SIGTERM"), &mut child).signal()
 }
 
 /// A worktree with huge files: changed and new ones, in scope and out of scope.

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use super::support::{Said, Shim, TestRepo, binary, text};
+use super::support::{Said, Shim, TestRepo, binary, text, wait_until};
 
 const ADD: &[&str] = &[
     "add",
@@ -154,11 +153,7 @@ fn signalled(repo: &TestRepo, signal: &str, to: To) -> Said {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let patience = Instant::now() + Duration::from_secs(20);
-    while !started.exists() {
-        assert!(Instant::now() < patience, "the slow step began");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the slow step runs", || started.exists());
     let target = match to {
         To::Program => child.id().to_string(),
         To::Group => format!("-{}", child.id()),
@@ -167,6 +162,7 @@ fn signalled(repo: &TestRepo, signal: &str, to: To) -> Said {
         .args(["-s", signal, "--", &target])
         .status();
     assert!(sent.expect("kill starts").success(), "the signal was sent");
+    std::fs::write(repo.root().join("signalled"), "").expect("it is ours");
     repo.said(&child.wait_with_output().expect("it ends"))
 }
 
@@ -176,7 +172,9 @@ enum To {
     Group,
 }
 
-const SLOW: &str = "touch \"$HOME/../started\"; sleep 1";
+/// A step that ends once a signal was sent.
+const SLOW: &str =
+    "touch \"$HOME/../started\"; until [ -e \"$HOME/../signalled\" ]; do sleep 0.02; done";
 
 #[track_caller]
 fn is_undone(repo: &TestRepo, signal: &str, to: To, status: i32) {
@@ -342,4 +340,23 @@ fn one_name_asked_for_ten_times_at_once_is_made_once() {
         made += usize::from(said.stderr.contains("new branch"));
     }
     assert_eq!(made, 1, "the others found it there");
+}
+
+/// Another process creates the branch at the same commit just before git is asked to, and git words
+/// its error in its own way: no text says whose branch it is.
+#[test]
+fn a_branch_that_another_process_created_meanwhile_is_not_removed_whatever_git_says() {
+    let repo = TestRepo::project();
+    let reworded = "case \"$*\" in *'worktree add'*|*update-ref*)
+        PATH=\"${PATH#*:}\"
+        env -u GIT_DIR -u GIT_WORK_TREE git -C \"$HOME/../repo\" branch agentwt/task-5 2>/dev/null
+        git \"$@\" 2>\"$HOME/../words\"; status=$?
+        sed 's/:.*/: nein/' \"$HOME/../words\" >&2; exit $status ;; esac";
+    let shim = Shim::new(repo.root(), reworded);
+    let said = shim.run_at_words(&repo, ADD, "agentwt/task-5");
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("branch `agentwt/task-5`"), "{said}");
+    let branches = repo.git(&["branch", "--list", "agentwt/*"]);
+    assert_eq!(branches, "  agentwt/task-5", "{said}");
+    assert!(!repo.worktree("task-5").exists(), "{said}");
 }

@@ -3,11 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use crate::support::{Said, TestRepo, skipped};
+use crate::support::{Said, TestRepo, skipped, wait_until};
 
 const HEAD: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n";
 
@@ -331,13 +330,10 @@ fn a_signal_ends_the_set_up_and_a_second_add_finishes_it() {
         let mut add = repo.command("git-agentwt", repo.main());
         let mut add = add.args(["add", "task"]).spawn().expect("it starts");
         let pid = repo.worktree("task").join("pid");
-        while fs::read_to_string(&pid)
-            .unwrap_or_default()
-            .trim()
-            .is_empty()
-        {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the set-up runs", || {
+            let number = fs::read_to_string(&pid).unwrap_or_default();
+            !number.trim().is_empty()
+        });
         let shell = fs::read_to_string(&pid).expect("it is there");
         repo.sh(repo.main(), &format!("kill -{signal} {}", add.id()))
             .ok();
@@ -379,8 +375,11 @@ fn a_killed_set_up_is_finished_once_its_commands_have_ended_and_hides_nobodys_fi
     let again = repo.agentwt(&["add", "task"]);
     let running = "a program is still running in worktree `task`: process ";
     assert!(again.fails(4).stderr.contains(running), "{again}");
-    repo.sh(&repo.worktree("task"), "kill -9 $(cat pid); sleep .1")
-        .ok();
+    repo.sh(
+        &repo.worktree("task"),
+        "kill -9 $(cat pid); while kill -0 $(cat pid) 2>/dev/null; do sleep .02; done",
+    )
+    .ok();
     repo.write("go", "");
     repo.sh(&repo.worktree("task"), "echo agent >new.txt").ok();
     repo.agentwt(&["add", "task"]).ok();

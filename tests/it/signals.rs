@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::cases::Case;
-use crate::support::{Said, Shim, TestRepo, binary, calls};
+use crate::support::{Said, Shim, TestRepo, binary, calls, wait_until};
 
 const ADD: &[&str] = &["add", "task-5", "--write", "src/**"];
 
@@ -18,15 +18,9 @@ fn signalled(repo: &TestRepo, signal: rustix::process::Signal, delay: Option<Dur
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let patience = Instant::now() + Duration::from_secs(20);
     match delay {
         Some(delay) => std::thread::sleep(delay),
-        None => {
-            while !started.exists() {
-                assert!(Instant::now() < patience, "the hook began");
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
+        None => wait_until("the hook runs", || started.exists()),
     }
     let pid = rustix::process::Pid::from_child(&child);
     let _ = rustix::process::kill_process(pid, signal);
@@ -36,13 +30,16 @@ fn signalled(repo: &TestRepo, signal: rustix::process::Signal, delay: Option<Dur
 #[test]
 fn a_term_to_us_alone_ends_a_hook_that_hangs() {
     let repo = TestRepo::project();
-    repo.hook("post-checkout", "touch \"$HOME/../started\"; exec sleep 60");
+    repo.hook(
+        "post-checkout",
+        "touch \"$HOME/../started\"; exec sleep 600",
+    );
     let before = repo.fingerprint();
     let began = Instant::now();
     let said = signalled(&repo, rustix::process::Signal::TERM, None);
     assert_eq!(said.status, 143, "{said}");
     assert!(
-        began.elapsed() < Duration::from_secs(20),
+        began.elapsed() < Duration::from_secs(300),
         "it did not wait for the hook"
     );
     assert!(said.stderr.contains("everything was undone"), "{said}");
@@ -55,14 +52,14 @@ fn what_a_hook_has_started_is_not_waited_for() {
     // it keeps git's standard error open when the hook is gone
     repo.hook(
         "post-checkout",
-        "sleep 60 & touch \"$HOME/../started\"; wait",
+        "sleep 600 & touch \"$HOME/../started\"; wait",
     );
     let before = repo.fingerprint();
     let began = Instant::now();
     let said = signalled(&repo, rustix::process::Signal::TERM, None);
     assert_eq!(said.status, 143, "{said}");
     assert!(
-        began.elapsed() < Duration::from_secs(25),
+        began.elapsed() < Duration::from_secs(300),
         "it did not wait for it"
     );
     assert_eq!(repo.fingerprint(), before, "{said}");
@@ -149,9 +146,9 @@ fn a_signal_at_any_moment_undoes_everything() {
 fn a_decision_or_a_landing_ends_or_is_finished_by_the_same_command() {
     let case = Case::new();
     case.does("edit README.md; commit");
-    case.repo.sh(case.repo.root(), "cp -a repo accept").ok();
+    case.repo.keep_as("accept");
     case.does("edit docs/api.md; git reset -q --hard HEAD~; edit src/main.rs; commit");
-    case.repo.sh(case.repo.root(), "cp -a repo land").ok();
+    case.repo.keep_as("land");
     // git does its work all the same
     let shim = Shim::new(case.repo.root(), "kill -INT $PPID");
     for (prepared, command) in [
@@ -160,8 +157,7 @@ fn a_decision_or_a_landing_ends_or_is_finished_by_the_same_command() {
         ("land", &["land", "task"]),
     ] {
         for at in calls(1) {
-            let script = format!("until rm -rf repo; do :; done && cp -a {prepared} repo");
-            case.repo.sh(case.repo.root(), &script).ok();
+            case.repo.bring_back(prepared);
             let (said, call) = shim.run(&case.repo, command, at);
             let Some(call) = call else {
                 said.ok();

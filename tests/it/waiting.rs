@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::support::fenced_task;
+use crate::support::{TestRepo, is_root};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
@@ -78,6 +79,7 @@ fn a_command_that_runs_is_told_by_each_verdict() {
         assert!(list.contains("waits: a command that is running"), "{list}");
         let waiting = &json(&status)["worktrees"][0]["waiting"];
         assert_eq!(waiting["state"], "running", "{status}");
+        assert!(waiting["process"].is_u64(), "{status}");
     });
     let status = json(&repo.agentwt(&["status", "task", "--json"]).ok());
     assert_eq!(status["worktrees"][0].get("waiting"), None, "{status}");
@@ -98,7 +100,81 @@ fn an_operation_in_which_a_command_ended_is_told_and_so_is_what_is_left() {
     repo.fenced(&[], stash).ok();
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
-      waits: work of a command that was killed, or a stash of it; to go on: git agentwt exec task -- true
+      waits: a stash of a command; to go on: git agentwt exec task -- true
     --- status 0
     ");
+    let waiting = waiting(&repo);
+    assert_eq!(waiting["state"], "left");
+    assert_eq!(waiting["why"], "stash");
+}
+
+/// What `status --json` says of it.
+fn waiting(repo: &TestRepo) -> Value {
+    let status = json(&repo.agentwt(&["status", "task", "--json"]).ok());
+    let verify = json(&repo.agentwt(&["verify", "task", "--json"]).ok());
+    let list = json(&repo.agentwt(&["list", "--json"]).ok());
+    let [status, verify, list] =
+        [status, verify, list].map(|said| said["worktrees"][0]["waiting"].clone());
+    assert_eq!(status, verify, "all say the same");
+    assert_eq!(status, list, "all say the same");
+    status
+}
+
+#[test]
+fn why_it_waits_is_told_by_all_in_the_same_words() {
+    let Some(repo) = fenced_task() else { return };
+    // out of scope
+    repo.fenced(&[], COMMIT_OUTSIDE).fails(120);
+    assert_eq!(waiting(&repo)["why"], "violations");
+    repo.fenced(&[], "git reset -q --soft HEAD~1; git reset -q")
+        .ok();
+    // killed
+    let private = repo.main().join(".git/agentwt/worktrees/task/private/git");
+    let line = format!(
+        "git-agentwt exec task {} -- sh -c 'git commit -q --allow-empty -m one; sleep 5' & run=$!
+        for n in $(seq 200); do test -e {}/refs/heads/agentwt/task && break; sleep 0.05; done
+        kill -9 $run; wait $run",
+        if is_root() { "--allow-root" } else { "" },
+        private.display()
+    );
+    let _ = repo.sh(repo.main(), &line);
+    let killed = waiting(&repo);
+    assert_eq!(killed["why"], "killed", "{killed}");
+    assert_eq!(killed["state"], "left", "{killed}");
+    assert_eq!(killed.get("process"), None, "{killed}");
+    let verified = repo.agentwt(&["verify", "task"]).ok();
+    assert!(
+        verified.contains("waits: work of a command that was killed;"),
+        "{verified}"
+    );
+    // what the user did
+    let lock = repo.main().join(".git/worktrees/task/index.lock");
+    repo.fenced(&[], "true").ok();
+    std::fs::write(&lock, "").expect("it is ours");
+    repo.fenced(&[], "git commit -q --allow-empty -m two")
+        .fails(120);
+    std::fs::remove_file(&lock).expect("it is ours");
+    let kept = waiting(&repo);
+    assert_eq!(kept["why"], "index-locked", "{kept}");
+    assert_eq!(kept["state"], "commits", "{kept}");
+}
+
+#[test]
+fn what_could_not_be_imported_is_told_though_nothing_else_waits() {
+    let Some(repo) = fenced_task() else { return };
+    let damage = "cd $AGENTWT_PRIVATE_GIT/objects; git commit -q --allow-empty -m broken
+        tip=$(git rev-parse HEAD | sed 's#..#&/#'); chmod u+w $tip; : >$tip";
+    repo.fenced(&[], damage).fails(5);
+    assert_eq!(waiting(&repo)["why"], "import-stopped");
+    repo.fenced(&[], "true").ok();
+    let place = "$TMP/repo/.git/agentwt/worktrees/task/damaged0";
+    let apart = waiting(&repo);
+    assert_eq!(apart["state"], "apart", "{apart}");
+    assert_eq!(apart["set_apart"][0], place, "{apart}");
+    for command in ["verify", "list", "status"] {
+        let said = repo.agentwt_in(&repo.worktree("task"), &[command]).ok();
+        assert!(said.contains("could not be imported, kept at"), "{said}");
+    }
+    let rows = repo.agentwt(&["list", "--porcelain"]).ok();
+    assert!(rows.ends_with("\tapart"), "{rows}");
 }

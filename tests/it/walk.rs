@@ -259,7 +259,7 @@ fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
             known += learned.len();
             walked = walked.with(learned);
             // the clock of the file system moves on before anything changes
-            std::thread::sleep(std::time::Duration::from_millis(15));
+            crate::support::wait_for_a_later_time(root);
             let steps = numbers.below(4);
             (0..steps).for_each(|_| put(root, &mut numbers));
             let names = KnownDirectories {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::actions::apart::Apart;
+use crate::actions::quarantine::QuarantineRepository;
 use crate::actions::remove::plan::Merged;
 use crate::disk::files;
 use crate::git::environment::GitMode;
@@ -40,14 +40,14 @@ pub fn find(
     if own.is_empty() || own.len() > OWN || targets.is_empty() {
         return None;
     }
-    let apart = Apart::new(repository, SETTINGS).ok()?;
+    let quarantine = QuarantineRepository::new(repository, SETTINGS).ok()?;
     if let Some(shallow) = files::read(&repository.common_dir.join("shallow")).ok()? {
-        files::write(&apart.git_dir.join("shallow"), &shallow).ok()?;
+        files::write(&quarantine.git_dir.join("shallow"), &shallow).ok()?;
     }
-    let git = repository.git.on(&apart.git_dir, None);
+    let git = repository.git.on(&quarantine.git_dir, None);
     let git = git.with_mode(GitMode::Hardened);
     // a history that cannot be read, in a shallow or partial clone, proves nothing
-    let merged = |target: &&Ref| compare(&git, &apart.objects, tip, own, target).ok()?;
+    let merged = |target: &&Ref| compare(&git, &quarantine.objects, tip, own, target).ok()?;
     targets.iter().find_map(merged)
 }
 

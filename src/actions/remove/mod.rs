@@ -13,14 +13,13 @@ pub mod merged;
 pub mod plan;
 
 use crate::actions::bring::bring;
+use crate::actions::dead_locks::{end_locks, lock_of};
 use crate::actions::remove::facts::{Around, Site};
 use crate::actions::remove::plan::{
     BranchFate, IgnoredPlace, Merged, RemoveFacts, RemoveOptions, RemovePlan, RemoveRefusal,
 };
 use crate::actions::trash;
 use crate::actions::trash::{REMOVING, Trashed, begun};
-use crate::actions::unfinished::{end_locks, lock_of};
-use crate::answer::shapes::paths;
 use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
 use crate::disk::files;
@@ -35,6 +34,7 @@ use crate::truth::{collect, planted};
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 use crate::words::path::RepoPath;
+use crate::words::path_text::paths;
 use crate::words::toml_file::{from_text, to_text};
 use crate::worktree::admin_dir::{delete_entry, worktree_of};
 use crate::worktree::claims;

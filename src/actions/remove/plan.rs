@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::actions::trash;
 use crate::actions::trash::Trashed;
-use crate::answer::shapes::PathField;
 use crate::answer::text::Text;
 use crate::config::value::Strategy;
 use crate::inventory::placed::PlacedOrigin;
@@ -19,6 +18,7 @@ use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::path_text::PathText;
 use crate::words::size::Size;
 use crate::words::text::{count, would};
 use crate::worktree::repository::WORKTREES;
@@ -152,7 +152,7 @@ pub struct RemovePlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
     /// The paths with uncommitted work; null if they were not read.
-    pub saved: Option<Vec<PathField>>,
+    pub saved: Option<Vec<PathText>>,
     /// What is kept, of a clean worktree for a short term; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trash: Option<Trashed>,

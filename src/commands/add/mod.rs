@@ -1,9 +1,7 @@
 //! `git agentwt add`: creates a scoped worktree, or nothing.
 
 pub mod answer;
-pub mod apply;
 pub mod arguments;
-pub mod checkout;
 pub mod clone;
 pub mod context;
 pub mod plan;
@@ -13,16 +11,18 @@ pub mod setup;
 
 use camino::Utf8Path;
 
+use crate::actions::create::clone::FetchedClone;
+use crate::actions::create::{ConfigPatterns, Created, Creation, plan_sync};
+use crate::actions::follower::Follower;
 use crate::actions::scope_edit::{Classified, Listing};
 use crate::actions::selection::patterns;
-use crate::actions::sync_plan::{Selection, WorktreeFiles};
+use crate::actions::sync_plan::{Selection, SyncPlan, WorktreeFiles};
 use crate::actions::trash;
 use crate::actions::unfinished::remove_unfinished;
-use crate::answer::shapes::CopiesField;
+use crate::answer::shapes::CopyReport;
+use crate::client::layout::{ContextFile, ContextLayout};
 use crate::commands::add::answer::{AddAnswer, Done};
-use crate::commands::add::apply::{Creation, plan_sync};
 use crate::commands::add::arguments::Add;
-use crate::commands::add::clone::FetchedClone;
 use crate::commands::add::context::ContextFacts;
 use crate::commands::add::request::AskedRequest;
 use crate::commands::add::retry::Attempts;
@@ -30,7 +30,8 @@ use crate::commands::{Outcome, Session};
 use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::record::worktree::{Owner, PullRequest, SetupState};
+use crate::record::journal;
+use crate::record::worktree::{Owner, PullRequest, Record, SetupState};
 use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
@@ -47,18 +48,13 @@ use crate::worktree::settings::Loaded;
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
     `git agentwt verify` sees every change all the same";
 
-/// Creates the worktree, in as many attempts as are asked for.
+/// Creates the worktree, in as many attempts as are asked for, and runs the set-up.
 ///
 /// # Errors
 /// Fails when the plan refuses, or a step fails: everything that was created is then removed. Fails
 /// when ownership is lost between two attempts.
 pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error> {
-    let by_default = || AskedRequest::of(options).map(|asked| asked.name);
-    let name = options.name.clone().or_else(by_default).unwrap_or_default();
-    let name = WorktreeName::parse(&name).map_err(|error| Refusal::BadName {
-        text: escape_for_terminal(name.as_bytes()),
-        why: error.to_string(),
-    })?;
+    let name = worktree_name(options)?;
     if options.repo.is_some() && options.strategy.as_deref() == Some(Strategy::Worktree.as_str()) {
         let name = name.to_string();
         return Err(Refusal::RepoIsClone { name }.into());
@@ -66,11 +62,27 @@ pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error
     // once: it may come from a pipe
     let prompt = session
         .waiting(|| context::read_prompt(&options.context, &session.start, &session.input))?;
+    let addition = Addition {
+        session,
+        options,
+        name: &name,
+        prompt: prompt.as_deref(),
+    };
     let mut outcome = retry::run(session, &name, options, |attempts| {
-        attempt(session, options, &name, prompt.as_deref(), attempts)
+        addition.attempt(attempts)
     })?;
     setup::apply(session, options, &name, &mut outcome)?;
     Ok(outcome)
+}
+
+/// Returns the name that is given, or that of the request.
+fn worktree_name(options: &Add) -> Result<WorktreeName, Refusal> {
+    let by_default = || AskedRequest::of(options).map(|asked| asked.name);
+    let name = options.name.clone().or_else(by_default).unwrap_or_default();
+    WorktreeName::parse(&name).map_err(|error| Refusal::BadName {
+        text: escape_for_terminal(name.as_bytes()),
+        why: error.to_string(),
+    })
 }
 
 /// The command line as it works in another directory.
@@ -84,104 +96,249 @@ fn command_for_user(session: &Session, options: &Add) -> String {
     }
 }
 
-/// Creates the worktree, with facts of its own: what an earlier attempt saw may have changed.
-fn attempt(
-    session: &Session,
-    options: &Add,
-    name: &WorktreeName,
-    prompt: Option<&[u8]>,
-    attempts: &mut Attempts<'_>,
-) -> Result<Outcome<AddAnswer>, Error> {
-    let home = clone::find_home(session, name, options)?;
-    if !options.dry_run {
-        session.require_no_agent(&home, &command_for_user(session, options))?;
+/// What one call of `add` was asked for.
+struct Addition<'a> {
+    session: &'a Session,
+    options: &'a Add,
+    name: &'a WorktreeName,
+    prompt: Option<&'a [u8]>,
+}
+
+/// The repositories that a new worktree has to do with.
+struct Repositories {
+    /// The one that keeps the record.
+    home: Repository,
+    /// The one whose commits are checked out.
+    source: Repository,
+    /// The clone of a URL, if one is to become the worktree.
+    fetched: Option<FetchedClone>,
+}
+
+/// A new worktree, as it is planned before anything is created.
+struct PlannedWorktree {
+    record: Record,
+    scope: Scope,
+    listing: Listing,
+    selection: Selection,
+}
+
+impl Addition<'_> {
+    /// Makes one attempt, with facts of its own: what an earlier one saw may have changed.
+    ///
+    /// 1. Finds the repository that keeps the record, and takes the lock of the name.
+    /// 2. Removes what a killed `add` of the name left.
+    /// 3. Clones the URL of `--repo`; loads the config.
+    /// 4. Keeps the worktree that exists, where it is as asked for.
+    /// 5. Plans the record, and reads the commit and what may be copied.
+    /// 6. Plans the write bits, the copies and the context for the agent program.
+    /// 7. Takes the claim.
+    /// 8. Creates the worktree (`actions/create`).
+    fn attempt(&self, attempts: &mut Attempts<'_>) -> Result<Outcome<AddAnswer>, Error> {
+        let session = self.session;
+        let options = self.options;
+        let name = self.name;
+        let home = clone::find_home(session, name, options)?;
+        if !options.dry_run {
+            session.require_no_agent(&home, &command_for_user(session, options))?;
+        }
+        let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
+        let mut notes = Vec::new();
+        let existing = existing(&home, name, options, &mut notes)?;
+        let repositories = self.repositories(home, existing.as_ref())?;
+        let source = &repositories.source;
+        let loaded = plan::load_settings(session, source, options)?;
+        notes.extend(loaded.notes());
+        let wanted = plan::wanted(source, &loaded, options, name)?;
+        let client = plan::client(name, &loaded, self.prompt.is_some())?;
+        let home = &repositories.home;
+        let setup = setup::plan(session, home, &loaded.config, options)?;
+        if let Some(worktree) = &existing {
+            let owner = plan::keep(source, &loaded, options, &wanted, &worktree.record)?;
+            let mut outcome = keep(home, worktree, owner, options, self.prompt, attempts)?;
+            outcome.answer.setup =
+                setup.filter(|_| worktree.record.setup == Some(SetupState::Pending));
+            return Ok(outcome);
+        }
+        let mut planned = self.plan(&repositories, &loaded, wanted, &mut notes)?;
+        planned.record.setup = setup.as_ref().map(|_| SetupState::Pending);
+        planned.record.client = Some(client).filter(|client| *client != Client::None);
+        let mut outcome = self.create(&repositories, &planned, client, notes, attempts)?;
+        outcome.answer.setup = setup;
+        Ok(outcome)
     }
-    let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
-    let mut notes = Vec::new();
-    let known = existing(&home, name, options, &mut notes)?;
-    let fetched = match (&options.repo, &known) {
-        (Some(url), None) => Some(FetchedClone::create(session, &home, name, url)?),
-        (Some(_) | None, _) => None,
-    };
-    let ground = match (&fetched, &known) {
-        (Some(fetched), _) => fetched.repository.clone(),
-        (None, Some(known)) if options.repo.is_some() => known.readable_repository(&home),
-        (None, _) => home.clone(),
-    };
-    let loaded = plan::load_settings(session, &ground, options)?;
-    notes.extend(loaded.notes());
-    let wanted = plan::wanted(&ground, &loaded, options, name)?;
-    let client = plan::client(name, &loaded, prompt.is_some())?;
-    let setup = setup::plan(session, &home, &loaded.config, options)?;
-    if let Some(known) = &known {
-        let owner = plan::keep(&ground, &loaded, options, &wanted, &known.record)?;
-        let mut outcome = keep(&home, known, owner, options, prompt, attempts)?;
-        outcome.answer.setup = setup.filter(|_| known.record.setup == Some(SetupState::Pending));
-        return Ok(outcome);
-    }
-    let mut record = session.waiting(|| plan::plan_new(&ground, &loaded, options, wanted))?;
-    record.setup = setup.as_ref().map(|_| SetupState::Pending);
-    record.client = Some(client).filter(|client| *client != Client::None);
-    let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
-    let start = plan::readable_start(&ground, &record)?;
-    if *start != record.checked_out {
-        notes.push(
-            "the pull request is not here yet: the files are those of the base branch".into(),
-        );
-    }
-    // two long readings that need nothing of each other
-    let (listing, selection) = std::thread::scope(|threads| {
-        let selected = threads.spawn(|| select(session, &home, &loaded, options, &mut notes));
-        let listing = Listing::read(&ground, start)?;
-        Ok::<_, Error>((listing, joined(selected)?))
-    })?;
-    // another repository's files are not those of the worktrees here
-    let around = fetched.is_none().then_some(&home);
-    let classified = classify(around, name, &scope, &listing, options, &mut notes)?;
-    let there = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
-    let mut synced = plan_sync(&home, &record, &scope, &selection, &there)?;
-    let copied: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
-    let around = ContextFacts {
-        scope: &scope,
-        tracked: &listing.entries,
-        synced: &copied,
-        root: &home.root,
-        closed_root: &home.closed_root(),
-        binary: &session.binary,
-    };
-    let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
-    notes.extend(context.notes);
-    notes.extend(plan::behind_upstream(&ground, &record)?);
-    notes.extend(users::is_root().then(|| AS_ROOT.to_owned()));
-    if let Some((claim, note)) = attempts.take_claim(&home, None)? {
-        record.claim = Some(claim);
-        notes.push(note);
-    }
-    let mut done = Done::Planned;
-    if !options.dry_run {
-        let creation = Creation {
-            session,
-            options,
-            home: &home,
-            fetched: fetched.as_ref(),
-            record: &record,
-            context: &context.files,
-            scope: &scope,
-            selection: &selection,
+
+    /// Finds the repository whose commits are checked out; clones it, if it is that of a URL.
+    fn repositories(
+        &self,
+        home: Repository,
+        existing: Option<&Worktree>,
+    ) -> Result<Repositories, Error> {
+        let Some(url) = &self.options.repo else {
+            return Ok(Repositories {
+                source: home.clone(),
+                home,
+                fetched: None,
+            });
         };
-        (record, synced) = creation.apply(&classified, &mut notes)?;
-        done = Done::Made;
+        if let Some(worktree) = existing {
+            return Ok(Repositories {
+                source: worktree.readable_repository(&home),
+                home,
+                fetched: None,
+            });
+        }
+        let fetched = clone::fetch(self.session, &home, self.name, url)?;
+        Ok(Repositories {
+            source: fetched.repository.clone(),
+            home,
+            fetched: Some(fetched),
+        })
     }
-    let mut answer = AddAnswer::new(done, record, classified.counts());
-    answer.synced = Some(CopiesField::from(&synced));
-    answer.setup = setup;
-    if options.dry_run {
-        answer.exclusions = Some(listing.exclusions(&scope));
+
+    /// Plans the record, and reads the commit and what may be copied.
+    fn plan(
+        &self,
+        repositories: &Repositories,
+        loaded: &Loaded,
+        wanted: Record,
+        notes: &mut Vec<String>,
+    ) -> Result<PlannedWorktree, Error> {
+        let session = self.session;
+        let source = &repositories.source;
+        let record = session.waiting(|| plan::plan_new(source, loaded, self.options, wanted))?;
+        let scope = Scope::compile(record.scope.clone(), source.case()?)?;
+        let start = plan::readable_start(source, &record)?;
+        if *start != record.checked_out {
+            notes.push(
+                "the pull request is not here yet: the files are those of the base branch".into(),
+            );
+        }
+        // two long readings that need nothing of each other
+        let (listing, selection) = std::thread::scope(|threads| {
+            let home = &repositories.home;
+            let selected = threads.spawn(|| select(session, home, loaded, self.options, notes));
+            let listing = Listing::read(source, start)?;
+            Ok::<_, Error>((listing, joined(selected)?))
+        })?;
+        Ok(PlannedWorktree {
+            record,
+            scope,
+            listing,
+            selection,
+        })
     }
-    Ok(Outcome {
-        notes,
-        ..Outcome::done(answer.with_context(client, &context.files))
-    })
+
+    /// Plans the rest, takes the claim, and creates the worktree; with `-n` it stays a plan.
+    fn create(
+        &self,
+        repositories: &Repositories,
+        planned: &PlannedWorktree,
+        client: Client,
+        mut notes: Vec<String>,
+        attempts: &mut Attempts<'_>,
+    ) -> Result<Outcome<AddAnswer>, Error> {
+        let options = self.options;
+        let home = &repositories.home;
+        let mut record = planned.record.clone();
+        let scope = &planned.scope;
+        let listing = &planned.listing;
+        // another repository's files are not those of the worktrees here
+        let around = repositories.fetched.is_none().then_some(home);
+        let classified = classify(around, self.name, scope, listing, options, &mut notes)?;
+        let tracked = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
+        let mut copies = plan_sync(home, &record, scope, &planned.selection, &tracked)?;
+        let context = self.plan_context(home, planned, client, &copies)?;
+        notes.extend(context.notes);
+        notes.extend(plan::behind_upstream(&repositories.source, &record)?);
+        notes.extend(users::is_root().then(|| AS_ROOT.to_owned()));
+        if let Some((claim, note)) = attempts.take_claim(home, None)? {
+            record.claim = Some(claim);
+            notes.push(note);
+        }
+        let mut done = Done::Planned;
+        if !options.dry_run {
+            let context = &context.files;
+            let created = self.apply(
+                repositories,
+                planned,
+                &record,
+                &classified,
+                context,
+                &mut notes,
+            )?;
+            record = created.record;
+            copies = created.copies;
+            done = Done::Made;
+        }
+        let mut answer = AddAnswer::new(done, record, classified.counts());
+        answer.synced = Some(CopyReport::from(&copies));
+        if options.dry_run {
+            answer.exclusions = Some(listing.exclusions(scope));
+        }
+        Ok(Outcome {
+            notes,
+            ..Outcome::done(answer.with_context(client, &context.files))
+        })
+    }
+
+    /// Plans what is written for the agent program.
+    fn plan_context(
+        &self,
+        home: &Repository,
+        planned: &PlannedWorktree,
+        client: Client,
+        copies: &SyncPlan,
+    ) -> Result<ContextLayout, Error> {
+        let copied: Vec<RepoPath> = copies.copy.iter().map(|copy| copy.path.clone()).collect();
+        let facts = ContextFacts {
+            scope: &planned.scope,
+            tracked: &planned.listing.entries,
+            synced: &copied,
+            root: &home.root,
+            closed_root: &home.closed_root(),
+            binary: &self.session.binary,
+        };
+        Ok(facts.plan_context(client, &planned.record, self.prompt.unwrap_or_default())?)
+    }
+
+    /// Creates the worktree, or nothing.
+    fn apply(
+        &self,
+        repositories: &Repositories,
+        planned: &PlannedWorktree,
+        record: &Record,
+        classified: &Classified<'_>,
+        context: &[ContextFile],
+        notes: &mut Vec<String>,
+    ) -> Result<Created, Error> {
+        let session = self.session;
+        let sync = &self.options.sync;
+        let config_patterns = if sync.no_sync || self.options.repo.is_some() {
+            ConfigPatterns::Unused
+        } else {
+            ConfigPatterns::Used
+        };
+        let stop = || session.check();
+        let creation = Creation {
+            home: &repositories.home,
+            fetched: repositories.fetched.as_ref(),
+            record,
+            context,
+            scope: &planned.scope,
+            selection: &planned.selection,
+            globs: &sync.globs,
+            config_patterns,
+            program_of_hooks: (!self.options.no_hooks).then_some(&session.binary),
+            follower: Follower {
+                progress: &session.progress,
+                trace: &session.trace,
+                stop: &stop,
+            },
+        };
+        creation
+            .apply(classified, notes)
+            .map_err(|error| plan::explain(&repositories.source, self.options, record, error))
+    }
 }
 
 /// Loads the worktree of this name, if it exists. What a killed `add` left is removed; work in it is
@@ -202,9 +359,16 @@ fn existing(
         let name = name.to_string();
         return Err(WorktreeFault::Incomplete { name }.into());
     }
-    let kept = remove_unfinished(home, &intent)?;
-    let note = |place| format!("an `add` of `{name}` was killed; the work in it is kept: {place}");
-    notes.extend(kept.map(note));
+    let cleared = remove_unfinished(home, &intent)?;
+    if let Some(place) = cleared.kept {
+        let note = format!("an `add` of `{name}` was killed; the work in it is kept: {place}");
+        notes.push(note);
+    }
+    for item in cleared.stays {
+        notes.push(format!(
+            "an `add` of `{name}` was killed; not undone: {item}"
+        ));
+    }
     Ok(None)
 }
 
@@ -280,37 +444,60 @@ fn select(
 /// Keeps the worktree that exists, and records a new owner or claim.
 fn keep(
     home: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     owner: Option<Owner>,
     options: &Add,
     prompt: Option<&[u8]>,
     attempts: &mut Attempts<'_>,
 ) -> Result<Outcome<AddAnswer>, Error> {
-    let mut record = known.record.clone();
-    let name = &record.name;
-    let path = &record.path;
+    let mut record = worktree.record.clone();
     // without `.git`, git would take the main worktree for an empty directory there
-    if !files::exists(&path.join(".git")) {
-        let name = name.to_string();
-        let path = path.clone();
+    if !files::exists(&record.path.join(".git")) {
+        let name = record.name.to_string();
+        let path = record.path;
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
-    let context = context::note_on_kept_context(known, &options.context, prompt)?;
+    let context = context::note_on_kept_context(worktree, &options.context, prompt)?;
     let mut notes = Vec::from_iter(context);
+    notes.extend(notes_on_kept(&record, owner.as_ref(), options));
+    let own = worktree.readable_repository(home);
+    let listing = Listing::read(&own, &record.checked_out)?;
+    let files = listing.classify(&worktree.scope).counts();
+    if let Some((claim, note)) = attempts.take_claim(home, Some(&record))? {
+        record.claim = Some(claim);
+        notes.push(note);
+    }
+    record.owner = owner.or(record.owner);
+    if !options.dry_run {
+        remove_rest_of_add(home, worktree)?;
+        if record != worktree.record {
+            worktree.write_record(&record)?;
+        }
+    }
+    Ok(Outcome {
+        notes,
+        ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
+    })
+}
+
+/// Lists what a person should know of a worktree that is kept.
+fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> Vec<String> {
+    let name = &record.name;
+    let mut notes = Vec::new();
     if !options.sync.globs.is_empty() {
         notes.push(format!(
             "--sync only counts when a worktree is made; to have what this one was \
-            made with: git agentwt sync {name}"
+                made with: git agentwt sync {name}"
         ));
     }
     if let Some(PullRequest { remote, ref_name }) = &record.request {
-        let at = shell_word(path.as_str());
+        let at = shell_word(record.path.as_str());
         notes.push(format!(
             "to update it: git -C {at} pull --ff-only {remote} {ref_name}; if the request was \
                 rewritten: git agentwt remove {name}, then add it again"
         ));
     }
-    match (&owner, &record.owner) {
+    match (new_owner, &record.owner) {
         (Some(new), Some(other)) if other.id != new.id => {
             notes.push(format!("it belonged to {other} until now"));
         }
@@ -319,27 +506,16 @@ fn keep(
         }
         _ => {}
     }
-    let own = known.readable_repository(home);
-    let listing = Listing::read(&own, &record.checked_out)?;
-    let files = listing.classify(&known.scope).counts();
-    if let Some((claim, note)) = attempts.take_claim(home, Some(&record))? {
-        record.claim = Some(claim);
-        notes.push(note);
+    notes
+}
+
+/// Removes what an `add` left that was killed at its end, and what a removal left that was interrupted
+/// before it took the directory.
+fn remove_rest_of_add(home: &Repository, worktree: &Worktree) -> Result<(), Error> {
+    files::remove_file(&intent_file(home, &worktree.record.name))?;
+    files::remove_directory(&journal::directory(&worktree.dir))?;
+    if trash::going(home, worktree).is_none() {
+        trash::end(worktree)?;
     }
-    record.owner = owner.or(record.owner);
-    if !options.dry_run {
-        // what an `add` left that was killed at its end
-        files::remove_file(&intent_file(home, name))?;
-        if trash::going(home, known).is_none() {
-            // and a removal that was interrupted before it took the directory
-            trash::end(known)?;
-        }
-        if record != known.record {
-            known.write_record(&record)?;
-        }
-    }
-    Ok(Outcome {
-        notes,
-        ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
-    })
+    Ok(())
 }

@@ -8,6 +8,7 @@ use crate::commands::add::request::AskedRequest;
 use crate::config::settings::SetBy;
 use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
+use crate::git::error::GitError;
 use crate::git::process::Git;
 use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
@@ -111,7 +112,6 @@ pub(super) fn plan_new(
     mut record: Record,
 ) -> Result<Record, Error> {
     let name = record.name.to_string();
-    let path = record.path.clone();
     // some file systems cannot tell names apart that differ only in case
     let is_similar =
         |other: &WorktreeName| other.as_str() != name && other.as_str().eq_ignore_ascii_case(&name);
@@ -119,14 +119,7 @@ pub(super) fn plan_new(
         let other = other.to_string();
         return Err(Refusal::SimilarName { name, other }.into());
     }
-    let worktrees = repository.git.worktree_list()?;
-    if worktrees.iter().any(|entry| entry.path == path) {
-        return Err(Refusal::ForeignWorktree { name, path }.into());
-    }
-    if files::exists(&path) {
-        return Err(Refusal::PathTaken { name, path }.into());
-    }
-    let mut tip = branch_tip(repository, &record, options.branch.is_some(), &worktrees)?;
+    let mut tip = require_free(repository, options, &record)?;
     record.branch_made = tip.is_none();
     if options.branch.is_some() && tip.is_none() {
         let found = find_remote_branch(&repository.git, &record.branch)?;
@@ -139,6 +132,48 @@ pub(super) fn plan_new(
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
     Ok(record)
+}
+
+/// Refuses a path that is taken, and a branch that another worktree has; returns the tip of a branch
+/// that exists and was named.
+fn require_free(
+    repository: &Repository,
+    options: &Add,
+    record: &Record,
+) -> Result<Option<CommitId>, Error> {
+    let name = record.name.to_string();
+    let path = record.path.clone();
+    let worktrees = repository.git.worktree_list()?;
+    if worktrees.iter().any(|entry| entry.path == path) {
+        return Err(Refusal::ForeignWorktree { name, path }.into());
+    }
+    if files::exists(&path) {
+        return Err(Refusal::PathTaken { name, path }.into());
+    }
+    branch_tip(repository, record, options.branch.is_some(), &worktrees)
+}
+
+/// Returns why a worktree could not be created: what has come in its way since it was planned, where
+/// something has, else the error. Git's own words say nothing of it that can be relied on.
+pub(super) fn explain(
+    repository: &Repository,
+    options: &Add,
+    record: &Record,
+    error: Error,
+) -> Error {
+    let is_of_git = matches!(error.find(), Some(GitError::Failed { .. }));
+    if !is_of_git || error.has_remains() {
+        return error;
+    }
+    match require_free(repository, options, record) {
+        Err(refused) if refused.find::<Refusal>().is_some() => refused,
+        Ok(Some(_)) if record.branch_made => {
+            let name = record.name.to_string();
+            let branch = record.branch.to_string();
+            Refusal::BranchExists { name, branch }.into()
+        }
+        Ok(_) | Err(_) => error,
+    }
 }
 
 /// Plans the worktree of a pull request: it starts at the request's head, and its base is where the

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use crate::commands::add::answer::AddAnswer;
 use crate::commands::add::arguments::Add;
 use crate::commands::{Outcome, Session};
-use crate::git::error::GitError;
 use crate::record::claim::Lease;
 use crate::record::worktree::{HeldClaim, Record};
 use crate::refusal::Refusal;
@@ -20,13 +19,6 @@ use crate::worktree::repository::Repository;
 
 /// How often a signal is looked for during a pause.
 const TICK: Duration = Duration::from_millis(20);
-
-/// What git says of what is in the way of a worktree and may be gone later.
-const PASSING_WORDS: [&str; 3] = [
-    "already checked out",
-    "already used by worktree",
-    "already exists",
-];
 
 /// Holds what attempts share: one claim for all of them.
 pub(super) struct Attempts<'a> {
@@ -215,19 +207,17 @@ impl Fault for LostOwnership {
 /// Whether a later attempt may succeed: the branch is in use, something is where the worktree goes,
 /// or an agent still runs there. That a worktree of ours has another scope or base does not pass.
 fn passes(error: &Error) -> bool {
-    if let Some(refusal) = error.find() {
-        return matches!(
-            refusal,
+    matches!(
+        error.find(),
+        Some(
             Refusal::BranchHeld { .. }
                 | Refusal::BranchExists { .. }
                 | Refusal::PathTaken { .. }
                 | Refusal::ForeignWorktree { .. }
                 | Refusal::OwnedByAnother { .. }
                 | Refusal::StillRunning { .. }
-        );
-    }
-    matches!(error.find::<GitError>(), Some(GitError::Failed { words, .. })
-        if PASSING_WORDS.iter().any(|text| words.contains(text)))
+        )
+    )
 }
 
 #[cfg(test)]
@@ -278,26 +268,5 @@ mod tests {
             let error = Error::from(refusal);
             assert!(!passes(&error), "{error}");
         }
-    }
-
-    #[test]
-    fn gits_own_words_pass_too() {
-        let fails = |words: &str| {
-            passes(&Error::from(GitError::Failed {
-                what: String::new(),
-                argv: Vec::new(),
-                status: Some(128),
-                words: words.to_owned(),
-            }))
-        };
-        for words in [
-            "fatal: 'fix' is already checked out at '/r/x'",
-            "fatal: 'fix' is already used by worktree at '/r/x'",
-            "fatal: a branch named 'fix' already exists",
-            "fatal: '/r/x' already exists",
-        ] {
-            assert!(fails(words), "{words}");
-        }
-        assert!(!fails("fatal: invalid reference: fix"));
     }
 }

@@ -6,7 +6,7 @@ use crate::actions::remove::facts::Around;
 use crate::actions::remove::plan::{RemoveOptions, RemoveRefusal};
 use crate::actions::setup::UntrackedBefore;
 use crate::actions::trash;
-use crate::commands::add::answer::{AddAnswer, Done, SetupField};
+use crate::commands::add::answer::{AddAnswer, Done, SetupReport};
 use crate::commands::add::arguments::Add;
 use crate::commands::add::clone;
 use crate::commands::add::plan::running_inside;
@@ -28,7 +28,7 @@ pub(super) fn plan(
     home: &Repository,
     config: &Config,
     options: &Add,
-) -> Result<Option<SetupField>, Error> {
+) -> Result<Option<SetupReport>, Error> {
     let commands = UserCommands::new(home, config);
     let submodules = config.setup.submodules;
     let has_none = commands.setup.is_empty() && !submodules;
@@ -37,7 +37,7 @@ pub(super) fn plan(
     }
     let trusted =
         commands.setup.is_empty() || TrustStore::read(session.state.as_deref())?.holds(&commands);
-    Ok(Some(SetupField {
+    Ok(Some(SetupReport {
         commands: commands.setup,
         submodules,
         trusted,
@@ -54,7 +54,7 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     let AddAnswer {
         done,
-        record,
+        request,
         setup,
         ..
     } = &mut outcome.answer;
@@ -63,7 +63,7 @@ pub(super) fn apply(
     };
     let is_new = *done == Done::Made;
     let again = &session.command_line;
-    if setup.trusted && is_new && record.request.is_some() {
+    if setup.trusted && is_new && request.is_some() {
         setup.state = "skipped";
         outcome.notes.push(format!(
             "the set-up is skipped, as it could run the code of the pull request; when you have \
@@ -73,26 +73,23 @@ pub(super) fn apply(
     }
     let home = clone::find_home(session, name, options)?;
     let _one_at_a_time = Lock::wait(&home.setup_lock(name))?;
-    let known = Worktree::load(&home, name)?;
-    if known.record.setup == Some(SetupState::Pending) {
-        let is_rollback = options.rollback_on_failure && is_new;
-        let help = if is_rollback {
-            format!("the worktree was removed; to try again: {again}")
+    let worktree = Worktree::load(&home, name)?;
+    if worktree.record.setup == Some(SetupState::Pending) {
+        if options.rollback_on_failure && is_new {
+            let help = format!("the worktree was removed; to try again: {again}");
+            run(session, &home, setup, &worktree, &help).map_err(|error| {
+                match roll_back(session, &home, name) {
+                    Ok(()) => error,
+                    Err(why) => error.leaving(vec![format!("worktree `{name}` ({why})")]),
+                }
+            })?;
         } else {
-            format!(
+            let help = format!(
                 "the worktree stays; to run the set-up again: git agentwt add {name}; to remove \
                     it: git agentwt remove {name}"
-            )
-        };
-        run(session, &home, setup, &known, &help).map_err(|error| {
-            if !is_rollback {
-                return error;
-            }
-            match roll_back(session, &home, name) {
-                Ok(()) => error,
-                Err(why) => error.leaving(vec![format!("worktree `{name}` ({why})")]),
-            }
-        })?;
+            );
+            run(session, &home, setup, &worktree, &help)?;
+        }
     }
     setup.state = if setup.trusted { "done" } else { "skipped" };
     if !setup.trusted {
@@ -104,19 +101,20 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// Runs the commands, and notes what came into the worktree by them, also where one fails.
 fn run(
     session: &Session,
     home: &Repository,
-    setup: &SetupField,
-    known: &Worktree,
+    setup: &SetupReport,
+    worktree: &Worktree,
     help: &str,
 ) -> Result<(), Error> {
     if !setup.trusted && !setup.submodules {
         return Ok(());
     }
-    let name = known.record.name.clone();
-    let path = &known.record.path;
-    if UntrackedBefore::is_left(known) {
+    let name = worktree.record.name.clone();
+    let path = &worktree.record.path;
+    if UntrackedBefore::is_left(worktree) {
         let pids = running_inside(path, None);
         if !pids.is_empty() {
             let name = name.to_string();
@@ -126,49 +124,51 @@ fn run(
     }
     let steps = session.user_steps(home);
     let is_alone = running_inside(path, None).is_empty();
-    let before = UntrackedBefore::begin(home, known)?;
-    let own = known.repository(home);
-    let had_our_hooks = known.hooks_are_as_recorded(&own)?;
+    let before = UntrackedBefore::begin(home, worktree)?;
+    let own = worktree.repository(home);
+    let had_our_hooks = worktree.hooks_are_as_recorded(&own)?;
     let commands = if setup.trusted { &*setup.commands } else { &[] };
-    let filled = if setup.submodules {
-        steps.fill_submodules(known)
-    } else {
-        Ok(())
-    };
-    let filled = filled.map_err(|error| steps.fault(known, "setup", error.to_string(), help));
-    let ran = filled.and_then(|()| steps.run(known, "setup", commands, help));
-    let (_lock, known) = Worktree::lock(home, &name)?;
-    let mut known = steps.note(known, &before)?;
-    if had_our_hooks && !known.hooks_are_as_recorded(&own)? {
+    let mut ran = Ok(());
+    if setup.submodules {
+        ran = steps
+            .fill_submodules(worktree)
+            .map_err(|error| steps.fault(worktree, "setup", error.to_string(), help));
+    }
+    if ran.is_ok() {
+        ran = steps.run(worktree, "setup", commands, help);
+    }
+    let (_lock, locked) = Worktree::lock(home, &name)?;
+    let mut noted = steps.note(locked, &before)?;
+    if had_our_hooks && !noted.hooks_are_as_recorded(&own)? {
         // an installer of hooks writes where git runs them, and that is our directory
-        known.change_hooks(home, || install_hooks(home, &known.record, &session.binary))?;
-        known = Worktree::load(home, &name)?;
+        noted.change_hooks(home, || install_hooks(home, &noted.record, &session.binary))?;
+        noted = Worktree::load(home, &name)?;
     }
     if is_alone {
-        steps.accept_shared(&mut known, &before)?;
+        steps.accept_shared(&mut noted, &before)?;
     }
-    UntrackedBefore::end(&known)?;
+    UntrackedBefore::end(&noted)?;
     ran?;
     if setup.trusted {
-        known.record.setup = Some(SetupState::Done);
-        known.write_record(&known.record)?;
+        noted.record.setup = Some(SetupState::Done);
+        noted.write_record(&noted.record)?;
     }
     Ok(())
 }
 
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
 fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
-    let (_lock, known) = Worktree::lock(home, name)?;
+    let (_lock, worktree) = Worktree::lock(home, name)?;
     let forced = RemoveOptions {
         force: 1,
         ..RemoveOptions::default()
     };
-    if let Err(error) = take_away(session, home, known.clone(), &RemoveOptions::default()) {
+    if let Err(error) = take_away(session, home, worktree.clone(), &RemoveOptions::default()) {
         // any other error is not about what would be lost
         if error.find::<RemoveRefusal>().is_none() {
             return Err(error);
         }
-        take_away(session, home, known, &forced)?;
+        take_away(session, home, worktree, &forced)?;
     }
     trash::empty_soon(home, &session.binary, true)?;
     Ok(())
@@ -178,11 +178,11 @@ fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Resul
 fn take_away(
     session: &Session,
     home: &Repository,
-    known: Worktree,
+    worktree: Worktree,
     allowed: &RemoveOptions,
 ) -> Result<(), Error> {
     let around = Around::read(home)?;
-    let leaving = Leaving::read(home, known, &around, &[], false)?;
+    let leaving = Leaving::read(home, worktree, &around, &[], false)?;
     let mut plan = leaving.plan(allowed)?;
     let environment = &session.environment;
     leaving.apply(&mut plan, home, environment, allowed, &Session::now())

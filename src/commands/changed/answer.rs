@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::answer::groups::kind_paint;
+use crate::answer::groups::{kind_cell, seen_texts};
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{BaseField, ChangeField};
-use crate::answer::table::{Cell, Row};
+use crate::answer::shapes::WorktreeBase;
+use crate::answer::table::{Cell, Row, records};
 use crate::answer::text::{Text, TextStyle};
 use crate::arguments::output::RecordEnd;
+use crate::judge::change::{Change, Seen};
 use crate::words::name::CommitId;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::when;
@@ -28,17 +29,17 @@ pub struct ChangedAnswer {
     #[schemars(with = "Option<String>")]
     pub path: Option<Utf8PathBuf>,
     /// What was compared with; null if it is unknown.
-    pub base: Option<BaseField>,
+    pub base: Option<WorktreeBase>,
     /// The commit that the worktree is on; null if it is unknown.
     pub head: Option<CommitId>,
     /// The net changes.
-    pub changed: Vec<ChangeField>,
+    pub changed: Vec<Change>,
     /// With `--roots`: the directories, resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
     /// With `--roots`: the changes outside of these directories.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outside: Option<Vec<ChangeField>>,
+    pub outside: Option<Vec<Change>>,
     /// With `--commits`: the commits of the worktree, the oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<ChangedCommit>>,
@@ -50,93 +51,184 @@ pub struct ChangedAnswer {
     pub patch_base: Option<CommitId>,
     /// With `--patch`: the patch.
     #[serde(flatten)]
-    pub patch: Option<PatchField>,
+    pub patch: Option<PatchText>,
     /// With `--best-effort`: what could not be read; absent if nothing is missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<String>,
-    /// What the patch cannot hold.
-    #[serde(skip)]
+    /// With `--patch`: what the patch cannot hold; absent if it holds everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_in_patch: Vec<String>,
-    /// Whether only paths are printed.
-    #[serde(skip)]
-    pub name_only: bool,
+}
+
+/// The answer of `changed --name-only`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedNames(pub ChangedAnswer);
+
+/// What people and scripts see of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Columns {
+    /// The kind, the path, and where the change was seen.
+    Whole,
+    /// The path (`--name-only`).
+    Name,
+}
+
+/// What a change is listed among.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed<'c> {
+    /// The net changes.
+    Net,
+    /// The net changes after those of each commit (`--commits`).
+    NetBesideCommits,
+    /// The changes of a commit.
+    Commit(&'c CommitId),
+    /// The changes that are not committed.
+    Uncommitted,
+}
+
+impl<'c> Listed<'c> {
+    /// The first fields of a record.
+    fn words(self) -> Vec<&'c str> {
+        match self {
+            Self::Net => Vec::new(),
+            Self::NetBesideCommits => vec!["net"],
+            Self::Commit(commit) => vec!["in", commit.as_str()],
+            Self::Uncommitted => vec!["uncommitted"],
+        }
+    }
+
+    /// True if people are told where the change was seen.
+    fn shows_seen(self, change: &Change) -> bool {
+        match self {
+            Self::Net => true,
+            Self::Commit(_) => false,
+            Self::NetBesideCommits | Self::Uncommitted => {
+                let mut seen = change.seen.iter();
+                !seen.all(|seen| matches!(seen, Seen::Commit(_)))
+            }
+        }
+    }
+}
+
+/// A change with what it is listed among.
+struct ListedChange<'c> {
+    change: &'c Change,
+    among: Listed<'c>,
+}
+
+impl ListedChange<'_> {
+    fn row(&self, columns: Columns) -> Row {
+        let change = self.change;
+        let mut cells = Vec::new();
+        for word in self.among.words() {
+            cells.push(Cell::porcelain(word));
+        }
+        let kind = change.kind;
+        let place = change.place.to_string();
+        let seen = seen_texts(&change.seen);
+        let is_whole = columns == Columns::Whole;
+        if is_whole {
+            cells.push(kind_cell(kind));
+            cells.push(Cell::porcelain(kind.as_str()));
+        }
+        cells.push(Cell::people(place));
+        if is_whole && self.among.shows_seen(change) {
+            cells.push(Cell::people(seen.join(", ")).paint(Paint::faint));
+        }
+        if is_whole && !matches!(self.among, Listed::Commit(_)) {
+            cells.push(Cell::porcelain(seen.join(",")));
+        }
+        cells.push(Cell::porcelain(change.place.to_bytes()));
+        Row::new(cells)
+    }
+
+    /// The line in TSV: the place, the kind, and what the change is listed among.
+    fn tsv(&self) -> String {
+        let mut fields = vec![
+            self.change.place.to_tsv(),
+            self.change.kind.as_str().to_owned(),
+        ];
+        fields.extend(self.among.words().last().map(ToString::to_string));
+        fields.join("\t")
+    }
+}
+
+/// A line of the list for scripts.
+enum ListLine<'c> {
+    /// The beginning of the changes of a commit.
+    Commit(&'c ChangedCommit),
+    Change(ListedChange<'c>),
 }
 
 impl ChangedAnswer {
     /// The changed paths, from the root of the file system: sorted, each once. What is no path is
     /// not among them.
     pub fn absolute_paths(&self) -> Vec<PathBuf> {
-        let paths = self.changed.iter().filter_map(|change| {
-            let path = change.path.as_ref()?.bytes().to_path().ok()?;
-            Some(self.path.as_ref()?.as_std_path().join(path))
-        });
-        let paths: BTreeSet<PathBuf> = paths.collect();
+        let Some(root) = &self.path else {
+            return Vec::new();
+        };
+        let mut paths = BTreeSet::new();
+        for change in &self.changed {
+            let bytes = change.place.path_bytes();
+            if let Some(path) = bytes.and_then(|bytes| bytes.to_path().ok()) {
+                paths.insert(root.as_std_path().join(path));
+            }
+        }
         paths.into_iter().collect()
     }
 
-    /// One change: for porcelain after some words, for TSV before one.
-    fn row(&self, change: &ChangeField, words: &[&str], in_commit: bool) -> Row {
-        let mut cells: Vec<Cell> = words.iter().map(Cell::porcelain).collect();
-        if !self.name_only {
-            cells.push(Cell::both(change.kind).paint(kind_paint(change.kind)));
-        }
-        cells.push(Cell::people(change.shown()));
-        if !self.name_only && !in_commit {
-            let only_commits = change.seen.iter().all(|seen| *seen == "commit");
-            if self.commits.is_none() || !only_commits {
-                cells.push(Cell::people(change.seen_in.join(", ")).paint(Paint::faint));
+    /// The net changes, or with `--roots` those outside of the roots.
+    fn listed(&self) -> &[Change] {
+        self.outside.as_ref().unwrap_or(&self.changed)
+    }
+
+    /// The list for scripts.
+    fn lines(&self) -> Vec<ListLine<'_>> {
+        let mut lines = Vec::new();
+        for commit in self.commits.iter().flatten() {
+            lines.push(ListLine::Commit(commit));
+            for change in &commit.paths {
+                let among = Listed::Commit(&commit.commit);
+                lines.push(ListLine::Change(ListedChange { change, among }));
             }
-            cells.push(Cell::porcelain(change.seen_in.join(",")));
         }
-        cells.push(Cell::porcelain(change.bytes()));
-        cells.extend([change.tsv(), change.kind.to_owned()].map(Cell::tsv));
-        cells.extend(words.last().map(|word| Cell::tsv(*word)));
-        Row::new(cells)
+        let mut among = Listed::Net;
+        if self.commits.is_some() {
+            among = Listed::NetBesideCommits;
+            let uncommitted = self.uncommitted.iter().flat_map(|one| &one.paths);
+            for change in uncommitted {
+                let among = Listed::Uncommitted;
+                lines.push(ListLine::Change(ListedChange { change, among }));
+            }
+        }
+        for change in self.listed() {
+            lines.push(ListLine::Change(ListedChange { change, among }));
+        }
+        lines
     }
 
-    fn print_commits(&self, commits: &[ChangedCommit], text: &mut Text) {
-        let paint = text.paint;
-        let table = |changes: &[&ChangeField], in_commit, text: &mut Text| {
-            let rows = changes.iter().map(|one| self.row(one, &[], in_commit));
-            text.table(&rows.collect::<Vec<_>>(), "  ");
-        };
-        for one in commits {
-            let abandoned = when(one.abandoned, " (abandoned)");
-            text.line(format!(
-                "{} {} {}{}",
-                paint.name(&format!("commit {}", one.commit.short())),
-                paint.faint(one.authored.as_deref().unwrap_or("-")),
-                escape_for_terminal(one.subject_bytes()),
-                paint.warning(abandoned)
-            ));
-            table(&one.paths.iter().collect::<Vec<_>>(), true, text);
-            text.put(one.patch.as_ref().map_or(&b""[..], PatchField::bytes));
+    fn rows_of(&self, columns: Columns) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for line in self.lines() {
+            rows.push(match line {
+                ListLine::Commit(commit) => commit.heading(),
+                ListLine::Change(change) => change.row(columns),
+            });
         }
-        if let Some(left) = self.uncommitted.as_ref().filter(|l| !l.paths.is_empty()) {
-            text.line(paint.name("not committed"));
-            table(&left.paths.iter().collect::<Vec<_>>(), false, text);
-            text.put(left.patch.as_ref().map_or(&b""[..], PatchField::bytes));
-        }
-        let beside = self.changed.iter().filter(|change| change.path.is_none());
-        let beside: Vec<&ChangeField> = beside.collect();
-        if !beside.is_empty() {
-            text.line(paint.name("beside its files"));
-            table(&beside, false, text);
-        }
+        rows
     }
-}
 
-impl Answer for ChangedAnswer {
-    const DOCUMENT: &'static str = "changed";
-
-    fn print(&self, text: &mut Text) {
-        match (&self.commits, &self.patch) {
-            (Some(commits), _) => self.print_commits(commits, text),
-            (None, Some(patch)) => return text.put(patch.bytes()),
-            (None, None) => text.table(&self.rows(), ""),
+    fn print_columns(&self, columns: Columns, text: &mut Text) {
+        if let Some(commits) = &self.commits {
+            self.print_commits(commits, columns, text);
+        } else if let Some(patch) = &self.patch {
+            return text.put(patch.bytes());
+        } else {
+            text.table(&self.rows_of(columns), "");
         }
-        let known = self.name.as_ref().filter(|_| self.base.is_some());
-        if let Some(name) = known.filter(|_| text.stdout.is_empty()) {
+        if let (Some(name), Some(_)) = (&self.name, &self.base)
+            && text.stdout.is_empty()
+        {
             let what = match self.outside {
                 Some(_) => "outside the roots",
                 None => "since the base",
@@ -145,27 +237,95 @@ impl Answer for ChangedAnswer {
         }
     }
 
-    /// A patch stands in place of every list.
+    fn print_commits(&self, commits: &[ChangedCommit], columns: Columns, text: &mut Text) {
+        for commit in commits {
+            commit.print_heading(text);
+            let among = Listed::Commit(&commit.commit);
+            print_changes(&commit.paths, among, columns, text);
+            print_patch(commit.patch.as_ref(), text);
+        }
+        if let Some(uncommitted) = &self.uncommitted
+            && !uncommitted.paths.is_empty()
+        {
+            text.line(text.paint.name("not committed"));
+            print_changes(&uncommitted.paths, Listed::Uncommitted, columns, text);
+            print_patch(uncommitted.patch.as_ref(), text);
+        }
+        let mut beside = self.changed.clone();
+        beside.retain(|change| change.place.path_bytes().is_none());
+        if !beside.is_empty() {
+            text.line(text.paint.name("beside its files"));
+            print_changes(&beside, Listed::NetBesideCommits, columns, text);
+        }
+    }
+
+    /// The patch as people see it without colours, which stands in place of every list.
+    fn patch_text(&self) -> Option<Vec<u8>> {
+        self.patch.as_ref()?;
+        let mut text = Text::new(TextStyle::PLAIN, RecordEnd::Newline);
+        self.print(&mut text);
+        Some(text.stdout)
+    }
+}
+
+fn print_changes(changes: &[Change], among: Listed<'_>, columns: Columns, text: &mut Text) {
+    let mut rows = Vec::new();
+    for change in changes {
+        rows.push(ListedChange { change, among }.row(columns));
+    }
+    text.table(&rows, "  ");
+}
+
+fn print_patch(patch: Option<&PatchText>, text: &mut Text) {
+    if let Some(patch) = patch {
+        text.put(patch.bytes());
+    }
+}
+
+impl Answer for ChangedAnswer {
+    const DOCUMENT: &'static str = "changed";
+
+    fn print(&self, text: &mut Text) {
+        self.print_columns(Columns::Whole, text);
+    }
+
     fn rows(&self) -> Vec<Row> {
-        if self.patch.is_some() {
-            let mut text = Text::new(TextStyle::PLAIN, RecordEnd::Newline);
-            self.print(&mut text);
-            return vec![Row::raw(text.stdout)];
+        self.rows_of(Columns::Whole)
+    }
+
+    fn records(&self, end: RecordEnd) -> Vec<u8> {
+        let patch = self.patch_text();
+        patch.unwrap_or_else(|| records(&self.rows(), end))
+    }
+
+    fn tsv(&self, end: RecordEnd) -> Vec<u8> {
+        if let Some(patch) = self.patch_text() {
+            return patch;
         }
-        let listed = self.outside.as_ref().unwrap_or(&self.changed).iter();
-        let Some(commits) = &self.commits else {
-            return listed.map(|one| self.row(one, &[], false)).collect();
-        };
-        let mut rows = Vec::new();
-        for one in commits {
-            rows.push(one.heading());
-            let words = ["in", one.commit.as_str()];
-            rows.extend(one.paths.iter().map(|c| self.row(c, &words, true)));
+        let mut out = Vec::new();
+        for line in self.lines() {
+            if let ListLine::Change(change) = line {
+                out.extend(change.tsv().into_bytes());
+                out.push(end.byte());
+            }
         }
-        let left = self.uncommitted.iter().flat_map(|left| &left.paths);
-        rows.extend(left.map(|one| self.row(one, &["uncommitted"], false)));
-        rows.extend(listed.map(|one| self.row(one, &["net"], false)));
-        rows
+        out
+    }
+}
+
+impl Answer for ChangedNames {
+    const DOCUMENT: &'static str = ChangedAnswer::DOCUMENT;
+
+    fn print(&self, text: &mut Text) {
+        self.0.print_columns(Columns::Name, text);
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.0.rows_of(Columns::Name)
+    }
+
+    fn tsv(&self, end: RecordEnd) -> Vec<u8> {
+        self.0.tsv(end)
     }
 }
 
@@ -187,10 +347,10 @@ pub struct ChangedCommit {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
     /// What the commit changed; of a merge, only what differs from every parent.
-    pub paths: Vec<ChangeField>,
+    pub paths: Vec<Change>,
     /// With `--patch`: the patch.
     #[serde(flatten)]
-    pub patch: Option<PatchField>,
+    pub patch: Option<PatchText>,
 }
 
 impl ChangedCommit {
@@ -199,21 +359,31 @@ impl ChangedCommit {
         bytes.unwrap_or(self.subject.as_bytes())
     }
 
-    /// What porcelain says before the paths of the commit.
+    /// The record before the paths of the commit.
     fn heading(&self) -> Row {
         let parents: Vec<&str> = self.parents.iter().map(CommitId::as_str).collect();
+        let state: &[u8] = if self.abandoned {
+            b"abandoned"
+        } else {
+            b"current"
+        };
         Row::record(&[
             b"commit",
             self.commit.as_str().as_bytes(),
-            self.authored.as_deref().unwrap_or("").as_bytes(),
+            self.authored.as_deref().unwrap_or_default().as_bytes(),
             parents.join(" ").as_bytes(),
-            if self.abandoned {
-                b"abandoned"
-            } else {
-                b"current"
-            },
+            state,
             self.subject_bytes(),
         ])
+    }
+
+    fn print_heading(&self, text: &mut Text) {
+        let paint = text.paint;
+        let commit = paint.name(&format!("commit {}", self.commit.short()));
+        let authored = paint.faint(self.authored.as_deref().unwrap_or("-"));
+        let subject = escape_for_terminal(self.subject_bytes());
+        let abandoned = paint.warning(when(self.abandoned, " (abandoned)"));
+        text.line(format!("{commit} {authored} {subject}{abandoned}"));
     }
 }
 
@@ -221,15 +391,15 @@ impl ChangedCommit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Uncommitted {
     /// The changes.
-    pub paths: Vec<ChangeField>,
+    pub paths: Vec<Change>,
     /// With `--patch`: the patch.
     #[serde(flatten)]
-    pub patch: Option<PatchField>,
+    pub patch: Option<PatchText>,
 }
 
 /// A patch; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PatchField {
+pub struct PatchText {
     /// The patch, as git prints it.
     pub patch: String,
     /// The bytes of the patch, if it is not UTF-8.
@@ -237,7 +407,7 @@ pub struct PatchField {
     pub patch_bytes: Option<Vec<u8>>,
 }
 
-impl PatchField {
+impl PatchText {
     pub(super) fn new(patch: &[u8]) -> Self {
         Self {
             patch: patch.to_str_lossy().into_owned(),
@@ -252,6 +422,7 @@ impl PatchField {
     }
 }
 
+/// The bytes, unless they are a text.
 pub fn bytes_unless_utf8(bytes: &[u8]) -> Option<Vec<u8>> {
     bytes.to_str().is_err().then(|| bytes.to_vec())
 }

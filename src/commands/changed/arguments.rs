@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::arguments::output::{ListOutput, with_forms};
+use crate::arguments::output::{ListOutput, with_tsv};
 
 /// List every path that changed since the base
 ///
@@ -12,7 +12,7 @@ use crate::arguments::output::{ListOutput, with_forms};
 /// is a deletion and a creation. Upstream work that was merged or rebased in is not listed. Paths
 /// are relative to the repository's root and sorted.
 #[derive(Args, Debug)]
-#[command(mut_arg("format", |format| with_forms(format, false)))]
+#[command(mut_arg("format", |format| with_tsv(format)))]
 pub struct Changed {
     /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]

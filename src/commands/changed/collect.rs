@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
-use crate::answer::shapes::{BaseField, ChangeField};
+use crate::answer::shapes::WorktreeBase;
 use crate::commands::changed::answer::{
-    ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8,
+    ChangedAnswer, ChangedCommit, PatchText, Uncommitted, bytes_unless_utf8,
 };
 use crate::commands::changed::patch::Patches;
 use crate::disk::error::DiskError;
@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::truth::collect_with;
 use crate::truth::history::touched;
 use crate::truth::options::{ReadPolicy, SurveyOptions};
-use crate::truth::survey::{IgnoredPlace, Survey};
+use crate::truth::survey::Survey;
 use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::{RepoPath, escape_for_terminal};
@@ -66,26 +66,26 @@ pub fn collect(
         terms.read_policy = ReadPolicy::best();
     }
     let mut answer = ChangedAnswer::default();
-    if let Some((repository, known)) = find(repository, asked, &terms.read_policy)? {
+    if let Some((repository, worktree)) = find(repository, asked, &terms.read_policy)? {
         terms.base = base(&repository, asked, &terms.read_policy)?;
-        answer.name = Some(known.record.name.to_string());
-        answer.path = Some(known.record.path.clone());
+        answer.name = Some(worktree.record.name.to_string());
+        answer.path = Some(worktree.record.path.clone());
         let mut shown = Shown::default();
         if asked.base.is_none() || terms.base.is_some() {
-            let found = read(&repository, &known, asked, &terms, &mut answer);
+            let found = read(&repository, &worktree, asked, &terms, &mut answer);
             shown = if asked.best_effort {
                 found?
             } else {
-                known.unless_gone(&repository, found)?
+                worktree.unless_gone(&repository, found)?
             };
         }
-        let mut listed = shown.changes.clone();
-        listed.append(&mut shown.hidden);
-        answer.changed = fields(&known, asked, &listed);
+        let mut changes = shown.changes.clone();
+        changes.append(&mut shown.hidden);
+        answer.changed = listed(&worktree, asked, &changes);
         if !asked.roots.is_empty() {
             let roots = terms
                 .read_policy
-                .or(resolve_roots(&known, asked), Vec::new)?;
+                .or(resolve_roots(&worktree, asked), Vec::new)?;
             let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
             answer.roots = Some(shown_roots.collect());
             // what worktrees share is in no root, and no lease is given on it
@@ -93,19 +93,28 @@ pub fn collect(
                 |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
             let mut changes = shown.changes;
             changes.retain(|change| !beside(&change.place));
-            let found = outside_of(&known, &roots, &changes);
+            let found = outside_of(&worktree, &roots, &changes);
             let found = terms.read_policy.or(found, || changes)?;
-            answer.outside = Some(fields(&known, asked, &found));
+            answer.outside = Some(listed(&worktree, asked, &found));
         }
     }
     answer.incomplete = terms.read_policy.missing();
     Ok(answer)
 }
 
-fn fields(known: &Worktree, asked: &Asked, changes: &[Change]) -> Vec<ChangeField> {
-    let root = Some(&*known.record.path).filter(|_| asked.absolute);
-    let changes = changes.iter();
-    changes.map(|one| ChangeField::new(one, root)).collect()
+/// The changes as they are listed: with absolute paths if that was asked for.
+fn listed(worktree: &Worktree, asked: &Asked, changes: &[Change]) -> Vec<Change> {
+    let mut listed = changes.to_vec();
+    if asked.absolute {
+        let root = worktree.record.path.as_str().as_bytes();
+        for change in &mut listed {
+            if let Place::Path(path) = &change.place {
+                let absolute = [root, b"/", path.as_ref()].concat();
+                change.place = Place::Absolute(absolute.into());
+            }
+        }
+    }
+    listed
 }
 
 /// Finds the worktree; none when the best effort finds nothing that can be read.
@@ -122,7 +131,7 @@ fn find(
         repository => repository?,
     };
     let error = match Worktree::of(&repository, asked.name.as_deref()) {
-        Ok(known) => return Ok(Some((known.readable_repository(&repository), known))),
+        Ok(worktree) => return Ok(Some((worktree.readable_repository(&repository), worktree))),
         Err(error) => error,
     };
     let wrong_name = match error.find() {
@@ -169,43 +178,53 @@ struct Shown {
 /// Reads everything but the net changes into the answer, and returns these.
 fn read(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     asked: &Asked,
     terms: &SurveyOptions,
     answer: &mut ChangedAnswer,
 ) -> Result<Shown, Error> {
     let effort = &terms.read_policy;
-    let survey = collect_with(repository, known, terms).map(Some);
+    let survey = collect_with(repository, worktree, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
         return Ok(Shown::default());
     };
     if survey.states.index.damaged && !asked.best_effort {
         // what is only staged cannot be told
-        let what = format!("the index of worktree {}", known.record.name);
+        let what = format!("the index of worktree {}", worktree.record.name);
         let detail = "it is missing or damaged".to_owned();
         return Err(GitError::Read { what, detail }.into());
     }
     let set = &survey.changes;
-    answer.base = Some(BaseField::commit(&set.base));
+    answer.base = Some(WorktreeBase::commit(&set.base));
     answer.head = Some(set.head.clone());
     let shared = set.shared.iter().map(|one| &one.change);
-    let shown = set.changes.iter().chain(&set.integrity).chain(shared);
-    let shown = shown.filter(|change| asked.ignored || !change.is_ignored());
-    let mut shown: Vec<Change> = shown.cloned().collect();
+    let mut shown = Vec::new();
+    for change in set.changes.iter().chain(&set.integrity).chain(shared) {
+        if asked.ignored || !change.is_ignored() {
+            shown.push(change.clone());
+        }
+    }
     // one file can have changed in two ways, of different weight
     shown.dedup_by(|a, b| a.place == b.place && a.kind == b.kind);
     let mut left = Vec::new();
     if asked.commits {
-        let commits = read_commits(repository, known, asked, &survey);
+        let commits = read_commits(repository, worktree, asked, &survey);
         answer.commits = Some(effort.or(commits, Vec::new)?);
-        left = uncommitted(known, &survey, asked.ignored);
+        left = uncommitted(worktree, &survey, asked.ignored);
         answer.uncommitted = Some(Uncommitted {
-            paths: fields(known, asked, &left),
+            paths: listed(worktree, asked, &left),
             patch: None,
         });
     }
     if asked.patch {
-        let made = add_patches(repository, known, asked, &survey, (&shown, &left), answer);
+        let made = add_patches(
+            repository,
+            worktree,
+            asked,
+            &survey,
+            (&shown, &left),
+            answer,
+        );
         effort.or(made, || ())?;
     }
     let mut hidden = Vec::new();
@@ -220,17 +239,17 @@ fn read(
 
 /// Ignored files that the base's own rules do not name, by the places where they are.
 fn find_hidden(survey: &Survey) -> Vec<Change> {
-    let places = survey.hidden_places();
-    let change = |place: &IgnoredPlace| {
-        let files = count(place.files, "file", "files");
-        let said = format!("{files} that the base's own ignore rules do not name");
-        Change {
-            is_directory: place.is_directory,
+    let mut changes = Vec::new();
+    for hidden in survey.hidden_places() {
+        let files = count(hidden.files, "file", "files");
+        let detail = format!("{files} that the base's own ignore rules do not name");
+        let place = Place::Path(hidden.path.clone());
+        changes.push(Change {
+            is_directory: hidden.is_directory,
             seen: [Seen::Untracked].into(),
-            ..Change::detailed(Place::Path(place.path.clone()), Kind::Created, said)
-        }
-    };
-    let mut changes: Vec<Change> = places.iter().map(change).collect();
+            ..Change::detailed(place, Kind::Created, detail)
+        });
+    }
     changes.sort();
     changes
 }
@@ -238,7 +257,7 @@ fn find_hidden(survey: &Survey) -> Vec<Change> {
 /// Makes every patch that was asked for.
 fn add_patches(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     asked: &Asked,
     survey: &Survey,
     (shown, left): (&[Change], &[Change]),
@@ -246,27 +265,29 @@ fn add_patches(
 ) -> Result<(), Error> {
     if let Some(one) = survey.states.disk.unreadable.first() {
         let path = one.path.as_ref().map(ToString::to_string);
-        let path = path.unwrap_or_else(|| known.record.path.to_string());
+        let path = path.unwrap_or_else(|| worktree.record.path.to_string());
         let why = std::io::Error::other(one.detail.clone());
         return Err(DiskError::new(format!("read {path}"), why).into());
     }
-    let nearest = survey.states.references.nearest.as_ref();
-    let nearest = nearest.unwrap_or(&survey.changes.base);
-    let mut patches = Patches::new(repository, known, survey, nearest)?;
+    let references = &survey.states.references;
+    let nearest = references.nearest.as_ref().unwrap_or(&survey.changes.base);
+    let mut patches = Patches::new(repository, worktree, survey, nearest)?;
     patches.colour = asked.colour;
     let (patch, left_out) = patches.to_disk(nearest, shown)?;
     answer.patch_base = Some(nearest.clone());
-    answer.patch = Some(PatchField::new(&patch));
-    let beside = shown.iter().filter(|change| change.place.path().is_none());
-    let beside = beside.map(|change| change.place.to_string());
-    let left_out = left_out.iter().map(ToString::to_string);
-    answer.not_in_patch = left_out.chain(beside).collect();
+    answer.patch = Some(PatchText::new(&patch));
+    answer.not_in_patch = left_out.iter().map(ToString::to_string).collect();
+    for change in shown {
+        if change.place.path().is_none() {
+            answer.not_in_patch.push(change.place.to_string());
+        }
+    }
     for commit in answer.commits.iter_mut().flatten() {
-        commit.patch = Some(PatchField::new(&patches.of_commit(&commit.commit)?));
+        commit.patch = Some(PatchText::new(&patches.of_commit(&commit.commit)?));
     }
     if let Some(uncommitted) = &mut answer.uncommitted {
         let onto = survey.head.head.as_ref().unwrap_or(nearest);
-        uncommitted.patch = Some(PatchField::new(&patches.to_disk(onto, left)?.0));
+        uncommitted.patch = Some(PatchText::new(&patches.to_disk(onto, left)?.0));
     }
     Ok(())
 }
@@ -274,7 +295,7 @@ fn add_patches(
 /// Reads the commits that a survey found, the oldest first.
 fn read_commits(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     asked: &Asked,
     survey: &Survey,
 ) -> Result<Vec<ChangedCommit>, Error> {
@@ -282,14 +303,17 @@ fn read_commits(
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = survey.head.head.iter().chain(&survey.head.branch);
     let trusted: Vec<&CommitId> = survey.states.references.trusted.iter().collect();
-    let reachable = git.rev_list(&heads.collect::<Vec<_>>(), &trusted)?;
-    let reachable: BTreeSet<CommitId> = reachable.into_iter().collect();
+    let reachable: BTreeSet<CommitId> = git
+        .rev_list(&heads.collect::<Vec<_>>(), &trusted)?
+        .into_iter()
+        .collect();
     let one = |id: &CommitId| {
         let commit = objects.commit(id)?;
         let headline = objects.headline(id)?;
-        let parent = commit.parents.first();
-        let parent = parent.map(|id| objects.commit(id)).transpose()?;
-        let parent = parent.map(|parent| parent.tree);
+        let parent = match commit.parents.first() {
+            Some(parent) => Some(objects.commit(parent)?.tree),
+            None => None,
+        };
         // the other way round it gives what the parent had
         let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
         let touched = touched(&objects, id)?;
@@ -300,7 +324,7 @@ fn read_commits(
             change_between(path, before, *now, seen, &was_directory)
         });
         Ok(ChangedCommit {
-            paths: fields(known, asked, &changes.collect::<Vec<_>>()),
+            paths: listed(worktree, asked, &changes.collect::<Vec<_>>()),
             abandoned: !reachable.contains(id),
             commit: id.clone(),
             parents: commit.parents,
@@ -316,18 +340,24 @@ fn read_commits(
 /// Whether a tree that is told as a difference has something below a path.
 fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     let first = RepoPath::child(Some(path), b"");
-    let below = tree.range(first..);
-    let mut below = below.take_while(|(other, _)| other.is_below(path.as_bstr()));
-    below.any(|(_, entry)| entry.is_some())
+    for (other, entry) in tree.range(first..) {
+        if !other.is_below(path.as_bstr()) {
+            return false;
+        }
+        if entry.is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// What differs from HEAD, on disk or else in the index: what is not committed.
-fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
+fn uncommitted(worktree: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
     let states = &survey.states;
     let manifest = &states.manifest;
     let ignored = states.untracked.iter();
     let ignored = ignored.filter(|(_, seen)| with_ignored && **seen == Seen::Ignored);
-    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(known).into_iter().collect();
+    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(worktree).into_iter().collect();
     paths.extend(ignored.map(|(path, _)| path.clone()));
     paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
@@ -335,7 +365,7 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
         let head = at(&states.references.head);
         let disk = at(&states.disk.delta);
         let staged = states.index.deltas.first().map_or(head, at);
-        let absent = states.disk.leaves_out(path, &known.scope);
+        let absent = states.disk.leaves_out(path, &worktree.scope);
         let on_disk = !absent && !same(head, disk);
         let now = if on_disk { disk } else { staged };
         let seen = states.index.hidden.get(path);
@@ -359,11 +389,12 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
 /// Resolves write roots ("leases"), each once. A root inside the worktree counts where it really is
 /// but for the last link, so that an agent cannot widen it by a link in the place of its directory;
 /// one outside is resolved fully.
-fn resolve_roots(known: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Error> {
-    let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
-    let inside = |path: &Path| path.starts_with(&worktree);
-    let roots = asked.roots.iter().map(|root| resolve(root, &inside));
-    let roots: BTreeSet<PathBuf> = roots.collect::<Result<_, DiskError>>()?;
+fn resolve_roots(worktree: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Error> {
+    let directory = resolve(worktree.record.path.as_std_path(), &|_| true)?;
+    let mut roots = BTreeSet::new();
+    for root in &asked.roots {
+        roots.insert(resolve(root, &|path| path.starts_with(&directory))?);
+    }
     Ok(roots.into_iter().collect())
 }
 
@@ -371,7 +402,7 @@ fn resolve_roots(known: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Error>
 /// where its file really is: links in its parents are resolved, each directory once, the file itself
 /// is not.
 fn outside_of(
-    known: &Worktree,
+    worktree: &Worktree,
     roots: &[PathBuf],
     changes: &[Change],
 ) -> Result<Vec<Change>, Error> {
@@ -383,7 +414,7 @@ fn outside_of(
             let failed =
                 |error| DiskError::new(format!("resolve {path}"), std::io::Error::other(error));
             let relative = path.to_os_path().map_err(failed)?;
-            let file = known.record.path.as_std_path().join(&relative);
+            let file = worktree.record.path.as_std_path().join(&relative);
             let directory = file.parent().unwrap_or(Path::new("/"));
             if !parents.contains_key(directory) {
                 let resolved = resolve(directory, &|_| false)?;

@@ -35,8 +35,7 @@ pub fn run(
         roots: options.roots.iter().map(|root| start.join(root)).collect(),
         absolute: options.absolute,
     };
-    let mut answer = collect(session.repository(), &asked)?;
-    answer.name_only = options.name_only;
+    let answer = collect(session.repository(), &asked)?;
     let exit = match &answer.outside {
         _ if !answer.incomplete.is_empty() => ExitCode::Incomplete,
         Some(outside) if !outside.is_empty() => ExitCode::Violations,

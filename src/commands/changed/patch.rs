@@ -8,7 +8,7 @@ use std::io::Read as _;
 
 use bstr::ByteSlice;
 
-use crate::actions::apart::Apart;
+use crate::actions::quarantine::QuarantineRepository;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::open::{Opened, open_below};
@@ -33,11 +33,11 @@ const NO_PATCH_ABOVE: u64 = 512 << 20;
 
 /// Makes patches of one worktree.
 pub struct Patches<'a> {
-    known: &'a Worktree,
+    worktree: &'a Worktree,
     survey: &'a Survey,
     git: Git,
     reference: CommitId,
-    apart: Apart,
+    apart: QuarantineRepository,
     /// Whether the patches are coloured, as the user's own settings say.
     pub colour: bool,
 }
@@ -51,11 +51,11 @@ impl<'a> Patches<'a> {
     /// Fails when git or the disk does.
     pub fn new(
         repository: &Repository,
-        known: &'a Worktree,
+        worktree: &'a Worktree,
         survey: &'a Survey,
         reference: &CommitId,
     ) -> Result<Self, Error> {
-        let apart = Apart::new(repository, &settings(repository, known)?)?;
+        let apart = QuarantineRepository::new(repository, &settings(repository, worktree)?)?;
         let work = apart.directory().join("work");
         files::create_directories(&work)?;
         let git = repository.git.on(&apart.git_dir, Some(&work));
@@ -63,7 +63,7 @@ impl<'a> Patches<'a> {
         let git = git.with_index(&apart.directory().join("attributes"));
         git.read_tree(reference.as_str())?;
         Ok(Self {
-            known,
+            worktree,
             survey,
             git,
             reference: reference.clone(),
@@ -168,7 +168,7 @@ impl<'a> Patches<'a> {
         let head = entry_in(manifest, &states.references.head, path);
         let staged = states.index.deltas.first();
         let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
-        if states.disk.leaves_out(path, &self.known.scope) {
+        if states.disk.leaves_out(path, &self.worktree.scope) {
             // what is staged or committed of it is all there is
             return Ok(in_tree(staged));
         }
@@ -181,9 +181,9 @@ impl<'a> Patches<'a> {
             return Ok(None);
         }
         let base = manifest.base(path);
-        let mut known = [base, head, staged].into_iter().flatten();
+        let mut worktree = [base, head, staged].into_iter().flatten();
         let is_file = entry.mode.is_regular() || entry.mode == Mode::Link;
-        if !is_file || known.any(|known| known.id == entry.id) {
+        if !is_file || worktree.any(|worktree| worktree.id == entry.id) {
             return Ok(in_tree(Some(entry)));
         }
         if states
@@ -206,11 +206,11 @@ impl<'a> Patches<'a> {
     /// put aside. Only where there are filters can more than line endings be converted.
     fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, Error> {
         let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
-        let bytes = match open_below(&self.known.record.path, path).map_err(failed)? {
+        let bytes = match open_below(&self.worktree.record.path, path).map_err(failed)? {
             Opened::File { mut content, .. } if mode.is_regular() => {
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).map_err(failed)?;
-                let convertible = self.known.record.conversions || bytes.contains(&b'\r');
+                let convertible = self.worktree.record.conversions || bytes.contains(&b'\r');
                 // what an agent says of attributes counts for nothing here
                 if convertible && path.file_name() != ".gitattributes" {
                     let relative = path.to_os_path().map_err(std::io::Error::other);
@@ -246,8 +246,8 @@ fn in_tree(entry: Option<Entry>) -> Option<Option<Entry>> {
 
 /// The settings of the temporary git directory. The repository's own are taken over only where
 /// `add` found filters at work, which they may define.
-fn settings(repository: &Repository, known: &Worktree) -> Result<String, Error> {
-    if known.record.conversions {
+fn settings(repository: &Repository, worktree: &Worktree) -> Result<String, Error> {
+    if worktree.record.conversions {
         let path = quoted(repository.common_dir.join("config").as_str());
         return Ok(format!("[include]\n\tpath = {path}\n"));
     }

@@ -2,9 +2,10 @@
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::answer::Answer;
+use crate::answer::paint::{Paint, Painter};
 use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::words::name::WorktreeName;
@@ -25,30 +26,95 @@ pub struct DoctorAnswer {
 }
 
 /// What one check found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DoctorCheck {
     /// `versions`, `fences`, `settings`, `hooks`, `ignore-rules`, `tools`, `setup`, `leftovers` or `file-system`.
     pub topic: &'static str,
     /// The name of the check.
     pub check: &'static str,
     /// `ok`, `note`, `warning` or `problem`.
-    pub level: &'static str,
+    #[schemars(with = "String")]
+    pub level: CheckLevel,
     /// What was found.
     pub found: String,
     /// Whether `--fix` fixes it.
-    pub fixable: bool,
+    #[serde(rename = "fixable", serialize_with = "serialize_fixable")]
+    #[schemars(with = "bool")]
+    pub repair: Option<Repair>,
     /// The remedy: a command, or an edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
     /// `planned`, `repaired` or `failed`: what `--fix` did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub done: Option<&'static str>,
+    #[schemars(with = "Option<String>")]
+    pub done: Option<RepairState>,
     /// Why it could not be fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What `--fix` does.
-    #[serde(skip)]
-    pub repair: Option<Repair>,
+}
+
+/// How bad it is what a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckLevel {
+    /// Everything is as it should be.
+    Ok,
+    /// Worth knowing; nothing has to be done.
+    Note,
+    /// Something will go wrong, or is left over.
+    Warning,
+    /// Something does not work.
+    Problem,
+}
+
+impl CheckLevel {
+    /// The word in every output format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
+
+    const fn painter(self) -> Painter {
+        match self {
+            Self::Ok => Paint::good,
+            Self::Note => Paint::faint,
+            Self::Warning => Paint::warning,
+            Self::Problem => Paint::bad,
+        }
+    }
+}
+
+/// What `--fix` did about a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RepairState {
+    /// Nothing yet (`-n`).
+    Planned,
+    /// The problem is fixed.
+    Repaired,
+    /// The problem could not be fixed.
+    Failed,
+}
+
+impl RepairState {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Repaired => "repaired",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+fn serialize_fixable<S: Serializer>(
+    repair: &Option<Repair>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(repair.is_some())
 }
 
 /// A topic that could not be checked.
@@ -72,67 +138,131 @@ pub enum Repair {
 }
 
 impl DoctorCheck {
-    fn new(
-        (level, check): (&'static str, &'static str),
-        found: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
+    /// A check of a topic that is set later.
+    fn new(level: CheckLevel, check: &'static str, found: String, fix: String) -> Self {
         Self {
-            level,
+            topic: "",
             check,
-            found: found.into(),
-            fix: Some(fix.into()).filter(|fix| !fix.is_empty()),
-            ..Self::default()
+            level,
+            found,
+            repair: None,
+            fix: Some(fix).filter(|fix| !fix.is_empty()),
+            done: None,
+            failure: None,
         }
     }
 
     /// Everything is as it should be.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self::new(("ok", check), found, "")
+        Self::new(CheckLevel::Ok, check, found.into(), String::new())
     }
 
     /// Worth knowing; nothing has to be done.
     pub fn note(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(("note", check), found, fix)
+        Self::new(CheckLevel::Note, check, found.into(), fix.into())
     }
 
     /// Something will go wrong, or is left over.
     pub fn warning(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(("warning", check), found, fix)
+        Self::new(CheckLevel::Warning, check, found.into(), fix.into())
     }
 
     /// Something does not work.
     pub fn problem(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(("problem", check), found, fix)
+        Self::new(CheckLevel::Problem, check, found.into(), fix.into())
     }
 
     /// The same check with what `--fix` does.
     pub(super) fn fixed_by(self, repair: Repair) -> Self {
         Self {
-            fixable: true,
             repair: Some(repair),
             ..self
         }
     }
 
-    /// Whether something is still wrong.
+    /// True if something is still wrong.
     pub(super) fn is_wrong(&self) -> bool {
-        matches!(self.level, "warning" | "problem") && self.done != Some("repaired")
+        matches!(self.level, CheckLevel::Warning | CheckLevel::Problem) && !self.is_repaired()
+    }
+
+    fn is_repaired(&self) -> bool {
+        self.done == Some(RepairState::Repaired)
     }
 
     fn print(&self, text: &mut Text) {
-        match (self.done, self.level) {
-            (Some("repaired"), _) => return row(text, "fixed", &self.found),
-            (_, level) => row(text, level, &self.found),
+        if self.is_repaired() {
+            print_found(text, "fixed", Paint::good, &self.found);
+        } else {
+            print_found(text, self.level.as_str(), self.level.painter(), &self.found);
         }
         if let Some(failure) = &self.failure {
-            below(text, "not fixed", failure);
+            print_below(text, "not fixed", failure);
         }
-        match (self.done, &self.fix) {
-            (Some("planned"), _) => below(text, "would be fixed by", "--fix"),
-            (_, Some(fix)) => below(text, "fix", fix),
-            (_, None) => {}
+        if self.done == Some(RepairState::Planned) {
+            print_below(text, "would be fixed by", "--fix");
+        } else if let Some(fix) = &self.fix {
+            print_below(text, "fix", fix);
         }
+    }
+
+    fn row(&self) -> Row {
+        Row::record(&[
+            self.level.as_str().as_bytes(),
+            self.topic.as_bytes(),
+            self.check.as_bytes(),
+            self.found.as_bytes(),
+            self.fix.as_deref().unwrap_or_default().as_bytes(),
+            self.done.map_or("", RepairState::as_str).as_bytes(),
+        ])
+    }
+}
+
+impl UnknownTopic {
+    fn print(&self, text: &mut Text) {
+        print_topic(text, self.topic);
+        print_found(text, "unknown", Paint::bad, &self.why);
+        if let Some(help) = &self.help {
+            print_below(text, "fix", help);
+        }
+    }
+
+    fn row(&self) -> Row {
+        Row::record(&[
+            b"unknown",
+            self.topic.as_bytes(),
+            b"",
+            self.why.as_bytes(),
+            self.help.as_deref().unwrap_or_default().as_bytes(),
+            b"",
+        ])
+    }
+}
+
+impl DoctorAnswer {
+    /// The number of checks of a level at which something is still wrong.
+    fn wrong(&self, level: CheckLevel) -> usize {
+        let checks = self.checks.iter();
+        let wrong = checks.filter(|check| check.level == level && check.is_wrong());
+        wrong.count()
+    }
+
+    /// The number of problems, warnings and unknown topics; none if nothing is wrong.
+    fn sum(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        for (number, one, many) in [
+            (self.wrong(CheckLevel::Problem), "problem", "problems"),
+            (self.wrong(CheckLevel::Warning), "warning", "warnings"),
+            (
+                self.unknown.len(),
+                "topic not checked",
+                "topics not checked",
+            ),
+        ] {
+            if number > 0 {
+                parts.push(count(number, one, many));
+            }
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
 
@@ -144,68 +274,39 @@ impl Answer for DoctorAnswer {
         for check in &self.checks {
             if topic != check.topic {
                 topic = check.topic;
-                text.line(text.paint.heading(&topic.replace('-', " ")));
+                print_topic(text, topic);
             }
             check.print(text);
         }
         for unknown in &self.unknown {
-            text.line(text.paint.heading(&unknown.topic.replace('-', " ")));
-            row(text, "unknown", &unknown.why);
-            if let Some(help) = &unknown.help {
-                below(text, "fix", help);
-            }
+            unknown.print(text);
         }
-        let wrong = |level| {
-            let is_wrong = |check: &&DoctorCheck| check.is_wrong() && check.level == level;
-            self.checks.iter().filter(is_wrong).count()
-        };
-        let unknown = self.unknown.len();
-        let parts = [
-            (wrong("problem"), "problem", "problems"),
-            (wrong("warning"), "warning", "warnings"),
-            (unknown, "topic not checked", "topics not checked"),
-        ];
-        let parts = parts.iter().filter(|(number, ..)| *number > 0);
-        let parts: Vec<String> = parts.map(|(n, one, many)| count(*n, one, many)).collect();
-        let sum = if parts.is_empty() {
-            text.paint.good("nothing is wrong")
-        } else {
-            text.paint.bad(&parts.join(", "))
+        let sum = match self.sum() {
+            Some(sum) => text.paint.bad(&sum),
+            None => text.paint.good("nothing is wrong"),
         };
         text.line(format!("\n{sum}"));
     }
 
     fn rows(&self) -> Vec<Row> {
-        let checks = self.checks.iter().map(|check| {
-            let level = check.level;
-            let found = check.found.as_str();
-            let fix = check.fix.as_deref();
-            let done = check.done.unwrap_or_default();
-            let fix = fix.unwrap_or_default();
-            [level, check.topic, check.check, found, fix, done]
-        });
-        let unknown = self.unknown.iter().map(|unknown| {
-            let help = unknown.help.as_deref().unwrap_or_default();
-            ["unknown", unknown.topic, "", &unknown.why, help, ""]
-        });
-        let row = |fields: [&str; 6]| Row::record(&fields.map(str::as_bytes));
-        checks.chain(unknown).map(row).collect()
+        let checks = self.checks.iter().map(DoctorCheck::row);
+        checks
+            .chain(self.unknown.iter().map(UnknownTopic::row))
+            .collect()
     }
 }
 
-fn row(text: &mut Text, word: &str, found: &str) {
-    let paint = text.paint;
-    let shown = match word {
-        "ok" | "fixed" => paint.good(word),
-        "note" => paint.faint(word),
-        "warning" => paint.warning(word),
-        _ => paint.bad(word),
-    };
-    let space = " ".repeat(9_usize.saturating_sub(word.len()));
-    text.line(format!("  {shown}{space}{}", one_line(found)));
+fn print_topic(text: &mut Text, topic: &str) {
+    text.line(text.paint.heading(&topic.replace('-', " ")));
 }
 
-fn below(text: &mut Text, word: &str, found: &str) {
+fn print_found(text: &mut Text, word: &str, painter: Painter, found: &str) {
+    let spaces = " ".repeat(9_usize.saturating_sub(word.len()));
+    let painted = painter(text.paint, word);
+    text.line(format!("  {painted}{spaces}{}", one_line(found)));
+}
+
+fn print_below(text: &mut Text, word: &str, found: &str) {
     let word = text.paint.faint(&format!("{word}:"));
     text.line(format!("           {word} {}", one_line(found)));
 }

@@ -13,7 +13,9 @@ pub mod worktrees;
 use miette::Diagnostic as _;
 
 use crate::actions::register::install_hooks;
-use crate::commands::doctor::answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
+use crate::commands::doctor::answer::{
+    DoctorAnswer, DoctorCheck, Repair, RepairState, UnknownTopic,
+};
 use crate::commands::doctor::arguments::Doctor;
 use crate::commands::doctor::context::DoctorContext;
 use crate::commands::{Outcome, Session};
@@ -30,66 +32,78 @@ use crate::worktree::repository::{Main, Repository};
 /// # Errors
 /// Fails when the directory does not exist, or cannot be read.
 pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>, Error> {
-    let mut answer = DoctorAnswer::default();
-    let mut exit = None;
-    let mut add = |topic, found: Result<Vec<DoctorCheck>, Error>| match found {
-        Ok(checks) => {
-            let of_topic = |check| DoctorCheck { topic, ..check };
-            answer.checks.extend(checks.into_iter().map(of_topic));
-        }
-        Err(error) => {
-            exit = exit.or(Some(error.exit_code()));
-            answer.unknown.push(UnknownTopic {
-                topic,
-                why: error.to_string(),
-                help: error.help().map(|help| help.to_string()),
-            });
-        }
-    };
-    add("versions", Ok(surroundings::versions(session)));
-    add("fences", Ok(surroundings::fences(session)));
+    let mut topics = Topics::default();
+    topics.add("versions", Ok(surroundings::versions(session)));
+    topics.add("fences", Ok(surroundings::fences(session)));
     let (repository, unusable) = find(session)?;
-    add("settings", Ok(unusable));
-    if let Some(repository) = repository
-        .as_ref()
-        .filter(|_| options.fix && !options.dry_run)
-    {
-        session.require_no_agent(repository, &session.command_line)?;
-    }
-    let found = repository.as_ref();
-    match found.map(|found| DoctorContext::read(session, found)) {
-        None => {}
-        Some(Err(error)) => add("settings", Err(error)),
-        Some(Ok(context)) => {
-            add("settings", Ok(repository::settings(&context)));
-            add("hooks", Ok(worktrees::hooks(&context)));
-            if context.repository.main == Main::Worktree {
-                add("ignore-rules", repository::ignore_rules(&context));
-                add("tools", surroundings::tools(&context.repository.root));
-            }
-            add("setup", surroundings::setup(session, &context));
-            add("leftovers", worktrees::leftovers(&context));
-            add("file-system", Ok(surroundings::file_system(&context)));
-        }
-    }
+    topics.add("settings", Ok(unusable));
     if let Some(repository) = &repository {
-        for check in &mut answer.checks {
-            treat(session, options, repository, check);
+        if options.fix && !options.dry_run {
+            session.require_no_agent(repository, &session.command_line)?;
+        }
+        match DoctorContext::read(session, repository) {
+            Ok(context) => topics.add_repository(session, &context),
+            Err(error) => topics.add("settings", Err(error)),
+        }
+        for check in &mut topics.answer.checks {
+            repair(session, options, repository, check);
         }
     }
+    let mut answer = topics.answer;
     let is_wrong = answer.checks.iter().any(DoctorCheck::is_wrong);
     answer.healthy = !is_wrong && answer.unknown.is_empty();
     answer.root = repository.map(|repository| repository.root);
+    // what is known to be wrong counts first
+    let exit = if is_wrong {
+        ExitCode::Violations
+    } else {
+        topics.failed.unwrap_or(ExitCode::Success)
+    };
     Ok(Outcome {
-        exit: match exit {
-            // what is known to be wrong counts first
-            _ if is_wrong => ExitCode::Violations,
-            Some(exit) => exit,
-            None => ExitCode::Success,
-        },
         answer,
         notes: Vec::new(),
+        exit,
     })
+}
+
+/// The topics that were checked.
+#[derive(Default)]
+struct Topics {
+    answer: DoctorAnswer,
+    /// The status of the first topic that could not be checked.
+    failed: Option<ExitCode>,
+}
+
+impl Topics {
+    fn add(&mut self, topic: &'static str, checks: Result<Vec<DoctorCheck>, Error>) {
+        match checks {
+            Ok(checks) => {
+                for check in checks {
+                    self.answer.checks.push(DoctorCheck { topic, ..check });
+                }
+            }
+            Err(error) => {
+                self.failed.get_or_insert(error.exit_code());
+                self.answer.unknown.push(UnknownTopic {
+                    topic,
+                    why: error.to_string(),
+                    help: error.help().map(|help| help.to_string()),
+                });
+            }
+        }
+    }
+
+    fn add_repository(&mut self, session: &Session, context: &DoctorContext<'_>) {
+        self.add("settings", Ok(repository::settings(context)));
+        self.add("hooks", Ok(worktrees::hooks(context)));
+        if context.repository.main == Main::Worktree {
+            self.add("ignore-rules", repository::ignore_rules(context));
+            self.add("tools", surroundings::tools(&context.repository.root));
+        }
+        self.add("setup", surroundings::setup(session, context));
+        self.add("leftovers", worktrees::leftovers(context));
+        self.add("file-system", Ok(surroundings::file_system(context)));
+    }
 }
 
 /// Finds the repository. That there is none, or that git refuses it, is a check.
@@ -106,14 +120,15 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
             let found = format!("{dir} is in no repository: everything else was not checked");
             Some(DoctorCheck::note("repository", found, ""))
         }
-        Some(refused) => {
-            let words = refused.to_string();
-            let mut lines = words.lines().map(str::trim);
-            let found = lines.next().unwrap_or_default();
-            let trust = lines.find(|line| line.contains("safe.directory"));
-            let fix = trust.map(|command| format!("if you trust its owner: {command}"));
-            let found = format!("git refuses this repository: {found}");
-            let fix = fix.unwrap_or_default();
+        Some(refusal) => {
+            let text = refusal.to_string();
+            let mut lines = text.lines().map(str::trim);
+            let reason = lines.next().unwrap_or_default();
+            let fix = match lines.find(|line| line.contains("safe.directory")) {
+                Some(command) => format!("if you trust its owner: {command}"),
+                None => String::new(),
+            };
+            let found = format!("git refuses this repository: {reason}");
             Some(DoctorCheck::problem("repository", found, fix))
         }
     };
@@ -121,28 +136,33 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
 }
 
 /// Does what `--fix` does about a check, or `-n` would do.
-fn treat(session: &Session, options: &Doctor, repository: &Repository, check: &mut DoctorCheck) {
+fn repair(session: &Session, options: &Doctor, repository: &Repository, check: &mut DoctorCheck) {
     let Some(repair) = &check.repair else {
         return;
     };
     if options.dry_run {
-        check.done = Some("planned");
-    } else if options.fix {
-        let fixed = match repair {
-            Repair::IgnoreRules => ignore_rules::ensure(repository).map(drop),
-            Repair::Hooks(name) => reinstall(session, repository, name),
-        };
-        check.failure = fixed.err().map(|error| error.to_string());
-        check.done = Some(match check.failure {
-            Some(_) => "failed",
-            None => "repaired",
-        });
+        check.done = Some(RepairState::Planned);
+        return;
+    }
+    if !options.fix {
+        return;
+    }
+    let fixed = match repair {
+        Repair::IgnoreRules => ignore_rules::ensure(repository, |_| Ok(())),
+        Repair::Hooks(name) => reinstall(session, repository, name),
+    };
+    match fixed {
+        Ok(()) => check.done = Some(RepairState::Repaired),
+        Err(error) => {
+            check.failure = Some(error.to_string());
+            check.done = Some(RepairState::Failed);
+        }
     }
 }
 
 /// Installs the hooks of a worktree as they were.
 fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) -> Result<(), Error> {
-    let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
-    let install = || install_hooks(repository, &known.record, &session.binary);
-    known.change_hooks(repository, install).map(drop)
+    let (_one_at_a_time, worktree) = Worktree::lock(repository, name)?;
+    let install = || install_hooks(repository, &worktree.record, &session.binary);
+    worktree.change_hooks(repository, install).map(drop)
 }

@@ -12,7 +12,7 @@ use crate::commands::doctor::answer::DoctorCheck;
 use crate::commands::doctor::context::DoctorContext;
 use crate::config::installers::INSTALLERS;
 use crate::config::value::{Choice as _, Fence};
-use crate::config::{CONFIG_PATH, Config, Located};
+use crate::config::{CONFIG_PATH, Config};
 use crate::disk::error::DiskError;
 use crate::disk::file_system::{FileSystemAbilities, kind, try_out};
 use crate::disk::files;
@@ -22,7 +22,6 @@ use crate::record::worktree::SetupState;
 use crate::sync::PatternOrigin;
 use crate::system::{path, programs, users};
 use crate::words::error::Error;
-use crate::worktree::loaded::Worktree;
 use crate::worktree::trust::{TrustStore, UserCommands};
 
 /// File systems whose files are on another host, or served by a program.
@@ -84,15 +83,15 @@ pub(super) fn fences(session: &Session) -> Vec<DoctorCheck> {
     } else {
         &[Fence::Landlock, Fence::Mount, Fence::Container]
     };
-    let probes = probes(HERE, &session.binary);
-    let checks = probes.into_iter().map(|probe| {
+    let mut checks = Vec::new();
+    for probe in probes(HERE, &session.binary) {
         let name = probe.fence.as_str();
-        match probe.result {
+        checks.push(match probe.result {
             Ok(found) => DoctorCheck::ok(name, found),
             Err(failure) => DoctorCheck::note(name, failure.to_string(), failure.remedy),
-        }
-    });
-    checks.collect()
+        });
+    }
+    checks
 }
 
 /// Checks the file system, and the user on it.
@@ -125,26 +124,25 @@ fn served(kind: Option<&str>) -> DoctorCheck {
     }
 }
 
-fn kept(tried: Result<FileSystemAbilities, DiskError>) -> Option<DoctorCheck> {
-    let lost = "file locks do not hold here: two `add` at once could break each other";
-    let open = "a file cannot be made read-only here: the read list is only verified";
-    match tried {
+fn kept(abilities: Result<FileSystemAbilities, DiskError>) -> Option<DoctorCheck> {
+    let abilities = match abilities {
+        Ok(abilities) => abilities,
         Err(error) => {
             let found = format!("could not be tried: {error}");
             let fix = "let this user write there";
-            Some(DoctorCheck::warning("locks", found, fix))
+            return Some(DoctorCheck::warning("locks", found, fix));
         }
-        Ok(FileSystemAbilities { locks: false, .. }) => {
-            Some(DoctorCheck::problem("locks", lost, ELSEWHERE))
-        }
-        Ok(tried) => (!tried.write_bits).then(|| {
-            DoctorCheck::warning(
-                "write-bits",
-                open,
-                "clone the repository onto a file system with permissions",
-            )
-        }),
+    };
+    if !abilities.locks {
+        let found = "file locks do not hold here: two `add` at once could break each other";
+        return Some(DoctorCheck::problem("locks", found, ELSEWHERE));
     }
+    if !abilities.write_bits {
+        let found = "a file cannot be made read-only here: the read list is only verified";
+        let fix = "clone the repository onto a file system with permissions";
+        return Some(DoctorCheck::warning("write-bits", found, fix));
+    }
+    None
 }
 
 /// Checks the set-up of the config: whether it is trusted and was run, and whether its programs are there.
@@ -164,30 +162,21 @@ pub(super) fn setup(
         checks.push(DoctorCheck::warning("trust", found, "git agentwt trust"));
     }
     for command in commands.setup.iter().chain(&commands.teardown) {
-        let is_setting = |word: &&str| word.contains('=');
-        let program = command.split_whitespace().find(|word| !is_setting(word));
-        let is_plain = |word: &&str| {
-            word.bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b))
-        };
-        let Some(program) = program
-            .filter(is_plain)
-            .filter(|word| !BUILTINS.contains(word))
-        else {
-            continue;
-        };
-        if !path::is_on_path(program) {
+        if let Some(program) = program_of(command)
+            && !path::is_on_path(program)
+        {
             let found = format!("`{command}` needs {program}, which is not on PATH");
             let fix = format!("install {program}, or change the command in {CONFIG_PATH}");
             checks.push(DoctorCheck::warning("program", found, fix));
         }
     }
-    let is_pending = |known: &&Worktree| known.record.setup == Some(SetupState::Pending);
-    for known in context.known.iter().filter(is_pending) {
-        let name = &known.record.name;
-        let found = format!("the set-up of {name} was not run to its end");
-        let fix = format!("git agentwt add {name}, with the options of its first `add`");
-        checks.push(DoctorCheck::warning("setup", found, fix));
+    for worktree in &context.known {
+        if worktree.record.setup == Some(SetupState::Pending) {
+            let name = &worktree.record.name;
+            let found = format!("the set-up of {name} was not run to its end");
+            let fix = format!("git agentwt add {name}, with the options of its first `add`");
+            checks.push(DoctorCheck::warning("setup", found, fix));
+        }
     }
     if checks.is_empty() && !commands.is_empty() {
         checks.push(DoctorCheck::ok(
@@ -201,36 +190,63 @@ pub(super) fn setup(
     Ok(checks)
 }
 
+/// The program that a command of the config starts; none where that is the shell's affair.
+fn program_of(command: &str) -> Option<&str> {
+    let mut words = command.split_whitespace();
+    let program = words.find(|word| !word.contains('='))?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
+    (program.bytes().all(is_plain) && !BUILTINS.contains(&program)).then_some(program)
+}
+
 /// What `init` would propose for the files of the project, and the config does not have.
 fn unserved(context: &DoctorContext<'_>, config: &Config) -> Result<Vec<DoctorCheck>, Error> {
-    let root = &context.repository.root;
     let setup = &config.setup;
     let is_tracked = |name: &str| context.index.iter().any(|path| path.as_bstr() == name);
-    let mut found = Vec::new();
+    let mut checks = Vec::new();
     for (file, command) in INSTALLERS {
-        let program = command.split(' ').find(|word| !word.contains('='));
-        let runs = |one: &Located<String>| one.value.split_whitespace().any(|w| Some(w) == program);
-        if is_tracked(file) && !setup.commands.iter().any(runs) {
-            let fix = format!("add \"{command}\" to the commands of [setup]");
-            found.push((format!("nothing installs what {file} names"), fix));
+        if is_tracked(file) && !runs_installer(config, command) {
+            let found = format!("nothing installs what {file} names");
+            let fix = format!("add \"{command}\" to the commands of [setup] in {CONFIG_PATH}");
+            checks.push(DoctorCheck::note("setup", found, fix));
         }
     }
     if is_tracked(".gitmodules") && !setup.submodules {
-        let fix = "add `submodules = true` to [setup]".to_owned();
-        found.push(("new worktrees have no submodules".to_owned(), fix));
+        let fix = format!("add `submodules = true` to [setup] in {CONFIG_PATH}");
+        let found = "new worktrees have no submodules";
+        checks.push(DoctorCheck::note("setup", found, fix));
     }
-    if !is_tracked(".env") && files::exists(&root.join(".env")) {
-        let limits = &config.file_sync;
-        let origin = PatternOrigin::Flag("--sync");
-        let patterns = patterns(limits, false, &[], &origin)?;
-        let all = context.repository.candidates(&patterns, limits.enabled)?;
-        if !all.entries.iter().any(|one| one.path.as_bstr() == ".env") {
-            let fix = "add \".env\" to the optional_patterns of [worktree.file_sync]".to_owned();
-            found.push(("new worktrees get no copy of .env".to_owned(), fix));
-        }
+    if !is_tracked(".env") && lacks_env(context, config)? {
+        let fix = format!(
+            "add \".env\" to the optional_patterns of [worktree.file_sync] in {CONFIG_PATH}"
+        );
+        let found = "new worktrees get no copy of .env";
+        checks.push(DoctorCheck::note("setup", found, fix));
     }
-    let note = |(found, fix)| DoctorCheck::note("setup", found, format!("{fix} in {CONFIG_PATH}"));
-    Ok(found.into_iter().map(note).collect())
+    Ok(checks)
+}
+
+/// True if a command of the config starts the program of an installer's command.
+fn runs_installer(config: &Config, installer: &str) -> bool {
+    let program = installer.split(' ').find(|word| !word.contains('='));
+    let mut commands = config.setup.commands.iter();
+    commands.any(|command| {
+        let mut words = command.value.split_whitespace();
+        words.any(|word| Some(word) == program)
+    })
+}
+
+/// True if the main worktree has a `.env` that is not copied into new worktrees.
+fn lacks_env(context: &DoctorContext<'_>, config: &Config) -> Result<bool, Error> {
+    let repository = context.repository;
+    if !files::exists(&repository.root.join(".env")) {
+        return Ok(false);
+    }
+    let limits = &config.file_sync;
+    let origin = PatternOrigin::Flag("--sync");
+    let patterns = patterns(limits, false, &[], &origin)?;
+    let candidates = repository.candidates(&patterns, limits.enabled)?;
+    let mut entries = candidates.entries.iter();
+    Ok(!entries.any(|entry| entry.path.as_bstr() == ".env"))
 }
 
 /// Words of the shell that are not programs (sh(1)).
@@ -282,18 +298,21 @@ pub(super) fn tools(root: &Utf8Path) -> Result<Vec<DoctorCheck>, Error> {
                 continue;
             }
             if let Some(bytes) = files::read(&path)? {
-                shown = shown.or(Some(file).filter(|file| !file.starts_with('+')));
+                if shown.is_none() && !file.starts_with('+') {
+                    shown = Some(file);
+                }
                 is_named |= bytes.contains_str(".agentwt");
             }
         }
-        checks.extend(shown.map(|file| {
-            if is_named {
-                let found = format!("{name}: its configuration names .agentwt");
-                return DoctorCheck::ok(name, found);
-            }
+        let Some(file) = shown else {
+            continue;
+        };
+        checks.push(if is_named {
+            DoctorCheck::ok(name, format!("{name}: its configuration names .agentwt"))
+        } else {
             let found = format!("{name} ({file}) may walk into .agentwt/worktrees");
             DoctorCheck::note(name, found, line)
-        }));
+        });
     }
     if checks.is_empty() {
         let found = "no tool that walks into .agentwt/worktrees was recognised";
@@ -309,20 +328,27 @@ mod tests {
     #[test]
     fn each_shortcoming_of_the_file_system_has_a_level() {
         let tried = |locks, write_bits| kept(Ok(FileSystemAbilities { locks, write_bits }));
-        let level = |check: Option<DoctorCheck>| check.map_or("", |check| check.level);
+        let level = |check: Option<DoctorCheck>| check.map_or("", |check| check.level.as_str());
         assert_eq!(level(tried(true, true)), "");
         assert_eq!(level(tried(false, true)), "problem");
         assert_eq!(level(tried(true, false)), "warning");
-        assert_eq!(served(Some("nfs")).level, "warning");
-        assert_eq!(served(Some("ext4")).level, "ok");
-        assert_eq!(served(None).level, "ok");
+        assert_eq!(served(Some("nfs")).level.as_str(), "warning");
+        assert_eq!(served(Some("ext4")).level.as_str(), "ok");
+        assert_eq!(served(None).level.as_str(), "ok");
     }
 
     #[test]
     fn another_program_first_on_the_path_is_a_warning() {
-        let first = |path: &str| program("/opt/x/git-agentwt".into(), Some(&path.into())).level;
+        let first = |path: &str| {
+            program("/opt/x/git-agentwt".into(), Some(&path.into()))
+                .level
+                .as_str()
+        };
         assert_eq!(first("/opt/x/git-agentwt"), "ok");
         assert_eq!(first("/opt/y/git-agentwt"), "warning");
-        assert_eq!(program("/x/git-agentwt".into(), None).level, "warning");
+        assert_eq!(
+            program("/x/git-agentwt".into(), None).level.as_str(),
+            "warning"
+        );
     }
 }

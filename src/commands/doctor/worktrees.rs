@@ -10,6 +10,7 @@ use crate::commands::doctor::answer::{DoctorCheck, Repair};
 use crate::commands::doctor::context::{DoctorContext, some};
 use crate::disk::files;
 use crate::git::environment::GitMode;
+use crate::git::hooks::status::HooksState;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::record::worktree::WatchedFile;
 use crate::words::error::Error;
@@ -19,107 +20,146 @@ use crate::worktree::repository::Main;
 /// The refs of files that were saved before they were replaced.
 const RESCUE: &str = "refs/agentwt/rescue/";
 
+/// What the checks of the hooks of all worktrees found.
+#[derive(Default)]
+struct HooksChecks {
+    /// The problems of single worktrees.
+    problems: Vec<DoctorCheck>,
+    /// The names of worktrees whose hooks are installed.
+    installed: Vec<String>,
+    /// The names of worktrees without hooks, as asked for.
+    unwanted: Vec<String>,
+    /// The names of worktrees with a commit at which no hook ran.
+    silent: Vec<String>,
+    /// The names of worktrees that lack the user's own hooks.
+    lacking: Vec<String>,
+}
+
 /// Checks the hooks of every worktree that is there.
 pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
-    let mut checks = Vec::new();
-    let mut installed = Vec::new();
-    let mut unwanted = Vec::new();
-    let mut silent = Vec::new();
-    let mut lacking = Vec::new();
-    let there = context.known.iter();
-    for known in there.filter(|known| files::is_directory(&known.record.path)) {
-        let name = &known.record.name;
-        let install = format!("git agentwt hooks install {name}");
-        let problem = |found: String, fix: String| DoctorCheck::problem("hooks", found, fix);
-        let reinstalled = |check: DoctorCheck| check.fixed_by(Repair::Hooks(name.clone()));
-        let hooks = hooks_of(&context.repository.git, &known.record);
-        let status = match hooks.and_then(|hooks| hooks.status()) {
-            Ok(status) => status,
-            Err(error) => {
-                let found = format!("the hooks of {name} cannot be read: {error}");
-                checks.push(problem(found, install));
-                continue;
-            }
-        };
-        if lacks_users_hooks(context, known, &status.user_directory) {
-            lacking.push(name.to_string());
-        }
-        match (&status.method, &status.overridden, &status.binary) {
-            (None, ..) if were_installed(known) => {
-                let found = format!("the hooks of {name} are gone");
-                checks.push(reinstalled(problem(found, install)));
-            }
-            (None, ..) => unwanted.push(name.to_string()),
-            (_, Some((scope, path)), _) => {
-                let found = format!(
-                    "a core.hooksPath ({scope}) comes before the hooks of {name}: git runs those \
-                        in {path}"
-                );
-                let fix = format!("git config --{scope} --unset core.hooksPath, then {install}");
-                checks.push(problem(found, fix));
-            }
-            _ if !status.faults.is_empty() => {
-                let faults = status.faults.join("; ");
-                let found = format!("the hooks of {name} are not as installed: {faults}");
-                let fix = format!("git agentwt verify {name}, and if that was you: {install}");
-                checks.push(problem(found, fix));
-            }
-            (_, _, Some((program, false))) => {
-                let found = format!("the hooks of {name} start {program}, which is not there");
-                let check = DoctorCheck::problem("hooks-program", found, install);
-                checks.push(reinstalled(check));
-            }
-            _ => {
-                installed.push(name.to_string());
-                let own = known.readable_repository(context.repository);
-                let git = own.git.with_mode(GitMode::Hardened);
-                let head = git.rev_parse_commit(&known.record.branch.full_ref());
-                let head = head.ok().flatten();
-                let last = known.last_verification();
-                let last = last.as_ref().map(|last| &last.head);
-                let is_silent = hooks_silent(known, head.as_ref(), last);
-                silent.extend(is_silent.then(|| name.to_string()));
-            }
+    let mut hooks = HooksChecks::default();
+    for worktree in &context.known {
+        if files::is_directory(&worktree.record.path) {
+            hooks.check(context, worktree);
         }
     }
-    if !silent.is_empty() {
-        let found = format!("no hook ran at the last commits of {}", some(&silent));
-        let fix = format!("git agentwt verify {}", silent.join(" "));
+    let mut checks: Vec<DoctorCheck> = users_hooks(context, &hooks.lacking).into_iter().collect();
+    checks.append(&mut hooks.problems);
+    if !hooks.silent.is_empty() {
+        let found = format!("no hook ran at the last commits of {}", some(&hooks.silent));
+        let fix = format!("git agentwt verify {}", hooks.silent.join(" "));
         checks.push(DoctorCheck::warning("hooks-silent", found, fix));
     }
-    if let Some(first) = unwanted.first() {
-        let found = format!("without hooks, as asked for: {}", some(&unwanted));
+    if let Some(first) = hooks.unwanted.first() {
+        let found = format!("without hooks, as asked for: {}", some(&hooks.unwanted));
         let fix = format!("to have them: git agentwt hooks install {first}");
         checks.push(DoctorCheck::note("hooks", found, fix));
     }
-    if !installed.is_empty() {
-        let found = format!("installed, and git runs them: {}", some(&installed));
+    if !hooks.installed.is_empty() {
+        let found = format!("installed, and git runs them: {}", some(&hooks.installed));
         checks.push(DoctorCheck::ok("hooks", found));
     }
-    checks.splice(0..0, users_hooks(context, &lacking));
     checks
 }
 
-/// Whether the record has digests of hooks of ours.
-fn were_installed(known: &Worktree) -> bool {
-    let mut files = known.record.integrity.iter();
+impl HooksChecks {
+    /// Checks the hooks of one worktree.
+    fn check(&mut self, context: &DoctorContext<'_>, worktree: &Worktree) {
+        let name = &worktree.record.name;
+        let hooks = hooks_of(&context.repository.git, &worktree.record);
+        let state = match hooks.and_then(|hooks| hooks.status()) {
+            Ok(state) => state,
+            Err(error) => {
+                self.problems.push(DoctorCheck::problem(
+                    "hooks",
+                    format!("the hooks of {name} cannot be read: {error}"),
+                    format!("git agentwt hooks install {name}"),
+                ));
+                return;
+            }
+        };
+        if lacks_users_hooks(context, worktree, &state.user_directory) {
+            self.lacking.push(name.to_string());
+        }
+        if let Some(problem) = hooks_problem(worktree, &state) {
+            self.problems.push(problem);
+        } else if state.method.is_none() {
+            self.unwanted.push(name.to_string());
+        } else {
+            self.installed.push(name.to_string());
+            if is_silent(context, worktree) {
+                self.silent.push(name.to_string());
+            }
+        }
+    }
+}
+
+/// What is wrong with the hooks of a worktree.
+fn hooks_problem(worktree: &Worktree, hooks: &HooksState) -> Option<DoctorCheck> {
+    let name = &worktree.record.name;
+    let install = format!("git agentwt hooks install {name}");
+    if hooks.method.is_none() {
+        if !were_installed(worktree) {
+            return None;
+        }
+        let found = format!("the hooks of {name} are gone");
+        let check = DoctorCheck::problem("hooks", found, install);
+        return Some(check.fixed_by(Repair::Hooks(name.clone())));
+    }
+    if let Some((scope, path)) = &hooks.overridden {
+        let found = format!(
+            "a core.hooksPath ({scope}) comes before the hooks of {name}: git runs those in {path}"
+        );
+        let fix = format!("git config --{scope} --unset core.hooksPath, then {install}");
+        return Some(DoctorCheck::problem("hooks", found, fix));
+    }
+    if !hooks.faults.is_empty() {
+        let faults = hooks.faults.join("; ");
+        let found = format!("the hooks of {name} are not as installed: {faults}");
+        let fix = format!("git agentwt verify {name}, and if that was you: {install}");
+        return Some(DoctorCheck::problem("hooks", found, fix));
+    }
+    if let Some((program, false)) = &hooks.binary {
+        let found = format!("the hooks of {name} start {program}, which is not there");
+        let check = DoctorCheck::problem("hooks-program", found, install);
+        return Some(check.fixed_by(Repair::Hooks(name.clone())));
+    }
+    None
+}
+
+/// True if no hook ran at the last commit of a worktree.
+fn is_silent(context: &DoctorContext<'_>, worktree: &Worktree) -> bool {
+    let repository = worktree.readable_repository(context.repository);
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let head = git.rev_parse_commit(&worktree.record.branch.full_ref());
+    let last = worktree.last_verification();
+    hooks_silent(
+        worktree,
+        head.ok().flatten().as_ref(),
+        last.as_ref().map(|last| &last.head),
+    )
+}
+
+/// True if the record has digests of hooks of ours.
+fn were_installed(worktree: &Worktree) -> bool {
+    let mut files = worktree.record.integrity.iter();
     files.any(|file| file.file == WatchedFile::HooksBinary && file.digest.is_some())
 }
 
-/// Whether the directory of the user's hooks is one of the worktree's own and is not there, although
+/// True if the directory of the user's hooks is one of the worktree's own and is not there, although
 /// the main worktree has it: git then skips the hooks, without a word.
 fn lacks_users_hooks(
     context: &DoctorContext<'_>,
-    known: &Worktree,
+    worktree: &Worktree,
     directory: &Utf8PathBuf,
 ) -> bool {
     let repository = context.repository;
-    let relative = directory.strip_prefix(&known.record.path);
-    relative.is_ok_and(|relative| {
-        repository.main == Main::Worktree
-            && files::is_directory(&repository.root.join(relative))
-            && !files::is_directory(directory)
-    })
+    let Ok(relative) = directory.strip_prefix(&worktree.record.path) else {
+        return false;
+    };
+    repository.main == Main::Worktree
+        && files::is_directory(&repository.root.join(relative))
+        && !files::is_directory(directory)
 }
 
 /// A relative path is one of each worktree (git-config(1), `core.hooksPath`).
@@ -150,12 +190,12 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
     let now = jiff::Timestamp::now().as_second();
     let mut checks = Vec::new();
     for name in find::all_names(repository)? {
-        let found = find::of_name(repository, &name, now)?.all;
-        if !found.is_empty() && repository.name_lock(&name).is_held() {
+        let leftovers = find::of_name(repository, &name, now)?.all;
+        if !leftovers.is_empty() && repository.name_lock(&name).is_held() {
             let found = format!("a command works on {name}");
             checks.push(DoctorCheck::note("in-use", found, ""));
         } else {
-            checks.extend(found.into_iter().map(judge));
+            checks.extend(leftovers.into_iter().map(judge));
         }
     }
     let in_trash = trash::list(repository)?;
@@ -172,18 +212,21 @@ fn judge(leftover: Leftover) -> DoctorCheck {
     use LeftoverKind::{Claim, Entry, Record, Temporary, Trash};
     let check = leftover.kind.as_str();
     let found = format!("{}: {}", leftover.what, leftover.why);
-    let stays = !leftover.goes;
-    let has_help = leftover.help.is_some();
-    let fix = match leftover.help {
-        _ if !stays => "git agentwt prune".to_owned(),
-        help => help.unwrap_or_default(),
+    if leftover.goes {
+        let fix = "git agentwt prune";
+        return match leftover.kind {
+            Claim | Temporary | Trash => DoctorCheck::note(check, found, fix),
+            _ => DoctorCheck::warning(check, found, fix),
+        };
+    }
+    let Some(fix) = leftover.help else {
+        return DoctorCheck::note(check, found, "");
     };
     match leftover.kind {
-        _ if stays && !has_help => DoctorCheck::note(check, found, fix),
         Claim | Temporary | Trash => DoctorCheck::note(check, found, fix),
-        Record if stays => DoctorCheck::problem(check, found, fix),
+        Record => DoctorCheck::problem(check, found, fix),
         // another worktree of plain git
-        Entry if stays && !files::is_directory(&leftover.path.join("agentwt")) => {
+        Entry if !files::is_directory(&leftover.path.join("agentwt")) => {
             DoctorCheck::note(check, found, fix)
         }
         _ => DoctorCheck::warning(check, found, fix),
@@ -193,12 +236,12 @@ fn judge(leftover: Leftover) -> DoctorCheck {
 /// What `restore` saved.
 fn saved(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Error> {
     let number = context.repository.git.for_each_ref(&[RESCUE])?.len();
-    Ok((number > 0).then(|| {
-        let found = format!("saved files under {RESCUE}: {number}");
-        let fix = format!(
-            "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d \
-                <ref>"
-        );
-        DoctorCheck::note("saved", found, fix)
-    }))
+    if number == 0 {
+        return Ok(None);
+    }
+    let found = format!("saved files under {RESCUE}: {number}");
+    let fix = format!(
+        "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d <ref>"
+    );
+    Ok(Some(DoctorCheck::note("saved", found, fix)))
 }

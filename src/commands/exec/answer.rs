@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::actions::bring::kept_refs;
 use crate::answer::Answer;
+use crate::answer::shapes::BranchMove;
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
-use crate::answer::waiting::WaitingField;
+use crate::answer::verdict::VerdictReport;
+use crate::answer::waiting::WaitingRun;
 use crate::fence::supervise::CommandEnd;
 use crate::git::environment::GitMode;
 use crate::words::error::Error;
@@ -45,25 +46,25 @@ pub struct ExecRun {
     /// The branch of the worktree.
     pub branch: String,
     /// How the command ended.
-    pub command: CommandField,
+    pub command: CommandOutcome,
     /// The exit status of this program: that of the command, unless its changes are refused.
     pub status: u8,
     /// The verdict over the worktree with the commits of the command.
-    pub verdict: VerdictField,
+    pub verdict: VerdictReport,
     /// Where the branch was and where it is now; absent if it did not move.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moved: Option<MovedField>,
+    pub moved: Option<BranchMove>,
     /// The same of the import of what an earlier command had left; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moved_before: Option<MovedField>,
+    pub moved_before: Option<BranchMove>,
     /// The ref of the commits to which the branch did not move; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incoming: Option<String>,
     /// What was kept beside the branch: commits, stashes and branches of the command, and what it staged.
-    pub kept: Vec<KeptField>,
+    pub kept: Vec<KeptWork>,
     /// What waits for the next command; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingField>,
+    pub waiting: Option<WaitingRun>,
     /// With `run --rm`: whether the worktree was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<bool>,
@@ -71,7 +72,7 @@ pub struct ExecRun {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CommandField {
+pub struct CommandOutcome {
     /// `exit` (by itself), `signal` (a signal ended it) or `timeout` (its time was over).
     pub ended: &'static str,
     /// The exit status, or the number of the signal; absent after `timeout`.
@@ -79,18 +80,9 @@ pub struct CommandField {
     pub number: Option<u8>,
 }
 
-/// A branch that moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct MovedField {
-    /// Where it was.
-    pub from: CommitId,
-    /// Where it is now.
-    pub to: CommitId,
-}
-
 /// What is kept of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct KeptField {
+pub struct KeptWork {
     /// The ref, or the directory of a git directory that cannot be read.
     pub place: String,
     /// The commit that the ref names; absent for a directory.
@@ -98,7 +90,7 @@ pub struct KeptField {
     pub commit: Option<CommitId>,
 }
 
-impl From<CommandEnd> for CommandField {
+impl From<CommandEnd> for CommandOutcome {
     fn from(ended: CommandEnd) -> Self {
         let (ended, number) = match ended {
             CommandEnd::Status(status) => ("exit", Some(status)),
@@ -109,14 +101,7 @@ impl From<CommandEnd> for CommandField {
     }
 }
 
-impl MovedField {
-    /// Creates the field.
-    pub fn new((from, to): (CommitId, CommitId)) -> Self {
-        Self { from, to }
-    }
-}
-
-impl KeptField {
+impl KeptWork {
     /// Reads what is kept of the commands of a worktree.
     ///
     /// # Errors
@@ -158,7 +143,7 @@ impl Answer for ExecAnswer {
 
 impl ExecRun {
     fn print(&self, text: &mut Text) {
-        if let Some(MovedField { from, to }) = &self.moved {
+        if let Some(BranchMove { from, to }) = &self.moved {
             let branch = &self.branch;
             let from = from.short();
             let to = to.short();

@@ -83,7 +83,13 @@ pub struct FenceOptions {
     /// Print what would be enforced, and run nothing
     ///
     /// The worktree must exist.
-    #[arg(long, value_name = "form", num_args = 0..=1, require_equals = true, default_missing_value = "json")]
+    #[arg(
+        long,
+        value_name = "form",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "json"
+    )]
     pub print_policy: Option<PolicyForm>,
 }
 

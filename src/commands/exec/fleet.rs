@@ -15,25 +15,23 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
 
+/// The status of `exec` where nothing was run.
+const NOT_STARTED: u8 = 125;
+
 /// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
 pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = session.repository()?;
     session.require_no_agent(&repository, &session.command_line)?;
-    let mut all = Worktree::all(&repository)?;
-    all.retain(|known| files::is_directory(&known.record.path));
-    let one = |(): &mut (), known: &Worktree| {
-        let name = known.record.name.to_string();
-        if session.signal.load(Ordering::SeqCst) != 0 {
-            return Ok::<_, Error>(FleetRun::new(name, 125));
-        }
-        let tell = |line: &str| session.log.tell(&format!("{name} | {line}"));
-        let status = run_with_lines(&session.binary, &arguments(&name), &tell);
-        Ok(FleetRun::new(name.clone(), status.unwrap_or(125)))
-    };
+    let mut worktrees = Worktree::all(&repository)?;
+    worktrees.retain(|worktree| files::is_directory(&worktree.record.path));
     let is_done = AtomicBool::new(false);
     let runs = std::thread::scope(|threads| {
         threads.spawn(|| forward(session, &is_done));
-        let runs = map_parallel(&all, || Ok(()), one);
+        let runs = map_parallel(
+            &worktrees,
+            || Ok(()),
+            |(): &mut (), worktree: &Worktree| Ok::<_, Error>(run_one(session, worktree)),
+        );
         is_done.store(true, Ordering::SeqCst);
         runs
     })?;
@@ -45,6 +43,17 @@ pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
     }
     outcome.answer.worktrees = Some(runs);
     Ok(outcome)
+}
+
+/// Runs the command in one worktree; after a signal, none is started any more.
+fn run_one(session: &Session, worktree: &Worktree) -> FleetRun {
+    let name = worktree.record.name.to_string();
+    if session.signal.load(Ordering::SeqCst) != 0 {
+        return FleetRun::new(name, NOT_STARTED);
+    }
+    let tell = |line: &str| session.log.tell(&format!("{name} | {line}"));
+    let status = run_with_lines(&session.binary, &arguments(&name), &tell);
+    FleetRun::new(name, status.unwrap_or(NOT_STARTED))
 }
 
 /// Hands the signal that ends us on to each run, which hands it on to its command.
@@ -60,18 +69,19 @@ fn forward(session: &Session, is_done: &AtomicBool) {
 
 /// The command line of the process for one worktree: ours with its name for `--all`, and without a form.
 fn arguments(name: &str) -> Vec<OsString> {
-    let mut ours = environment::arguments();
-    let dashes = ours.iter().position(|word| word == "--");
-    let command = ours.split_off(dashes.unwrap_or(ours.len()));
+    let mut options = environment::arguments();
+    let dashes = options.iter().position(|word| word == "--");
+    let command = options.split_off(dashes.unwrap_or(options.len()));
     let mut words = Vec::new();
-    let mut ours = ours.into_iter();
-    while let Some(word) = ours.next() {
+    let mut remaining = options.into_iter();
+    while let Some(word) = remaining.next() {
         match word.to_str() {
-            Some("--format") => drop(ours.next()),
+            Some("--format") => drop(remaining.next()),
             Some(text) if text == "--json" || text.starts_with("--format=") => {}
             Some("--all") => words.push(name.into()),
             _other => words.push(word),
         }
     }
-    [words, command].concat()
+    words.extend(command);
+    words
 }

@@ -15,21 +15,21 @@ use crate::commands::exec::arguments::FenceOptions;
 use crate::config::value::{Choice as _, Fence, Net};
 use crate::config::{FenceConfig, Located};
 use crate::disk::files;
-use crate::fence::policy::{ContainerWishes, Wishes};
-use crate::fence::presets::{Preset, StandIn, Surroundings};
+use crate::fence::policy::{ContainerRequest, FenceRequest};
+use crate::fence::presets::{Preset, StandIn, UserEnvironment};
 use crate::fence::probe::container_program;
 use crate::refusal::Refusal;
 use crate::system::environment;
 use crate::words::error::Error;
 use crate::words::path::{escape_for_terminal, shell_word};
-use crate::worktree::settings::{GitSettings, Loaded};
+use crate::worktree::settings::Loaded;
 
-/// Holds what is asked for.
+/// What is asked of a fence.
 pub(super) struct Asked {
     /// The fence.
     pub fence: Fence,
     /// What the policy is made with.
-    pub wishes: Wishes,
+    pub wishes: FenceRequest,
     /// The directories of presets, which are made where they are missing.
     pub made: Vec<Utf8PathBuf>,
     /// The directories in whose place clients get others.
@@ -38,95 +38,55 @@ pub(super) struct Asked {
     pub notes: Vec<String>,
 }
 
-/// Reads it.
+/// Where what is asked of a fence stands.
+pub(super) struct Sources<'a> {
+    /// What the program was started with.
+    pub session: &'a Session,
+    /// The settings of git and the config.
+    pub loaded: &'a Loaded,
+    /// The options.
+    pub options: &'a FenceOptions,
+    /// The command, whose program can have a preset.
+    pub command: &'a [OsString],
+    /// The directory in which the command starts.
+    pub start: &'a Utf8Path,
+    /// The roots of all worktrees.
+    pub worktrees: &'a [Utf8PathBuf],
+}
+
+/// The paths of the presets.
+#[derive(Default)]
+struct PresetPaths {
+    rw: Vec<Utf8PathBuf>,
+    made: Vec<Utf8PathBuf>,
+    stand_ins: Vec<StandIn>,
+}
+
+/// Reads what is asked.
 ///
 /// # Errors
 /// Fails when a value is none that is known.
-pub(super) fn read(
-    session: &Session,
-    loaded: &Loaded,
-    options: &FenceOptions,
-    command: &[OsString],
-    start: &Utf8Path,
-    worktrees: &[Utf8PathBuf],
-) -> Result<Asked, Error> {
-    let own = &loaded.git_settings;
-    let config = &loaded.config.fence;
+pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
+    let own = &sources.loaded.git_settings;
+    let config = &sources.loaded.config.fence;
+    let options = sources.options;
     let mut notes = own.notes(&["agentwt.rw", "agentwt.socket"]);
-    let uncounted = |what: &str, setting: &str, value: &str| {
-        let value = shell_word(value);
-        format!(
-            "{what} of the config does not count, as an agent can change it; to allow it: git \
-                config --global {setting} {value}"
-        )
-    };
-    let (fence, weak) = fence(options, own, config, &mut notes)?;
-    notes.extend(weak.map(|weak| uncounted("the fence", "agentwt.fence", weak)));
-    let net = net(options, own, config, &mut notes)?;
-    let paths = |given: &[Utf8PathBuf], key: &str, option| -> Result<Vec<Utf8PathBuf>, Error> {
-        let mut paths = Vec::new();
-        for path in given {
-            let typed = session.resolve(path);
-            let known = "the path of something that is there";
-            files::canonical(&typed).map_err(|_| unknown(option, path.as_str(), known))?;
-            paths.push(typed);
-        }
-        paths.extend(
-            own.all(key)
-                .into_iter()
-                .map(|path| from_home(session, path)),
-        );
-        Ok(paths)
-    };
-    let mut rw = paths(&options.rw, "agentwt.rw", "--rw")?;
-    let sockets = paths(&options.socket, "agentwt.socket", "--socket")?;
+    let fence = sources.fence(&mut notes)?;
+    let net = sources.net(&mut notes)?;
+    let mut rw = sources.paths(&options.rw, "agentwt.rw", "--rw")?;
+    let sockets = sources.paths(&options.socket, "agentwt.socket", "--socket")?;
     for path in &config.rw {
-        let wanted = from_home(session, &path.value);
-        if !rw.contains(&wanted) {
+        if !rw.contains(&from_home(sources.session, &path.value)) {
             notes.push(uncounted("`rw`", "--add agentwt.rw", &path.value));
         }
     }
-    let image = options.image.clone();
-    if image.is_none() {
-        notes.extend(own.notes(&["agentwt.image"]));
-    }
-    let image = image.or_else(|| own.last("agentwt.image").map(ToOwned::to_owned));
-    if let (None, Some(image)) = (&image, &config.container.image) {
-        notes.push(uncounted("the image", "agentwt.image", &image.value));
-    }
-    let mut made = Vec::new();
-    let mut stand_ins = Vec::<StandIn>::new();
-    for preset in presets(options, command)? {
-        let paths = preset.paths(Surroundings {
-            home: &home(),
-            start,
-            variable: &variable,
-        });
-        rw.extend(paths.rw);
-        made.extend(paths.made);
-        let is_new = |one: &StandIn| !stand_ins.contains(one);
-        let new: Vec<StandIn> = paths.stand_ins.into_iter().filter(is_new).collect();
-        stand_ins.extend(new);
-    }
-    // an image has none of the home directory
-    let shown = stand_ins.iter().filter(|_| image.is_some());
-    let mut read_only: Vec<Utf8PathBuf> = shown.map(|one| one.directory.clone()).collect();
-    // a fence has a `/tmp` of its own, and a home directory there is to be seen
-    let mut covering = ["/tmp", "/run", "/dev"].iter();
-    let covered = covering.any(|place| home().starts_with(place));
-    read_only.extend((covered && image.is_none()).then(home));
-    let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
-    let program = (fence == Fence::Container).then(container_program);
-    let container = ContainerWishes {
-        image,
-        memory: value(&config.container.memory),
-        cpus: config.container.cpus,
-        user: value(&config.container.user),
-        program: program.unwrap_or_default(),
-    };
+    let image = sources.image(&mut notes);
+    let presets = sources.preset_paths()?;
+    rw.extend(presets.rw);
+    let read_only = read_only(&presets.stand_ins, image.as_deref());
     // at landlock, every command may write in the last
-    let places = [worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
-    let wishes = Wishes {
+    let places = [sources.worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
+    let wishes = FenceRequest {
         net,
         sockets: resolved(&sockets, &places, &mut notes),
         rw: resolved(&rw, &places, &mut notes),
@@ -135,15 +95,169 @@ pub(super) fn read(
         nested: options.nested,
         withholds: options.withhold,
         strict: options.strict,
-        container,
+        container: container_wishes(config, fence, image),
     };
     Ok(Asked {
         fence,
         wishes,
-        made: resolved(&made, &places, &mut Vec::new()),
-        stand_ins,
+        made: resolved(&presets.made, &places, &mut Vec::new()),
+        stand_ins: presets.stand_ins,
         notes,
     })
+}
+
+impl Sources<'_> {
+    /// The fence: the option, the user's setting, or what the repository's configuration or the config names, where
+    /// that enforces something.
+    fn fence(&self, notes: &mut Vec<String>) -> Result<Fence, Error> {
+        const KEY: &str = "agentwt.fence";
+        let own = &self.loaded.git_settings;
+        if let Some(word) = &self.options.fence {
+            return parse_fence(KEY, word);
+        }
+        if self.options.image.is_some() {
+            // the host's own files are no image
+            return Ok(Fence::Container);
+        }
+        if let Some(word) = own.last(KEY) {
+            notes.extend(own.notes(&[KEY]));
+            return parse_fence(KEY, word);
+        }
+        let wanted = own.uncounted(KEY).and_then(Fence::parse);
+        if let Some(strict @ (Fence::Mount | Fence::Container)) = wanted {
+            return Ok(strict);
+        }
+        notes.extend(own.notes(&[KEY]));
+        let configured = self.loaded.config.fence.kind.as_ref();
+        Ok(match configured.map(|kind| kind.value) {
+            Some(weak @ (Fence::None | Fence::Perms)) => {
+                notes.push(uncounted("the fence", KEY, weak.as_str()));
+                Fence::Auto
+            }
+            Some(strict @ (Fence::Mount | Fence::Container)) => strict,
+            // `auto` takes what is stronger, where it works
+            Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => Fence::Auto,
+        })
+    }
+
+    /// The network: the option or the user's setting; the repository's configuration and the config may only take
+    /// some of it away.
+    fn net(&self, notes: &mut Vec<String>) -> Result<Net, Error> {
+        const KEY: &str = "agentwt.net";
+        let own = &self.loaded.git_settings;
+        let mut net = match (&self.options.net, own.last(KEY)) {
+            (Some(text), _) => parse_net("--net", text)?,
+            (None, Some(text)) => parse_net(KEY, text)?,
+            (None, None) => Net::Host,
+        };
+        if let (None, Some(text)) = (&self.options.net, own.uncounted(KEY)) {
+            match Net::parse(text).filter(|wanted| wanted.is_within(&net)) {
+                Some(wanted) => net = wanted,
+                None => notes.extend(own.notes(&[KEY])),
+            }
+        }
+        let configured = self.loaded.config.fence.net.as_ref();
+        let narrower = configured
+            .and_then(|net| Net::parse(&net.value))
+            .filter(|wanted| wanted.is_within(&net));
+        Ok(narrower.unwrap_or(net))
+    }
+
+    /// The paths of an option, which must be there, and those of a setting of the user.
+    fn paths(
+        &self,
+        given: &[Utf8PathBuf],
+        key: &str,
+        option: &'static str,
+    ) -> Result<Vec<Utf8PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for path in given {
+            let typed = self.session.resolve(path);
+            if files::canonical(&typed).is_err() {
+                let known = "the path of something that is there";
+                return Err(unknown(option, path.as_str(), known));
+            }
+            paths.push(typed);
+        }
+        for path in self.loaded.git_settings.all(key) {
+            paths.push(from_home(self.session, path));
+        }
+        Ok(paths)
+    }
+
+    /// The image: the option or the user's setting.
+    fn image(&self, notes: &mut Vec<String>) -> Option<String> {
+        const KEY: &str = "agentwt.image";
+        if let Some(image) = &self.options.image {
+            return Some(image.clone());
+        }
+        let own = &self.loaded.git_settings;
+        notes.extend(own.notes(&[KEY]));
+        if let Some(image) = own.last(KEY) {
+            return Some(image.to_owned());
+        }
+        if let Some(image) = &self.loaded.config.fence.container.image {
+            notes.push(uncounted("the image", KEY, &image.value));
+        }
+        None
+    }
+
+    /// The paths of the presets that are named, and of that of the program.
+    fn preset_paths(&self) -> Result<PresetPaths, Error> {
+        let mut all = PresetPaths::default();
+        for preset in presets(self.options, self.command)? {
+            let paths = preset.paths(UserEnvironment {
+                home: &home(),
+                start: self.start,
+                variable: &variable,
+            });
+            all.rw.extend(paths.rw);
+            all.made.extend(paths.made);
+            let mut new = paths.stand_ins;
+            new.retain(|stand_in| !all.stand_ins.contains(stand_in));
+            all.stand_ins.extend(new);
+        }
+        Ok(all)
+    }
+}
+
+/// Says that something of the config does not count, and how the user allows it.
+fn uncounted(what: &str, setting: &str, value: &str) -> String {
+    let value = shell_word(value);
+    format!(
+        "{what} of the config does not count, as an agent can change it; to allow it: git \
+            config --global {setting} {value}"
+    )
+}
+
+/// What a command sees and cannot write, though it is not of the system: an image has none of the home directory.
+fn read_only(stand_ins: &[StandIn], image: Option<&str>) -> Vec<Utf8PathBuf> {
+    let mut read_only = Vec::new();
+    if image.is_some() {
+        for stand_in in stand_ins {
+            read_only.push(stand_in.directory.clone());
+        }
+        return read_only;
+    }
+    // a fence has a `/tmp` of its own, and a home directory there is to be seen
+    let mut covering = ["/tmp", "/run", "/dev"].iter();
+    if covering.any(|place| home().starts_with(place)) {
+        read_only.push(home());
+    }
+    read_only
+}
+
+fn container_wishes(config: &FenceConfig, fence: Fence, image: Option<String>) -> ContainerRequest {
+    let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
+    ContainerRequest {
+        image,
+        memory: value(&config.container.memory),
+        cpus: config.container.cpus,
+        user: value(&config.container.user),
+        program: (fence == Fence::Container)
+            .then(container_program)
+            .unwrap_or_default(),
+    }
 }
 
 /// Where the paths are, without those at which an earlier command can have put a link: the last part of each, and
@@ -153,120 +267,102 @@ fn resolved(
     places: &[Utf8PathBuf],
     notes: &mut Vec<String>,
 ) -> Vec<Utf8PathBuf> {
-    let join =
-        |above: Utf8PathBuf, below: &Utf8Path| below.iter().fold(above, |to, name| to.join(name));
-    // what is missing is where its directory is
-    let find = |path: &Utf8Path| {
-        let there = path.ancestors().find(|one: &&Utf8Path| files::exists(one));
-        let there = there.unwrap_or(path);
-        let to = files::canonical(there).ok()?;
-        Some(join(to, path.strip_prefix(there).unwrap_or(path)))
-    };
-    // where a path stands, whatever it is
-    let place = |path: &Utf8Path| {
-        let above = path.parent().and_then(find).unwrap_or_default();
-        above.join(path.file_name().unwrap_or("/"))
-    };
-    let places = places.iter().filter(|_| !paths.is_empty());
-    let places: Vec<_> = places.map(|path| (place(path), find(path))).collect();
-    let is_below = |path: &&Utf8Path| {
-        let at = place(path);
-        let is_in = |to: &Utf8PathBuf| at.starts_with(to);
-        let mut places = places.iter();
-        places.any(|(other, to)| at != *other && to.as_ref().is_some_and(is_in))
-    };
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let mut writable = Vec::new();
+    for place in places {
+        writable.push(WritablePlace {
+            path: place_of(place),
+            target: target_of(place),
+        });
+    }
     let mut all = Vec::new();
     for path in paths {
-        let top = path.ancestors().filter(is_below).last().unwrap_or(path);
-        let plain = join(place(top), path.strip_prefix(top).unwrap_or(path));
-        let leads = find(path).unwrap_or_else(|| "its target".into());
-        if leads == plain {
+        let is_below_writable = |ancestor: &&Utf8Path| {
+            let path = place_of(ancestor);
+            writable.iter().any(|place| place.is_above(&path))
+        };
+        let top = path
+            .ancestors()
+            .filter(is_below_writable)
+            .last()
+            .unwrap_or(path);
+        let plain = join(place_of(top), path.strip_prefix(top).unwrap_or(path));
+        let target = target_of(path).unwrap_or_else(|| "its target".into());
+        if target == plain {
             all.push(plain);
         } else {
             notes.push(format!(
                 "{path} is not followed, as a command can have made the link; if \
-                you made it, name {leads}"
+                you made it, name {target}"
             ));
         }
     }
     all
 }
 
+/// A place in which a command can write, or could.
+struct WritablePlace {
+    /// Where it stands.
+    path: Utf8PathBuf,
+    /// Where it leads.
+    target: Option<Utf8PathBuf>,
+}
+
+impl WritablePlace {
+    /// True if a path is inside, and not the place itself.
+    fn is_above(&self, path: &Utf8Path) -> bool {
+        let Some(target) = &self.target else {
+            return false;
+        };
+        path != self.path && path.starts_with(target)
+    }
+}
+
+/// Where a path stands, whatever stands there: only the directory above is followed.
+fn place_of(path: &Utf8Path) -> Utf8PathBuf {
+    let directory = path.parent().and_then(target_of).unwrap_or_default();
+    directory.join(path.file_name().unwrap_or("/"))
+}
+
+/// Where a path leads; what is missing is where its directory is.
+fn target_of(path: &Utf8Path) -> Option<Utf8PathBuf> {
+    let there = path
+        .ancestors()
+        .find(|path: &&Utf8Path| files::exists(*path))
+        .unwrap_or(path);
+    let target = files::canonical(there).ok()?;
+    Some(join(target, path.strip_prefix(there).unwrap_or(path)))
+}
+
+/// Adds the names of a path one by one: none adds a slash at the end.
+fn join(directory: Utf8PathBuf, below: &Utf8Path) -> Utf8PathBuf {
+    below.iter().fold(directory, |path, name| path.join(name))
+}
+
 /// The presets that are named, and that of the program.
-fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<Preset>, Error> {
-    let find = |name: &String| {
-        Preset::of(Path::new(name)).ok_or_else(|| {
-            let known: Vec<&str> = Preset::all().map(|preset| preset.program).collect();
-            let known = format!("{}, or give a path: --rw <path>", known.join(", "));
-            unknown("--preset", name, &known)
-        })
-    };
-    let mut all: Vec<Preset> = options.preset.iter().map(find).collect::<Result<_, _>>()?;
+fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<&'static Preset>, Error> {
+    let mut presets = Vec::new();
+    for name in &options.preset {
+        let Some(preset) = Preset::of(Path::new(name)) else {
+            let programs: Vec<&str> = Preset::all().iter().map(|preset| &*preset.name).collect();
+            let known = format!("{}, or give a path: --rw <path>", programs.join(", "));
+            return Err(unknown("--preset", name, &known));
+        };
+        presets.push(preset);
+    }
     let program = command.first().map(Path::new);
-    all.extend(program.and_then(Preset::of));
-    Ok(all)
+    presets.extend(program.and_then(Preset::of));
+    Ok(presets)
 }
 
-/// The fence: the option, the user's setting, or what the repository's configuration or the config names, where that
-/// enforces something; with it the word in the config that does not count.
-fn fence(
-    options: &FenceOptions,
-    own: &GitSettings,
-    config: &FenceConfig,
-    notes: &mut Vec<String>,
-) -> Result<(Fence, Option<&'static str>), Error> {
-    const KEY: &str = "agentwt.fence";
-    let given = options.fence.clone();
-    // the host's own files are no image
-    let container = || Fence::Container.as_str().to_owned();
-    let given = given.or_else(|| options.image.as_ref().map(|_| container()));
-    let users = given.or_else(|| own.last(KEY).map(ToOwned::to_owned));
-    if let Some(word) = users {
-        if options.fence.is_none() && options.image.is_none() {
-            notes.extend(own.notes(&[KEY]));
-        }
-        let known = Fence::words().join(", ");
-        let fence = Fence::parse(&word).ok_or_else(|| unknown(KEY, &word, &known))?;
-        return Ok((fence, None));
-    }
-    let wanted = own.uncounted(KEY).and_then(Fence::parse);
-    if let Some(strict @ (Fence::Mount | Fence::Container)) = wanted {
-        return Ok((strict, None));
-    }
-    notes.extend(own.notes(&[KEY]));
-    Ok(match config.kind.as_ref().map(|kind| kind.value) {
-        Some(weak @ (Fence::None | Fence::Perms)) => (Fence::Auto, Some(weak.as_str())),
-        Some(kind @ (Fence::Mount | Fence::Container)) => (kind, None),
-        // `auto` takes what is stronger, where it works
-        Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => (Fence::Auto, None),
-    })
+fn parse_fence(by: &'static str, word: &str) -> Result<Fence, Error> {
+    Fence::parse(word).ok_or_else(|| unknown(by, word, &Fence::words().join(", ")))
 }
 
-/// The network: the option or the user's setting; the repository's configuration and the config may only take some
-/// of it away.
-fn net(
-    options: &FenceOptions,
-    own: &GitSettings,
-    config: &FenceConfig,
-    notes: &mut Vec<String>,
-) -> Result<Net, Error> {
-    const KEY: &str = "agentwt.net";
-    let given = options.net.as_deref().map(|text| ("--net", text));
-    let given = given.or_else(|| own.last(KEY).map(|text| (KEY, text)));
-    let parse = |(by, text): (&'static str, &str)| {
-        let net = Net::parse(text);
-        net.ok_or_else(|| unknown(by, text, "host, none, or ports:443,22"))
-    };
-    let mut net = given.map(parse).transpose()?.unwrap_or(Net::Host);
-    if let (None, Some(text)) = (&options.net, own.uncounted(KEY)) {
-        match Net::parse(text).filter(|wanted| wanted.is_within(&net)) {
-            Some(wanted) => net = wanted,
-            None => notes.extend(own.notes(&[KEY])),
-        }
-    }
-    let wanted = config.net.as_ref().and_then(|net| Net::parse(&net.value));
-    let wanted = wanted.filter(|wanted| wanted.is_within(&net));
-    Ok(wanted.unwrap_or(net))
+fn parse_net(by: &'static str, text: &str) -> Result<Net, Error> {
+    Net::parse(text).ok_or_else(|| unknown(by, text, "host, none, or ports:443,22"))
 }
 
 fn unknown(by: &'static str, text: &str, known: &str) -> Error {

@@ -43,8 +43,12 @@ pub struct InitAnswer {
     pub wrote_exclude_rule: bool,
     /// Whether `.agentwt/worktrees/.gitignore` is written.
     pub wrote_gitignore: bool,
-    /// The text of the config, if it is written.
-    #[serde(skip)]
+    /// Whether the new config has commands for new worktrees, which run when you trust them; absent
+    /// if it has none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub proposes_commands: bool,
+    /// With `-n`, the text of the config; absent if there is a config already.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
@@ -54,15 +58,14 @@ impl Answer for InitAnswer {
     /// The text of the config on stdout with `-n`; what is written on stderr.
     fn print(&self, text: &mut Text) {
         let verb = would(self.dry_run, "wrote", "would write");
-        match &self.text {
-            Some(config) => {
-                if self.dry_run {
-                    text.put(config);
-                }
-                let path = text.paint.name(self.config.as_str());
-                text.tell(format!("{verb} {path}"));
-            }
-            None => text.tell(format!("{} exists and is not changed", self.config)),
+        if let Some(config) = &self.text {
+            text.put(config);
+        }
+        if self.wrote_config {
+            let path = text.paint.name(self.config.as_str());
+            text.tell(format!("{verb} {path}"));
+        } else {
+            text.tell(format!("{} exists and is not changed", self.config));
         }
         if self.wrote_exclude_rule {
             text.tell(format!("{verb} `{EXCLUDE_RULE}` into info/exclude"));
@@ -70,8 +73,7 @@ impl Answer for InitAnswer {
         if self.wrote_gitignore {
             text.tell(format!("{verb} {WORKTREES_GITIGNORE_PATH}"));
         }
-        let runs = |text: &String| text.contains("\ncommands = ");
-        if self.text.as_ref().is_some_and(runs) && !self.dry_run {
+        if self.proposes_commands && !self.dry_run {
             text.tell("it proposes commands for new worktrees; to trust them: git agentwt trust");
         }
         if self.wrote_config && !self.dry_run {
@@ -133,10 +135,10 @@ pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Err
     let mut answer = plan(&facts, config);
     answer.dry_run = options.dry_run;
     if !answer.dry_run {
-        if let Some(text) = &answer.text {
+        if let Some(text) = answer.text.take() {
             files::write(&answer.config, text.as_bytes())?;
         }
-        let _kept = ignore_rules::ensure(&repository)?;
+        ignore_rules::ensure(&repository, |_| Ok(()))?;
     }
     Ok(Outcome::done(answer))
 }
@@ -185,13 +187,16 @@ fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
 
 /// Decides what is written: what does not exist yet.
 fn plan(facts: &InitFacts, config: Utf8PathBuf) -> InitAnswer {
+    let text = (!facts.has_config).then(|| config_text(facts));
+    let config_text = text.as_deref().unwrap_or_default();
     InitAnswer {
         config,
         dry_run: false,
+        proposes_commands: config_text.contains("\ncommands = "),
         wrote_config: !facts.has_config,
         wrote_exclude_rule: !facts.ignored.exclude_rule,
         wrote_gitignore: !facts.ignored.gitignore,
-        text: (!facts.has_config).then(|| config_text(facts)),
+        text,
     }
 }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::actions::remove::Leaving;
 use crate::actions::remove::plan::{Merged, RemovePlan};
 use crate::answer::Answer;
-use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
+use crate::answer::text::{Detail, Text};
+use crate::answer::verdict::VerdictReport;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::text::would;
 
@@ -28,7 +28,7 @@ impl Answer for LandAnswer {
     fn print(&self, text: &mut Text) {
         for one in &self.worktrees {
             if let Some(verdict) = &one.verdict {
-                verdict.print(text, false);
+                verdict.print(text, Detail::Groups);
             }
             if let Some(landed) = &one.landed {
                 let name = text.paint.name(&one.name);
@@ -55,7 +55,7 @@ impl Answer for LandAnswer {
         }
     }
 
-    fn verdicts(&self) -> Vec<&VerdictField> {
+    fn verdicts(&self) -> Vec<&VerdictReport> {
         let all = self.worktrees.iter();
         all.filter_map(|one| one.verdict.as_ref()).collect()
     }
@@ -75,10 +75,10 @@ pub struct LandedWorktree {
     pub dry_run: bool,
     /// The verdict; absent if an interrupted removal was finished.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<VerdictField>,
+    pub verdict: Option<VerdictReport>,
     /// How the work was landed; absent if it was not.
     #[serde(flatten)]
-    pub landed: Option<LandedField>,
+    pub landed: Option<LandedWork>,
     /// The removal; absent with `--keep`, and if the worktree stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removal: Option<RemovePlan>,
@@ -92,7 +92,7 @@ impl LandedWorktree {
 
 /// How work was landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LandedField {
+pub struct LandedWork {
     /// The base branch.
     #[schemars(with = "String")]
     pub into: BranchName,
@@ -106,7 +106,7 @@ pub struct LandedField {
     pub commit: Option<CommitId>,
 }
 
-impl LandedField {
+impl LandedWork {
     /// Takes the branch as merged, for its removal.
     pub fn assume_in(&self, leaving: &mut Leaving) {
         // in these ways the base branch does not have its commits

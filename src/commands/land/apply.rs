@@ -38,8 +38,7 @@ impl Landing<'_> {
         lock: &Lock,
         notes: &mut Vec<String>,
     ) -> Result<CommitId, Error> {
-        let record = &self.known.record;
-        let git = &self.repository.git;
+        let record = &self.worktree.record;
         let landed = &plan.landed;
         let commit = match &landed.commit {
             Some(commit) => commit.clone(),
@@ -52,7 +51,7 @@ impl Landing<'_> {
             return Ok(commit);
         }
         // the rest is of what was verified, whatever the branch names by now
-        let own = self.known.repository(self.repository);
+        let own = self.worktree.repository(self.repository);
         let tip = own.git.rev_parse_commit(&record.branch.full_ref())?;
         if tip.as_ref() != Some(&landed.verified) {
             return Err(self.moved(&record.branch));
@@ -64,24 +63,41 @@ impl Landing<'_> {
             let _ = forward.as_ref().map(Forward::end);
             return Err(rejected);
         }
+        self.advance(plan, &commit, forward.as_ref(), lock, notes)?;
+        Ok(commit)
+    }
+
+    /// Moves the base branch, with the files of the worktree that has it checked out. Where it does not
+    /// move, the files are put back.
+    fn advance(
+        &self,
+        plan: &LandPlan,
+        commit: &CommitId,
+        forward: Option<&Forward<'_>>,
+        lock: &Lock,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let git = &self.repository.git;
+        let landed = &plan.landed;
         let full = landed.into.full_ref();
-        let advanced = match &forward {
+        let advanced = match forward {
             Some(forward) => forward.go(lock)?,
             None => {
-                let reason = format!("merge {}: landed by git-agentwt", record.branch);
+                let branch = &self.worktree.record.branch;
+                let reason = format!("merge {branch}: landed by git-agentwt");
                 begin_move(self.repository, &landed.into)?;
-                git.update_ref(&full, &commit, Some(&landed.before), &reason)
+                git.update_ref(&full, commit, Some(&landed.before), &reason)
             }
         };
         let now = git.rev_parse_commit(&full)?;
-        let ended = match &forward {
+        let ended = match forward {
             Some(forward) => self.put_back(forward),
             None => end_move(self.repository, &landed.into),
         };
-        if now.as_ref() == Some(&commit) {
+        if now.as_ref() == Some(commit) {
             // a hook that ran afterwards has no say, nor has what is left of a landing that is done
             notes.extend(ended.err().map(|error| error.to_string()));
-            return Ok(commit);
+            return Ok(());
         }
         ended?;
         match advanced {
@@ -107,15 +123,16 @@ impl Landing<'_> {
             commit: commit.clone(),
         };
         let forward = Forward::new(self.repository, begun);
-        let missing = forward.missing_room();
+        let measured = forward.missing_room();
         self.session.check()?;
-        let missing = missing.map_err(|error| self.not_written(checkout, &error))?;
+        let missing = measured.map_err(|error| self.not_written(checkout, &error))?;
         if missing > 0 {
             let needs = format!("{} more are needed", Size(missing));
             return Err(self.no_room(checkout, &needs));
         }
-        let begun = forward.begin();
-        begun.map_err(|error| self.not_written(checkout, &error))?;
+        forward
+            .begin()
+            .map_err(|error| self.not_written(checkout, &error))?;
         Ok(Some(forward))
     }
 
@@ -188,7 +205,7 @@ impl Landing<'_> {
     /// # Errors
     /// Refuses where the worktree has changed since, and with `-n`; fails when git or the disk does.
     pub(super) fn lock(&self, notes: &mut Vec<String>) -> Result<Option<Lock>, Error> {
-        let Some(base) = base_branch(&self.known.record) else {
+        let Some(base) = base_branch(&self.worktree.record) else {
             return Ok(None);
         };
         let lock = Lock::wait(&self.repository.branch_lock(&base))?;
@@ -210,9 +227,10 @@ impl Landing<'_> {
     fn create_commits(&self, plan: &LandPlan) -> Result<CommitId, Error> {
         let landed = &plan.landed;
         // where the base branch is checked out, for the hooks
-        let git = &self.repository.git;
-        let checkout = plan.checkout.as_ref();
-        let here = checkout.map_or_else(|| git.clone(), |path| git.at(path));
+        let here = match &plan.checkout {
+            Some(checkout) => self.repository.git.at(checkout),
+            None => self.repository.git.clone(),
+        };
         let git = here.with_quarantine(&plan.scratch.quarantine());
         let mut tip = landed.before.clone();
         for (source, tree) in &plan.new {
@@ -223,7 +241,7 @@ impl Landing<'_> {
                 _merge => {
                     parents.push(source);
                     let message = self.options.message.as_deref();
-                    let branch = &self.known.record.branch;
+                    let branch = &self.worktree.record.branch;
                     let message = git.fmt_merge_msg(branch, source, &landed.into, message)?;
                     Authorship::of_user(message)
                 }
@@ -252,7 +270,7 @@ impl Landing<'_> {
             }
             return Ok(authorship);
         }
-        let branch = &self.known.record.branch;
+        let branch = &self.worktree.record.branch;
         let title = format!("Squash {branch} ({} commits)", own.len());
         let mut text = format!("{}\n\n", given.unwrap_or(&title));
         for id in own.iter().rev() {

@@ -72,12 +72,14 @@ impl Landing<'_> {
         commits.extend(bases);
         commits.push(before.clone());
         read.extend(commits.iter().map(object_of));
-        let after = objects.commit(commit)?.tree;
-        let before = objects.commit(before)?.tree;
-        let new = objects.difference(Some(&before), Some(&after))?;
-        let files = new.into_values().flatten();
-        let files = files.filter(|entry| entry.mode != Mode::Gitlink);
-        read.extend(files.map(|entry| entry.id));
+        let tree_after = objects.commit(commit)?.tree;
+        let tree_before = objects.commit(before)?.tree;
+        let new = objects.difference(Some(&tree_before), Some(&tree_after))?;
+        for entry in new.into_values().flatten() {
+            if entry.mode != Mode::Gitlink {
+                read.insert(entry.id);
+            }
+        }
         Ok(read)
     }
 }

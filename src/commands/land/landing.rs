@@ -11,5 +11,5 @@ pub struct Landing<'a> {
     pub session: &'a Session,
     pub repository: &'a Repository,
     pub options: &'a Land,
-    pub known: &'a Worktree,
+    pub worktree: &'a Worktree,
 }

@@ -14,13 +14,13 @@ pub mod landing;
 pub mod plan;
 pub mod push;
 
-use crate::commands::land::answer::{LandAnswer, LandedField, LandedWorktree};
+use crate::commands::land::answer::{LandAnswer, LandedWork, LandedWorktree};
 
 use crate::actions::remove::Leaving;
 use crate::actions::remove::facts::Around;
-use crate::actions::remove::plan::{RemoveOptions, WorkKind};
+use crate::actions::remove::plan::{RemoveOptions, RemovePlan, WorkKind};
 use crate::actions::trash;
-use crate::answer::verdict::VerdictField;
+use crate::answer::verdict::VerdictReport;
 use crate::commands::land::arguments::Land;
 use crate::commands::land::landing::Landing;
 use crate::commands::land::plan::LandPlan;
@@ -33,8 +33,12 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
 
-/// Lands the named worktrees in order. All are looked at before the first is landed, and the rest
-/// again after each.
+/// Lands the named worktrees in order.
+///
+/// 1. Takes the locks of all names.
+/// 2. With several names: verifies and plans each, so that the first is landed only if all can be.
+/// 3. Lands each: verifies and plans it again, merges, and removes it.
+/// 4. Empties the trash of what has had its term.
 ///
 /// # Errors
 /// Fails when the first is refused, or git or the disk fails.
@@ -48,94 +52,124 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     {
         return Err(Refusal::UnknownRemote { remote }.into());
     }
-    let (all, locks) = Worktree::lock_all(repository, &options.names)?;
-    let landings = all.iter().map(|known| Landing {
-        session,
-        repository,
-        options,
-        known,
-    });
+    let (worktrees, locks) = Worktree::lock_all(repository, &options.names)?;
+    let mut landings = Vec::new();
+    for worktree in &worktrees {
+        landings.push(Landing {
+            session,
+            repository,
+            options,
+            worktree,
+        });
+    }
     let mut outcome = Outcome::done(LandAnswer::default());
-    let worktrees = &mut outcome.answer.worktrees;
-    let is_first_look = all.len() > 1 && !options.dry_run;
-    for one in landings.clone().filter(|_| is_first_look) {
-        drop(one.lock(&mut outcome.notes)?);
-        let (looked, _) = one.look()?;
-        worktrees.extend(Some(looked).filter(|one| !one.is_valid()));
+    if landings.len() > 1 && !options.dry_run {
+        look_at_all(&landings, &mut outcome)?;
     }
-    if !worktrees.is_empty() {
-        outcome.exit = ExitCode::Violations;
-    }
-    for one in landings {
+    for landing in landings {
         if outcome.exit != ExitCode::Success {
             break;
         }
-        if let Err(error) = one.land(&mut outcome) {
+        if let Err(error) = landing.land(&mut outcome) {
             if outcome.answer.worktrees.is_empty() {
                 return Err(error);
             }
             // what was landed by then is reported
-            let help = miette::Diagnostic::help(&error);
-            let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-            outcome.notes.push(format!("{error}{help}"));
+            outcome.notes.push(with_help(&error));
             outcome.exit = error.exit_code();
         }
     }
     drop(locks);
     if !options.dry_run {
-        let worktrees = outcome.answer.worktrees.iter();
-        let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
-        let has_trash = removals.any(|removal| removal.term.is_some());
-        let left = trash::empty_soon(repository, &session.binary, has_trash)?;
-        outcome.notes.extend(left);
+        let has_trash = outcome.answer.worktrees.iter().any(was_moved_to_trash);
+        let rest = trash::empty_soon(repository, &session.binary, has_trash)?;
+        outcome.notes.extend(rest);
     }
     Ok(outcome)
+}
+
+/// Verifies and plans each; those with violations are in the answer.
+fn look_at_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
+    for landing in landings {
+        drop(landing.lock(&mut outcome.notes)?);
+        let (looked, _) = landing.look()?;
+        if !looked.is_valid() {
+            outcome.answer.worktrees.push(looked);
+            outcome.exit = ExitCode::Violations;
+        }
+    }
+    Ok(())
+}
+
+fn was_moved_to_trash(landed: &LandedWorktree) -> bool {
+    let removal = landed.removal.as_ref();
+    removal.is_some_and(|removal| removal.term.is_some())
+}
+
+fn with_help(error: &Error) -> String {
+    match miette::Diagnostic::help(error) {
+        Some(help) => format!("{error}; {help}"),
+        None => error.to_string(),
+    }
 }
 
 impl Landing<'_> {
     /// Lands. Where only the removal fails, what was landed is in the answer.
     fn land(&self, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
         let one_at_a_time = self.lock(&mut outcome.notes)?;
-        let (mut one, plan) = self.look()?;
-        if !one.is_valid() {
+        let (mut looked, plan) = self.look()?;
+        if !looked.is_valid() {
             outcome.exit = ExitCode::Violations;
         }
         if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
             let branch_lock = one_at_a_time.as_ref();
             let lock = branch_lock.expect("because a plan has a base branch, and that is locked");
-            let commit = Some(self.apply(&plan, lock, &mut outcome.notes)?);
+            let commit = self.apply(&plan, lock, &mut outcome.notes)?;
             outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
-            one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
+            if let Some(landed) = &mut looked.landed {
+                landed.commit = Some(commit);
+            }
         }
-        let landed = one.landed.clone().filter(|_| !self.options.keep);
-        let is_removed = landed.is_some() || one.verdict.is_none();
+        let landed = looked.landed.clone().filter(|_| !self.options.keep);
+        let is_removed = landed.is_some() || looked.verdict.is_none();
         let worktrees = &mut outcome.answer.worktrees;
-        worktrees.push(one);
+        worktrees.push(looked);
         if is_removed && !self.options.dry_run {
-            let steps = self.session.user_steps(self.repository);
-            let state = self.session.state.as_deref();
-            let (_, said) = steps.tear_down(self.known, landed.is_none(), state)?;
-            outcome.notes.extend(said);
-            // what came into the worktree meanwhile is not lost
-            let mut leaving = self.leaving()?;
-            landed.iter().for_each(|one| one.assume_in(&mut leaving));
-            let mut plan = leaving.plan(&self.removal())?;
-            let environment = &self.session.environment;
-            let allowed = self.removal();
-            let now = Session::now();
-            leaving.apply(&mut plan, self.repository, environment, &allowed, &now)?;
-            outcome.notes.append(&mut plan.notes);
-            if let Some(one) = worktrees.last_mut() {
-                one.removal = Some(plan);
+            let removal = self.remove(landed.as_ref(), &mut outcome.notes)?;
+            if let Some(last) = worktrees.last_mut() {
+                last.removal = Some(removal);
             }
         }
         Ok(())
     }
 
+    /// Tears down and removes the worktree. What came into it meanwhile is not lost.
+    fn remove(
+        &self,
+        landed: Option<&LandedWork>,
+        notes: &mut Vec<String>,
+    ) -> Result<RemovePlan, Error> {
+        let steps = self.session.user_steps(self.repository);
+        let state = self.session.state.as_deref();
+        let (_, torn_down) = steps.tear_down(self.worktree, landed.is_none(), state)?;
+        notes.extend(torn_down);
+        let mut leaving = self.leaving()?;
+        if let Some(landed) = landed {
+            landed.assume_in(&mut leaving);
+        }
+        let allowed = self.removal();
+        let mut removal = leaving.plan(&allowed)?;
+        let environment = &self.session.environment;
+        let now = Session::now();
+        leaving.apply(&mut removal, self.repository, environment, &allowed, &now)?;
+        notes.append(&mut removal.notes);
+        Ok(removal)
+    }
+
     /// Reads the worktree, verifies and decides. Without a verdict an earlier removal is to be
     /// finished.
     fn look(&self) -> Result<(LandedWorktree, Option<LandPlan>), Error> {
-        let record = &self.known.record;
+        let record = &self.worktree.record;
         let mut one = LandedWorktree {
             name: record.name.to_string(),
             path: record.path.clone(),
@@ -161,17 +195,20 @@ impl Landing<'_> {
             net: true,
             ..VerifyOptions::default()
         };
-        let live = verify_now(self.repository, self.known, net)?;
-        let verdict = VerdictField::worktree(&one.name, one.path.clone(), &live.report);
+        let live = verify_now(self.repository, self.worktree, net)?;
+        let verdict = VerdictReport::worktree(&one.name, one.path.clone(), &live.report);
         one.verdict = Some(verdict);
         if !one.is_valid() {
             return Ok((one, None));
         }
-        let work = leaving.facts.uncommitted.iter();
-        // with --keep an edited copy of a file of the user's stays where it is
-        let work = work.filter(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
-        let work = work.map(|(path, _)| path.to_string()).collect();
-        let plan = self.plan(work, &live.head)?;
+        let mut uncommitted = Vec::new();
+        for (path, kind) in &leaving.facts.uncommitted {
+            // with --keep an edited copy of a file of the user's stays where it is
+            if !matches!(kind, WorkKind::Placed(_)) {
+                uncommitted.push(path.to_string());
+            }
+        }
+        let plan = self.plan(uncommitted, &live.head)?;
         if !self.options.keep {
             plan.landed.assume_in(&mut leaving);
             let removal = leaving.plan(&self.removal()).map_err(|mut refused| {
@@ -188,7 +225,7 @@ impl Landing<'_> {
     /// Reads what keeps the worktree from being removed.
     fn leaving(&self) -> Result<Leaving, Error> {
         let around = Around::read(self.repository)?;
-        Leaving::read(self.repository, self.known.clone(), &around, &[], false)
+        Leaving::read(self.repository, self.worktree.clone(), &around, &[], false)
     }
 
     /// The options of the removal: none that gives anything up.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use camino::Utf8PathBuf;
 
 use crate::actions::remove::plan::{RemoveRefusal, shortened};
-use crate::commands::land::answer::LandedField;
+use crate::commands::land::answer::LandedWork;
 use crate::commands::land::arguments::Land;
 use crate::commands::land::landing::Landing;
 use crate::config::value::Strategy;
@@ -32,7 +32,7 @@ const BUSY: [&str; 3] = [
 /// Holds a landing.
 pub struct LandPlan {
     /// What is landed, and how.
-    pub landed: LandedField,
+    pub landed: LandedWork,
     /// The commits to create, the oldest first: the commit that each comes from, and its tree.
     pub new: Vec<(CommitId, ObjectId)>,
     /// The worktree that has the base branch checked out; none where only the branch moves.
@@ -46,13 +46,31 @@ pub struct LandPlan {
 pub(super) fn base_branch(record: &Record) -> Option<BranchName> {
     let revision = record.base.revision.as_str();
     let named = revision.strip_prefix("refs/heads/").unwrap_or(revision);
-    let tips = record.base.tips.iter();
-    let branches = tips.filter_map(|tip| tip.name.strip_prefix("refs/heads/"));
-    let branches = branches.filter(|branch| *branch != record.branch.as_str());
-    let branches: Vec<&str> = branches.collect();
-    let found = branches.iter().find(|branch| **branch == named);
-    let only = found.or(branches.first().filter(|_| branches.len() == 1));
-    only.map(|branch| BranchName::from_git(*branch))
+    let mut branches = Vec::new();
+    for tip in &record.base.tips {
+        if let Some(branch) = tip.name.strip_prefix("refs/heads/")
+            && branch != record.branch.as_str()
+        {
+            branches.push(branch);
+        }
+    }
+    match branches.as_slice() {
+        [only] => Some(BranchName::from_git(*only)),
+        several if several.contains(&named) => Some(BranchName::from_git(named)),
+        _several => None,
+    }
+}
+
+/// The base branch, and where it is.
+struct BaseBranch {
+    name: BranchName,
+    at: CommitId,
+}
+
+/// How work is landed, and the commits that are created for it.
+struct Method {
+    how: &'static str,
+    new: Vec<(CommitId, ObjectId)>,
 }
 
 impl Landing<'_> {
@@ -62,65 +80,92 @@ impl Landing<'_> {
     /// Refuses what would lose work, and what git would have to ask the user about; fails when git or
     /// the disk does.
     pub fn plan(&self, uncommitted: Vec<String>, heads: &WorktreeHead) -> Result<LandPlan, Error> {
-        let record = &self.known.record;
-        let repository = self.repository;
-        let name = &record.name;
-        let path = &record.path;
-        let branch = &record.branch;
-        let again = self.command();
-        if let Some(operation) = read_operation(record) {
-            let help = format!(
-                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, \
-                    or drop it: git -C {path} {operation} --abort; then: {again}"
-            );
-            let reason = format!("a {operation} is in progress there");
-            return Err(self.refused("operation", reason, help));
-        }
-        let is_on_branch = heads.symbolic == Some(branch.full_ref()) && heads.head == heads.branch;
-        let Some(verified) = heads.branch.clone().filter(|_| is_on_branch) else {
-            let reason = format!("it is not on its branch {branch}");
-            let help = format!("git -C {path} status, then: git -C {path} switch {branch}");
-            return Err(self.refused("not_on_branch", reason, help));
-        };
-        if !uncommitted.is_empty() {
-            let reason = format!("it has work that is not committed:{}", listed(uncommitted));
-            let help = format!("git -C {path} add -A && git -C {path} commit, then: {again}");
-            return Err(self.refused("uncommitted", reason, help));
-        }
-        let into = base_branch(record);
-        let tip = into.as_ref().map(BranchName::full_ref);
-        let tip = tip.map(|full| repository.git.rev_parse_commit(&full));
-        let (Some(into), Some(before)) = (&into, tip.transpose()?.flatten()) else {
-            let base = &record.base;
-            let reason = format!("its base {} is not another branch here", base.revision);
-            let create = into.map(|gone| {
-                let commit = &base.commit;
-                format!("to create it again: git branch {gone} {commit}; ")
-            });
-            let help = format!(
-                "{}to merge by hand: git agentwt verify {name} && git merge {branch}",
-                create.unwrap_or_default()
-            );
-            return Err(self.refused("no_base_branch", reason, help));
-        };
-        let checkout = self.checkout_of(into)?;
-        let own = repository.home();
-        let scratch = QuarantinedObjects::create(&own.common_dir, own.format, name.as_str())?;
-        let landed = LandedField {
-            into: into.clone(),
-            how: "already",
-            commit: Some(before.clone()),
-            before,
-            verified,
-        };
+        self.require_no_operation()?;
+        let verified = self.require_own_branch(heads)?;
+        self.require_all_committed(uncommitted)?;
+        let base = self.require_base_branch()?;
+        let checkout = self.checkout_of(&base.name)?;
+        let own = self.repository.home();
+        let name = self.worktree.record.name.as_str();
+        let scratch = QuarantinedObjects::create(&own.common_dir, own.format, name)?;
         let mut plan = LandPlan {
-            landed,
+            landed: LandedWork {
+                into: base.name,
+                how: "already",
+                commit: Some(base.at.clone()),
+                before: base.at,
+                verified,
+            },
             new: Vec::new(),
             checkout,
             scratch,
         };
         self.decide_how(&mut plan)?;
         Ok(plan)
+    }
+
+    fn require_no_operation(&self) -> Result<(), Error> {
+        let record = &self.worktree.record;
+        let Some(operation) = read_operation(record) else {
+            return Ok(());
+        };
+        let path = &record.path;
+        let again = self.command();
+        let help = format!(
+            "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, \
+                or drop it: git -C {path} {operation} --abort; then: {again}"
+        );
+        let reason = format!("a {operation} is in progress there");
+        Err(self.refused("operation", reason, help))
+    }
+
+    /// Returns the verified commit of the branch, which HEAD is on.
+    fn require_own_branch(&self, heads: &WorktreeHead) -> Result<CommitId, Error> {
+        let record = &self.worktree.record;
+        let path = &record.path;
+        let branch = &record.branch;
+        let is_on_branch = heads.symbolic == Some(branch.full_ref()) && heads.head == heads.branch;
+        if let Some(verified) = heads.branch.clone().filter(|_| is_on_branch) {
+            return Ok(verified);
+        }
+        let reason = format!("it is not on its branch {branch}");
+        let help = format!("git -C {path} status, then: git -C {path} switch {branch}");
+        Err(self.refused("not_on_branch", reason, help))
+    }
+
+    fn require_all_committed(&self, uncommitted: Vec<String>) -> Result<(), Error> {
+        if uncommitted.is_empty() {
+            return Ok(());
+        }
+        let path = &self.worktree.record.path;
+        let again = self.command();
+        let reason = format!("it has work that is not committed:{}", listed(uncommitted));
+        let help = format!("git -C {path} add -A && git -C {path} commit, then: {again}");
+        Err(self.refused("uncommitted", reason, help))
+    }
+
+    fn require_base_branch(&self) -> Result<BaseBranch, Error> {
+        let record = &self.worktree.record;
+        let base = &record.base;
+        let base_branch = base_branch(record);
+        if let Some(name) = &base_branch
+            && let Some(at) = self.repository.git.rev_parse_commit(&name.full_ref())?
+        {
+            return Ok(BaseBranch {
+                name: name.clone(),
+                at,
+            });
+        }
+        let name = &record.name;
+        let branch = &record.branch;
+        let reason = format!("its base {} is not another branch here", base.revision);
+        let mut help = String::new();
+        if let Some(gone) = base_branch {
+            let commit = &base.commit;
+            help = format!("to create it again: git branch {gone} {commit}; ");
+        }
+        help += &format!("to merge by hand: git agentwt verify {name} && git merge {branch}");
+        Err(self.refused("no_base_branch", reason, help))
     }
 
     /// The worktree that has the base branch checked out, if one has, where the branch can move.
@@ -146,18 +191,7 @@ impl Landing<'_> {
             }
             places.push(at);
         }
-        let private = repository.common_dir.join("worktrees");
-        let names = files::names(&private)?.into_iter();
-        let private = names.map(|id| private.join(id));
-        let mut dirs = std::iter::once(repository.common_dir.clone()).chain(private);
-        let works_on = |bytes: &[u8]| [full.as_bytes(), into.as_str().as_bytes()].contains(&bytes);
-        let busy = dirs.find(|dir| {
-            let texts = BUSY.map(|file| files::read(&dir.join(file)).ok().flatten());
-            texts
-                .iter()
-                .flatten()
-                .any(|text| works_on(text.trim_ascii()))
-        });
+        let busy = self.git_dir_at_work_on(into)?;
         if let Some(at) = busy.as_ref().or(places.get(1)) {
             let reason =
                 format!("{into} is being rebased or bisected, or checked out twice: see {at}");
@@ -167,83 +201,154 @@ impl Landing<'_> {
         Ok(places.pop())
     }
 
-    /// Finds out what landing would be.
+    /// Finds a git directory in which a rebase or a bisect of a branch is in progress.
+    fn git_dir_at_work_on(&self, branch: &BranchName) -> Result<Option<Utf8PathBuf>, Error> {
+        let common_dir = &self.repository.common_dir;
+        let worktrees = common_dir.join("worktrees");
+        let mut git_dirs = vec![common_dir.clone()];
+        for id in files::names(&worktrees)? {
+            git_dirs.push(worktrees.join(id));
+        }
+        let full = branch.full_ref();
+        for git_dir in git_dirs {
+            for file in BUSY {
+                let text = files::read(&git_dir.join(file))
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default();
+                let named = text.trim_ascii();
+                if named == full.as_bytes() || named == branch.as_str().as_bytes() {
+                    return Ok(Some(git_dir));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decides how the work is landed: it is in the base branch already, or by a fast-forward, or by new
+    /// commits.
     fn decide_how(&self, plan: &mut LandPlan) -> Result<(), Error> {
-        let record = &self.known.record;
-        let options = self.options;
-        let landed = &mut plan.landed;
-        let into = &landed.into;
-        let base = &landed.before;
-        let tip = &landed.verified;
-        let git = &self.repository.git;
-        let git = git.with_quarantine(&plan.scratch.quarantine());
+        let record = &self.worktree.record;
+        let base = &plan.landed.before;
+        let tip = &plan.landed.verified;
+        let git = &self
+            .repository
+            .git
+            .with_quarantine(&plan.scratch.quarantine());
         if record.strategy == Strategy::Clone {
-            git.fetch_objects(
-                record.admin_dir.as_str(),
-                FetchCheck::Fsck,
-                &[tip.to_string()],
-            )?;
+            let clone = record.admin_dir.as_str();
+            git.fetch_objects(clone, FetchCheck::Fsck, &[tip.to_string()])?;
         }
         if git.is_ancestor(tip, base)? {
             return Ok(());
         }
-        let path = &record.path;
-        let again = self.command();
-        let start = &record.base.commit;
-        if git.is_ancestor(start, tip)? && !git.is_ancestor(start, base)? {
-            let short = start.short();
-            let reason = format!(
-                "{into} does not have its base {short}, so more would be merged than was verified"
-            );
-            let help = format!(
-                "see what: git log {into}..{short}; to merge that first: git merge {short}; to \
-                    leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
-            );
-            return Err(self.refused("not_verified", reason, help));
-        }
-        let setting = git.config_get("merge.ff")?.filter(|_| options.is_plain());
-        let only = options.ff_only || setting.as_deref() == Some("only");
+        self.require_verified_history(git, plan)?;
         let is_ahead = git.is_ancestor(base, tip)?;
-        let with_commit = || git.config_get_bool("merge.ff").map(|ff| ff == Some(false));
-        let objects = plan.scratch.objects();
-        if is_ahead && (only || !options.squash && (setting.is_none() || !with_commit()?)) {
-            (landed.how, landed.commit) = ("fast-forward", Some(tip.clone()));
+        if is_ahead && self.is_fast_forward(git)? {
+            plan.landed.how = "fast-forward";
+            plan.landed.commit = Some(tip.clone());
             return Ok(());
         }
-        if only {
-            let reason = format!("{into} went on, so it cannot be fast-forwarded");
-            let resolve = self.resolution(into);
-            let help = format!("{resolve}, then: {again}; or without --ff-only (merge.ff)");
-            return Err(self.refused("diverged", reason, help));
+        if self.is_fast_forward_only(git)? {
+            return Err(self.diverged(&plan.landed.into));
         }
-        let (how, new) = if options.rebase {
-            ("rebase", self.pick(&git, plan)?)
-        } else {
-            let tree = if is_ahead {
-                objects.commit(tip)?.tree
-            } else {
-                self.merge(&git, into, base, tip)?
-            };
-            let is_new = tree != objects.commit(base)?.tree;
-            let new = is_new.then(|| (tip.clone(), tree));
-            let how = if options.squash { "squash" } else { "merge" };
-            (how, new.into_iter().collect())
-        };
-        // else a merge would change nothing
-        if !new.is_empty() {
-            (plan.landed.how, plan.landed.commit) = (how, None);
-        }
+        let Method { how, new } = self.create(git, plan)?;
         plan.new = new;
+        // else a merge would change nothing
         if !plan.new.is_empty() {
+            plan.landed.how = how;
             plan.landed.commit = self.pushed_before(plan)?;
         }
         Ok(())
     }
 
+    /// Refuses where the base branch does not have the base: more would be merged than was verified.
+    fn require_verified_history(&self, git: &Git, plan: &LandPlan) -> Result<(), Error> {
+        let record = &self.worktree.record;
+        let start = &record.base.commit;
+        let landed = &plan.landed;
+        if !git.is_ancestor(start, &landed.verified)? || git.is_ancestor(start, &landed.before)? {
+            return Ok(());
+        }
+        let into = &landed.into;
+        let path = &record.path;
+        let again = self.command();
+        let short = start.short();
+        let reason = format!(
+            "{into} does not have its base {short}, so more would be merged than was verified"
+        );
+        let help = format!(
+            "see what: git log {into}..{short}; to merge that first: git merge {short}; to \
+                leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
+        );
+        Err(self.refused("not_verified", reason, help))
+    }
+
+    /// The user's `merge.ff`, where no option says how to land.
+    fn merge_setting(&self, git: &Git) -> Result<Option<String>, Error> {
+        let setting = git.config_get("merge.ff")?;
+        Ok(setting.filter(|_| self.options.is_plain()))
+    }
+
+    /// True if work is landed by a fast-forward or not at all.
+    fn is_fast_forward_only(&self, git: &Git) -> Result<bool, Error> {
+        let setting = self.merge_setting(git)?;
+        Ok(self.options.ff_only || setting.as_deref() == Some("only"))
+    }
+
+    /// True if work that is ahead of the base branch is landed without a new commit.
+    fn is_fast_forward(&self, git: &Git) -> Result<bool, Error> {
+        if self.is_fast_forward_only(git)? {
+            return Ok(true);
+        }
+        if self.options.squash {
+            return Ok(false);
+        }
+        let asks_for_commit =
+            self.merge_setting(git)?.is_some() && git.config_get_bool("merge.ff")? == Some(false);
+        Ok(!asks_for_commit)
+    }
+
+    fn diverged(&self, into: &BranchName) -> Error {
+        let reason = format!("{into} went on, so it cannot be fast-forwarded");
+        let resolve = self.resolution(into);
+        let again = self.command();
+        let help = format!("{resolve}, then: {again}; or without --ff-only (merge.ff)");
+        self.refused("diverged", reason, help)
+    }
+
+    /// Decides which commits are created: the work's own ones anew, one of all of them, or a merge.
+    fn create(&self, git: &Git, plan: &LandPlan) -> Result<Method, Error> {
+        let base = &plan.landed.before;
+        let tip = &plan.landed.verified;
+        if self.options.rebase {
+            return Ok(Method {
+                how: "rebase",
+                new: self.pick(git, plan)?,
+            });
+        }
+        let objects = plan.scratch.objects();
+        let tree = if git.is_ancestor(base, tip)? {
+            objects.commit(tip)?.tree
+        } else {
+            self.merge(git, &plan.landed.into, base, tip)?
+        };
+        let mut new = Vec::new();
+        if tree != objects.commit(base)?.tree {
+            new.push((tip.clone(), tree));
+        }
+        let how = if self.options.squash {
+            "squash"
+        } else {
+            "merge"
+        };
+        Ok(Method { how, new })
+    }
+
     /// Picks each commit onto the base branch, as `git rebase` does; one that changes nothing any
     /// more is dropped.
     fn pick(&self, git: &Git, plan: &LandPlan) -> Result<Vec<(CommitId, ObjectId)>, Error> {
-        let LandedField { into, before, .. } = &plan.landed;
+        let LandedWork { into, before, .. } = &plan.landed;
         let objects = plan.scratch.objects();
         let mut tree = objects.commit(before)?.tree;
         let mut picked = Vec::new();
@@ -251,7 +356,7 @@ impl Landing<'_> {
         for id in all.into_iter().rev() {
             let commit = objects.commit(&id)?;
             let [parent] = commit.parents.as_slice() else {
-                let name = &self.known.record.name;
+                let name = &self.worktree.record.name;
                 let reason = format!("{} is a merge, which a rebase would drop", id.short());
                 let help = format!(
                     "git agentwt land --squash {name}, or without --rebase: git agentwt land {name}"
@@ -278,7 +383,7 @@ impl Landing<'_> {
         theirs: &CommitId,
     ) -> Result<ObjectId, Error> {
         git.merge_commits(ours, theirs)?.map_err(|paths| {
-            let path = &self.known.record.path;
+            let path = &self.worktree.record.path;
             let again = self.command();
             let next = if self.options.rebase {
                 "rebase --continue"
@@ -297,10 +402,10 @@ impl Landing<'_> {
 
     /// The command that brings the base branch into the worktree.
     fn resolution(&self, into: &BranchName) -> String {
-        let path = &self.known.record.path;
+        let path = &self.worktree.record.path;
         let is_rebased = self.options.rebase || self.options.ff_only;
         let verb = if is_rebased { "rebase" } else { "merge" };
-        match self.known.record.strategy {
+        match self.worktree.record.strategy {
             Strategy::Worktree => format!("git -C {path} {verb} {into}"),
             // a clone has its own branches
             Strategy::Clone => {
@@ -319,19 +424,15 @@ impl Landing<'_> {
             push,
             ..
         } = self.options;
-        let how = [
-            (*squash, " --squash"),
-            (*rebase, " --rebase"),
-            (*ff_only, " --ff-only"),
-            (*keep, " --keep"),
-        ];
-        let how: String = how
-            .iter()
-            .map(|(is_asked, how)| when(*is_asked, how))
-            .collect();
-        let push = push.as_ref().map(|remote| format!(" --push {remote}"));
-        let push = push.unwrap_or_default();
-        format!("git agentwt land{how}{push} {}", self.known.record.name)
+        let mut command = "git agentwt land".to_owned();
+        command += when(*squash, " --squash");
+        command += when(*rebase, " --rebase");
+        command += when(*ff_only, " --ff-only");
+        command += when(*keep, " --keep");
+        if let Some(remote) = push {
+            command += &format!(" --push {remote}");
+        }
+        format!("{command} {}", self.worktree.record.name)
     }
 
     /// Says why work is not landed: `agentwt::land::<code>`.
@@ -346,7 +447,7 @@ impl Landing<'_> {
             code: format!("land::{code}"),
             message: format!(
                 "cannot land worktree `{}`: {reason}",
-                self.known.record.name
+                self.worktree.record.name
             ),
             reason,
             help,

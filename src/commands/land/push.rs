@@ -67,8 +67,7 @@ impl Landing<'_> {
         let into = &plan.landed.into;
         let words = words.replace("error: ", "");
         let reason = format!("{remote} does not take {into}: {words}");
-        let is_behind = ["(fetch first)", "(non-fast-forward)"];
-        let is_behind = is_behind.iter().any(|word| words.contains(word));
+        let is_behind = words.contains("(fetch first)") || words.contains("(non-fast-forward)");
         let again = self.command();
         let help = if is_behind {
             let pull = self.pull(plan, remote, target);

@@ -1,24 +1,26 @@
 //! The answer of `list`.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::position::{MainPosition, Upstream};
-use crate::answer::shapes::{PathField, paths};
+use crate::answer::position::{BaseDistance, MainPosition, Upstream};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
-use crate::answer::worktree::RecordedField;
+use crate::answer::worktree::{RecordedFacts, RecordedWorktree};
 use crate::inventory::placed::DriftCounts;
 use crate::scope::overlap::Overlap;
 use crate::truth::live::LiveVerdict;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::{escape_for_terminal, first_of};
+use crate::words::path_text::{PathText, paths};
 use crate::words::size::Size;
-use crate::words::text::{age, count, one_line, when};
+use crate::words::text::{age, count, one_line};
 
 /// The columns with the order in which they are left out of a table that is too wide: the highest
 /// number first, 0 never.
@@ -50,14 +52,25 @@ pub struct ListAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<ListedWorktree>>,
     /// With `--overlap`: each pair of worktrees that may write the same files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overlaps: Option<Vec<ListedOverlap>>,
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "serialize_pairs"
+    )]
+    #[schemars(with = "Option<Vec<OverlappingPair>>")]
+    pub overlaps: Option<Vec<Overlap>>,
     /// With `--trash`: removed worktrees that can come back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trash: Option<Vec<ListedTrash>>,
-    /// The overlaps, by groups of worktrees.
-    #[serde(skip)]
-    pub groups: Vec<Overlap>,
+}
+
+/// A list of which some worktrees are still to be verified, for a terminal.
+#[derive(Serialize)]
+pub struct IncompleteList {
+    /// The list.
+    #[serde(flatten)]
+    pub answer: ListAnswer,
+    /// The names of the worktrees that are still to be verified.
+    pub pending: BTreeSet<String>,
 }
 
 /// A removed worktree, or commits of one.
@@ -92,7 +105,7 @@ impl ListedTrash {
 }
 
 /// A worktree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ListedWorktree {
     /// The name.
     pub name: String,
@@ -101,7 +114,8 @@ pub struct ListedWorktree {
     pub path: Utf8PathBuf,
     /// `ready`, `missing` (the directory is gone), `incomplete` (its `add` runs, or was killed) or
     /// `damaged`.
-    pub state: &'static str,
+    #[schemars(with = "String")]
+    pub state: ListedState,
     /// The branch; absent if the worktree is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -117,12 +131,48 @@ pub struct ListedWorktree {
     /// What is recorded; absent if the worktree is incomplete or damaged.
     #[serde(flatten)]
     pub details: Option<ListedDetails>,
-    /// Whether the branch has the name that `add` gives by default.
-    #[serde(skip)]
-    pub has_usual_branch: bool,
-    /// Whether the worktree is still to be verified.
-    #[serde(skip)]
-    pub is_pending: bool,
+}
+
+impl ListedWorktree {
+    /// A worktree of which nothing else is known.
+    pub const fn new(name: String, path: Utf8PathBuf, state: ListedState) -> Self {
+        Self {
+            name,
+            path,
+            state,
+            branch: None,
+            began: None,
+            process: None,
+            detail: None,
+            details: None,
+        }
+    }
+}
+
+/// How a worktree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListedState {
+    /// The worktree is there.
+    Ready,
+    /// The directory is gone.
+    Missing,
+    /// The `add` of the worktree runs, or was killed.
+    Incomplete,
+    /// The record cannot be read.
+    Damaged,
+}
+
+impl ListedState {
+    /// The word in every output format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Missing => "missing",
+            Self::Incomplete => "incomplete",
+            Self::Damaged => "damaged",
+        }
+    }
 }
 
 /// What is recorded of a worktree, and what is unusual.
@@ -130,7 +180,7 @@ pub struct ListedWorktree {
 pub struct ListedDetails {
     /// What is recorded.
     #[serde(flatten)]
-    pub recorded: RecordedField,
+    pub recorded: RecordedWorktree,
     /// The number of paths that are not committed; absent with `--stored`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<usize>,
@@ -139,64 +189,89 @@ pub struct ListedDetails {
     pub not_verified: Option<String>,
     /// Whether commits were made that no hook has verified.
     pub hooks_silent: bool,
+    /// Whether the branch has the name that `git agentwt add` gives by default.
+    pub usual_branch: bool,
+    /// The placed files; absent if the directory is gone.
+    #[serde(flatten)]
+    pub placed: Option<PlacedCounts>,
+}
+
+/// The placed files of a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedCounts {
     /// The placed files by state; absent if the directory is gone, null if it is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub placed: Option<Option<DriftCounts>>,
+    pub placed: Option<DriftCounts>,
 }
 
 /// Two worktrees that may write the same files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ListedOverlap {
+#[derive(Serialize, JsonSchema)]
+struct OverlappingPair {
     /// The names of the two worktrees.
-    pub worktrees: [String; 2],
+    worktrees: [String; 2],
     /// The tracked files that both may write.
-    pub files: Vec<PathField>,
+    files: Vec<PathText>,
     /// The patterns by which both may create the same new file.
-    pub new_files: Vec<ListedPatterns>,
+    new_files: Vec<MeetingPatterns>,
 }
 
 /// Two patterns by which the same new file can be created.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ListedPatterns {
+#[derive(Serialize, JsonSchema)]
+struct MeetingPatterns {
     /// The pattern of each worktree.
-    pub patterns: [String; 2],
+    patterns: [String; 2],
     /// A path that both patterns match.
-    pub example: PathField,
+    example: PathText,
+}
+
+/// Writes each pair of worktrees of the overlaps.
+fn serialize_pairs<S: Serializer>(
+    overlaps: &Option<Vec<Overlap>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let overlaps = overlaps.iter().flatten();
+    serializer.collect_seq(overlaps.flat_map(overlapping_pairs))
+}
+
+fn overlapping_pairs(overlap: &Overlap) -> Vec<OverlappingPair> {
+    let mut pairs = Vec::new();
+    for (first, second) in overlap.pairs() {
+        let mut new_files = Vec::new();
+        for shared in &overlap.patterns {
+            new_files.push(MeetingPatterns {
+                patterns: [shared.first.clone(), shared.second.clone()],
+                example: PathText::from(&shared.example),
+            });
+        }
+        pairs.push(OverlappingPair {
+            worktrees: [first.to_owned(), second.to_owned()],
+            files: paths(&overlap.files),
+            new_files,
+        });
+    }
+    pairs
 }
 
 impl ListAnswer {
-    /// Creates the answer to `--overlap`.
-    pub fn overlaps(groups: Vec<Overlap>) -> Self {
-        Self {
-            overlaps: Some(groups.iter().flat_map(listed_overlaps).collect()),
-            groups,
-            ..Self::default()
-        }
-    }
-
     /// Completes the row of a worktree with its verdict.
     pub fn set_verdict(&mut self, name: &str, live: Result<LiveVerdict, Error>) {
         let rows = self.worktrees.as_deref_mut().unwrap_or_default();
-        let at = rows.binary_search_by(|row| row.name.as_str().cmp(name));
-        let Some(row) = at.ok().and_then(|at| rows.get_mut(at)) else {
+        let Ok(index) = rows.binary_search_by(|row| row.name.as_str().cmp(name)) else {
             return;
         };
-        row.is_pending = false;
-        let Some(details) = &mut row.details else {
+        let Some(details) = &mut rows[index].details else {
             return;
         };
-        let last = match live {
+        match live {
             Ok(live) => {
                 details.recorded.live = true;
                 details.uncommitted = Some(live.uncommitted);
-                Some(live.last)
+                details.recorded.set_verification(Some(live.last));
             }
             Err(error) => {
                 details.not_verified = Some(one_line(&error.to_string()));
-                None
+                details.recorded.set_verification(None);
             }
-        };
-        details.recorded.set_verification(last);
+        }
     }
 
     /// Sets how many files of the main worktree are not committed.
@@ -204,163 +279,236 @@ impl ListAnswer {
         if let Some(main) = &mut self.main {
             main.uncommitted = changed;
         }
-        for details in self.worktrees.iter_mut().flatten() {
-            if let Some(details) = &mut details.details {
+        for worktree in self.worktrees.iter_mut().flatten() {
+            if let Some(details) = &mut worktree.details {
                 details.recorded.main_changed = changed;
             }
         }
     }
-}
 
-/// The row of the main worktree.
-fn main_row(main: &MainPosition) -> Row {
-    let at = main.head.as_ref().map_or("no commit", CommitId::short);
-    let on = match &main.branch {
-        Some(branch) => format!("on {}", escape_for_terminal(branch.as_bytes())),
-        None => format!("detached at {at}"),
-    };
-    let sides = main.upstream.as_ref().map(|one| (one.ahead, one.behind));
-    let mut cells = vec![Cell::people("(main)").paint(Paint::name), Cell::people(on)];
-    cells.extend(work_cells(
-        None,
-        main.uncommitted,
-        sides,
-        main.committed.as_deref(),
-    ));
-    Row::new(cells)
-}
+    /// Prints for people; of pending worktrees without a verdict.
+    fn print_list(&self, pending: &BTreeSet<String>, text: &mut Text) {
+        if let Some(trash) = &self.trash {
+            return print_trash(trash, text);
+        }
+        let Some(worktrees) = &self.worktrees else {
+            return self.print_overlaps(text);
+        };
+        if worktrees.is_empty() {
+            return text.tell("no worktrees yet; to create one: git agentwt add task-1");
+        }
+        let mut rows = vec![headings(&COLUMNS)];
+        rows.extend(self.main.as_ref().map(main_row));
+        for worktree in worktrees {
+            let verdict = if pending.contains(&worktree.name) {
+                Cell::people("…").paint(Paint::faint)
+            } else {
+                worktree.verdict()
+            };
+            rows.push(worktree.row(verdict));
+        }
+        text.table(&rows, "");
+    }
 
-/// The cells for people from CHANGES to LAST COMMIT; a dash stands for nothing.
-fn work_cells(
-    changed: Option<u64>,
-    uncommitted: Option<usize>,
-    sides: Option<(Option<u64>, Option<u64>)>,
-    committed: Option<&str>,
-) -> [Cell; 5] {
-    let side = |number: Option<u64>| match number {
-        Some(0) => None,
-        known => Some(known.map_or("?".to_owned(), |number| number.to_string())),
-    };
-    let cells = [
-        changed.map(|number| number.to_string()),
-        uncommitted.map(|number| number.to_string()),
-        sides.and_then(|(ahead, _)| side(ahead)),
-        sides.and_then(|(_, behind)| side(behind)),
-        committed.map(age),
-    ];
-    cells.map(|cell| Cell::people(cell.unwrap_or("-".to_owned())))
-}
-
-fn listed_overlaps(group: &Overlap) -> Vec<ListedOverlap> {
-    let patterns = group.patterns.iter().map(|shared| ListedPatterns {
-        patterns: [shared.first.clone(), shared.second.clone()],
-        example: PathField::from(&shared.example),
-    });
-    let patterns: Vec<ListedPatterns> = patterns.collect();
-    let pairs = group.pairs().into_iter();
-    let pair = |(first, second): (&str, &str)| ListedOverlap {
-        worktrees: [first.to_owned(), second.to_owned()],
-        files: paths(&group.files),
-        new_files: patterns.clone(),
-    };
-    pairs.map(pair).collect()
+    fn print_overlaps(&self, text: &mut Text) {
+        let overlaps = self.overlaps.as_deref().unwrap_or_default();
+        if overlaps.is_empty() {
+            text.tell("no two worktrees may write the same files");
+        }
+        for overlap in overlaps {
+            print_overlap(overlap, text);
+        }
+    }
 }
 
 impl Answer for ListAnswer {
     const DOCUMENT: &'static str = "list";
 
     fn print(&self, text: &mut Text) {
-        let (columns, nothing) = match (&self.trash, &self.worktrees) {
-            (Some(_), _) => (&TRASH_COLUMNS[..], "nothing is in the trash"),
-            (None, Some(_)) => {
-                let nothing = "no worktrees yet; to create one: git agentwt add task-1";
-                (&COLUMNS[..], nothing)
-            }
-            (None, None) => (&[][..], "no two worktrees may write the same files"),
-        };
-        let rows = self.rows();
-        if rows.is_empty() {
-            return text.tell(nothing);
-        }
-        if !self.groups.is_empty() {
-            let groups = self.groups.iter();
-            return groups.for_each(|group| print_overlap(group, text));
-        }
-        let heading =
-            |(word, rank): &(&str, u8)| Cell::people(*word).rank(*rank).paint(Paint::heading);
-        let mut all = vec![Row::headings(columns.iter().map(heading).collect())];
-        all.extend(self.main.as_ref().map(main_row));
-        all.extend(rows);
-        text.table(&all, "");
+        self.print_list(&BTreeSet::new(), text);
     }
 
     fn rows(&self) -> Vec<Row> {
-        let overlaps = self.overlaps.iter().flatten().flat_map(overlap_rows);
-        let worktrees = self.worktrees.iter().flatten().map(ListedWorktree::row);
-        let trash = self.trash.iter().flatten().map(ListedTrash::row);
-        worktrees.chain(overlaps).chain(trash).collect()
+        let mut rows = Vec::new();
+        for worktree in self.worktrees.iter().flatten() {
+            rows.push(worktree.row(worktree.verdict()));
+        }
+        for overlap in self.overlaps.iter().flatten() {
+            rows.extend(overlap_rows(overlap));
+        }
+        rows.extend(self.trash.iter().flatten().map(ListedTrash::row));
+        rows
+    }
+}
+
+impl Answer for IncompleteList {
+    const DOCUMENT: &'static str = "list";
+
+    fn print(&self, text: &mut Text) {
+        self.answer.print_list(&self.pending, text);
+    }
+}
+
+fn headings(columns: &[(&str, u8)]) -> Row {
+    let mut cells = Vec::new();
+    for (word, rank) in columns {
+        cells.push(Cell::people(*word).rank(*rank).paint(Paint::heading));
+    }
+    Row::headings(cells)
+}
+
+fn print_trash(trash: &[ListedTrash], text: &mut Text) {
+    if trash.is_empty() {
+        return text.tell("nothing is in the trash");
+    }
+    let mut rows = vec![headings(&TRASH_COLUMNS)];
+    rows.extend(trash.iter().map(ListedTrash::row));
+    text.table(&rows, "");
+}
+
+/// The row of the main worktree.
+fn main_row(main: &MainPosition) -> Row {
+    let place = match &main.branch {
+        Some(branch) => format!("on {}", escape_for_terminal(branch.as_bytes())),
+        None => {
+            let head = main.head.as_ref().map_or("no commit", CommitId::short);
+            format!("detached at {head}")
+        }
+    };
+    let mut cells = vec![
+        Cell::people("(main)").paint(Paint::name),
+        Cell::people(place),
+    ];
+    let work = Work {
+        changed: None,
+        uncommitted: main.uncommitted,
+        distance: main.upstream.as_ref().map(|upstream| BaseDistance {
+            ahead: upstream.ahead,
+            behind: upstream.behind,
+        }),
+        committed: main.committed.as_deref(),
+    };
+    cells.extend(work.cells());
+    Row::new(cells)
+}
+
+/// The columns from CHANGES to LAST COMMIT.
+#[derive(Default)]
+struct Work<'w> {
+    changed: Option<u64>,
+    uncommitted: Option<usize>,
+    distance: Option<BaseDistance>,
+    committed: Option<&'w str>,
+}
+
+impl Work<'_> {
+    /// The cells for people; a dash stands for nothing.
+    fn cells(&self) -> [Cell; 5] {
+        let distance = self.distance;
+        let texts = [
+            self.changed.map(|number| number.to_string()),
+            self.uncommitted.map(|number| number.to_string()),
+            distance.and_then(|distance| distance_text(distance.ahead)),
+            distance.and_then(|distance| distance_text(distance.behind)),
+            self.committed.map(age),
+        ];
+        texts.map(|text| Cell::people(text.unwrap_or("-".to_owned())))
+    }
+}
+
+/// A number of commits; none for 0, and `?` if it is unknown.
+fn distance_text(commits: Option<u64>) -> Option<String> {
+    match commits {
+        Some(0) => None,
+        Some(commits) => Some(commits.to_string()),
+        None => Some("?".to_owned()),
     }
 }
 
 impl ListedWorktree {
     /// One worktree; a line below names what is unusual.
-    fn row(&self) -> Row {
-        let branch = self.branch.as_deref().unwrap_or_default();
-        let mut cells = vec![Cell::both(&self.name).paint(Paint::name), self.verdict()];
-        let details = self.details.as_ref();
-        match details {
-            Some(details) => cells.extend(details.cells()),
+    fn row(&self, verdict: Cell) -> Row {
+        let mut cells = vec![Cell::both(&self.name).paint(Paint::name), verdict];
+        let mut shown_branch = self.branch.as_deref().unwrap_or_default();
+        match &self.details {
+            Some(details) => {
+                cells.extend(details.cells());
+                if details.usual_branch {
+                    shown_branch = "";
+                }
+            }
             None => cells.extend((2..COLUMNS.len() - 1).map(|_| Cell::people(""))),
         }
-        let shown = when(!self.has_usual_branch, branch);
-        cells.push(Cell::people(escape_for_terminal(shown.as_bytes())));
-        cells.extend([self.state, branch].map(Cell::porcelain));
-        let facts = details.map_or_else(Default::default, |details| details.recorded.facts());
-        for (at, (key, value)) in facts.into_iter().enumerate() {
-            if at == 6 {
-                cells.push(Cell::porcelain(self.path.as_str()));
-            }
-            let value = match key {
-                "locked" => value.map(|_| key.to_owned()),
-                _ => value,
-            };
-            cells.push(Cell::porcelain(value.unwrap_or_default()));
+        cells.push(Cell::people(escape_for_terminal(shown_branch.as_bytes())));
+        for field in self.fields() {
+            cells.push(Cell::porcelain(field));
         }
-        let waiting = details.and_then(|one| one.recorded.waiting_word());
-        let waiting = waiting.map(ToOwned::to_owned);
-        let uncommitted = details.and_then(|one| one.uncommitted);
-        let committed = details.and_then(|one| one.recorded.position.committed.clone());
-        let uncommitted = uncommitted.map(|number| number.to_string());
-        cells.extend(
-            [uncommitted, committed, waiting].map(|one| Cell::porcelain(one.unwrap_or_default())),
-        );
         let mut row = Row::new(cells);
         let remarks = self.remarks();
         row.below = (!remarks.is_empty()).then(|| remarks.join("; "));
         row
     }
 
+    /// The fields of the record after the name.
+    fn fields(&self) -> Vec<String> {
+        let mut facts = RecordedFacts::default();
+        let mut uncommitted = None;
+        let mut committed = None;
+        if let Some(details) = &self.details {
+            facts = details.recorded.facts();
+            uncommitted = details.uncommitted.map(|number| number.to_string());
+            committed = details.recorded.position.committed.clone();
+        }
+        let fields = [
+            Some(self.state.as_str().to_owned()),
+            self.branch.clone(),
+            facts.base,
+            facts.head,
+            facts.scope,
+            facts.paths,
+            facts.violations,
+            facts.verified,
+            Some(self.path.to_string()),
+            facts.base_branch,
+            facts.moved,
+            facts.ahead,
+            facts.behind,
+            facts.strategy,
+            facts.owner,
+            facts.owner_alive,
+            facts.claim,
+            facts.locked.map(|_| "locked".to_owned()),
+            facts.size,
+            uncommitted,
+            committed,
+            facts.waiting,
+        ];
+        fields.map(Option::unwrap_or_default).to_vec()
+    }
+
     /// The verdict, or the reason why there is none.
     fn verdict(&self) -> Cell {
-        let details = match &self.details {
-            _ if self.is_pending => return Cell::people("…").paint(Paint::faint),
-            None => return Cell::people(self.state).paint(Paint::bad),
-            Some(_) if self.state == "missing" => {
-                return Cell::people("directory is gone").paint(Paint::bad);
-            }
-            Some(details) if details.not_verified.is_some() => {
-                return Cell::people("cannot verify").paint(Paint::bad);
-            }
-            Some(details) => details,
+        let Some(details) = &self.details else {
+            return Cell::people(self.state.as_str()).paint(Paint::bad);
         };
+        if self.state == ListedState::Missing {
+            return Cell::people("directory is gone").paint(Paint::bad);
+        }
+        if details.not_verified.is_some() {
+            return Cell::people("cannot verify").paint(Paint::bad);
+        }
         let recorded = &details.recorded;
-        let silent = details.hooks_silent;
-        let silent_before = silent && !recorded.live;
-        let text = recorded.verdict() + when(silent_before, ", hooks silent");
-        let last = recorded.verification.as_ref();
-        Cell::people(text).paint(match last.map(|one| one.last.violations) {
-            None if !silent => Paint::faint,
-            Some(0) if !silent => Paint::good,
+        let mut text = recorded.verdict();
+        if details.hooks_silent && !recorded.live {
+            text.push_str(", hooks silent");
+        }
+        let violations = recorded
+            .verification
+            .as_ref()
+            .map(|one| one.last.violations);
+        Cell::people(text).paint(match violations {
+            None if !details.hooks_silent => Paint::faint,
+            Some(0) if !details.hooks_silent => Paint::good,
             None | Some(0) => Paint::warning,
             Some(_) => Paint::bad,
         })
@@ -375,28 +523,29 @@ impl ListedWorktree {
                 "its `add` runs, or was killed: process {process}, began {began}"
             ));
         }
-        if let Some(ListedDetails {
-            recorded,
-            placed,
-            not_verified,
-            hooks_silent,
-            ..
-        }) = &self.details
-        {
-            let silent = *hooks_silent && recorded.live;
-            remarks.extend(silent.then(|| "hooks silent".to_owned()));
-            remarks.extend(not_verified.clone());
-            let gone = "to remove the record: git agentwt prune";
-            remarks.extend((self.state == "missing").then(|| gone.to_owned()));
-            let held = recorded.remarks().into_iter();
-            remarks.extend(held.map(|(key, fact, more)| match key {
-                "waits" => format!("{key}: {fact}{more}"),
-                _ => format!("{key} {fact}"),
-            }));
-            let upstream = recorded.position.upstream.as_ref();
-            remarks.extend(upstream.and_then(Upstream::difference));
-            remarks.extend(placed.flatten().as_ref().and_then(placed_text));
+        let Some(details) = &self.details else {
+            return remarks;
+        };
+        let recorded = &details.recorded;
+        if details.hooks_silent && recorded.live {
+            remarks.push("hooks silent".to_owned());
         }
+        remarks.extend(details.not_verified.clone());
+        if self.state == ListedState::Missing {
+            remarks.push("to remove the record: git agentwt prune".to_owned());
+        }
+        for remark in recorded.remarks() {
+            let key = remark.key;
+            let fact = remark.fact;
+            remarks.push(match key {
+                "waits" => format!("{key}: {fact}{}", remark.more),
+                _ => format!("{key} {fact}"),
+            });
+        }
+        let upstream = recorded.position.upstream.as_ref();
+        remarks.extend(upstream.and_then(Upstream::difference));
+        let counts = details.placed.and_then(|placed| placed.placed);
+        remarks.extend(counts.as_ref().and_then(placed_text));
         remarks
     }
 }
@@ -404,77 +553,97 @@ impl ListedWorktree {
 impl ListedDetails {
     /// The cells for people, from CHANGES to SCOPE.
     fn cells(&self) -> Vec<Cell> {
-        let one = &self.recorded;
-        let branch = one.position.base_branch.as_ref();
-        let sides = branch.map(|branch| (branch.ahead, branch.behind));
-        let changed = one.verification.as_ref().map(|one| one.last.changed);
-        let committed = one.position.committed.as_deref();
-        let mut cells = work_cells(changed, self.uncommitted, sides, committed).to_vec();
-        let more = [
-            one.size_text().unwrap_or_default(),
-            self.base_text(),
-            one.scope.profile.clone().unwrap_or("-".to_owned()),
-        ];
-        cells.extend(more.map(Cell::people));
+        let recorded = &self.recorded;
+        let work = Work {
+            changed: recorded.verification.as_ref().map(|one| one.last.changed),
+            uncommitted: self.uncommitted,
+            distance: recorded.position.distance,
+            committed: recorded.position.committed.as_deref(),
+        };
+        let mut cells = work.cells().to_vec();
+        let scope = recorded.scope.profile.as_deref().unwrap_or("-");
+        cells.push(Cell::people(recorded.size_text().unwrap_or_default()));
+        cells.push(Cell::people(self.base_text()));
+        cells.push(Cell::people(scope));
         cells
     }
 
     /// The base as it was named, and how far its branch moved.
     fn base_text(&self) -> String {
         let base = &self.recorded.base;
-        let revision = base.revision.as_deref().unwrap_or_default();
-        let is_id = revision.len() >= 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let revision = if is_id { &revision[..10] } else { revision };
-        let moved = base.moved.flatten().filter(|moved| *moved > 0);
-        match (&base.branch, moved) {
-            (Some(branch), Some(moved)) if branch == revision => format!("{revision} +{moved}"),
-            (Some(branch), Some(moved)) => format!("{revision} ({branch} +{moved})"),
-            (_, _) => revision.to_owned(),
+        let mut revision = base.revision.as_deref().unwrap_or_default();
+        if revision.len() >= 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            revision = &revision[..10];
+        }
+        let Some(branch) = &base.branch else {
+            return revision.to_owned();
+        };
+        match branch.moved {
+            None | Some(0) => revision.to_owned(),
+            Some(moved) if branch.name == revision => format!("{revision} +{moved}"),
+            Some(moved) => format!("{revision} ({} +{moved})", branch.name),
         }
     }
 }
 
 fn placed_text(counts: &DriftCounts) -> Option<String> {
-    let states = [
+    let mut states = Vec::new();
+    for (number, state) in [
         (counts.edited, "edited"),
         (counts.missing, "missing"),
         (counts.source_newer, "newer at the source"),
         (counts.source_gone, "gone at the source"),
-    ];
-    let states = states.iter().filter(|(number, _)| *number > 0);
-    let states = states.map(|(number, what)| format!("{number} {what}"));
-    let states: Vec<String> = states.collect();
+    ] {
+        if number > 0 {
+            states.push(format!("{number} {state}"));
+        }
+    }
     (!states.is_empty()).then(|| format!("placed files: {}", states.join(", ")))
 }
 
-fn print_overlap(group: &Overlap, text: &mut Text) {
-    let paint = text.paint;
-    let names = |names: &[String]| first_of(names.iter().map(|name| paint.name(name)), SHOWN);
-    let mut who = names(&group.first);
-    if !group.second.is_empty() {
-        who.push_str(&format!(" and {}", names(&group.second)));
+fn print_overlap(overlap: &Overlap, text: &mut Text) {
+    let mut worktrees = painted_names(&overlap.first, text.paint);
+    if !overlap.second.is_empty() {
+        let second = painted_names(&overlap.second, text.paint);
+        worktrees.push_str(&format!(" and {second}"));
     }
-    let files = count(group.files.len(), "file", "files");
-    text.line(format!("{who}: {files} that both may write"));
-    for file in group.files.iter().take(SHOWN) {
+    let files = count(overlap.files.len(), "file", "files");
+    text.line(format!("{worktrees}: {files} that both may write"));
+    for file in overlap.files.iter().take(SHOWN) {
         text.line(format!("  {file}"));
     }
-    if let more @ 1.. = group.files.len().saturating_sub(SHOWN) {
+    if let more @ 1.. = overlap.files.len().saturating_sub(SHOWN) {
         text.line(format!("  … and {more} more (all: --porcelain)"));
     }
-    if !group.patterns.is_empty() {
-        let patterns = first_of(&group.patterns, SHOWN);
+    if !overlap.patterns.is_empty() {
+        let patterns = first_of(&overlap.patterns, SHOWN);
         text.line(format!("  new files by {patterns}"));
     }
 }
 
-fn overlap_rows(overlap: &ListedOverlap) -> Vec<Row> {
-    let [first, second] = overlap.worktrees.each_ref().map(String::as_bytes);
-    let files = overlap.files.iter();
-    let files = files.map(|file| Row::record(&[first, second, b"file", file.bytes()]));
-    let patterns = overlap.new_files.iter().map(|shared| {
-        let [ours, theirs] = shared.patterns.each_ref().map(String::as_bytes);
-        Row::record(&[first, second, b"new", ours, theirs, shared.example.bytes()])
-    });
-    files.chain(patterns).collect()
+fn painted_names(names: &[String], paint: Paint) -> String {
+    first_of(names.iter().map(|name| paint.name(name)), SHOWN)
+}
+
+/// The records of each pair of worktrees.
+fn overlap_rows(overlap: &Overlap) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (first, second) in overlap.pairs() {
+        let first = first.as_bytes();
+        let second = second.as_bytes();
+        for file in &overlap.files {
+            rows.push(Row::record(&[first, second, b"file", file.as_ref()]));
+        }
+        for shared in &overlap.patterns {
+            rows.push(Row::record(&[
+                first,
+                second,
+                b"new",
+                shared.first.as_bytes(),
+                shared.second.as_bytes(),
+                shared.example.as_ref(),
+            ]));
+        }
+    }
+    rows
 }

@@ -4,19 +4,21 @@ pub mod answer;
 pub mod arguments;
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::scope_edit::Listing;
-use crate::actions::trash;
-use crate::actions::trash::{Expiry, Trashed};
-use crate::answer::position::{Position, main_position, positions};
-use crate::answer::shapes::ScopeField;
-use crate::answer::waiting::WaitingField;
-use crate::answer::worktree::{RecordedField, hooks_silent};
-use crate::commands::list::answer::{ListAnswer, ListedDetails, ListedTrash, ListedWorktree};
+use crate::actions::trash::{self, Expiry, Trashed};
+use crate::answer::position::{BranchPosition, main_position, positions};
+use crate::answer::shapes::ScopePatterns;
+use crate::answer::waiting::WaitingRun;
+use crate::answer::worktree::{DiskUsage, RecordedWorktree, hooks_silent};
+use crate::commands::list::answer::{
+    IncompleteList, ListAnswer, ListedDetails, ListedState, ListedTrash, ListedWorktree,
+    PlacedCounts,
+};
 use crate::commands::list::arguments::List;
 use crate::commands::{Outcome, Session};
 use crate::config::settings::DEFAULT_BRANCH_PREFIX;
@@ -25,8 +27,9 @@ use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::git::index::read_index;
 use crate::inventory::placed::{CopyState, DriftCounts};
+use crate::record::worktree::Intent;
 use crate::scope::overlap::{Overlap, overlaps_among};
-use crate::truth::live::verify_beside_main;
+use crate::truth::live::{LiveVerdict, verify_beside_main};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::loaded::{RecordState, Worktree, lost, names, worktree_scopes};
@@ -34,7 +37,7 @@ use crate::worktree::repository::Repository;
 use crate::worktree::settings::load_config;
 
 /// What draws an answer that is not complete yet.
-pub type Watch<'w> = dyn FnMut(&ListAnswer) + Send + 'w;
+pub type Watch<'w> = dyn FnMut(&IncompleteList) + Send + 'w;
 
 /// The time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
@@ -53,7 +56,7 @@ pub fn run(
     if options.trash {
         answer.trash = Some(list_trash(&repository)?);
     } else if options.overlap {
-        answer = ListAnswer::overlaps(overlaps(&repository)?);
+        answer.overlaps = Some(overlaps(&repository)?);
     } else {
         answer = list_worktrees(session, &repository, options, watch)?;
     }
@@ -61,34 +64,51 @@ pub fn run(
 }
 
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
-    let all = trash::list(repository)?;
     let expiry = Expiry::read(repository)?;
+    let removals = trash::list(repository)?;
+    // the directory of each, and the repositories of its submodules in the private git directory
+    let mut places: Vec<Utf8PathBuf> = Vec::new();
+    for removal in &removals {
+        let worktree = trash::load(repository, removal).ok().flatten();
+        let modules = worktree.map(|worktree| worktree.record.admin_dir.join("modules"));
+        places.push(removal.path(repository).unwrap_or_default());
+        places.push(modules.unwrap_or_default());
+    }
+    let sizes = disk_usage(&places);
+    let mut rows = Vec::new();
+    for (removal, sizes) in removals.iter().zip(sizes.chunks(2)) {
+        let bytes = match removal.path(repository) {
+            Some(_) => sizes[0].map(|directory| directory + sizes[1].unwrap_or(0)),
+            None => Some(0),
+        };
+        rows.push(ListedTrash {
+            name: removal.name.to_string(),
+            kept: removal.shown().to_owned(),
+            time: removal.time.clone(),
+            bytes,
+            expires: expiry_time(&expiry, removal),
+        });
+    }
+    Ok(rows)
+}
+
+/// When `prune` may delete what is in the trash, RFC 3339 in UTC; none for never.
+fn expiry_time(expiry: &Expiry, removal: &Trashed) -> Option<String> {
+    // what was removed before this moment has expired
+    let moment = expiry.of(removal);
+    if moment <= 0 {
+        return None;
+    }
     let now = jiff::Timestamp::now().as_second();
-    // the directory, and the repositories of submodules in the private git directory
-    let places = |one: &Trashed| {
-        let known = trash::load(repository, one).ok().flatten();
-        let modules = known.map(|known| known.record.admin_dir.join("modules"));
-        [one.path(repository), modules].map(Option::unwrap_or_default)
-    };
-    let paths: Vec<Utf8PathBuf> = all.iter().flat_map(places).collect();
-    let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
-    let row = |(one, bytes): (&Trashed, &[Option<u64>])| {
-        let moment = expiry.of(one);
-        let kept = now.saturating_sub(moment);
-        let removed = one.removed().filter(|_| moment > 0);
-        let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
-        ListedTrash {
-            name: one.name.to_string(),
-            kept: one.shown().to_owned(),
-            time: one.time.clone(),
-            bytes: match one.path(repository) {
-                Some(_) => bytes[0].map(|directory| directory + bytes[1].unwrap_or(0)),
-                None => Some(0),
-            },
-            expires: at.and_then(Result::ok).map(|at| at.to_string()),
-        }
-    };
-    Ok(all.iter().zip(usage(&paths).chunks(2)).map(row).collect())
+    let kept_for = now.saturating_sub(moment);
+    let expires = removal.removed()?.saturating_add(kept_for);
+    Some(jiff::Timestamp::from_second(expires).ok()?.to_string())
+}
+
+/// The bytes on disk below each of these directories; none where something cannot be read.
+fn disk_usage(directories: &[Utf8PathBuf]) -> Vec<Option<u64>> {
+    let directories: Vec<&Utf8Path> = directories.iter().map(|path| path.as_path()).collect();
+    usage(&directories)
 }
 
 fn list_worktrees(
@@ -97,18 +117,18 @@ fn list_worktrees(
     options: &List,
     watch: &mut Watch<'_>,
 ) -> Result<ListAnswer, Error> {
-    let (mut rows, all) = unusual_rows(repository)?;
-    let known: Vec<&Worktree> = all.iter().collect();
+    let Recorded {
+        mut rows,
+        worktrees,
+    } = read_records(repository)?;
     // a config that cannot be read is no reason to list nothing
-    let loaded = load_config(repository, &[], &session.environment);
-    let prefix = loaded.map_or(DEFAULT_BRANCH_PREFIX.to_owned(), |loaded| {
-        loaded.settings.branch_prefix.value
-    });
-    for (known, position) in all.iter().zip(positions(repository, &known)?) {
-        let mut row = whole(repository, known, position);
-        row.has_usual_branch = row.branch == Some(format!("{prefix}{}", row.name));
-        row.is_pending = !options.stored;
-        rows.push(row);
+    let prefix = match load_config(repository, &[], &session.environment) {
+        Ok(loaded) => loaded.settings.branch_prefix.value,
+        Err(_) => DEFAULT_BRANCH_PREFIX.to_owned(),
+    };
+    let positions = positions(repository, &worktrees)?;
+    for (worktree, position) in worktrees.iter().zip(positions) {
+        rows.push(whole(repository, worktree, position, &prefix));
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     let main = main_position(repository).ok().flatten();
@@ -118,129 +138,187 @@ fn list_worktrees(
         ..ListAnswer::default()
     };
     if !options.stored {
-        verify_rows(repository, &all, &mut answer, watch);
+        answer = verify_rows(repository, &worktrees, answer, watch);
     }
-    let rows = answer.worktrees.iter_mut().flatten();
-    let rows = rows.filter(|row| row.state == "ready" && options.size);
-    measure(rows.collect());
+    if options.size {
+        measure(answer.worktrees.as_deref_mut().unwrap_or_default());
+    }
     Ok(answer)
 }
 
-/// Makes rows of all that has no record, or half a record, and loads the other worktrees.
-fn unusual_rows(repository: &Repository) -> Result<(Vec<ListedWorktree>, Vec<Worktree>), Error> {
+/// What the records say.
+struct Recorded {
+    /// The rows of all worktrees without a record, or with half a record.
+    rows: Vec<ListedWorktree>,
+    /// The other worktrees.
+    worktrees: Vec<Worktree>,
+}
+
+fn read_records(repository: &Repository) -> Result<Recorded, Error> {
     let mut rows = Vec::new();
-    let mut all = Vec::new();
+    let mut worktrees = Vec::new();
     for name in names(repository)? {
         match RecordState::read(repository, &name) {
-            Ok(RecordState::Complete(known)) => all.push(*known),
-            Ok(RecordState::Incomplete(intent)) => rows.push(ListedWorktree {
-                name: name.to_string(),
-                path: intent.record.path,
-                state: "incomplete",
-                branch: Some(intent.record.branch.to_string()),
-                began: Some(intent.record.created),
-                process: Some(intent.process),
-                ..ListedWorktree::default()
-            }),
+            Ok(RecordState::Complete(worktree)) => worktrees.push(*worktree),
+            Ok(RecordState::Incomplete(intent)) => rows.push(incomplete(*intent)),
             Ok(RecordState::Missing) => {}
             Err(error) => rows.push(damaged(repository, &name, error.to_string())),
         }
     }
     for lost in lost(repository)? {
-        let why = "its record was removed".to_owned();
-        rows.push(damaged(repository, &lost.name, why));
+        let detail = "its record was removed".to_owned();
+        rows.push(damaged(repository, &lost.name, detail));
     }
-    all.retain(|known| files::is_directory(&known.record.path) || !known.is_gone(repository));
-    Ok((rows, all))
+    worktrees.retain(|worktree| {
+        files::is_directory(&worktree.record.path) || !worktree.is_gone(repository)
+    });
+    Ok(Recorded { rows, worktrees })
 }
 
-/// Verifies all worktrees, and completes the row of each as soon as its verdict is there.
+/// The row of a worktree whose `add` runs, or was killed.
+fn incomplete(intent: Intent) -> ListedWorktree {
+    let record = intent.record;
+    let name = record.name.to_string();
+    ListedWorktree {
+        branch: Some(record.branch.to_string()),
+        began: Some(record.created),
+        process: Some(intent.process),
+        ..ListedWorktree::new(name, record.path, ListedState::Incomplete)
+    }
+}
+
+/// Verifies all worktrees, completes the row of each as soon as its verdict is there, and returns
+/// the completed list.
 fn verify_rows(
     repository: &Repository,
-    all: &[Worktree],
-    answer: &mut ListAnswer,
+    worktrees: &[Worktree],
+    answer: ListAnswer,
     watch: &mut Watch<'_>,
-) {
-    let shared = Mutex::new((&mut *answer, watch, Instant::now()));
-    let show = |known: &Worktree, live| {
-        if let Ok(mut shared) = shared.lock() {
-            let (answer, watch, drawn) = &mut *shared;
-            answer.set_verdict(known.record.name.as_str(), live);
-            if drawn.elapsed() > FRAME {
-                watch(answer);
-                *drawn = Instant::now();
-            }
+) -> ListAnswer {
+    let names = worktrees.iter().map(|worktree| &worktree.record.name);
+    let drawing = Mutex::new(Drawing {
+        list: IncompleteList {
+            answer,
+            pending: names.map(ToString::to_string).collect(),
+        },
+        watch,
+        drawn: Instant::now(),
+    });
+    let show = |worktree: &Worktree, live| {
+        if let Ok(mut drawing) = drawing.lock() {
+            drawing.complete(worktree.record.name.as_str(), live);
         }
     };
-    let (_, changed) = verify_beside_main(repository, all, show);
+    let (_, changed) = verify_beside_main(repository, worktrees, show);
+    let drawing = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut answer = drawing.list.answer;
     answer.set_main_changed(changed);
+    answer
+}
+
+/// A list that is drawn while it becomes complete.
+struct Drawing<'d, 'w> {
+    list: IncompleteList,
+    watch: &'d mut Watch<'w>,
+    drawn: Instant,
+}
+
+impl Drawing<'_, '_> {
+    /// Completes the row of a worktree, and draws the list unless it was drawn a moment ago.
+    fn complete(&mut self, name: &str, live: Result<LiveVerdict, Error>) {
+        self.list.answer.set_verdict(name, live);
+        self.list.pending.remove(name);
+        if self.drawn.elapsed() > FRAME {
+            (self.watch)(&self.list);
+            self.drawn = Instant::now();
+        }
+    }
 }
 
 /// What any two worktrees may both write, of what the main worktree's HEAD has.
 fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
-    let live = worktree_scopes(repository, None)?;
-    let head = repository.git.rev_parse_commit("HEAD")?;
-    let listing = head.map(|head| Listing::read(repository, &head));
-    let tracked = listing.transpose()?.map(|listing| listing.kinds());
-    Ok(overlaps_among(&live, &tracked.unwrap_or_default()))
+    let scopes = worktree_scopes(repository, None)?;
+    let tracked = match repository.git.rev_parse_commit("HEAD")? {
+        Some(head) => Listing::read(repository, &head)?.kinds(),
+        None => Vec::new(),
+    };
+    Ok(overlaps_among(&scopes, &tracked))
 }
 
-/// Adds up what is on disk.
-fn measure(rows: Vec<&mut ListedWorktree>) {
-    let paths: Vec<Utf8PathBuf> = rows.iter().map(|row| row.path.clone()).collect();
-    let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
-    for (row, size) in rows.into_iter().zip(usage(&paths)) {
-        if let Some(details) = &mut row.details {
-            details.recorded.size = Some(size);
+/// Adds up what is on disk of the worktrees that are there.
+fn measure(rows: &mut [ListedWorktree]) {
+    let mut measured = Vec::new();
+    let mut directories = Vec::new();
+    for row in rows {
+        if let Some(details) = &mut row.details
+            && row.state == ListedState::Ready
+        {
+            measured.push(details);
+            directories.push(row.path.clone());
         }
+    }
+    for (details, size) in measured.into_iter().zip(disk_usage(&directories)) {
+        details.recorded.usage = Some(DiskUsage { size });
     }
 }
 
-fn whole(repository: &Repository, known: &Worktree, position: Position) -> ListedWorktree {
-    let record = &known.record;
-    let there = files::is_directory(&record.path);
-    let profile = ScopeField::profile(record.profile.as_deref());
-    let mut recorded = RecordedField::new(known, position, profile);
-    recorded.waiting = WaitingField::find(repository, known).ok().flatten();
+/// The row of a worktree with a whole record.
+fn whole(
+    repository: &Repository,
+    worktree: &Worktree,
+    position: BranchPosition,
+    branch_prefix: &str,
+) -> ListedWorktree {
+    let record = &worktree.record;
+    let is_there = files::is_directory(&record.path);
+    let profile = ScopePatterns::profile(record.profile.as_deref());
+    let mut recorded = RecordedWorktree::new(worktree, position, profile);
+    recorded.waiting = WaitingRun::find(repository, worktree).ok().flatten();
     let last = recorded.verification.as_ref().map(|one| &one.last.head);
+    let name = record.name.to_string();
+    let branch = record.branch.to_string();
+    let state = if is_there {
+        ListedState::Ready
+    } else {
+        ListedState::Missing
+    };
     ListedWorktree {
-        name: record.name.to_string(),
-        path: record.path.clone(),
-        state: if there { "ready" } else { "missing" },
-        branch: Some(record.branch.to_string()),
         details: Some(ListedDetails {
-            hooks_silent: hooks_silent(known, recorded.position.head.as_ref(), last),
-            placed: there.then(|| placed(repository, known)),
+            hooks_silent: hooks_silent(worktree, recorded.position.head.as_ref(), last),
+            usual_branch: branch == format!("{branch_prefix}{name}"),
+            placed: is_there.then(|| PlacedCounts {
+                placed: placed(repository, worktree),
+            }),
             uncommitted: None,
             not_verified: None,
             recorded,
         }),
-        ..ListedWorktree::default()
+        branch: Some(branch),
+        ..ListedWorktree::new(name, record.path.clone(), state)
     }
 }
 
 /// Counts placed files, by their stat data wherever these suffice. What git tracks by now is a
 /// file like any other.
-fn placed(repository: &Repository, known: &Worktree) -> Option<DriftCounts> {
-    let record = &known.record;
-    let placed = known.placed().ok()?;
+fn placed(repository: &Repository, worktree: &Worktree) -> Option<DriftCounts> {
+    let record = &worktree.record;
+    let placed = worktree.placed().ok()?;
     let drifts = drift(&record.path, Some(&repository.root), &placed).ok()?;
-    if drifts.iter().any(|drift| drift.here != CopyState::Same) {
-        let index = read_index(&record.admin_dir.join("index"), repository.format).ok()?;
-        let tracked: HashSet<_> = index.into_iter().map(|entry| entry.path).collect();
-        let both = placed.files().iter().zip(drifts);
-        let both = both.filter(|(file, _)| !tracked.contains(&file.path));
-        return Some(DriftCounts::of(both));
+    let is_changed = drifts.iter().any(|drift| drift.here != CopyState::Same);
+    let files = placed.files().iter().zip(drifts);
+    if !is_changed {
+        return Some(DriftCounts::of(files));
     }
-    Some(DriftCounts::of(placed.files().iter().zip(drifts)))
+    let index = read_index(&record.admin_dir.join("index"), repository.format).ok()?;
+    let tracked: HashSet<_> = index.into_iter().map(|entry| entry.path).collect();
+    let untracked = files.filter(|(file, _)| !tracked.contains(&file.path));
+    Some(DriftCounts::of(untracked))
 }
 
 fn damaged(repository: &Repository, name: &WorktreeName, detail: String) -> ListedWorktree {
+    let path = repository.worktree_path(name);
     ListedWorktree {
-        name: name.to_string(),
-        path: repository.worktree_path(name),
-        state: "damaged",
         detail: Some(detail),
-        ..ListedWorktree::default()
+        ..ListedWorktree::new(name.to_string(), path, ListedState::Damaged)
     }
 }

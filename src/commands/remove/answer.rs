@@ -55,7 +55,7 @@ pub struct RemovedWorktree {
     pub removal: Option<RemovePlan>,
     /// What was undone; absent without `--undo`.
     #[serde(flatten)]
-    pub undo: Option<UndoField>,
+    pub undo: Option<UndoneRemoval>,
 }
 
 impl RemovedWorktree {
@@ -64,7 +64,7 @@ impl RemovedWorktree {
         record: &Record,
         dry_run: bool,
         removal: Option<RemovePlan>,
-        undo: Option<UndoField>,
+        undo: Option<UndoneRemoval>,
     ) -> Self {
         Self {
             name: record.name.to_string(),
@@ -79,27 +79,38 @@ impl RemovedWorktree {
 
 /// What was undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UndoField {
+pub struct UndoneRemoval {
     /// The commit of HEAD; null if the branch has none.
     pub head: Option<CommitId>,
     /// The directory in the trash that was moved back.
     pub undone: String,
     /// The removals of this name that were in the trash, the newest first.
     pub removals: Vec<Trashed>,
-    /// Where HEAD is, in words.
-    #[serde(skip)]
-    pub place: String,
+    /// The ref that HEAD names; null if HEAD is detached.
+    pub head_ref: Option<String>,
 }
 
-impl UndoField {
+impl UndoneRemoval {
     /// Prints what was undone.
-    pub fn print(&self, one: &RemovedWorktree, text: &mut Text) {
-        let name = text.paint.name(&one.name);
-        let Self { undone, place, .. } = self;
-        let done = would(one.dry_run, "brought back", "would bring back");
-        text.tell(format!("{done} {name} {place}, from {undone}"));
-        if !one.dry_run {
-            text.line(one.path.as_str());
+    pub fn print(&self, worktree: &RemovedWorktree, text: &mut Text) {
+        let name = text.paint.name(&worktree.name);
+        let done = would(worktree.dry_run, "brought back", "would bring back");
+        let head = self.head_text();
+        text.tell(format!("{done} {name} {head}, from {}", self.undone));
+        if !worktree.dry_run {
+            text.line(worktree.path.as_str());
+        }
+    }
+
+    /// Where HEAD is, in words.
+    fn head_text(&self) -> String {
+        let head_ref = self.head_ref.as_deref();
+        let branch = head_ref.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+        match (branch, &self.head) {
+            (Some(branch), None) => format!("on branch {branch}, which has no commit yet"),
+            (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),
+            (None, Some(head)) => format!("at {}, on no branch", head.short()),
+            (None, None) => "with a HEAD that cannot be read".to_owned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::actions::remove::plan::RemoveRefusal;
 use crate::actions::trash::{Trashed, begun, chosen};
 use crate::actions::{remove, trash};
-use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree, UndoField};
+use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree, UndoneRemoval};
 use crate::commands::remove::arguments::Remove;
 use crate::commands::{Outcome, Session};
 use crate::config::value::Strategy;
@@ -92,26 +92,15 @@ fn undo(
         apply(repository, &returning, &make)?;
     }
     let removals = all.iter().rev().filter(|one| one.name == *name);
-    let undo = UndoField {
+    let undo = UndoneRemoval {
         head: stamp.head.clone(),
         undone: trash::shown(&trash::id(name, &stamp.time)),
         removals: removals.cloned().collect(),
-        place: place(stamp),
+        head_ref: stamp.on.clone(),
     };
     let record = &known.record;
     let dry_run = options.dry_run;
     Ok(RemovedWorktree::new(record, dry_run, None, Some(undo)))
-}
-
-/// Where HEAD is, in words.
-fn place(stamp: &TrashStamp) -> String {
-    let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-    match (stamp.on.as_deref().map(short), &stamp.head) {
-        (Some(branch), None) => format!("on branch {branch}, which has no commit yet"),
-        (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),
-        (None, Some(head)) => format!("at {}, on no branch", head.short()),
-        (None, None) => "with a HEAD that cannot be read".to_owned(),
-    }
 }
 
 /// A removal or an undo of this name that was killed.

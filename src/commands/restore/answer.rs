@@ -6,12 +6,14 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{FindingField, PathField, SavedField};
+use crate::answer::shapes::{BranchMove, SavedWork};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
+use crate::judge::finding::Finding;
 use crate::words::entry::Entry;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
+use crate::words::path_text::PathText;
 use crate::words::text::{count, when, would};
 
 /// The number of remaining violations that notes name.
@@ -32,25 +34,25 @@ pub struct RestoreAnswer {
     /// The paths that were put back, or with `--undo` brought back.
     pub restored: Vec<RestoredPath>,
     /// The read-only files that lost their write bits.
-    pub write_bits: Vec<PathField>,
+    pub write_bits: Vec<PathText>,
     /// Whether the sparse patterns were put back.
     pub patterns: bool,
     /// The placed files that stay as they are, as their source is not what was placed any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stays: Vec<PathField>,
+    pub stays: Vec<PathText>,
     /// The FIFOs, sockets and devices, which `--undo` does not make again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<PathField>,
+    pub lost: Vec<PathText>,
     /// Where all that was put back is saved, or what `--undo` brought back; absent if there was
     /// nothing to lose.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rescue: Option<SavedField>,
+    pub rescue: Option<SavedWork>,
     /// The commit that undoes what was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitId>,
     /// The violations that remain; absent if there are none, and with `-n` or `--undo`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<FindingField>,
+    pub violations: Vec<Finding>,
     /// How `--undo` moved the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchMove>,
@@ -61,7 +63,7 @@ impl Answer for RestoreAnswer {
 
     /// The paths on stdout; what was done with them on stderr.
     fn print(&self, text: &mut Text) {
-        let row = |kind: Option<&str>, path: &PathField| {
+        let row = |kind: Option<&str>, path: &PathText| {
             let kind = kind.map(|kind| Cell::people(kind).paint(Paint::warning));
             let cells = kind.into_iter().chain([Cell::people(path.shown())]);
             Row::new(cells.collect())
@@ -130,7 +132,7 @@ impl RestoreAnswer {
 pub struct RestoredPath {
     /// The path.
     #[serde(flatten)]
-    pub shown: PathField,
+    pub shown: PathText,
     /// What had happened: `created`, `modified`, `deleted`, …; absent with `--undo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
@@ -166,13 +168,4 @@ impl RestoredPath {
     pub fn from_source(&self) -> bool {
         self.source == Some(true)
     }
-}
-
-/// How a branch was moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BranchMove {
-    /// The commit on which the branch was.
-    pub from: CommitId,
-    /// The commit on which the branch is.
-    pub to: CommitId,
 }

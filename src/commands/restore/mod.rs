@@ -1,4 +1,7 @@
 //! `git agentwt restore`: puts out-of-scope changes back, after saving them, and undoes that.
+//!
+//! The ref under which everything is saved first is the journal of a restore: where a step fails, the
+//! command undoes it by that ref; after a kill, `restore` goes on, or `restore --undo` goes back.
 
 pub mod answer;
 pub mod apply;
@@ -8,9 +11,10 @@ pub mod plan;
 use std::ffi::OsString;
 
 use crate::actions::saved::{SavedRestore, find_restores};
-use crate::answer::shapes::{PathField, SavedField};
-use crate::answer::verdict::VerdictField;
+use crate::answer::shapes::SavedWork;
+use crate::answer::verdict::VerdictReport;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
+use crate::commands::restore::apply::FailedRestore;
 use crate::commands::restore::arguments::Restore;
 use crate::commands::restore::plan::{RestoreRefusal, UndoPlan};
 use crate::commands::{Outcome, Session};
@@ -24,6 +28,7 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::path_text::PathText;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
@@ -34,7 +39,8 @@ use crate::worktree::repository::Repository;
 /// 2. Refuses a worktree with planted settings; removes the file of its last verification.
 /// 3. With `--undo`, goes on in `undo`; else surveys the worktree.
 /// 4. Decides what each path gets back ([`plan::plan`]).
-/// 5. Saves what stands there, and puts the paths back (`apply::restore`).
+/// 5. Saves what stands there, and puts the paths back (`apply::restore`); undoes that where a step
+///    fails.
 /// 6. Verifies again, and notes what could not be put back or saved.
 ///
 /// # Errors
@@ -75,7 +81,8 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     if !options.dry_run {
         if !outcome.answer.is_empty() {
             let answer = &mut outcome.answer;
-            apply::restore(session, &repository, &worktree, &survey, answer)?;
+            apply::restore(session, &repository, &worktree, &survey, answer)
+                .map_err(|failed| undo_failed(&repository, &worktree, failed))?;
         }
         // all is done: a failure of this look is not one of the restore
         if let Err(error) = verify_again(&repository, &worktree, &mut outcome) {
@@ -87,6 +94,36 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     note_unrestored(&worktree, &mut outcome)?;
     note_unsaved(&mut outcome);
     Ok(outcome)
+}
+
+/// Undoes a restore of which a step failed. Returns its error; where not all could be undone, with the
+/// place where everything is saved.
+fn undo_failed(repository: &Repository, worktree: &Worktree, failed: FailedRestore) -> Error {
+    let Some(rescue) = failed.rescue else {
+        return failed.error;
+    };
+    match bring_back(repository, worktree, &rescue) {
+        Ok(()) => failed.error,
+        Err(_) => apply::half_restored(worktree, &rescue, failed.error),
+    }
+}
+
+/// Brings back what a restore saved, all of it or nothing.
+fn bring_back(repository: &Repository, worktree: &Worktree, rescue: &str) -> Result<(), Error> {
+    let name = &worktree.record.name;
+    let objects = repository.objects()?;
+    let restores = find_restores(&repository.git, &objects, name, Some(rescue))?;
+    let Some(saved) = restores.first() else {
+        return Err(nothing_to_undo(name, Some(rescue)).into());
+    };
+    let survey = collect(repository, worktree)?;
+    let facts = plan::read(repository, worktree, &survey, Some(saved));
+    let now = plan::read_paths_now(repository, worktree, &survey, saved)?;
+    let tip = repository
+        .git
+        .rev_parse_commit(&worktree.record.branch.full_ref())?;
+    let plan = plan::plan_undo(&facts, saved, now, tip.as_ref())?;
+    apply::undo(repository, worktree, saved, &plan)
 }
 
 /// Refuses to undo a part of a restore.
@@ -177,14 +214,14 @@ fn verify_again(
     }
     let name = &worktree.record.name;
     let path = worktree.record.path.clone();
-    let verdict = VerdictField::worktree(name.as_str(), path, &report);
+    let verdict = VerdictReport::worktree(name.as_str(), path, &report);
     if verdict.valid {
         return Ok(());
     }
     outcome.exit = ExitCode::Violations;
     for violation in verdict.violations.iter().take(SHOWN) {
-        let place = violation.change.shown();
-        let kind = violation.change.kind;
+        let place = &violation.change.place;
+        let kind = violation.change.kind.as_str();
         let why = violation.why();
         notes.push(format!("a violation is left: {place} {kind}: {why}"));
     }
@@ -227,7 +264,8 @@ fn undo(
     let plan = plan::plan_undo(&facts, &saved, now, tip.as_ref())?;
     let is_empty = plan.paths.is_empty() && plan.branch.is_none();
     if !options.dry_run && !is_empty {
-        apply::undo(repository, worktree, &saved, &plan)?;
+        apply::undo(repository, worktree, &saved, &plan)
+            .map_err(|error| apply::half_restored(worktree, &saved.rescue, error))?;
     }
     let mut outcome = undo_outcome(worktree, &saved, plan);
     outcome.answer.dry_run = options.dry_run;
@@ -266,7 +304,7 @@ fn undo_outcome(
         name: worktree.record.name.to_string(),
         path: worktree.record.path.clone(),
         undo: true,
-        rescue: Some(SavedField {
+        rescue: Some(SavedWork {
             reference: saved.rescue.clone(),
             commit: None,
         }),
@@ -275,7 +313,7 @@ fn undo_outcome(
     });
     for now in plan.paths {
         let path = now.saved.path;
-        let shown = PathField::from(path.as_bstr());
+        let shown = PathText::from(path.as_bstr());
         let disk = now.saved.disk;
         if disk.is_some_and(|entry| entry.mode == Mode::Special) {
             let note = format!("{path} was no file, and is not made again");

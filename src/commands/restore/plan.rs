@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::saved;
 use crate::actions::saved::{SavedPath, SavedRestore};
-use crate::answer::shapes::{PathField, paths};
-use crate::commands::restore::answer::{BranchMove, RestoreAnswer, RestoredPath};
+use crate::answer::shapes::BranchMove;
+use crate::commands::restore::answer::{RestoreAnswer, RestoredPath};
 use crate::disk::drift::at_source;
 use crate::disk::error::DiskError;
 use crate::git::index::{IndexEntry, read_index};
@@ -24,6 +24,7 @@ use crate::words::error::{Error, Fault};
 use crate::words::exit::ExitCode;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
+use crate::words::path_text::{PathText, paths};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
@@ -187,7 +188,7 @@ fn violation(
     let is_same = |file| at_source(&known.source_of(repository, file), file) == SourceState::Same;
     let disk = on_disk(survey, path, excluded);
     RestoredPath {
-        shown: PathField::from(path.as_bstr()),
+        shown: PathText::from(path.as_bstr()),
         kind: Some(finding.change.kind.as_str()),
         committed,
         saved: disk.is_none_or(|entry| entry.mode != Mode::Special),

@@ -13,7 +13,7 @@ fn entry(mode: Mode) -> Entry {
 
 fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> RestoredPath {
     RestoredPath {
-        shown: PathField::from(text),
+        shown: PathText::from(text),
         path: path(text),
         kind: Some("modified"),
         excluded: false,
@@ -129,7 +129,7 @@ fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise(
     ]);
     let both = plan(&facts, &[]).expect("ok");
     assert_eq!(names(&both), ["a"]);
-    let stays: Vec<_> = both.stays.iter().map(PathField::shown).collect();
+    let stays: Vec<_> = both.stays.iter().map(PathText::shown).collect();
     assert_eq!(stays, ["b", "c"]);
     let nothing = plan(&facts, &[path("b")]).expect("ok");
     assert!(nothing.restored.is_empty() && nothing.stays.len() == 1);

@@ -5,11 +5,12 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{AccessCounts, PathField, RuleField};
-use crate::answer::table::{Cell, Form, Row};
+use crate::answer::shapes::AccessCounts;
+use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
-use crate::scope::rule::Access;
+use crate::scope::rule::{Access, RuleText};
 use crate::words::path::escape_for_rule;
+use crate::words::path_text::PathText;
 use crate::words::text::{count, would};
 
 /// The answer of `scope`.
@@ -42,14 +43,20 @@ impl Answer for ScopeAnswer {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let rules = self.whole.iter().flat_map(|whole| &whole.rules);
-        let paths = self.paths.iter().flatten();
-        let changed = self.change.iter().flat_map(|change| &change.changed_rules);
-        let changed =
-            changed.map(|rule| Row::record(&[rule.list.as_bytes(), rule.pattern.as_bytes()]));
-        let rules = rules.map(CountedRule::row);
-        let shown = rules.chain(paths.map(PathDecision::row));
-        shown.chain(changed).collect()
+        let mut rows = Vec::new();
+        for rule in self.whole.iter().flat_map(|whole| &whole.rules) {
+            rows.push(rule.row());
+        }
+        for path in self.paths.iter().flatten() {
+            rows.push(path.row());
+        }
+        for rule in self.change.iter().flat_map(|change| &change.changed_rules) {
+            rows.push(Row::record(&[
+                rule.list.as_bytes(),
+                rule.pattern.as_bytes(),
+            ]));
+        }
+        rows
     }
 }
 
@@ -69,7 +76,7 @@ pub struct WholeScope {
 pub struct CountedRule {
     /// The rule.
     #[serde(flatten)]
-    pub rule: RuleField,
+    pub rule: RuleText,
     /// The number of tracked files that the pattern matches.
     pub matches: usize,
 }
@@ -93,36 +100,38 @@ impl CountedRule {
 pub struct PathDecision {
     /// The path as it was given.
     #[serde(flatten)]
-    pub path: PathField,
+    pub path: PathText,
     /// `write`, `read` or `excluded`.
     #[schemars(with = "String")]
     pub access: Access,
     /// The rule that decided; null if no rule matches.
-    pub rule: Option<RuleField>,
+    pub rule: Option<RuleText>,
 }
 
 impl PathDecision {
     fn row(&self) -> Row {
-        let shown = |rule: &RuleField| {
-            let pattern = escape_for_rule(&rule.pattern);
-            format!("{}: {} {pattern}", rule.origin, rule.list)
-        };
-        let rule = self.rule.as_ref();
-        let (list, origin, pattern) = rule.map_or(("", "", ""), |rule| {
-            (&rule.list, &rule.origin, &rule.pattern)
-        });
-        Row::new(vec![
-            Cell::both(self.access.to_string()).paint(match self.access {
-                Access::Write => Paint::good,
-                Access::Read => Paint::warning,
-                Access::Excluded => Paint::bad,
-            }),
-            Cell::porcelain(list),
-            Cell::porcelain(origin),
-            Cell::porcelain(pattern),
-            Cell::people(rule.map_or("no rule".to_owned(), shown)).paint(Paint::faint),
-            Cell::new(self.path.bytes(), &[Form::Table, Form::Porcelain]),
-        ])
+        let access = self.access.to_string();
+        let mut cells = vec![Cell::both(access).paint(match self.access {
+            Access::Write => Paint::good,
+            Access::Read => Paint::warning,
+            Access::Excluded => Paint::bad,
+        })];
+        let mut decision = "no rule".to_owned();
+        match &self.rule {
+            Some(rule) => {
+                let RuleText {
+                    list,
+                    pattern,
+                    origin,
+                } = rule;
+                decision = format!("{origin}: {list} {}", escape_for_rule(pattern));
+                cells.extend([list, origin, pattern].map(Cell::porcelain));
+            }
+            None => cells.extend(["", "", ""].map(Cell::porcelain)),
+        }
+        cells.push(Cell::people(decision).paint(Paint::faint));
+        cells.push(Cell::both(self.path.bytes()));
+        Row::new(cells)
     }
 }
 
@@ -137,11 +146,11 @@ pub struct ScopeChange {
     /// Whether rules were removed that an earlier call added (`--undo`).
     pub undo: bool,
     /// The rules that were added, or with `--undo` removed.
-    pub changed_rules: Vec<RuleField>,
+    pub changed_rules: Vec<RuleText>,
     /// The files whose write bits were set or cleared.
-    pub write_bits: Vec<PathField>,
+    pub write_bits: Vec<PathText>,
     /// The excluded files that were on disk; git removes those without changes.
-    pub present: Vec<PathField>,
+    pub present: Vec<PathText>,
 }
 
 impl ScopeChange {

@@ -2,7 +2,6 @@
 
 use crate::actions::placing::{Destination, Placing};
 use crate::actions::scope_edit::Listing;
-use crate::answer::shapes::{RuleField, paths};
 use crate::client::guards::{GuardFacts, top_entries};
 use crate::client::layout::ContextFile;
 use crate::client::programs::guarded_by;
@@ -16,10 +15,11 @@ use crate::inventory::placed::{Placed, PlacedOrigin};
 use crate::record::accepted::Decision;
 use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
-use crate::scope::rule::{Case, ScopeRule};
+use crate::scope::rule::{Case, RuleText, ScopeRule};
 use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
+use crate::words::path_text::paths;
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::loaded::{CONTEXT, Worktree};
 use crate::worktree::repository::Repository;
@@ -29,19 +29,22 @@ use crate::worktree::repository::Repository;
 /// # Errors
 /// Fails when it is refused, a pattern is invalid, or git or the disk fails; `reapply` then finishes.
 pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
-    let ([name], []) = (&*options.args, &*options.paths) else {
+    let [name] = options.args.as_slice() else {
         return Err(Refusal::OneName.into());
     };
+    if !options.paths.is_empty() {
+        return Err(Refusal::OneName.into());
+    }
     let home = session.repository_to_change()?;
     require_outside(&home, &session.command_line)?;
     let named = Worktree::of(&home, Some(&name.to_string_lossy()))?;
-    let (_lock, known) = Worktree::lock(&home, &named.record.name)?;
-    let (next, rules) = plan(&known, options)?;
-    let repository = known.repository(&home);
-    let advice = new_advice(&repository, &known, &next)?;
+    let (_lock, worktree) = Worktree::lock(&home, &named.record.name)?;
+    let (next, rules) = plan(&worktree, options)?;
+    let repository = worktree.repository(&home);
+    let advice = new_advice(&repository, &worktree, &next)?;
     session.check()?;
     if !options.dry_run {
-        planted::refuse(&repository, &known, "change the scope of")?;
+        planted::refuse(&repository, &worktree, "change the scope of")?;
     }
     let reapplied = if options.dry_run {
         next.reapply(&repository, true)?
@@ -50,10 +53,10 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     };
     let mut outcome = Outcome::done(ScopeAnswer {
         change: Some(ScopeChange {
-            name: known.record.name.to_string(),
+            name: worktree.record.name.to_string(),
             dry_run: options.dry_run,
             undo: options.undo,
-            changed_rules: rules.iter().map(RuleField::from).collect(),
+            changed_rules: rules.iter().map(RuleText::from).collect(),
             write_bits: paths(&reapplied.bits.changed),
             present: paths(&reapplied.present),
         }),
@@ -61,17 +64,20 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     });
     outcome.notes.extend(advice);
     outcome.notes.extend(reapplied.notes());
-    let placed = known.placed()?;
+    let placed = worktree.placed()?;
     let mut files = placed.files().iter();
     if files.any(|file| file.origin == PlacedOrigin::Context) {
         let note = "the text for the agent program still states the former scope: tell the agent";
         outcome.notes.push(note.to_owned());
     }
     if !options.dry_run {
-        let renewed = renew_guards(session, &home, &next, placed);
-        let failed =
-            |error: Error| vec![format!("the guards still have the former scope: {error}")];
-        outcome.notes.extend(renewed.unwrap_or_else(failed));
+        match renew_guards(session, &home, &next, placed) {
+            Ok(notes) => outcome.notes.extend(notes),
+            Err(error) => {
+                let note = format!("the guards still have the former scope: {error}");
+                outcome.notes.push(note);
+            }
+        }
     }
     Ok(outcome)
 }
@@ -143,15 +149,18 @@ fn guards_of(
 
 /// Computes the worktree with the rules that the options add, or without those that were added last, and
 /// lists the rules in which the two differ.
-fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<ScopeRule>), Error> {
-    let mut next = known.clone();
+fn plan(
+    worktree: &Worktree,
+    options: &ScopeArguments,
+) -> Result<(Worktree, Vec<ScopeRule>), Error> {
+    let mut next = worktree.clone();
     let rules = if options.undo {
-        let last = known.last_decision(|one| !one.rules.is_empty())?;
+        let last = worktree.last_decision(|one| !one.rules.is_empty())?;
         next.record.decisions.retain(|one| one.id != last.id);
         next.record.scope.retain(|rule| !last.rules.contains(rule));
         last.rules
     } else {
-        let had = &known.record.scope;
+        let had = &worktree.record.scope;
         let mut rules = options.added();
         rules.retain(|rule| {
             !had.iter()
@@ -161,12 +170,12 @@ fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<Sco
             next.record.scope.extend(rules.clone());
             next.record.decisions.push(Decision {
                 rules: rules.clone(),
-                ..new_decision(&known.record.name)
+                ..new_decision(&worktree.record.name)
             });
         }
         rules
     };
-    let case = Case::of(known.record.ignore_case);
+    let case = Case::of(worktree.record.ignore_case);
     next.scope = Scope::compile(next.record.scope.clone(), case)?;
     Ok((next, rules))
 }
@@ -174,11 +183,11 @@ fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<Sco
 /// What there is to say of the new rules only.
 fn new_advice(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     next: &Worktree,
 ) -> Result<Vec<String>, Error> {
-    let listing = Listing::read(repository, &known.record.base.commit)?;
-    let before = listing.coverage(&known.scope).advice;
+    let listing = Listing::read(repository, &worktree.record.base.commit)?;
+    let before = listing.coverage(&worktree.scope).advice;
     let mut advice = listing.coverage(&next.scope).advice;
     advice.retain(|one| !before.contains(one));
     Ok(advice)

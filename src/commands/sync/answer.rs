@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{CopiesField, PathField, PlacedField, SavedField};
+use crate::answer::shapes::{CopyReport, PlacedState, SavedWork};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
+use crate::inventory::placed::PlacedOrigin;
+use crate::words::path_text::PathText;
 use crate::words::text::{count, when, would};
 
 /// The answer of `sync`.
@@ -32,13 +34,13 @@ pub struct SyncedWorktree {
     pub done: &'static str,
     /// What was copied; absent with `--status`, `--pull` and `--clean`.
     #[serde(flatten)]
-    pub copies: Option<CopiesField>,
+    pub copies: Option<CopyReport>,
     /// The placed files and their state; only with `--status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub placed: Option<Vec<PlacedField>>,
+    pub placed: Option<Vec<PlacedState>>,
     /// The edited files that were copied back; only with `--pull`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pulled: Option<Vec<PathField>>,
+    pub pulled: Option<Vec<PathText>>,
     /// The number of files that were given and are unchanged; only with `--pull`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<usize>,
@@ -47,18 +49,18 @@ pub struct SyncedWorktree {
     pub cleaned: Option<CleanedFiles>,
     /// Where replaced files are saved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rescue: Option<SavedField>,
+    pub rescue: Option<SavedWork>,
 }
 
 /// The files of `--clean`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CleanedFiles {
     /// The unchanged copies that were removed.
-    pub removed: Vec<PathField>,
+    pub removed: Vec<PathText>,
     /// The files that were edited in the worktree.
-    pub edited: Vec<PathField>,
+    pub edited: Vec<PathText>,
     /// The files that the main worktree does not have any more: these are the last copies.
-    pub last: Vec<PathField>,
+    pub last: Vec<PathText>,
     /// The files that could not be removed.
     pub stayed: Vec<StayedFile>,
 }
@@ -68,7 +70,7 @@ pub struct CleanedFiles {
 pub struct StayedFile {
     /// The path.
     #[serde(flatten)]
-    pub path: PathField,
+    pub path: PathText,
     /// Why the file could not be removed.
     pub detail: String,
 }
@@ -77,9 +79,14 @@ impl Answer for SyncAnswer {
     const DOCUMENT: &'static str = "sync";
 
     fn print(&self, text: &mut Text) {
-        for one in &self.worktrees {
-            one.print(self.worktrees.len() > 1, text);
-            if let Some(rescue) = &one.rescue {
+        let heading = if self.worktrees.len() > 1 {
+            Heading::WithName
+        } else {
+            Heading::None
+        };
+        for worktree in &self.worktrees {
+            worktree.print(heading, text);
+            if let Some(rescue) = &worktree.rescue {
                 let saved = &rescue.reference;
                 text.line(format!("  replaced files are saved in {saved}"));
             }
@@ -88,122 +95,183 @@ impl Answer for SyncAnswer {
 
     /// The records: name, what became of the file or its state, path, and a detail.
     fn rows(&self) -> Vec<Row> {
-        let row = |one: &SyncedWorktree| -> Vec<Row> {
-            let name = one.name.as_bytes();
-            let files = one.files().into_iter();
-            let row = |(word, path, detail): (String, &PathField, String)| {
-                Row::record(&[name, word.as_bytes(), path.bytes(), detail.as_bytes()])
-            };
-            files.map(row).collect()
-        };
-        self.worktrees.iter().flat_map(row).collect()
+        let mut rows = Vec::new();
+        for worktree in &self.worktrees {
+            for file in worktree.files() {
+                rows.push(Row::record(&[
+                    worktree.name.as_bytes(),
+                    file.state.as_bytes(),
+                    file.path.bytes(),
+                    file.detail.as_bytes(),
+                ]));
+            }
+        }
+        rows
+    }
+}
+
+/// What stands above the placed files of a worktree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heading {
+    /// The name of the worktree.
+    WithName,
+    None,
+}
+
+/// A file of a worktree, for scripts.
+struct SyncedFile<'a> {
+    /// What became of the file, or its state.
+    state: String,
+    path: &'a PathText,
+    detail: String,
+}
+
+impl<'a> SyncedFile<'a> {
+    fn new(state: &str, path: &'a PathText) -> Self {
+        Self {
+            state: state.to_owned(),
+            path,
+            detail: String::new(),
+        }
+    }
+
+    fn with_detail(state: &str, path: &'a PathText, detail: impl Into<String>) -> Self {
+        Self {
+            detail: detail.into(),
+            ..Self::new(state, path)
+        }
     }
 }
 
 impl SyncedWorktree {
-    /// The files: what became of each or its state, the path, and a detail.
-    fn files(&self) -> Vec<(String, &PathField, String)> {
+    fn files(&self) -> Vec<SyncedFile<'_>> {
         let mut files = Vec::new();
-        let mut push = |word: &str, path, detail: &str| {
-            files.push((word.to_owned(), path, detail.to_owned()));
-        };
         if let Some(copies) = &self.copies {
-            let word = would(self.dry_run, "copied", "would-copy");
+            let copied = would(self.dry_run, "copied", "would-copy");
             for file in &copies.copied {
-                push(word, &file.path, &file.bytes.to_string());
+                let size = file.bytes.to_string();
+                files.push(SyncedFile::with_detail(copied, &file.path, size));
             }
             for file in &copies.excluded {
-                push("excluded", &file.path, &file.rule);
+                files.push(SyncedFile::with_detail("excluded", &file.path, &file.rule));
             }
             for path in &copies.tracked {
-                push("tracked", path, "");
+                files.push(SyncedFile::new("tracked", path));
             }
         }
         for placed in self.placed.iter().flatten() {
-            push(&placed.state(), &placed.path, placed.origin);
+            let origin = placed.origin.as_str();
+            files.push(SyncedFile::with_detail(
+                &placed.state(),
+                &placed.path,
+                origin,
+            ));
         }
+        let pulled = would(self.dry_run, "pulled", "would-pull");
         for path in self.pulled.iter().flatten() {
-            push(would(self.dry_run, "pulled", "would-pull"), path, "");
+            files.push(SyncedFile::new(pulled, path));
         }
         if let Some(cleaned) = &self.cleaned {
-            let word = would(self.dry_run, "removed", "would-remove");
-            let [removed, edited, last] = [&cleaned.removed, &cleaned.edited, &cleaned.last];
-            for (word, paths) in [
-                (word, removed),
-                ("edited", edited),
-                ("gone at source", last),
+            let removed = would(self.dry_run, "removed", "would-remove");
+            for (state, paths) in [
+                (removed, &cleaned.removed),
+                ("edited", &cleaned.edited),
+                ("gone at source", &cleaned.last),
             ] {
-                paths.iter().for_each(|path| push(word, path, ""));
+                files.extend(paths.iter().map(|path| SyncedFile::new(state, path)));
             }
             for file in &cleaned.stayed {
-                push("stayed", &file.path, &file.detail);
+                files.push(SyncedFile::with_detail("stayed", &file.path, &file.detail));
             }
         }
         files
     }
 
-    fn print(&self, headed: bool, text: &mut Text) {
-        let name = text.paint.name(&self.name);
-        let list = |text: &mut Text, before: &str, paths: &mut dyn Iterator<Item = &PathField>| {
-            paths.for_each(|path| text.line(format!("  {before}{}", path.shown())));
-        };
+    fn print(&self, heading: Heading, text: &mut Text) {
         if let Some(copies) = &self.copies {
-            text.line(match (copies.files, copies.kept) {
-                (0, 0) => format!("{name}: there is nothing to copy"),
-                (0, kept) => {
-                    let files = count(kept, "file is", "files are");
-                    format!("{name}: {files} as in the main worktree")
-                }
-                _ => copies.summary(&self.name, self.dry_run, text.paint),
-            });
-            let left_out = copies.left_out(&self.name);
-            left_out.iter().for_each(|line| text.line(line));
-            if self.dry_run {
-                list(text, "", &mut copies.copied.iter().map(|file| &file.path));
-            }
+            self.print_copies(copies, text);
         }
         if let Some(placed) = &self.placed {
-            if headed {
+            if heading == Heading::WithName {
                 text.line(text.paint.heading(&self.name));
             }
-            if placed.is_empty() {
-                text.line(format!("nothing was placed in {name}"));
-            }
-            let row = |placed: &PlacedField| {
-                let is_same = placed.state == ["same"];
-                let paint = if is_same {
-                    Paint::faint
-                } else {
-                    Paint::warning
-                };
-                let is_context = placed.origin == "context";
-                let context = when(is_context, "(context)");
-                Row::new(vec![
-                    Cell::people(placed.state()).paint(paint),
-                    Cell::people(placed.path.shown()),
-                    Cell::people(context).paint(Paint::faint),
-                ])
-            };
-            text.table(&placed.iter().map(row).collect::<Vec<_>>(), "");
+            self.print_placed(placed, text);
         }
+        let name = text.paint.name(&self.name);
         if let Some(pulled) = &self.pulled {
             let files = count(pulled.len(), "file", "files");
             let verb = would(self.dry_run, "pulled", "would pull");
             text.line(format!("{verb} {files} from {name}"));
-            list(text, "", &mut pulled.iter());
+            print_paths("", pulled, text);
         }
         if let Some(cleaned) = &self.cleaned {
             let files = count(cleaned.removed.len(), "file", "files");
             let verb = would(self.dry_run, "removed", "would remove");
             text.line(format!("{verb} {files} from {name}"));
-            let edited = text.paint.warning("kept, edited here  ");
-            list(text, &edited, &mut cleaned.edited.iter());
-            let only = text.paint.warning("kept, gone at source  ");
-            list(text, &only, &mut cleaned.last.iter());
-            for StayedFile { path, detail } in &cleaned.stayed {
-                let kept = text.paint.warning("kept");
-                text.line(format!("  {kept} {}: {detail}", path.shown()));
+            cleaned.print(text);
+        }
+    }
+
+    fn print_copies(&self, copies: &CopyReport, text: &mut Text) {
+        let name = text.paint.name(&self.name);
+        text.line(match (copies.files, copies.kept) {
+            (0, 0) => format!("{name}: there is nothing to copy"),
+            (0, kept) => {
+                let files = count(kept, "file is", "files are");
+                format!("{name}: {files} as in the main worktree")
+            }
+            _ => copies.summary(&self.name, self.dry_run, text.paint),
+        });
+        for line in copies.not_copied(&self.name) {
+            text.line(line);
+        }
+        if self.dry_run {
+            for file in &copies.copied {
+                text.line(format!("  {}", file.path.shown()));
             }
         }
+    }
+
+    fn print_placed(&self, placed: &[PlacedState], text: &mut Text) {
+        if placed.is_empty() {
+            let name = text.paint.name(&self.name);
+            text.line(format!("nothing was placed in {name}"));
+        }
+        let mut rows = Vec::new();
+        for file in placed {
+            let paint = if file.drift.is_same() {
+                Paint::faint
+            } else {
+                Paint::warning
+            };
+            let context = when(file.origin == PlacedOrigin::Context, "(context)");
+            rows.push(Row::new(vec![
+                Cell::people(file.state()).paint(paint),
+                Cell::people(file.path.shown()),
+                Cell::people(context).paint(Paint::faint),
+            ]));
+        }
+        text.table(&rows, "");
+    }
+}
+
+impl CleanedFiles {
+    /// Prints the files that were not removed.
+    fn print(&self, text: &mut Text) {
+        let edited = text.paint.warning("kept, edited here  ");
+        print_paths(&edited, &self.edited, text);
+        let last = text.paint.warning("kept, gone at source  ");
+        print_paths(&last, &self.last, text);
+        let kept = text.paint.warning("kept");
+        for StayedFile { path, detail } in &self.stayed {
+            text.line(format!("  {kept} {}: {detail}", path.shown()));
+        }
+    }
+}
+
+/// Prints a line for each path, with some words before it.
+fn print_paths(words: &str, paths: &[PathText], text: &mut Text) {
+    for path in paths {
+        text.line(format!("  {words}{}", path.shown()));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::placing::{Destination, staging};
 use crate::actions::sync_plan::{SHOWN, SyncRefusal};
-use crate::answer::shapes::{PathField, SavedField, paths};
+use crate::answer::shapes::SavedWork;
 use crate::commands::sync::answer::{CleanedFiles, StayedFile, SyncedWorktree};
 use crate::commands::sync::{Run, is_config};
 use crate::disk::copy::content::stage;
@@ -23,6 +23,7 @@ use crate::inventory::placed::{
 };
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, first_of};
+use crate::words::path_text::{PathText, paths};
 use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::loaded::{PLACED, Worktree};
 use crate::worktree::operands;
@@ -53,22 +54,21 @@ struct PullPlan<'a> {
 impl Run<'_> {
     pub(super) fn pull(
         &mut self,
-        known: &Worktree,
+        worktree: &Worktree,
         placed: &Placed,
         synced: &mut SyncedWorktree,
     ) -> Result<(), Error> {
         let repository = self.repository;
         let options = self.options;
-        let path = &known.record.path;
+        let path = &worktree.record.path;
         let asked = operands::parse_all(repository, path, &options.pull)?;
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
-        let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
-        let tracked = tracked.unwrap_or_default();
+        let tracked = read_paths(&home.common_dir.join("index"), home.format)?.unwrap_or_default();
         let here = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
-        let drift = self.drift(known, placed)?;
+        let drift = self.drift(worktree, placed)?;
         let plan = plan_pull(&PullFacts {
-            name: known.record.name.as_str(),
+            name: worktree.record.name.as_str(),
             asked: &asked,
             placed,
             drift: &drift,
@@ -81,17 +81,21 @@ impl Run<'_> {
         if options.dry_run || plan.pull.is_empty() {
             return Ok(());
         }
-        let rescue = self.save(known, &repository.root, &plan.save)?;
-        synced.rescue = rescue.as_ref().map(SavedField::from);
+        let rescue = self.save(worktree, &repository.root, &plan.save)?;
+        synced.rescue = rescue.as_ref().map(SavedWork::from);
         let stop = || self.session.check();
-        let from = Destination::new(repository, known, &self.session.progress, &stop);
+        let from = Destination::new(repository, worktree, &self.session.progress, &stop);
         let left = apply_pull(&from, placed, &here, &plan.pull)?;
         self.notes.extend(left);
         Ok(())
     }
 
-    pub(super) fn clean(&self, known: &Worktree, placed: &Placed) -> Result<CleanedFiles, Error> {
-        let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
+    pub(super) fn clean(
+        &self,
+        worktree: &Worktree,
+        placed: &Placed,
+    ) -> Result<CleanedFiles, Error> {
+        let drift = drift(&worktree.record.path, Some(&self.repository.root), placed)?;
         let mut cleaned = CleanedFiles::default();
         let mut remove = Vec::new();
         let mut gone = BTreeSet::new();
@@ -100,27 +104,26 @@ impl Run<'_> {
             let is_directory = file.kind == PlacedKind::Directory;
             match drift.here {
                 CopyState::Same if !is_directory && drift.there == SourceState::Gone => {
-                    cleaned.last.push(PathField::from(&file.path));
+                    cleaned.last.push(PathText::from(&file.path));
                 }
                 CopyState::Same => remove.push(file),
                 CopyState::Edited if is_directory => {}
-                CopyState::Edited => cleaned.edited.push(PathField::from(&file.path)),
+                CopyState::Edited => cleaned.edited.push(PathText::from(&file.path)),
                 CopyState::Missing => drop(gone.insert(file.path.clone())),
             }
         }
         if self.options.dry_run {
-            let files = remove.iter();
-            let files = files.filter(|file| file.kind != PlacedKind::Directory);
-            cleaned.removed = paths(files.map(|file| &file.path));
+            remove.retain(|file| file.kind != PlacedKind::Directory);
+            cleaned.removed = paths(remove.iter().map(|file| &file.path));
             return Ok(cleaned);
         }
-        let own = known.repository(self.repository);
-        let renew = known.config_is_as_recorded(&own)?;
+        let own = worktree.repository(self.repository);
+        let renew = worktree.config_is_as_recorded(&own)?;
         let stop = || Ok(());
         let progress = &self.session.progress;
-        let to = Destination::new(self.repository, known, progress, &stop);
+        let to = Destination::new(self.repository, worktree, progress, &stop);
         if apply_clean(&to, placed, &remove, gone, &mut cleaned)? && renew {
-            known.renew_digests(&own, is_config)?;
+            worktree.renew_digests(&own, is_config)?;
         }
         Ok(cleaned)
     }
@@ -128,34 +131,26 @@ impl Run<'_> {
 
 /// Decides on a pull.
 fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
-    let name = facts.name;
-    let mut plan = PullPlan::default();
-    let mut newer = Vec::new();
-    let nothing = |path: &RepoPath, why: &str| {
-        let help = format!(
-            "see what was synced: git agentwt sync {name} --status; to copy it in again: git \
-                agentwt sync {name}"
-        );
-        refused(name, path, why, help)
-    };
-    let is_asked = |file: &PlacedFile, asked: &RepoPath| {
-        file.path == *asked || file.path.is_below(asked.as_bstr())
-    };
-    let all = facts.placed.files().iter().zip(facts.drift);
-    let synced = all.filter(|(file, _)| file.origin == PlacedOrigin::Synced);
     for asked in facts.asked {
-        if !synced.clone().any(|(file, _)| is_asked(file, asked)) {
-            return Err(nothing(asked, "it was not synced"));
+        let is_synced =
+            |file: &PlacedFile| file.origin == PlacedOrigin::Synced && is_below(file, asked);
+        if !facts.placed.files().iter().any(is_synced) {
+            return Err(nothing_to_pull(facts, asked, "it was not synced"));
         }
     }
-    for (file, drift) in synced.filter(|(file, _)| file.kind != PlacedKind::Directory) {
-        if !facts.asked.iter().any(|asked| is_asked(file, asked)) {
+    let mut plan = PullPlan::default();
+    let mut newer = Vec::new();
+    for (file, drift) in facts.placed.files().iter().zip(facts.drift) {
+        if file.origin != PlacedOrigin::Synced
+            || file.kind == PlacedKind::Directory
+            || !facts.asked.iter().any(|asked| is_below(file, asked))
+        {
             continue;
         }
         match drift.here {
             CopyState::Same => plan.unchanged += 1,
             CopyState::Missing if facts.asked.contains(&file.path) => {
-                return Err(nothing(&file.path, "it is gone there"));
+                return Err(nothing_to_pull(facts, &file.path, "it is gone there"));
             }
             CopyState::Missing => {}
             CopyState::Edited => {
@@ -170,10 +165,29 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
             }
         }
     }
-    let Some(first) = newer.first() else {
+    if newer.is_empty() {
         return Ok(plan);
-    };
-    Err(SyncRefusal::Edited {
+    }
+    Err(refuse_newer(facts.name, newer))
+}
+
+/// True if a file is what was asked for, or below it.
+fn is_below(file: &PlacedFile, asked: &RepoPath) -> bool {
+    file.path == *asked || file.path.is_below(asked.as_bstr())
+}
+
+fn nothing_to_pull(facts: &PullFacts<'_>, path: &RepoPath, why: &str) -> SyncRefusal {
+    let name = facts.name;
+    let help = format!(
+        "see what was synced: git agentwt sync {name} --status; to copy it in again: git \
+            agentwt sync {name}"
+    );
+    refused(name, path, why, help)
+}
+
+fn refuse_newer(name: &str, newer: Vec<RepoPath>) -> SyncRefusal {
+    let first = &newer[0];
+    SyncRefusal::Edited {
         message: format!(
             "cannot pull {} from worktree `{name}`: the main worktree has changed it as well",
             first_of(&newer, SHOWN)
@@ -183,7 +197,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
                 worktree's, saved first: git agentwt sync {name} --force --pull {first}"
         ),
         paths: newer,
-    })
+    }
 }
 
 fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal {
@@ -196,19 +210,23 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
     let name = facts.name;
     let path = &file.path;
     if facts.tracked.binary_search(path).is_ok() {
-        let help = format!(
+        let compare = format!(
             "compare them: git diff --no-index {path} \"$(git agentwt path {name})/{path}\""
         );
-        let why = "the main worktree tracks it by now";
-        return Err(refused(name, path, why, help));
+        return Err(refused(
+            name,
+            path,
+            "the main worktree tracks it by now",
+            compare,
+        ));
     }
-    let found = facts.here.get(path).map(PlacedKind::of);
-    if found == Some(file.kind) || found == Some(PlacedKind::Link) && facts.force {
+    let kind_now = facts.here.get(path).map(PlacedKind::of);
+    if kind_now == Some(file.kind) || kind_now == Some(PlacedKind::Link) && facts.force {
         return Ok(());
     }
-    let found = found.map_or("missing file", PlacedKind::as_str);
+    let now = kind_now.map_or("missing file", PlacedKind::as_str);
     let placed = file.kind.as_str();
-    let why = format!("it is a {found} there, and was placed as a {placed}");
+    let why = format!("it is a {now} there, and was placed as a {placed}");
     let help = format!(
         "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git \
             agentwt sync {name} --force --pull {path}"
@@ -272,18 +290,21 @@ fn write_down(
     here: &Stats,
     staged: &[Staged],
 ) -> Result<(), DiskError> {
-    let now = |staged: &Staged| {
-        Some(PlacedFile {
-            kind: staged.kind,
-            digest: staged.digest,
-            stat: *here.get(&staged.path)?,
-            source: Some(staged.stat),
-            ..placed.get(&staged.path)?.clone()
-        })
-    };
-    let all = staged.iter();
-    let new = all.filter(|one| one.kind != PlacedKind::Directory);
-    let new: Vec<PlacedFile> = new.filter_map(now).collect();
+    let mut new = Vec::new();
+    for entry in staged {
+        if entry.kind == PlacedKind::Directory {
+            continue;
+        }
+        if let (Some(stat), Some(file)) = (here.get(&entry.path), placed.get(&entry.path)) {
+            new.push(PlacedFile {
+                kind: entry.kind,
+                digest: entry.digest,
+                stat: *stat,
+                source: Some(entry.stat),
+                ..file.clone()
+            });
+        }
+    }
     let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
     let time = files::settled_time(from.path, newest)?;
     let list = placed.replaced_by(new, time);
@@ -301,21 +322,28 @@ fn apply_clean(
 ) -> Result<bool, Error> {
     // touched since it was placed and with the same content, its stat data are others
     let stands = stat_entries(to.path, remove.iter().map(|file| &file.path))?;
-    let expected = remove.iter().filter_map(|file| {
-        Some(Staged {
-            path: file.path.clone(),
-            kind: file.kind,
-            digest: file.digest,
-            stat: *stands.entries.get(&file.path)?,
-        })
-    });
-    let mut done = remove_placed(to.path, &expected.collect::<Vec<_>>())?;
+    let mut expected = Vec::new();
+    for file in remove {
+        if let Some(stat) = stands.entries.get(&file.path) {
+            expected.push(Staged {
+                path: file.path.clone(),
+                kind: file.kind,
+                digest: file.digest,
+                stat: *stat,
+            });
+        }
+    }
+    let mut done = remove_placed(to.path, &expected)?;
     gone.extend(done.removed.iter().cloned());
-    let kept = placed.files().iter();
-    let kept = kept.filter(|file| !gone.contains(&file.path));
-    let left = placed.with_files(kept.cloned().collect(), Vec::new(), placed.settled());
-    let excluded = write_exclude(to.git, to.admin_dir, &left)?;
-    files::write(&to.record_dir.join(PLACED), &left.to_bytes())?;
+    let mut kept = Vec::new();
+    for file in placed.files() {
+        if !gone.contains(&file.path) {
+            kept.push(file.clone());
+        }
+    }
+    let list = placed.with_files(kept, Vec::new(), placed.settled());
+    let excluded = write_exclude(to.git, to.admin_dir, &list)?;
+    files::write(&to.record_dir.join(PLACED), &list.to_bytes())?;
     let is_file = |path: &RepoPath| {
         let file = placed.get(path);
         file.is_some_and(|file| file.kind != PlacedKind::Directory)
@@ -324,11 +352,13 @@ fn apply_clean(
     done.removed.sort_unstable();
     cleaned.removed = paths(done.removed);
     // a directory that holds something else simply stays
-    let stayed = done.stayed.into_iter().filter(|(path, _)| is_file(path));
-    let stayed = stayed.map(|(path, detail)| StayedFile {
-        path: PathField::from(path),
-        detail,
-    });
-    cleaned.stayed = stayed.collect();
+    for (path, detail) in done.stayed {
+        if is_file(&path) {
+            cleaned.stayed.push(StayedFile {
+                path: PathText::from(path),
+                detail,
+            });
+        }
+    }
     Ok(excluded.changed_config())
 }

@@ -15,7 +15,7 @@ use crate::actions::placing::{Destination, Placing};
 use crate::actions::saved::{Rescue, Saving};
 use crate::actions::selection::{patterns, read_worktree_files};
 use crate::actions::sync_plan::{Selection, SyncFacts, SyncPlan, SyncRefusal, plan as plan_copies};
-use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
+use crate::answer::shapes::{CopyReport, PlacedState, SavedWork};
 use crate::commands::sync::answer::{SyncAnswer, SyncedWorktree};
 use crate::commands::sync::arguments::Sync;
 use crate::commands::{Outcome, Session};
@@ -75,9 +75,10 @@ pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Err
                 if outcome.exit == ExitCode::Success {
                     outcome.exit = error.exit_code();
                 }
-                let help = miette::Diagnostic::help(&error);
-                let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-                run.notes.push(format!("{name}: {error}{help}"));
+                run.notes.push(match miette::Diagnostic::help(&error) {
+                    Some(help) => format!("{name}: {error}; {help}"),
+                    None => format!("{name}: {error}"),
+                });
             }
         }
     }
@@ -95,8 +96,11 @@ fn chosen(repository: &Repository, options: &Sync) -> Result<Vec<WorktreeName>, 
         });
         return Ok(all);
     }
-    let chosen = Worktree::named(repository, &options.names);
-    chosen.map(|known| Ok(known?.record.name)).collect()
+    let mut chosen = Vec::new();
+    for worktree in Worktree::named(repository, &options.names) {
+        chosen.push(worktree?.record.name);
+    }
+    Ok(chosen)
 }
 
 /// Holds what the worktrees of a run share.
@@ -113,8 +117,8 @@ impl Run<'_> {
     fn worktree(&mut self, name: &WorktreeName) -> Result<SyncedWorktree, Error> {
         let repository = self.repository;
         let options = self.options;
-        let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
-        let path = known.record.path.clone();
+        let (_one_at_a_time, worktree) = Worktree::lock(repository, name)?;
+        let path = worktree.record.path.clone();
         if !files::is_directory(&path) {
             return Err(blocked(
                 format!("cannot sync worktree `{name}`: {path} is gone"),
@@ -128,18 +132,21 @@ impl Run<'_> {
             ..SyncedWorktree::default()
         };
         if !options.status && !options.dry_run {
-            known.remove_verification()?;
+            worktree.remove_verification()?;
         }
-        let placed = known.placed()?;
+        let placed = worktree.placed()?;
         if options.status {
             synced.done = "status";
-            let files = placed.files().iter().zip(self.drift(&known, &placed)?);
-            let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
-            let files = files.map(|(file, drift)| PlacedField::new(file, drift));
-            synced.placed = Some(files.collect());
+            let mut shown = Vec::new();
+            for (file, drift) in placed.files().iter().zip(self.drift(&worktree, &placed)?) {
+                if file.kind != PlacedKind::Directory {
+                    shown.push(PlacedState::new(file, drift));
+                }
+            }
+            synced.placed = Some(shown);
         } else if options.clean {
             synced.done = "cleaned";
-            synced.cleaned = Some(self.clean(&known, &placed)?);
+            synced.cleaned = Some(self.clean(&worktree, &placed)?);
         } else if repository.main == Main::Bare {
             return Err(blocked(
                 format!("the repository is bare: there is no main worktree to sync `{name}` with"),
@@ -147,38 +154,35 @@ impl Run<'_> {
             ));
         } else if options.pull.is_empty() {
             synced.done = "copied";
-            let (plan, rescue) = self.copy(&known, placed)?;
-            synced.copies = Some(CopiesField::from(&plan));
-            synced.rescue = rescue.as_ref().map(SavedField::from);
+            let (plan, rescue) = self.copy(&worktree, placed)?;
+            synced.copies = Some(CopyReport::from(&plan));
+            synced.rescue = rescue.as_ref().map(SavedWork::from);
         } else {
             synced.done = "pulled";
-            self.pull(&known, &placed, &mut synced)?;
+            self.pull(&worktree, &placed, &mut synced)?;
         }
         Ok(synced)
     }
 
-    fn drift(&self, known: &Worktree, placed: &Placed) -> Result<Vec<Drift>, Error> {
-        let main = self.repository.main == Main::Worktree;
-        let main = main.then_some(self.repository.root.as_path());
-        Ok(drift(&known.record.path, main, placed)?)
+    fn drift(&self, worktree: &Worktree, placed: &Placed) -> Result<Vec<Drift>, Error> {
+        let root = self.repository.root.as_path();
+        let main = (self.repository.main == Main::Worktree).then_some(root);
+        Ok(drift(&worktree.record.path, main, placed)?)
     }
 
+    /// Copies what is selected: reads what stands there, plans, saves what is replaced, and places it.
     fn copy(
         &mut self,
-        known: &Worktree,
+        worktree: &Worktree,
         placed: Placed,
     ) -> Result<(SyncPlan, Option<Rescue>), Error> {
         let session = self.session;
         let repository = self.repository;
-        let record = &known.record;
+        let record = &worktree.record;
+        let path = &record.path;
+        let root = &repository.root;
         let selection = self.selection(&placed)?;
-        if placed.without_config {
-            let note = "this worktree was made with --no-sync: the config's patterns do not count";
-            self.notes.push(note.to_owned());
-        } else if !selection.limits.enabled {
-            let note = "[worktree.file_sync] says `enabled = false`";
-            self.notes.push(note.to_owned());
-        }
+        self.note_unused_config(&placed, &selection);
         session.tell_each("not entered:", &selection.candidates.not_entered);
         let tracked = || {
             let index = read_index(&record.admin_dir.join("index"), repository.format)?;
@@ -186,63 +190,82 @@ impl Run<'_> {
             paths.dedup();
             Ok(paths)
         };
-        let path = &record.path;
-        let root = &repository.root;
-        let candidates = &selection.candidates;
-        let there = read_worktree_files(path, root, tracked, placed, candidates)?;
+        let there = read_worktree_files(path, root, tracked, placed, &selection.candidates)?;
         let plan = plan_copies(&SyncFacts {
             name: record.name.as_str(),
             path,
-            scope: &known.scope,
+            scope: &worktree.scope,
             there: &there,
             root,
             selection: &selection,
             force: self.options.force,
         })?;
         let stop = || session.check();
-        let to = Destination::new(repository, known, &session.progress, &stop);
+        let to = Destination::new(repository, worktree, &session.progress, &stop);
         if self.options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
             return Ok((plan, None));
         }
-        let rescue = self.save(known, path, &plan.save)?;
-        let own = known.repository(repository);
-        let renew = known.config_is_as_recorded(&own)?;
+        let rescue = self.save(worktree, path, &plan.save)?;
         session.tell_each("copy", plan.files().map(|copy| &copy.path));
-        let placed = to.place(&Placing::new(&plan, there.placed))?;
+        self.place(worktree, &to, &Placing::new(&plan, there.placed))?;
+        let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
+        let own = worktree.repository(repository);
+        let git = own.git.on(&record.admin_dir, Some(path));
+        self.notes.extend(read_shown_note(&git, path, &paths)?);
+        Ok((plan, rescue))
+    }
+
+    fn note_unused_config(&mut self, placed: &Placed, selection: &Selection) {
+        if placed.without_config {
+            self.notes.push(
+                "this worktree was made with --no-sync: the config's patterns do not count".into(),
+            );
+        } else if !selection.limits.enabled {
+            let note = "[worktree.file_sync] says `enabled = false`";
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Places files, and records the worktree's configuration anew where that changed it.
+    fn place(
+        &mut self,
+        worktree: &Worktree,
+        to: &Destination<'_>,
+        placing: &Placing,
+    ) -> Result<(), Error> {
+        let own = worktree.repository(self.repository);
+        let renew = worktree.config_is_as_recorded(&own)?;
+        let placed = to.place(placing)?;
         if placed.changed_config
             && renew
-            && let Err(error) = known.renew_digests(&own, is_config)
+            && let Err(error) = worktree.renew_digests(&own, is_config)
         {
             return Err(error.leaving(placed.take_back()));
         }
-        let left = placed.keep();
-        let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
-        let git = own.git.on(&record.admin_dir, Some(path));
-        let note = read_shown_note(&git, path, &paths)?;
-        self.notes.extend(left.into_iter().chain(note));
-        Ok((plan, rescue))
+        self.notes.extend(placed.keep());
+        Ok(())
     }
 
     /// Saves what is about to be replaced below a root.
     fn save(
         &self,
-        known: &Worktree,
+        worktree: &Worktree,
         root: &Utf8Path,
         paths: &[RepoPath],
     ) -> Result<Option<Rescue>, Error> {
         if paths.is_empty() {
             return Ok(None);
         }
-        let record = &known.record;
+        let record = &worktree.record;
         let time = Session::now().replace([':', '-'], "");
         let base = &record.base.commit;
         // what was cloned from elsewhere has its base only there
-        let own = known.readable_repository(self.repository);
+        let own = worktree.readable_repository(self.repository);
         let is_home =
             *root == self.repository.root && self.repository.objects()?.commit(base).is_ok();
         let repository = if is_home { self.repository } else { &own };
         let saving = Saving::begin(repository, &record.name)?;
-        let saved = saving.save_files(base, root, paths, &known.scope, &time)?;
+        let saved = saving.save_files(base, root, paths, &worktree.scope, &time)?;
         Ok(Some(saved))
     }
 
@@ -250,9 +273,10 @@ impl Run<'_> {
     fn selection(&mut self, placed: &Placed) -> Result<Rc<Selection>, Error> {
         let without_config = placed.without_config;
         let globs = &placed.globs;
-        let mut known = self.selections.iter();
-        if let Some(found) = known.find(|one| one.0 == without_config && one.1 == *globs) {
-            return Ok(Rc::clone(&found.2));
+        for (used_without_config, used_globs, selection) in &self.selections {
+            if *used_without_config == without_config && used_globs == globs {
+                return Ok(Rc::clone(selection));
+            }
         }
         let loaded = load_config(self.repository, &[], &self.session.environment)?;
         let limits = loaded.config.file_sync.clone();

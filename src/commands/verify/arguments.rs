@@ -3,7 +3,7 @@
 use clap::ArgGroup;
 use clap::Args;
 
-use crate::arguments::output::{ListOutput, with_forms};
+use crate::arguments::output::{ListOutput, with_review_forms};
 use crate::arguments::scope::ScopeLists;
 use crate::judge::finding::VerifyOptions;
 
@@ -16,7 +16,7 @@ use crate::judge::finding::VerifyOptions;
 /// A notice does not change the exit status, unless --strict is given.
 #[derive(Args, Debug)]
 #[command(
-    mut_arg("format", |format| with_forms(format, true)),
+    mut_arg("format", |format| with_review_forms(format)),
     mut_group("ScopeLists", of_a_range_only)
 )]
 pub struct Verify {

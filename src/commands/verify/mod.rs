@@ -9,13 +9,14 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::answer::table::Row;
 use crate::answer::text::Text;
-use crate::answer::verdict::VerdictField;
-use crate::answer::waiting::WaitingField;
+use crate::answer::verdict::VerdictReport;
+use crate::answer::waiting::WaitingRun;
+use crate::arguments::output::RecordEnd;
 use crate::commands::verify::arguments::Verify;
 use crate::commands::{Outcome, Session};
 use crate::judge::finding::without_scope;
 use crate::truth::checks::integrity;
-use crate::truth::live::verify_all;
+use crate::truth::live::{LiveVerdict, verify_all};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
@@ -27,15 +28,12 @@ use crate::worktree::repository::Repository;
 pub struct VerifyAnswer {
     /// The verdict over a range.
     #[serde(flatten)]
-    pub range: Option<VerdictField>,
+    pub range: Option<VerdictReport>,
     /// Whether there is no violation.
     pub valid: bool,
     /// The verdicts over worktrees; absent for a range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktrees: Option<Vec<VerdictField>>,
-    /// Whether people see every finding (`-v`).
-    #[serde(skip)]
-    pub shows_all: bool,
+    pub worktrees: Option<Vec<VerdictReport>>,
 }
 
 impl Answer for VerifyAnswer {
@@ -43,7 +41,7 @@ impl Answer for VerifyAnswer {
 
     fn print(&self, text: &mut Text) {
         for verdict in self.verdicts() {
-            verdict.print(text, self.shows_all);
+            verdict.print(text, text.detail);
         }
     }
 
@@ -51,7 +49,18 @@ impl Answer for VerifyAnswer {
         self.verdicts().iter().flat_map(|one| one.rows()).collect()
     }
 
-    fn verdicts(&self) -> Vec<&VerdictField> {
+    fn tsv(&self, end: RecordEnd) -> Vec<u8> {
+        let mut out = Vec::new();
+        for verdict in self.verdicts() {
+            for line in verdict.tsv() {
+                out.extend(line.into_bytes());
+                out.push(end.byte());
+            }
+        }
+        out
+    }
+
+    fn verdicts(&self) -> Vec<&VerdictReport> {
         let worktrees = self.worktrees.iter().flatten();
         self.range.iter().chain(worktrees).collect()
     }
@@ -64,61 +73,60 @@ impl Answer for VerifyAnswer {
 pub fn run(session: &Session, options: &Verify) -> Result<Outcome<VerifyAnswer>, Error> {
     if let Some(range) = &options.range {
         let verdict = range::run(session, options, range)?;
-        return Ok(outcome_of(session, Some(verdict), None));
+        return Ok(outcome(VerifyAnswer {
+            valid: verdict.valid,
+            range: Some(verdict),
+            worktrees: None,
+        }));
     }
     let repository = session.repository()?;
+    let chosen = chosen(&repository, options)?;
     let mut verdicts = Vec::new();
-    let mut notes = Vec::new();
-    let (chosen, lost) = chosen(&repository, options)?;
-    for lost in lost {
+    for lost in chosen.lost {
         let report = without_scope(integrity::without_record(&lost));
         let name = lost.name.as_str();
-        verdicts.push(VerdictField::worktree(name, lost.path, &report));
+        verdicts.push(VerdictReport::worktree(name, lost.path, &report));
     }
+    let judge = |worktree: &Worktree, live: Result<LiveVerdict, Error>| {
+        if options.all && worktree.is_gone(&repository) {
+            return Ok(None);
+        }
+        let live = worktree.unless_gone(&repository, live)?;
+        let name = worktree.record.name.as_str();
+        let path = worktree.record.path.clone();
+        let mut verdict = VerdictReport::worktree(name, path, &live.report);
+        verdict.waiting = WaitingRun::find(&repository, worktree)?;
+        Ok::<_, Error>(Some((verdict, live.not_stored)))
+    };
+    let mut notes = Vec::new();
     let judged = verify_all(
         &repository,
-        &chosen,
+        &chosen.worktrees,
         options.verify_options(),
-        |known, live| {
-            if options.all && known.is_gone(&repository) {
-                return Ok(None);
-            }
-            let live = known.unless_gone(&repository, live)?;
-            let name = known.record.name.as_str();
-            let path = known.record.path.clone();
-            let mut verdict = VerdictField::worktree(name, path, &live.report);
-            verdict.waiting = WaitingField::find(&repository, known)?;
-            Ok::<_, Error>(Some((verdict, live.not_stored)))
-        },
+        judge,
     );
-    for one in judged {
-        let Some((verdict, not_stored)) = one? else {
+    for verdict in judged {
+        let Some((verdict, not_stored)) = verdict? else {
             continue;
         };
-        let note = |error| format!("the outcome is not kept for `list`: {error}");
-        notes.extend(not_stored.map(note));
+        if let Some(error) = not_stored {
+            notes.push(format!("the outcome is not kept for `list`: {error}"));
+        }
         verdicts.push(verdict);
     }
-    verdicts.sort_by(|a, b| position(options, a).cmp(&position(options, b)));
-    Ok(Outcome {
-        notes,
-        ..outcome_of(session, None, Some(verdicts))
-    })
+    verdicts.sort_by(|a, b| order(options, a).cmp(&order(options, b)));
+    let mut outcome = outcome(VerifyAnswer {
+        range: None,
+        valid: verdicts.iter().all(|verdict| verdict.valid),
+        worktrees: Some(verdicts),
+    });
+    outcome.notes = notes;
+    Ok(outcome)
 }
 
-fn outcome_of(
-    session: &Session,
-    range: Option<VerdictField>,
-    worktrees: Option<Vec<VerdictField>>,
-) -> Outcome<VerifyAnswer> {
-    let mut all = range.iter().chain(worktrees.iter().flatten());
-    let valid = all.all(|verdict| verdict.valid);
-    let mut outcome = Outcome::done(VerifyAnswer {
-        range,
-        valid,
-        worktrees,
-        shows_all: session.trace.is_on(),
-    });
+fn outcome(answer: VerifyAnswer) -> Outcome<VerifyAnswer> {
+    let valid = answer.valid;
+    let mut outcome = Outcome::done(answer);
     if !valid {
         outcome.exit = ExitCode::Violations;
     }
@@ -126,30 +134,42 @@ fn outcome_of(
 }
 
 /// Answers come in the order in which they were asked for, all of them by name.
-fn position<'a>(options: &Verify, one: &'a VerdictField) -> (Option<usize>, &'a str) {
-    let name = one.verified();
-    (options.names.iter().position(|asked| asked == name), name)
+fn order<'v>(options: &Verify, verdict: &'v VerdictReport) -> (Option<usize>, &'v str) {
+    let name = verdict.verified();
+    let position = options.names.iter().position(|asked| asked == name);
+    (position, name)
 }
 
-/// What is to be verified, and the worktrees whose record was removed.
-fn chosen(repository: &Repository, options: &Verify) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
+/// The worktrees that are to be verified.
+struct Chosen {
+    worktrees: Vec<Worktree>,
+    /// Worktrees whose record was removed.
+    lost: Vec<Lost>,
+}
+
+fn chosen(repository: &Repository, options: &Verify) -> Result<Chosen, Error> {
     if options.all {
-        return Ok((Worktree::all(repository)?, lost(repository)?));
+        return Ok(Chosen {
+            worktrees: Worktree::all(repository)?,
+            lost: lost(repository)?,
+        });
     }
-    let mut chosen = Vec::new();
-    let mut gone = Vec::new();
-    for known in Worktree::named(repository, &options.names) {
-        match known {
-            Ok(known) => chosen.push(known),
+    let mut chosen = Chosen {
+        worktrees: Vec::new(),
+        lost: Vec::new(),
+    };
+    for named in Worktree::named(repository, &options.names) {
+        match named {
+            Ok(worktree) => chosen.worktrees.push(worktree),
             Err(error) => {
                 let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
                     return Err(error);
                 };
-                let mut all = lost(repository)?.into_iter();
-                let found = all.find(|lost| lost.name.as_str() == name);
-                gone.push(found.ok_or(error)?);
+                let mut lost = lost(repository)?.into_iter();
+                let of_name = lost.find(|lost| lost.name.as_str() == name);
+                chosen.lost.push(of_name.ok_or(error)?);
             }
         }
     }
-    Ok((chosen, gone))
+    Ok(chosen)
 }

@@ -3,7 +3,7 @@
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::answer::verdict::VerdictField;
+use crate::answer::verdict::VerdictReport;
 use crate::commands::Session;
 use crate::commands::verify::arguments::Verify;
 use crate::config::CONFIG_PATH;
@@ -35,13 +35,17 @@ use crate::worktree::settings::{load_config_of, rules_of};
 ///
 /// # Errors
 /// Fails when the range, the scope or the commits cannot be read: there is then no verdict.
-pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictField, Error> {
+pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictReport, Error> {
     let range = Range::parse(range)?;
     let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
     let (scope, profile) = scope(session, options, &range, &span)?;
     let report = verify(&scope, span.changes(&scope)?, options.verify_options());
     drop(span);
-    Ok(VerdictField::range(range.text, profile.as_deref(), &report))
+    Ok(VerdictReport::range(
+        range.text,
+        profile.as_deref(),
+        &report,
+    ))
 }
 
 /// The scope of the base side, and the profile that it is.
@@ -67,12 +71,14 @@ fn scope(
         return Err(range.without_scope("does not exist").into());
     }
     let profile = loaded.settings.profile(&loaded.config)?;
-    let rules = rules_of(&range.text, profile, lists, loaded.found);
-    let nothing_says = "does not say what may be edited";
-    let rules = rules.map_err(|_| range.without_scope(nothing_says))?;
-    let name = profile.map(|_| loaded.settings.scope.value.clone());
+    let Ok(rules) = rules_of(&range.text, profile, lists, loaded.found) else {
+        return Err(range
+            .without_scope("does not say what may be edited")
+            .into());
+    };
+    let profile_name = profile.map(|_| loaded.settings.scope.value.clone());
     let scope = Scope::compile(rules, repository.case()?)?;
-    Ok((scope, name))
+    Ok((scope, profile_name))
 }
 
 /// Holds the two ends of a range as they were typed (gitrevisions(7)).
@@ -235,22 +241,24 @@ impl<'a> Span<'a> {
 /// the recorded one: its own `.git` can be redirected or removed.
 fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, Error> {
     if let Some(name) = &repository.inside
-        && let RecordState::Complete(known) = RecordState::read(repository, name)?
+        && let RecordState::Complete(worktree) = RecordState::read(repository, name)?
     {
-        let record = known.record;
+        let record = worktree.record;
         if files::is_directory(&record.admin_dir) {
             return Ok(record.admin_dir);
         }
         let detail = format!("{} is gone", record.admin_dir);
         return Err(WorktreeFault::damaged(&record.name, "the git directory", detail).into());
     }
-    let found = repository.git.at(&repository.start).absolute_git_dir()?;
-    let found = files::canonical(&found)?;
+    let git = repository.git.at(&repository.start);
+    let git_dir = files::canonical(&git.absolute_git_dir()?)?;
     let linked = repository.common_dir.join("worktrees");
     match &repository.inside {
         // a worktree without a record: its `.git` may lead anywhere, also to the repository around
-        Some(name) if found.parent() != Some(&linked) => Err(unknown(repository, name.to_string())),
-        Some(_) | None => Ok(found),
+        Some(name) if git_dir.parent() != Some(&linked) => {
+            Err(unknown(repository, name.to_string()))
+        }
+        Some(_) | None => Ok(git_dir),
     }
 }
 
@@ -265,13 +273,13 @@ fn common(
     let git = &repository.git;
     let common = git.merge_base_all(head, std::slice::from_ref(base))?;
     let range = range.text.clone();
-    let shallow = files::read(&repository.common_dir.join("shallow"))?.unwrap_or_default();
-    let known: Vec<&CommitId> = common.iter().collect();
-    let apart = git.rev_list(&[base, head], &known)?;
-    let shallow: Vec<&[u8]> = shallow.lines().collect();
-    let ends = |commit: &CommitId| shallow.contains(&commit.as_str().as_bytes());
-    if apart.iter().any(ends) {
-        return Err(RangeRefusal::Shallow { range }.into());
+    let file = files::read(&repository.common_dir.join("shallow"))?.unwrap_or_default();
+    let shallow: Vec<&[u8]> = file.lines().collect();
+    let ancestors: Vec<&CommitId> = common.iter().collect();
+    for commit in git.rev_list(&[base, head], &ancestors)? {
+        if shallow.contains(&commit.as_str().as_bytes()) {
+            return Err(RangeRefusal::Shallow { range }.into());
+        }
     }
     if common.is_empty() {
         let ends = range.replacen("...", " ", 1).replacen("..", " ", 1);

@@ -112,7 +112,7 @@ fn unreadable(path: &RepoPath, error: impl Into<io::Error>) -> Error {
     }
 }
 
-/// Holds what is copied.
+/// What is copied.
 struct Original<'a> {
     directory: &'a OwnedFd,
     path: &'a RepoPath,
@@ -172,7 +172,7 @@ impl Original<'_> {
     }
 }
 
-/// Holds what a copy has become.
+/// What a copy has become.
 struct FinishedCopy {
     digest: Option<Digest>,
     stat: Stat,

@@ -15,7 +15,7 @@ use crate::words::entry::Mode;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const AT_ONCE: usize = 32 * 1024;
 
-/// Holds the names of one directory after another.
+/// The names of one directory after another.
 #[derive(Debug, Default)]
 pub(super) struct DirectoryListing {
     names: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct DirectoryListing {
     buffer: Vec<u8>,
 }
 
-/// Holds one name of a directory.
+/// One name of a directory.
 #[derive(Clone, Copy, Debug)]
 struct ListedName {
     /// Where it begins among the names; it ends with NUL.

@@ -18,7 +18,7 @@ use crate::words::path::RepoPath;
 /// Computes the id of a blob from its size and its raw bytes.
 pub type HashBlob<'a> = &'a (dyn Fn(u64, &mut dyn Read) -> std::io::Result<ObjectId> + Sync);
 
-/// Says whether the stat data that a manifest has are believed.
+/// Whether the stat data that a manifest has are believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WalkMode {
     /// They are, where they prove something (`docs/decisions/0009-settled-time.md`); on a file
@@ -63,7 +63,7 @@ impl WalkMode {
     }
 }
 
-/// Says which files a walk reads.
+/// Which files a walk reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilesToRead {
     /// Those whose stat data do not prove that they are as recorded.
@@ -75,7 +75,7 @@ pub enum FilesToRead {
     AllButPlaced,
 }
 
-/// Holds what a walk needs.
+/// What a walk needs.
 #[derive(Clone, Copy)]
 pub struct Walk<'a> {
     /// The worktree.
@@ -98,7 +98,7 @@ pub struct Walk<'a> {
     pub hash: HashBlob<'a>,
 }
 
-/// Holds the directories whose names are known.
+/// The directories whose names are known.
 #[derive(Clone, Copy)]
 pub struct KnownDirectories<'a> {
     /// Which.
@@ -137,7 +137,7 @@ const MARGIN: i64 = 1_000_000_000;
 /// The same where a test says that the clock ticks as on Linux.
 const TICK: i64 = 20_000_000;
 
-/// Holds what stands at a path and is not proven to be what the manifest says.
+/// What stands at a path and is not proven to be what the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundEntry {
     /// The path.
@@ -155,7 +155,7 @@ impl FoundEntry {
     }
 }
 
-/// Holds a path that could not be read, and why.
+/// A path that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unreadable {
     /// The path; none for the worktree itself.
@@ -164,7 +164,7 @@ pub struct Unreadable {
     pub detail: String,
 }
 
-/// Holds what a walk found; everything sorted by path.
+/// What a walk found; everything sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// What is there and was not proven unchanged.

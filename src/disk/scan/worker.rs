@@ -22,7 +22,7 @@ use crate::words::path::RepoPath;
 /// What a repository is in, or what leads to one.
 const GIT: &CStr = c".git";
 
-/// Holds a directory that waits to be looked at.
+/// A directory that waits to be looked at.
 pub(super) struct QueuedDirectory {
     path: Option<RepoPath>,
     /// Which items of the manifest are below it.
@@ -361,7 +361,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Holds the directory that is being looked at.
+/// The directory that is being looked at.
 struct CurrentDirectory {
     path: Option<RepoPath>,
     opened: Arc<OwnedFd>,

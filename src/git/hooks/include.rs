@@ -2,7 +2,7 @@
 //! `extensions.worktreeConfig`.
 #![expect(clippy::disallowed_methods, reason = "writes git's own directories")]
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 
 use bstr::ByteSlice as _;
@@ -12,7 +12,7 @@ use crate::git::error::GitError;
 use crate::git::git_dir::read_file;
 use crate::git::hooks::disk::{remove, written};
 use crate::git::process::Git;
-use crate::git::retry::retry_steps_on_lock;
+use crate::git::retry::create_lock_file;
 
 /// The included file, relative to `config.worktree` (git-config(1), "Includes").
 pub const INCLUDED: &str = "agentwt/hooks/config";
@@ -58,12 +58,15 @@ pub(super) fn enable_extension(git: &Git, common: &Utf8Path) -> Result<(), GitEr
         return Ok(());
     }
     // a false core.bare stays: it may be there against a user's own setting
-    let bare = git.config_file_get_bool(&config, "core.bare")? == Some(true);
-    let bare = bare.then(|| ("core.bare", "true".to_owned()));
-    let elsewhere = git.config_file_get_all(&config, "core.worktree")?.pop();
-    let elsewhere = elsewhere.map(|path| ("core.worktree", path));
+    let mut of_main_worktree = Vec::new();
+    if git.config_file_get_bool(&config, "core.bare")? == Some(true) {
+        of_main_worktree.push(("core.bare", "true".to_owned()));
+    }
+    if let Some(path) = git.config_file_get_all(&config, "core.worktree")?.pop() {
+        of_main_worktree.push(("core.worktree", path));
+    }
     edit(&config, |copy| {
-        for (key, value) in bare.into_iter().chain(elsewhere) {
+        for (key, value) in of_main_worktree {
             git.config_file_set(&common.join("config.worktree"), key, &value)?;
             git.config_file_unset(copy, &["--unset-all", key])?;
         }
@@ -79,21 +82,31 @@ fn edit(
     // a configuration that is a symbolic link stays a link, as with git
     let target = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
     let lock = Utf8PathBuf::from(format!("{target}.lock"));
-    retry_steps_on_lock(|| match File::create_new(&lock) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(GitError::Failed {
-            what: "switch our hooks on".to_owned(),
-            argv: Vec::new(),
-            status: Some(255),
-            words: format!("could not lock config file {target}: File exists"),
-        }),
-        created => written(&lock, created.map(drop)),
-    })?;
-    let copied = if target.exists() {
-        written(&lock, fs::copy(&target, &lock).map(drop))
-    } else {
-        Ok(())
+    match create_lock_file(&lock) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(GitError::Locked {
+                what: "switch our hooks on",
+                file: target.into_string(),
+            });
+        }
+        created => written(&lock, created)?,
     };
-    let changed = copied.and_then(|()| change(&lock));
-    let replaced = changed.and_then(|()| written(&target, fs::rename(&lock, &target)));
-    replaced.inspect_err(|_| drop(fs::remove_file(&lock)))
+    let replaced = replace(&target, &lock, change);
+    if replaced.is_err() {
+        let _ = fs::remove_file(&lock);
+    }
+    replaced
+}
+
+/// Copies a file to its lock file, changes the copy, and moves the copy into its place.
+fn replace(
+    file: &Utf8Path,
+    lock: &Utf8Path,
+    change: impl FnOnce(&Utf8Path) -> Result<(), GitError>,
+) -> Result<(), GitError> {
+    if file.exists() {
+        written(lock, fs::copy(file, lock))?;
+    }
+    change(lock)?;
+    written(file, fs::rename(lock, file))
 }

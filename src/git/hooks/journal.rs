@@ -16,7 +16,7 @@ use crate::words::name::CommitId;
 /// The file, in our directory of the worktree's private git directory.
 pub const FILE: &str = "agentwt/journal";
 
-/// Holds what was done to refs from one worktree, in order.
+/// What was done to refs from one worktree, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Where each ref was and went.
@@ -27,7 +27,7 @@ pub struct Journal {
     pub worktrees: Vec<BString>,
 }
 
-/// Holds one move of a ref.
+/// One move of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefMove {
     /// Where the ref was, as far as the command that moved it said.
@@ -36,7 +36,7 @@ pub struct RefMove {
     pub new: Target,
 }
 
-/// Says where a ref was or went.
+/// Where a ref was or went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Nowhere: it was deleted; as the place where it was, it is not said.

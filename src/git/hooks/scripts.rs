@@ -54,83 +54,106 @@ const OURS_SCRIPT: &str = include_str!("../../../hooks/post-commit.sh");
 const JOURNAL: &str = include_str!("../../../hooks/reference-transaction.sh");
 const COMMITTING: &str = include_str!("../../../hooks/prepare-commit-msg.sh");
 
-/// Whether a text is one of our scripts.
+/// True if a text is one of our scripts.
 pub(super) fn is_script(text: &[u8]) -> bool {
     [CHAIN, OURS_SCRIPT, JOURNAL, COMMITTING]
         .iter()
         .any(|script| script.as_bytes() == text)
 }
 
-/// Computes every file: its path in our directory of hooks and its text. All but `config` are executable.
+/// Computes every file: its path in our directory of hooks and its text. All but `config` are
+/// executable.
 pub(super) fn files(
     method: Method,
     on_violation: OnViolation,
     directory: &Utf8Path,
     user: &Utf8Path,
 ) -> Vec<(String, String)> {
-    let ours = scripts(on_violation).map(|name| {
+    let config = config(method, on_violation, directory);
+    let mut files = vec![("config".to_owned(), config)];
+    for name in scripts(on_violation) {
         let text = match name {
             "reference-transaction" => JOURNAL,
             "prepare-commit-msg" => COMMITTING,
             _ => OURS_SCRIPT,
         };
-        (format!("{OURS}/{name}"), text.to_owned())
-    });
-    let config = config(method, on_violation, directory);
-    let mut files = vec![("config".to_owned(), config)];
-    files.extend(ours);
+        files.push((format!("{OURS}/{name}"), text.to_owned()));
+    }
     if method == Method::HooksPath {
-        let late = ON_DEMAND[1..].iter().copied();
-        let late = late.filter(|name| user.join(name).exists());
-        let stub = |name: &str| match name {
-            // as cheap as possible where no hook of the user's is chained
-            "reference-transaction" if !user.join(name).exists() => JOURNAL,
-            _ => CHAIN,
-        };
-        let names = EVENTS.split(' ').chain(OTHERS.split(' ')).chain(late);
-        files.extend(names.map(|name| (name.to_owned(), stub(name).to_owned())));
+        for name in chained(user) {
+            let text = match name {
+                // as cheap as possible where no hook of the user's is chained
+                "reference-transaction" if !user.join(name).exists() => JOURNAL,
+                _ => CHAIN,
+            };
+            files.push((name.to_owned(), text.to_owned()));
+        }
     }
     files
 }
 
+/// The names of the hooks that are chained where the user's hooks are in this directory.
+fn chained(user: &Utf8Path) -> Vec<&'static str> {
+    let mut names: Vec<_> = EVENTS.split(' ').chain(OTHERS.split(' ')).collect();
+    for name in &ON_DEMAND[1..] {
+        if user.join(name).exists() {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// The names of our scripts.
 pub(super) fn scripts(on_violation: OnViolation) -> impl Iterator<Item = &'static str> {
-    let asks = on_violation == OnViolation::Block;
-    let asking = ASKING.split(' ').filter(move |_| asks);
-    EVENTS.split(' ').chain(asking)
+    let asking = match on_violation {
+        OnViolation::Block => ASKING,
+        OnViolation::Report => "",
+    };
+    EVENTS.split(' ').chain(asking.split_terminator(' '))
 }
 
 /// The included configuration. An event without a command is fatal to `git commit`; no reader sees
 /// that here, as the directory is replaced as a whole.
 fn config(method: Method, on_violation: OnViolation, directory: &Utf8Path) -> String {
-    let configured = |event: &'static str| {
-        let command = quoted(&command(event, directory));
-        format!("[hook \"agentwt-{event}\"]\n\tcommand = {command}\n\tevent = {event}\n")
-    };
     match method {
         Method::Configured => {
-            let events = scripts(on_violation).filter(|name| *name != "ref-update");
-            events.map(configured).collect()
+            let mut text = String::new();
+            for event in scripts(on_violation) {
+                if event != "ref-update" {
+                    let command = quoted(&command(event, directory));
+                    text += &format!(
+                        "[hook \"agentwt-{event}\"]\n\tcommand = {command}\n\tevent = {event}\n"
+                    );
+                }
+            }
+            text
         }
         Method::HooksPath => format!("[core]\n\thooksPath = {}\n", quoted(directory.as_str())),
     }
 }
 
+/// What the script of reference-transaction does, without starting it: this runs a hundred times in a
+/// rebase.
+const WRITE_JOURNAL: &str = "case $1 in \
+     committed) [ -d \"$GIT_DIR/agentwt\" ] && exec cat >>\"$GIT_DIR/agentwt/journal\"; exit 0 ;; \
+     prepared) [ -e \"$GIT_DIR/agentwt/committing\" ] || exit 0 ;; \
+     *) exit 0 ;; \
+     esac; ";
+
 /// The shell command of a configured hook, to which git appends `"$@"`; quiet where the worktree
 /// has no hooks of ours, and where `git worktree add` sets no `GIT_DIR`.
 fn command(event: &str, directory: &Utf8Path) -> String {
-    let journal = directory.with_file_name("journal");
-    let journal = journal.as_str().replace('\'', r"'\''");
-    let made = format!(r#"[ -n "$GIT_DIR" ] || echo "worktree $PWD" >>'{journal}'; "#);
     let skip = match event {
-        // `git worktree add` starts it in the new worktree, by the settings of the worktree it stood in
-        "post-checkout" => made.as_str(),
-        "post-index-change" => r#"[ "$1" = 1 ] || exit 0; "#,
-        // as the script does, without starting it: this runs a hundred times in a rebase
-        "reference-transaction" => {
-            r#"case $1 in committed) [ -d "$GIT_DIR/agentwt" ] && exec cat >>"$GIT_DIR/agentwt/journal"; exit 0 ;; prepared) [ -e "$GIT_DIR/agentwt/committing" ] || exit 0 ;; *) exit 0 ;; esac; "#
+        // `git worktree add` starts it in the new worktree, by the settings of the worktree it
+        // stood in
+        "post-checkout" => {
+            let file = directory.with_file_name("journal");
+            let journal = file.as_str().replace('\'', r"'\''");
+            format!(r#"[ -n "$GIT_DIR" ] || echo "worktree $PWD" >>'{journal}'; "#)
         }
-        _ => "",
+        "post-index-change" => r#"[ "$1" = 1 ] || exit 0; "#.to_owned(),
+        "reference-transaction" => WRITE_JOURNAL.to_owned(),
+        _ => String::new(),
     };
     format!(
         "[ -n \"$GIT_DIR\" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git; \

@@ -1,9 +1,10 @@
 //! Says how the hooks of a worktree are.
 
 use bstr::ByteSlice as _;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::value::OnViolation;
+use crate::git::config::ScopedSetting;
 use crate::git::error::GitError;
 use crate::git::git_dir::read_file;
 use crate::git::hooks::disk::is_executable;
@@ -33,7 +34,7 @@ pub struct HooksState {
 }
 
 impl HooksState {
-    /// Whether all is there, and git obeys it.
+    /// True if all is there, and git obeys it.
     pub const fn is_complete(&self) -> bool {
         self.method.is_some() && self.faults.is_empty() && self.overridden.is_none()
     }
@@ -45,91 +46,130 @@ impl WorktreeHooks {
     /// # Errors
     /// Fails when git does, or when a file of ours is there and cannot be read.
     pub fn status(&self) -> Result<HooksState, GitError> {
-        let (state, directory) = (self.state(), self.state().join("hooks"));
-        let asks = directory.join(OURS).join("pre-commit").exists();
-        let binary = read_file(state.join("bin"))?.map(|text| {
-            let path = Utf8PathBuf::from(text.to_str_lossy().trim_end_matches('\n'));
-            let found = path.is_file() && is_executable(&path);
-            (path, found)
-        });
-        let user_directory = self.directory_of(self.users_setting()?);
-        let on_violation = if asks {
+        let directory = self.state().join("hooks");
+        let on_violation = if directory.join(OURS).join("pre-commit").exists() {
             OnViolation::Block
         } else {
             OnViolation::Report
         };
-        let (mut method, mut faults, mut overridden) = (None, Vec::new(), None);
-        if directory.is_dir() {
-            let config = read_file(directory.join("config"))?.unwrap_or_default();
-            let found = if config.contains_str("hooksPath") {
-                Method::HooksPath
-            } else {
-                Method::Configured
-            };
-            for (name, text) in files(found, on_violation, &directory, &user_directory) {
-                let path = directory.join(&name);
-                let is_whole = read_file(&path)?.is_some_and(|there| there == text.as_bytes());
-                if is_whole && (name == "config" || is_executable(&path)) {
-                    continue;
-                }
-                faults.push(if ON_DEMAND.contains(&name.as_str()) {
-                    format!("your {name} hook is newer than ours")
-                } else {
-                    format!("{path} is missing or altered")
-                });
-            }
-            method = Some(found);
-            let wiring = self.wiring_faults()?;
-            if wiring.is_empty() && found == Method::Configured {
-                faults.extend(self.configured_faults()?);
-            } else if wiring.is_empty() {
-                let last = self.git.config_get_all_paths("core.hooksPath")?.pop();
-                overridden = last.filter(|(_, path)| *path != directory && !Self::is_ours(path));
-            }
-            faults.extend(wiring);
-        }
-        Ok(HooksState {
-            method,
-            faults,
-            overridden,
-            binary,
+        let mut state = HooksState {
+            method: None,
+            faults: Vec::new(),
+            overridden: None,
+            binary: self.recorded_binary()?,
             on_violation,
-            user_directory,
-        })
+            user_directory: self.directory_of(self.users_setting()?),
+        };
+        if !directory.is_dir() {
+            return Ok(state);
+        }
+        let method = method_in(&directory)?;
+        state.method = Some(method);
+        state.faults = file_faults(method, on_violation, &directory, &state.user_directory)?;
+        let wiring_faults = self.wiring_faults()?;
+        if wiring_faults.is_empty() {
+            match method {
+                Method::Configured => state.faults.extend(self.configured_faults()?),
+                Method::HooksPath => state.overridden = self.other_hooks_path(&directory)?,
+            }
+        }
+        state.faults.extend(wiring_faults);
+        Ok(state)
     }
 
-    /// Whether git comes to read our configuration at all.
+    /// The recorded binary, and whether it can be started.
+    fn recorded_binary(&self) -> Result<Option<(Utf8PathBuf, bool)>, GitError> {
+        let Some(text) = read_file(self.state().join("bin"))? else {
+            return Ok(None);
+        };
+        let path = Utf8PathBuf::from(text.to_str_lossy().trim_end_matches('\n'));
+        let can_start = path.is_file() && is_executable(&path);
+        Ok(Some((path, can_start)))
+    }
+
+    /// The scope and the directory of the `core.hooksPath` that counts, where that is none of ours.
+    fn other_hooks_path(
+        &self,
+        directory: &Utf8Path,
+    ) -> Result<Option<(String, Utf8PathBuf)>, GitError> {
+        let counting = self.git.config_get_all_paths("core.hooksPath")?.pop();
+        Ok(counting.filter(|(_, path)| path != directory && !Self::is_ours(path)))
+    }
+
+    /// Says why git does not read our configuration; nothing where it does.
     fn wiring_faults(&self) -> Result<Vec<String>, GitError> {
+        let mut faults = Vec::new();
         let common = self.common.join("config");
-        let is_on = self.git.config_file_get_bool(&common, EXTENSION)? == Some(true);
+        if self.git.config_file_get_bool(&common, EXTENSION)? != Some(true) {
+            faults.push("extensions.worktreeConfig is off".to_owned());
+        }
         let own = self.admin.join("config.worktree");
         let included = self.git.config_file_get_all(&own, "include.path")?;
-        let is_included = included.iter().any(|path| path == INCLUDED);
-        let faults = [
-            (is_on, "extensions.worktreeConfig is off"),
-            (is_included, "config.worktree does not include ours"),
-        ];
-        let faults = faults.into_iter().filter(|(is_right, _)| !is_right);
-        Ok(faults.map(|(_, fault)| fault.to_owned()).collect())
+        if !included.iter().any(|path| path == INCLUDED) {
+            faults.push("config.worktree does not include ours".to_owned());
+        }
+        Ok(faults)
     }
 
-    /// Whether git runs what is configured (`hook.<name>.enabled`, git-config(1)).
+    /// Says which configured hooks git does not run (`hook.<name>.enabled`, git-config(1)).
     fn configured_faults(&self) -> Result<Vec<String>, GitError> {
         let version = self.git.version()?;
         if version < GitVersion::CONFIGURED_HOOKS {
             return Ok(vec![format!("git {version} ignores configured hooks")]);
         }
         let settings = self.git.config_get_section("hook")?;
-        let is_off = |key: String| {
-            let found = settings.iter().rfind(|(_, found, _)| *found == key);
-            let off = ["false", "no", "off", "0", ""];
-            found.is_some_and(|(_, _, value)| off.contains(&value.to_ascii_lowercase().as_str()))
-        };
-        let off = scripts(OnViolation::Block).filter(|event| {
-            is_off(format!("hook.agentwt-{event}.enabled"))
-                || is_off(format!("hook.{event}.enabled"))
+        let mut faults = Vec::new();
+        for event in scripts(OnViolation::Block) {
+            if is_off(&settings, &format!("hook.agentwt-{event}.enabled"))
+                || is_off(&settings, &format!("hook.{event}.enabled"))
+            {
+                faults.push(format!("our {event} hook is disabled by a setting"));
+            }
+        }
+        Ok(faults)
+    }
+}
+
+/// The method by which the hooks in our directory were installed.
+fn method_in(directory: &Utf8Path) -> Result<Method, GitError> {
+    let config = read_file(directory.join("config"))?.unwrap_or_default();
+    Ok(if config.contains_str("hooksPath") {
+        Method::HooksPath
+    } else {
+        Method::Configured
+    })
+}
+
+/// Says which files of our directory are not as they would be installed now.
+fn file_faults(
+    method: Method,
+    on_violation: OnViolation,
+    directory: &Utf8Path,
+    user_directory: &Utf8Path,
+) -> Result<Vec<String>, GitError> {
+    let mut faults = Vec::new();
+    for (name, text) in files(method, on_violation, directory, user_directory) {
+        let path = directory.join(&name);
+        let is_whole = read_file(&path)?.is_some_and(|content| content == text.as_bytes());
+        if is_whole && (name == "config" || is_executable(&path)) {
+            continue;
+        }
+        faults.push(if ON_DEMAND.contains(&name.as_str()) {
+            format!("your {name} hook is newer than ours")
+        } else {
+            format!("{path} is missing or altered")
         });
-        let faults = off.map(|event| format!("our {event} hook is disabled by a setting"));
-        Ok(faults.collect())
+    }
+    Ok(faults)
+}
+
+/// True if the last value of a key is false in git's words.
+fn is_off(settings: &[ScopedSetting], key: &str) -> bool {
+    match settings.iter().rfind(|(_, name, _)| name == key) {
+        Some((_, _, value)) => {
+            let word = value.to_ascii_lowercase();
+            ["false", "no", "off", "0", ""].contains(&word.as_str())
+        }
+        None => false,
     }
 }

@@ -17,7 +17,6 @@ use crate::git::hooks::include::{enable_extension, exclude, include};
 use crate::git::hooks::journal;
 use crate::git::hooks::scripts::{Method, OURS, files, is_script};
 use crate::git::process::Git;
-use crate::git::reflog::ReflogEntry;
 
 /// The hooks of one linked worktree or clone.
 #[derive(Clone, Debug)]
@@ -28,6 +27,15 @@ pub struct WorktreeHooks {
     work_tree: Utf8PathBuf,
 }
 
+/// Whose git directory holds the hooks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Placement {
+    /// The private one of a linked worktree.
+    Linked,
+    /// That of a repository.
+    Own,
+}
+
 impl WorktreeHooks {
     /// Takes a linked worktree by its absolute git directory (`<common>/worktrees/<id>`) and its
     /// absolute root; `git` may stand in any directory and mode.
@@ -36,7 +44,7 @@ impl WorktreeHooks {
     /// Fails when the git directory is not a linked worktree's: in the main worktree git tells a
     /// hook no `GIT_DIR` (measured, 2.39 to 2.55), and its hooks are the user's.
     pub fn of(git: &Git, admin: &Utf8Path, work_tree: &Utf8Path) -> Result<Self, GitError> {
-        Self::new(git, admin, work_tree, true)
+        Self::new(git, admin, work_tree, Placement::Linked)
     }
 
     /// Takes a clone of ours by its absolute root: a repository whose own worktree is an agent's.
@@ -45,22 +53,30 @@ impl WorktreeHooks {
     /// # Errors
     /// Fails when there is no repository of its own.
     pub fn of_clone(git: &Git, work_tree: &Utf8Path) -> Result<Self, GitError> {
-        Self::new(git, &work_tree.join(".git"), work_tree, false)
+        Self::new(git, &work_tree.join(".git"), work_tree, Placement::Own)
     }
 
     fn new(
         git: &Git,
         admin: &Utf8Path,
         work_tree: &Utf8Path,
-        is_linked: bool,
+        expected: Placement,
     ) -> Result<Self, GitError> {
-        let is_directory = fs::symlink_metadata(admin).is_ok_and(|found| found.is_dir());
-        let is_meant = |common: &Utf8PathBuf| is_directory && (common != admin) == is_linked;
-        let common = common_dir(admin).filter(is_meant).ok_or_else(|| {
-            let why = "is not the git directory of a linked worktree, or of a clone of ours";
-            let dir = format!("{admin} {why}");
-            GitError::NoRepository { dir }
-        })?;
+        let is_directory = fs::symlink_metadata(admin).is_ok_and(|metadata| metadata.is_dir());
+        let common = common_dir(admin).filter(|common| {
+            let placement = if common == admin {
+                Placement::Own
+            } else {
+                Placement::Linked
+            };
+            is_directory && placement == expected
+        });
+        let Some(common) = common else {
+            let dir = format!(
+                "{admin} is not the git directory of a linked worktree, or of a clone of ours"
+            );
+            return Err(GitError::NoRepository { dir });
+        };
         Ok(Self {
             git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),
             admin: admin.to_owned(),
@@ -171,15 +187,15 @@ impl WorktreeHooks {
         if file.exists() {
             return Ok(());
         }
-        let line = |entry: &ReflogEntry| {
-            let (id, zeros) = (&entry.id, "0".repeat(entry.id.as_str().len()));
-            format!("{zeros} {id} HEAD\n")
-        };
-        let text: String = self.git.reflog("HEAD")?.iter().map(line).collect();
+        let mut text = String::new();
+        for entry in self.git.reflog("HEAD")? {
+            let zeros = "0".repeat(entry.id.as_str().len());
+            text += &format!("{zeros} {} HEAD\n", entry.id);
+        }
         write_whole(&file, text.as_bytes())
     }
 
-    /// Whether a directory of hooks is one of ours, of whichever worktree.
+    /// True if a directory of hooks is one of ours, of whichever worktree.
     pub fn is_ours(directory: &Utf8Path) -> bool {
         directory.join(OURS).is_dir()
     }
@@ -189,11 +205,8 @@ impl WorktreeHooks {
         git_dir.join("agentwt/hooks")
     }
 
-    /// Whether each script in a directory of hooks is one that this program writes.
+    /// True if each script in a directory of hooks is one that this program writes.
     pub fn has_only_ours(directory: &Utf8Path) -> bool {
-        let is_ours = |file: &Utf8Path| {
-            fs::read(file).is_ok_and(|text| is_script(&text)) && !file.is_symlink()
-        };
         for place in [directory.to_owned(), directory.join(OURS)] {
             let Ok(entries) = place.read_dir_utf8() else {
                 return false;
@@ -201,8 +214,8 @@ impl WorktreeHooks {
             for entry in entries {
                 let Ok(entry) = entry else { return false };
                 // git reads the settings in `config`, which are judged as such
-                let is_known = matches!(entry.file_name(), "config" | OURS);
-                if !is_known && !is_ours(entry.path()) {
+                let is_judged_elsewhere = matches!(entry.file_name(), "config" | OURS);
+                if !is_judged_elsewhere && !is_script_of_ours(entry.path()) {
                     return false;
                 }
             }
@@ -212,10 +225,13 @@ impl WorktreeHooks {
 
     /// The `core.hooksPath` that would count if ours were not there, as it was set.
     pub(super) fn users_setting(&self) -> Result<Option<Utf8PathBuf>, GitError> {
-        let values = self.git.config_get_all_paths("core.hooksPath")?.into_iter();
-        let users = values.filter(|(scope, _)| scope != "command");
-        let mut paths = users.map(|(_, path)| path);
-        Ok(paths.rfind(|path| !Self::is_ours(&self.work_tree.join(path))))
+        let values = self.git.config_get_all_paths("core.hooksPath")?;
+        for (scope, path) in values.into_iter().rev() {
+            if scope != "command" && !Self::is_ours(&self.work_tree.join(&path)) {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// The directory of hooks that such a setting means (githooks(5)).
@@ -232,4 +248,9 @@ impl WorktreeHooks {
     pub(super) fn state(&self) -> Utf8PathBuf {
         self.admin.join("agentwt")
     }
+}
+
+/// True if a file is a script that this program writes, and no link to one.
+fn is_script_of_ours(file: &Utf8Path) -> bool {
+    fs::read(file).is_ok_and(|text| is_script(&text)) && !file.is_symlink()
 }

@@ -242,7 +242,7 @@ pub struct SeenClaim {
 }
 
 impl Own {
-    /// Whether a claim is ours.
+    /// True if a claim is ours.
     pub fn made(&self, claim: &Claim) -> bool {
         self.holding == claim.holding && self.owner == claim.who.owner
     }

@@ -265,7 +265,7 @@ impl RecordSource for Files {
 }
 
 impl World {
-    fn records<'a>(&self, journal: &'a Journal) -> RefRecords<'a> {
+    fn records(&self) -> RefRecords<'static> {
         RefRecords {
             branch: "refs/heads/agent/x".to_owned(),
             base: commit("A"),
@@ -273,7 +273,7 @@ impl World {
             before: self.before.clone(),
             symbolic_before: self.symbolic_before.clone(),
             now: self.now.clone(),
-            journal,
+            journal: Journal::parse(&self.journal),
             made_here: self.made_here.clone(),
             source: Box::new(self.files.clone()),
             cache: RecordCache::default(),
@@ -459,8 +459,7 @@ fn each_record_of_a_ref_says_who_moved_it() {
             origin,
         } = row(line);
         rows += 1;
-        let journal = Journal::parse(&world.journal);
-        let origins = attribute(&world.records(&journal));
+        let origins = attribute(&world.records());
         let found = origins.get(&name).map_or("none".to_owned(), named);
         if found != origin {
             wrong.push(format!("{title}: {found}, not {origin}"));
@@ -502,8 +501,7 @@ fn stash(before: &str, log_of_stash: &str, journal: &str) -> StashOrigin {
             .insert(name.into(), Ref::new(name, newest.id.clone()));
     }
     world.files.logs.insert(name.into(), entries);
-    let journal = Journal::parse(&world.journal);
-    world.records(&journal).stash_origin()
+    world.records().stash_origin()
 }
 
 #[test]
@@ -567,11 +565,8 @@ fn a_move_is_proven_by_the_log_of_the_ref_or_of_a_head() {
     ] {
         let mut world = World::default();
         world.add_fact(facts);
-        let journal = Journal::default();
         let entry = log(entry).remove(0);
-        let found = world
-            .records(&journal)
-            .entry_proves_foreign_move(name, &entry);
+        let found = world.records().entry_proves_foreign_move(name, &entry);
         assert_eq!(found, is_proven, "{name}: {} ({facts})", entry.reason);
     }
 }
@@ -581,9 +576,9 @@ fn a_head_that_was_moved_from_here_proves_nothing() {
     let mut world = World::default();
     world.add_fact("main refs/heads/main: C commit: c");
     let main = world.files.main.as_mut().expect("it was added");
-    main.forged.push(commit("C"));
-    let journal = Journal::default();
-    assert!(!world.records(&journal).is_logged_elsewhere(&commit("C")));
+    main.name = "main-worktree/HEAD".to_owned();
+    world.add_journal("main-worktree/HEAD", "A>C");
+    assert!(!world.records().is_logged_elsewhere(&commit("C")));
 }
 
 #[test]
@@ -636,13 +631,10 @@ fn a_fetch_from_here_is_told_by_the_log_from_a_move_from_here() {
         let mut world = World::default();
         world.add_journal(name, journal);
         world.files.logs.insert(name.into(), log(entries));
-        let journal = Journal::parse(&world.journal);
-        let found = world.records(&journal).is_fetched_place(name, &commit("C"));
-        assert_eq!(found, is_fetched, "{entries} ({journal:?})");
+        let found = world.records().is_fetched_place(name, &commit("C"));
+        assert_eq!(found, is_fetched, "{entries} ({journal})");
     }
-    let journal = Journal::default();
-    let records = World::default();
-    let records = records.records(&journal);
+    let records = World::default().records();
     assert!(!records.is_fetched_place("refs/heads/main", &commit("C")));
     assert!(!records.is_fetched(name.as_bytes().as_bstr(), &commit("C")));
 }
@@ -688,10 +680,7 @@ fn a_ref_that_the_worktree_took_back_was_not_rewound_by_others() {
         world.add_fact(facts);
         world.add_journal(name, journal);
         world.files.logs.insert(name.into(), log(entries));
-        let journal = Journal::parse(&world.journal);
-        let found = world
-            .records(&journal)
-            .is_rewound_by_others(name, &commit("C"));
+        let found = world.records().is_rewound_by_others(name, &commit("C"));
         assert_eq!(found, is_by_others, "{name}: {entries} ({facts})");
     }
 }

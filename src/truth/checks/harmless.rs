@@ -6,9 +6,8 @@ use crate::disk::files::Temporary;
 use crate::inventory::manifest::Item;
 use crate::judge::change::{Change, Content, Kind, Seen};
 use crate::scope::rule::{Access, EntryKind};
-use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
-use crate::truth::layers::converted::{is_attributes, put_aside, runs_filters};
+use crate::truth::layers::converted::{Filters, is_attributes, put_aside};
 use crate::truth::layers::index::IndexState;
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
@@ -21,11 +20,11 @@ use crate::words::path::RepoPath;
 /// Fails when git, an object or the disk does.
 pub fn find_harmless(
     inputs: &SurveyInputs<'_>,
-    facts: &CommitFacts,
+    filters: Filters,
     index: &IndexState,
     changes: &[Change],
 ) -> Result<Vec<Change>, Error> {
-    let converted_anew = find_converted_anew(inputs, facts, changes)?;
+    let converted_anew = find_converted_anew(inputs, filters, changes)?;
     let mut harmless = Vec::new();
     for change in changes {
         let Some(path) = change.place.path() else {
@@ -51,11 +50,11 @@ pub fn find_harmless(
 /// attributes (gitattributes(5), `text` and `filter`).
 fn find_converted_anew(
     inputs: &SurveyInputs<'_>,
-    facts: &CommitFacts,
+    filters: Filters,
     changes: &[Change],
 ) -> Result<BTreeSet<RepoPath>, Error> {
     let candidates = may_be_converted(inputs, changes);
-    if candidates.is_empty() || !runs_filters(inputs.worktree, &facts.outside.shared) {
+    if candidates.is_empty() || filters == Filters::Refused {
         return Ok(BTreeSet::new());
     }
     // a hook has of the base only what commits touched

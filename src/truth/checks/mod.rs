@@ -1,6 +1,8 @@
 //! Finds what is wrong, each file one kind of it; no check calls another.
 
+pub mod git_files;
 pub mod harmless;
+pub mod head;
 pub mod history;
 pub mod integrity;
 pub mod leaks;

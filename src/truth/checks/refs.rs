@@ -7,34 +7,39 @@
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::objects::Objects;
-use crate::judge::change::{Cause, Kind, Place, SharedChange};
+use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::truth::attribution::{Loss, Mover, Origin, RefRecords, Since, StashOrigin, attribute};
-use crate::truth::ref_history::{OwnRef, RefHistory};
+use crate::truth::facts::CommitFacts;
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::ref_history::RefHistory;
+use crate::truth::upstream::Tips;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::text::count;
 
 /// What is said of a ref that moved without a trace.
-pub const UNEXPLAINED: &str = "it moved, and git's logs do not show by whom";
+const UNEXPLAINED: &str = "it moved, and git's logs do not show by whom";
 
 /// Finds the refs and worktrees that are not as they were recorded, and says who moved them.
 ///
 /// # Errors
 /// Fails when a note cannot be read.
-pub fn changes(
-    refs: &RefHistory<'_>,
-    objects: &Objects,
-    own_refs: &[OwnRef],
+pub fn find_refs(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
 ) -> Result<Vec<SharedChange>, Error> {
-    let records = &refs.records;
     let mut changes = Vec::new();
+    let Some(refs) = &inputs.refs else {
+        return Ok(changes);
+    };
+    let records = &refs.records;
     changes.extend(replaced_objects(records));
     for (name, origin) in attribute(records) {
         let mut said = described(&origin);
-        if origin == Origin::MovedHere && adds_own_notes(records, objects, name.as_ref())? {
+        if origin == Origin::MovedHere && adds_own_notes(records, &inputs.objects, name.as_ref())? {
             said = Some(unknown("notes on commits of this worktree were added"));
         }
         if let Some(said) = said {
@@ -42,7 +47,7 @@ pub fn changes(
             changes.push(SharedChange::new(place, Kind::Ref, said.detail, said.cause));
         }
     }
-    for own in own_refs {
+    for own in &facts.ref_facts.own_refs {
         // `git branch -m` and `-c` make a branch past every hook
         if records.journal.moves(&own.name).is_empty() {
             let place = Place::Git(own.name.clone());
@@ -64,7 +69,65 @@ pub fn changes(
             Cause::Unknown,
         ));
     }
+    let unexplained = unexplained_tips(&facts.ref_facts.tips, &changes);
+    changes.extend(unexplained);
     Ok(changes)
+}
+
+/// Lists the tips that moved without a trace, and of which nothing else is said.
+fn unexplained_tips(tips: &Tips, changes: &[SharedChange]) -> Vec<SharedChange> {
+    let mut unexplained = Vec::new();
+    for name in &tips.untrusted {
+        let place = Place::Git(name.as_str().into());
+        if !changes.iter().any(|change| change.change.place == place) {
+            let cause = Cause::Unknown;
+            unexplained.push(SharedChange::new(place, Kind::Ref, UNEXPLAINED, cause));
+        }
+    }
+    unexplained
+}
+
+/// Names the commits at which the refs among these changes are; of the stash, every entry.
+pub fn name_commits(refs: &RefHistory<'_>, changes: &mut [SharedChange]) {
+    for shared in changes {
+        let change = &mut shared.change;
+        if let Place::Git(name) = &change.place
+            && change.kind == Kind::Ref
+        {
+            let contents = commits_of_ref(refs, name);
+            if *name == "refs/stash" {
+                change.now = stashes(refs);
+            } else if !contents.is_empty() {
+                change.now.extend(contents);
+            } else if change.now.is_empty() {
+                change.now.push(Content::value("", None));
+            }
+        }
+    }
+}
+
+/// Returns the commit of a ref, and those of the refs below it.
+fn commits_of_ref(refs: &RefHistory<'_>, name: &BString) -> Vec<Content> {
+    let below = [name.as_slice(), b"/"].concat();
+    let mut contents = Vec::new();
+    for (full_name, found) in refs.records.now.range(name.clone()..) {
+        if !full_name.starts_with(name) {
+            break;
+        }
+        let commit = Some(found.id.to_string());
+        if full_name == name {
+            contents.push(Content::value("", commit));
+        } else if full_name.starts_with(&below) {
+            contents.push(Content::value(&full_name.to_str_lossy(), commit));
+        }
+    }
+    contents
+}
+
+fn stashes(refs: &RefHistory<'_>) -> Vec<Content> {
+    let log = refs.records.log("refs/stash".into());
+    let entries: Vec<&str> = log.iter().map(|entry| entry.id.as_str()).collect();
+    vec![Content::value("", Some(entries.join(" ")))]
 }
 
 /// Holds what is said of a ref.

@@ -28,18 +28,36 @@ use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 
-/// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
-/// program or says how files are converted was changed since `add`, or the repository's attributes. A
-/// converted file then counts by its raw bytes.
-pub fn runs_filters(known: &Worktree, shared: &[SharedChange]) -> bool {
-    let ignored = Place::Git("info/exclude".into());
-    let accepted = Acceptances::new(&known.record.decisions);
-    let is_open = |one: &&SharedChange| !accepted.cover(&one.change, Reason::Shared);
-    let settings = shared.iter().filter(|one| one.change.kind == Kind::Config);
-    let mut settings = settings.filter(is_open);
-    !settings.any(|one| {
-        one.cause == Cause::RunsCode || one.cause == Cause::Hides && one.change.place != ignored
-    })
+/// Says whether filters may be started to tell what a checkout would write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filters {
+    /// They may.
+    Allowed,
+    /// They may not: a converted file counts by its raw bytes.
+    Refused,
+}
+
+impl Filters {
+    /// Refuses filters where a setting that runs a program or says how files are converted was changed
+    /// since `add`, or the repository's attributes, and nobody accepted that.
+    pub fn of(worktree: &Worktree, shared: &[SharedChange]) -> Self {
+        let exclude_file = Place::Git("info/exclude".into());
+        let accepted = Acceptances::new(&worktree.record.decisions);
+        for change in shared {
+            let is_dangerous = match change.cause {
+                Cause::RunsCode => true,
+                Cause::Hides => change.change.place != exclude_file,
+                Cause::MadeHere | Cause::Loosens | Cause::Unknown => false,
+            };
+            if change.change.kind == Kind::Config
+                && is_dangerous
+                && !accepted.cover(&change.change, Reason::Shared)
+            {
+                return Self::Refused;
+            }
+        }
+        Self::Allowed
+    }
 }
 
 /// Holds what files are held against.
@@ -49,8 +67,8 @@ pub struct Converted<'a> {
     pub references: &'a [Delta],
     /// The tree of HEAD.
     pub head: &'a Delta,
-    /// Whether programs may be started.
-    pub runs_filters: bool,
+    /// Whether filters may be started.
+    pub filters: Filters,
     /// The files: each gets the id of the blob that it was written from.
     pub delta: &'a mut Delta,
     /// Those that were converted at `add`, and have other bytes now.
@@ -73,7 +91,7 @@ impl Converted<'_> {
         }
         let untouched = self.take_untouched();
         let mut asked = Ok(());
-        if self.runs_filters {
+        if self.filters == Filters::Allowed {
             asked = self.ask_all();
         }
         let is_stored = |path: &RepoPath, entry: Entry| {

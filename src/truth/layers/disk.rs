@@ -19,7 +19,7 @@ use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::content::{gitlinks, read_content};
-use crate::truth::layers::converted::{Converted, runs_filters};
+use crate::truth::layers::converted::{Converted, Filters};
 use crate::truth::layers::index::IndexState;
 use crate::truth::layers::submodules;
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -46,6 +46,18 @@ pub struct DiskState {
     pub walked: Vec<(RepoPath, Stat)>,
 }
 
+/// Holds what the disk is compared with.
+pub struct DiskReferences<'a> {
+    /// What was read of all but the files.
+    pub inputs: &'a SurveyInputs<'a>,
+    /// What was committed.
+    pub facts: &'a CommitFacts,
+    /// The index.
+    pub index: &'a IndexState,
+    /// Whether filters may be started.
+    pub filters: Filters,
+}
+
 const LINKED: &str = "it is a hard link to the main worktree's file";
 
 impl DiskState {
@@ -55,13 +67,11 @@ impl DiskState {
     /// # Errors
     /// Fails when git or an object cannot be read.
     pub fn read(
-        inputs: &SurveyInputs<'_>,
+        references: &DiskReferences<'_>,
         walk: Result<RunningWalk<'_, '_>, DiskError>,
         proof: Proof<'_>,
-        facts: &CommitFacts,
-        index: &IndexState,
     ) -> Result<Self, Error> {
-        match Self::compare(inputs, walk, proof, facts, index) {
+        match Self::compare(references, walk, proof) {
             Err(error) if error.find::<DiskError>().is_some() => Ok(Self {
                 unreadable: vec![Unreadable {
                     path: None,
@@ -75,15 +85,15 @@ impl DiskState {
 
     /// A file may be that of a reference, or of HEAD, as a checkout writes it.
     fn compare(
-        inputs: &SurveyInputs<'_>,
+        references: &DiskReferences<'_>,
         walk: Result<RunningWalk<'_, '_>, DiskError>,
         proof: Proof<'_>,
-        facts: &CommitFacts,
-        index: &IndexState,
     ) -> Result<Self, Error> {
+        let inputs = references.inputs;
+        let facts = references.facts;
         let manifest = &inputs.manifest;
         let head = &facts.references.head;
-        let allowed = allowed_submodules(inputs, facts, index);
+        let allowed = allowed_submodules(inputs, facts, references.index);
         let scan = walk?.finish(&allowed.keys().cloned().collect());
         let mut state = Self {
             unreadable: scan.unreadable,
@@ -122,7 +132,7 @@ impl DiskState {
             inputs,
             references: &facts.references.working,
             head,
-            runs_filters: runs_filters(inputs.worktree, &facts.outside.shared),
+            filters: references.filters,
             delta: &mut state.delta,
             stored,
             unread,
@@ -145,7 +155,7 @@ impl DiskState {
         }
     }
 
-    fn add(&mut self, known: &Worktree, item: Option<&Item>, found: FoundEntry) {
+    fn add(&mut self, worktree: &Worktree, item: Option<&Item>, found: FoundEntry) {
         let recorded = item.and_then(|item| item.disk);
         let base = item.and_then(|item| item.base);
         let mut entry = found.entry;
@@ -157,7 +167,7 @@ impl DiskState {
         }
         if let Some(recorded) = recorded {
             if entry == recorded.entry {
-                let verdict = || known.scope.verdict(&found.path, EntryKind::File);
+                let verdict = || worktree.scope.verdict(&found.path, EntryKind::File);
                 if was_opened(&recorded.stat, &found.stat) && verdict().access == Access::Read {
                     self.permissions.push(found.path);
                 }
@@ -168,7 +178,7 @@ impl DiskState {
                 entry.id = base.id;
             }
         }
-        if !known.record.file_mode && entry.mode.is_regular() {
+        if !worktree.record.file_mode && entry.mode.is_regular() {
             let kept = base.filter(|base| base.mode.is_regular());
             entry.mode = kept.map_or(Mode::File, |base| base.mode);
         }
@@ -179,7 +189,7 @@ impl DiskState {
     /// The walk gives what was recorded for a placed file that is as it was placed.
     fn add_found_placed(
         &mut self,
-        known: &Worktree,
+        worktree: &Worktree,
         recorded: Option<OnDisk>,
         proof: Proof<'_>,
         file: &PlacedFile,
@@ -190,9 +200,9 @@ impl DiskState {
         let change = match file.kind {
             _ if is_same => None,
             PlacedKind::File if now.is_regular() => {
-                match proof.difference(&known.record.path, file) {
+                match proof.difference(&worktree.record.path, file) {
                     Difference::Linked => Some((Kind::Modified, Some(LINKED))),
-                    Difference::Mode => known.record.file_mode.then_some((Kind::Mode, None)),
+                    Difference::Mode => worktree.record.file_mode.then_some((Kind::Mode, None)),
                     Difference::Content => Some((Kind::Modified, None)),
                 }
             }
@@ -204,7 +214,7 @@ impl DiskState {
             self.delta.insert(found.path.clone(), Some(found.entry));
             self.add_placed(found.path, kind, detail, Some(found.entry));
         } else if recorded.is_some_and(|then| was_opened(&then.stat, &found.stat))
-            && known.scope.verdict(&found.path, EntryKind::File).access != Access::Write
+            && worktree.scope.verdict(&found.path, EntryKind::File).access != Access::Write
         {
             self.permissions.push(found.path);
         }

@@ -28,7 +28,7 @@ pub const INFO_EXCLUDE: &str = "ignore/info-exclude";
 /// # Errors
 /// Fails when an object or a recorded file cannot be read.
 pub fn rules(
-    known: &Worktree,
+    worktree: &Worktree,
     manifest: &Manifest,
     objects: &Objects,
     reference: &Delta,
@@ -47,9 +47,9 @@ pub fn rules(
     }
     let mut shared = Vec::new();
     for name in recorded {
-        shared.extend(files::read(&known.dir.join(name))?);
+        shared.extend(files::read(&worktree.dir.join(name))?);
     }
-    let case = if known.record.ignore_case {
+    let case = if worktree.record.ignore_case {
         NameCase::Folded
     } else {
         NameCase::Sensitive
@@ -57,7 +57,7 @@ pub fn rules(
     Ok(IgnoreStack::new(&shared, &texts, case)?)
 }
 
-/// Whether the rules ignore what stands at a path on disk.
+/// True if the rules ignore what stands at a path on disk.
 pub fn is_ignored(rules: &mut IgnoreStack, path: &RepoPath, mode: Mode) -> bool {
     match mode {
         Mode::EmptyDirectory => rules.ignores_directory(path),
@@ -68,19 +68,19 @@ pub fn is_ignored(rules: &mut IgnoreStack, path: &RepoPath, mode: Mode) -> bool 
     }
 }
 
-/// Whether git reads ignore rules from a file of this path.
+/// True if git reads ignore rules from a file of this path.
 pub fn is_rules_file(path: &RepoPath) -> bool {
     // to look where the name begins takes longer than to see that it does not end so
     path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
 }
 
-/// Whether the user had rules of their own at `add`, which no commit has: what they hide may be work.
+/// True if the user had rules of their own at `add`, which no commit has: what they hide may be work.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn has_own_rules(known: &Worktree) -> Result<bool, DiskError> {
+pub fn has_own_rules(worktree: &Worktree) -> Result<bool, DiskError> {
     for name in [EXCLUDES_FILE, INFO_EXCLUDE] {
-        let text = files::read(&known.dir.join(name))?.unwrap_or_default();
+        let text = files::read(&worktree.dir.join(name))?.unwrap_or_default();
         let mut lines = text.lines().map(<[u8]>::trim_ascii);
         if lines.any(|line| {
             !line.is_empty() && !line.starts_with(b"#") && line != EXCLUDE_RULE.as_bytes()

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::disk::scan::scan;
@@ -32,7 +32,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Why a repository at the entry of a submodule is a violation.
-const FOREIGN: &str = "its `.git` is for no submodule here, and a git in the worktree would run its settings; \
+const FOREIGN: &str = "its `.git` is for no submodule here, \
+     and a git in the worktree would run its settings; \
      if you made it: git submodule absorbgitdirs";
 
 /// Holds what a submodule is.
@@ -50,7 +51,7 @@ pub struct Submodule {
 
 struct OpenSubmodule<'a> {
     repository: &'a Repository,
-    known: &'a Worktree,
+    worktree: &'a Worktree,
     path: &'a RepoPath,
     directory: Utf8PathBuf,
     git: Git,
@@ -63,52 +64,54 @@ struct OpenSubmodule<'a> {
 /// Damage in it is part of the answer.
 pub fn read(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     path: &RepoPath,
     allowed: &BTreeSet<ObjectId>,
 ) -> Submodule {
-    let found = OpenSubmodule::open(repository, known, path);
-    let seen = found.and_then(|found| found.map(|found| found.compare(allowed)).transpose());
-    let damaged = |error: Error| Submodule {
+    let compared = match OpenSubmodule::open(repository, worktree, path) {
+        Ok(None) => return Submodule::default(),
+        Ok(Some(submodule)) => submodule.compare(allowed),
+        Err(error) => Err(error),
+    };
+    compared.unwrap_or_else(|error| Submodule {
         unreadable: vec![Unreadable {
             path: Some(path.clone()),
             detail: error.to_string(),
         }],
         ..Submodule::default()
-    };
-    seen.map_or_else(damaged, Option::unwrap_or_default)
+    })
 }
 
 impl<'a> OpenSubmodule<'a> {
     /// Opens it; none where there is no `.git`, an error where git did not make that for a submodule.
     fn open(
         repository: &'a Repository,
-        known: &'a Worktree,
+        worktree: &'a Worktree,
         path: &'a RepoPath,
     ) -> Result<Option<Self>, Error> {
-        let directory = path.to_os_path().unwrap_or_default();
-        let directory = known.record.path.as_std_path().join(directory);
+        let below = path.to_os_path().unwrap_or_default();
+        let os_directory = worktree.record.path.as_std_path().join(below);
         // without one, git finds the repository around it
-        if files::stat(&directory.join(".git")).is_none() {
+        if files::stat(&os_directory.join(".git")).is_none() {
             return Ok(None);
         }
-        let foreign = || {
-            let (what, detail) = (format!("the submodule {path}"), FOREIGN.to_owned());
-            GitError::Read { what, detail }
+        let foreign = || GitError::Read {
+            what: format!("the submodule {path}"),
+            detail: FOREIGN.to_owned(),
         };
-        let directory = Utf8PathBuf::from_path_buf(directory).map_err(|_| foreign())?;
-        let git = known.submodule_git(repository, &directory);
-        let own = [&repository.common_dir, &known.record.admin_dir];
-        let own = own.map(|dir| files::canonical(&dir.join("modules")).ok());
-        let is_own = |dir: &Utf8PathBuf| own.iter().flatten().any(|one| dir.starts_with(one));
-        let git_dir = git.absolute_git_dir().ok().filter(is_own);
+        let directory = Utf8PathBuf::from_path_buf(os_directory).map_err(|_| foreign())?;
+        let git = worktree.submodule_git(repository, &directory);
         // nothing of another repository is read: git runs what its settings say
-        let git_dir = git_dir.ok_or_else(foreign)?;
+        let git_dir = git
+            .absolute_git_dir()
+            .ok()
+            .filter(|git_dir| is_among_modules(repository, worktree, git_dir))
+            .ok_or_else(foreign)?;
         let layout = git.layout()?.ok_or_else(foreign)?;
         Ok(Some(Self {
             objects: Objects::open(&layout.common_dir, layout.format)?,
             repository,
-            known,
+            worktree,
             path,
             directory,
             git,
@@ -190,7 +193,7 @@ impl<'a> OpenSubmodule<'a> {
     fn stages_nothing(&self, manifest: &Manifest) -> bool {
         let file = self.git_dir.join("index");
         let index = OpenIndex::read(&file, self.layout.format).ok();
-        let state = index.and_then(|index| IndexState::compare(self.known, manifest, &index));
+        let state = index.and_then(|index| IndexState::compare(self.worktree, manifest, &index));
         let is_head = state.is_some_and(|state| state.deltas.iter().all(Delta::is_empty));
         let is_empty = manifest.items().is_empty() && !files::exists(&file);
         is_head || is_empty
@@ -258,7 +261,7 @@ impl<'a> OpenSubmodule<'a> {
                 seen.unread.insert(found.path.clone(), size);
             }
         }
-        if !self.known.record.file_mode
+        if !self.worktree.record.file_mode
             && entry.mode.is_regular()
             && let Some(base) = manifest.base(&found.path)
             && base.mode.is_regular()
@@ -276,7 +279,7 @@ impl<'a> OpenSubmodule<'a> {
         seen: &mut Submodule,
     ) -> Entry {
         let outer = self.outer(path.as_bstr());
-        let below = read(self.repository, self.known, &outer, allowed);
+        let below = read(self.repository, self.worktree, &outer, allowed);
         seen.changes.extend(below.changes);
         seen.unreadable.extend(below.unreadable);
         Entry {
@@ -364,8 +367,13 @@ impl<'a> OpenSubmodule<'a> {
         delta: &mut Delta,
     ) -> Result<(), Error> {
         let recorded = [EXCLUDES_FILE];
-        let (known, objects) = (self.known, &self.objects);
-        let mut rules = rules(known, manifest, objects, &references[0], &recorded)?;
+        let mut rules = rules(
+            self.worktree,
+            manifest,
+            &self.objects,
+            &references[0],
+            &recorded,
+        )?;
         delta.retain(|path, entry| {
             let tracked = |reference| entry_in(manifest, reference, path).is_some();
             let unknown = !references.iter().any(tracked);
@@ -373,6 +381,14 @@ impl<'a> OpenSubmodule<'a> {
         });
         Ok(())
     }
+}
+
+/// True if a git directory is one that git made for a submodule here.
+fn is_among_modules(repository: &Repository, worktree: &Worktree, git_dir: &Utf8Path) -> bool {
+    [&repository.common_dir, &worktree.record.admin_dir]
+        .iter()
+        .filter_map(|directory| files::canonical(&directory.join("modules")).ok())
+        .any(|modules| git_dir.starts_with(modules))
 }
 
 /// Compares what is on disk with references.

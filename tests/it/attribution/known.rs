@@ -124,3 +124,28 @@ fn a_branch_of_others_that_was_moved_past_the_hooks_and_renamed() {
     ]);
     assert!(findings.contains("@git/refs/heads/dev2 1"), "{findings}");
 }
+
+#[test]
+fn what_one_of_two_refs_of_upstream_has_that_went_different_ways() {
+    let findings = after(&[
+        (A, "git cherry-pick dev"),
+        (U, "git merge -q --no-edit dev"),
+        (
+            super::acts::Actor::Upstream,
+            "level; work docs/x; git push -q",
+        ),
+        (U, "git fetch -q"),
+    ]);
+    assert!(!findings.contains("docs/dev 2"), "{findings}");
+    let reverts = "git merge -q --no-edit main; git rm -q docs/dev; git commit -q -m rm";
+    let findings = after(&[
+        (U, "git merge -q --no-edit dev"),
+        (
+            super::acts::Actor::Upstream,
+            "level; work docs/x; git push -q",
+        ),
+        (U, "git fetch -q"),
+        (A, reverts),
+    ]);
+    assert!(findings.contains("docs/dev 2"), "{findings}");
+}

@@ -173,7 +173,150 @@ fn a_file_that_nobody_knows_is_a_notice() {
     assert_snapshot!(case.findings(), @"
     @git/known config shared notice
     @git/remotes/origin config shared notice
+    @git/tool config shared notice
     @git/tool2 config shared notice
+    @git/unknown config shared notice
+    ");
+}
+
+/// The directories of git in which a file stands whose name nobody knows: of the repository, of a
+/// plain worktree, of a submodule, and of the worktree itself.
+const DIRECTORIES: [&str; 17] = [
+    ".",
+    "info",
+    "info/below",
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "rr-cache/0123",
+    "remotes/below",
+    "branches/below",
+    "worktrees/plain",
+    "worktrees/plain/info",
+    "modules/below",
+    "modules/lib",
+    "modules/lib/info",
+    "modules/lib/objects/info",
+    "modules/lib/objects/pack",
+    "tool/below",
+];
+
+#[test]
+fn a_file_of_an_unknown_name_is_reported_in_each_git_directory() {
+    let case = prepared(&format!(
+        "{SUBMODULE} git worktree add -q ../plain; mkdir .git/tool; echo x >.git/tool/state"
+    ));
+    for directory in DIRECTORIES {
+        case.main_does(&format!(
+            "mkdir -p .git/{directory}; echo x >.git/{directory}/unknown"
+        ));
+    }
+    case.main_does("echo x >.git/worktrees/unknown");
+    case.does(
+        "own=$(git rev-parse --git-dir); mkdir -p $own/info/below $own/modules $own/objects $own/hooks
+        for directory in . info info/below modules objects hooks; do echo x >$own/$directory/unknown; done
+        echo x >$own/config",
+    );
+    assert_snapshot!(case.findings(), @"
+    @git/branches/below config shared notice
+    @git/info/below config shared notice
+    @git/info/unknown config shared notice
+    @git/modules/below/unknown config shared notice
+    @git/modules/lib/info/unknown config shared notice
+    @git/modules/lib/objects/info/unknown config shared notice
+    @git/modules/lib/objects/pack/unknown config shared notice
+    @git/modules/lib/unknown config shared notice
+    @git/objects/info/unknown config shared notice
+    @git/objects/pack/unknown config shared notice
+    @git/objects/unknown config shared notice
+    @git/remotes/below config shared notice
+    @git/rr-cache/0123/unknown config shared notice
+    @git/tool config shared notice
+    @git/unknown config shared notice
+    @git/worktrees/plain/info/unknown config shared notice
+    @git/worktrees/plain/unknown config shared notice
+    @git/worktrees/unknown config shared notice
+    @wt/config config shared notice
+    @wt/hooks config shared notice
+    @wt/info/below config shared notice
+    @wt/info/unknown config shared notice
+    @wt/modules/unknown config shared notice
+    @wt/objects config shared notice
+    @wt/unknown config shared notice
+    ");
+}
+
+#[test]
+fn a_changed_file_of_an_unknown_name_is_reported_in_each_git_directory() {
+    let case = prepared(&format!(
+        "{SUBMODULE} git worktree add -q ../plain; mkdir .git/tool
+        for directory in {}; do mkdir -p .git/$directory; echo x >.git/$directory/unknown; done",
+        DIRECTORIES.join(" ")
+    ));
+    assert_snapshot!(case.findings(), @"");
+    for directory in DIRECTORIES {
+        case.main_does(&format!("echo y >.git/{directory}/unknown"));
+    }
+    assert_snapshot!(case.findings(), @"
+    @git/branches/below config shared notice
+    @git/info/below config shared notice
+    @git/info/unknown config shared notice
+    @git/modules/below/unknown config shared notice
+    @git/modules/lib/info/unknown config shared notice
+    @git/modules/lib/objects/info/unknown config shared notice
+    @git/modules/lib/objects/pack/unknown config shared notice
+    @git/modules/lib/unknown config shared notice
+    @git/objects/info/unknown config shared notice
+    @git/objects/pack/unknown config shared notice
+    @git/objects/unknown config shared notice
+    @git/remotes/below config shared notice
+    @git/rr-cache/0123/unknown config shared notice
+    @git/tool config shared notice
+    @git/unknown config shared notice
+    @git/worktrees/plain/info/unknown config shared notice
+    @git/worktrees/plain/unknown config shared notice
+    ");
+}
+
+#[test]
+fn how_a_rebase_of_others_goes_on_is_sealed() {
+    let rebase = "git worktree add -q -b side ../plain; cd ../plain; echo side >>README.md; git commit -q -a -m side
+        git -C \"$OLDPWD\" commit -q --allow-empty -m main; git rebase -q -s recursive -X ours -x false main >/dev/null 2>&1
+        test -f \"$(git rev-parse --git-dir)/rebase-merge/strategy\"";
+    let case = prepared(rebase);
+    assert_snapshot!(case.findings(), @"");
+    case.does("echo evil >$MAIN/.git/worktrees/plain/rebase-merge/strategy");
+    assert_snapshot!(case.findings(), @"@git/worktrees/plain/rebase-merge/strategy config shared notice");
+    case.main_does("git -C ../plain rebase --abort");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_directory_of_git_is_reported() {
+    let case = prepared("git worktree add -q ../plain");
+    case.does("cd $MAIN/.git; for name in objects logs; do mv $name ../../$name; ln -s ../../$name $name; done");
+    assert_snapshot!(case.findings(), @"
+    @git/logs config shared notice
+    @git/objects config shared notice
+    ");
+}
+
+#[test]
+fn a_seal_of_entries_alone_is_read() {
+    let case = prepared(&format!(
+        "{SUBMODULE} mkdir -p .git/tool .git/rr-cache/0123 .git/remotes/a; echo x >.git/tool/state
+        for file in rr-cache/0123/postimage.1 objects/info/http-alternates remotes/a/b modules/unknown info/x; do echo x >.git/$file; done"
+    ));
+    // that version sealed a directory by being there, and nothing below those of data
+    case.main_does(
+        "cd .git/agentwt/worktrees/task; mv shared.toml new
+        sed '/^extent = /d; /postimage.1/d; /http-alternates/d; /remotes.a/d; /modules.unknown/d; s/\\(tool. = .directory\\).*\\(.\\)$/\\1\\2/' new >shared.toml
+        grep -q 'tool. = .directory.$' shared.toml",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.main_does("echo y >.git/unknown; echo y >.git/info/x");
+    assert_snapshot!(case.findings(), @"
+    @git/info/x config shared notice
     @git/unknown config shared notice
     ");
 }

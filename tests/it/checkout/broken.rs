@@ -1,10 +1,9 @@
 //! A checkout that fails or is stopped.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use super::add;
-use crate::support::{TestRepo, binary, needs_root, strace_works};
+use crate::support::{TestRepo, binary, needs_root, strace_works, wait_until};
 
 /// A project with a hundred files more.
 fn many() -> TestRepo {
@@ -86,17 +85,15 @@ fn a_signal_in_the_middle_undoes_everything() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("strace starts");
-    let patience = Instant::now() + Duration::from_secs(20);
-    let pid = loop {
-        assert!(Instant::now() < patience, "it wrote files");
+    let mut pid = String::new();
+    wait_until("it writes files", || {
         let lines = std::fs::read_to_string(&log).unwrap_or_default();
         // the first number of a line is the thread's
         let mut written = lines.lines().filter(|line| line.contains("umask(0222)"));
-        if let Some(pid) = written.next().and_then(|line| line.split(' ').next()) {
-            break pid.to_owned();
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+        let thread = written.next().and_then(|line| line.split(' ').next());
+        pid = thread.unwrap_or_default().to_owned();
+        !pid.is_empty()
+    });
     let leader = format!("kill -INT $(sed -n 's/^Tgid:[^0-9]*//p' /proc/{pid}/status)");
     repo.sh(repo.root(), &leader).ok();
     let said = repo.said(&child.wait_with_output().expect("it ends"));

@@ -110,7 +110,7 @@ const CUT: &str = "git-receive-pack \"$1\" | perl -e 'binmode STDIN; binmode STD
 #[test]
 fn a_server_that_hangs_is_not_waited_for_for_ever() {
     let fleet = Fleet::new();
-    push_through(&fleet, "exec sleep 60");
+    push_through(&fleet, "exec sleep 600");
     let mut command = fleet
         .repo
         .command(crate::support::binary(), fleet.repo.main());
@@ -123,7 +123,7 @@ fn a_server_that_hangs_is_not_waited_for_for_ever() {
         "error: cannot claim `task` at origin: the server cannot be reached",
     );
     assert!(error.ends_with("git gave no answer within 1 s"), "{error}");
-    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 300, "{:?}", began.elapsed());
     command.env("AGENTWT_CLAIM_TIMEOUT", "soon");
     fleet
         .repo

@@ -197,8 +197,8 @@ fn what_cannot_be_granted_starts_nothing_and_leaves_nothing() {
     for time in ["0.2", "0.003"] {
         let began = std::time::Instant::now();
         let timeout = format!("--timeout={time}");
-        assert_eq!(repo.fenced(&[&timeout], "sleep 30").status, 124);
-        assert!(began.elapsed().as_secs() < 5);
+        assert_eq!(repo.fenced(&[&timeout], "sleep 600").status, 124);
+        assert!(began.elapsed().as_secs() < 300, "it is ended early");
     }
 }
 

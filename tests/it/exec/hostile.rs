@@ -1,7 +1,7 @@
 //! What a command does to its git directory runs nothing outside and hides no commit.
 
 use super::{meanwhile, private, runs};
-use crate::support::{allow_root, allow_root_words, fenced_task, is_root};
+use crate::support::{allow_root, allow_root_words, fenced_task, is_root, wait_for_a_later_time};
 
 #[test]
 fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
@@ -61,7 +61,7 @@ fn hooks_that_were_there_before_the_run_break_no_seal() {
     std::fs::write(hooks.join("pre-commit"), "#!/bin/sh\n").expect("it is ours");
     crate::support::chmod(&hooks.join("pre-commit"), 0o755);
     repo.git(&["config", "--global", "core.hooksPath", "~/hooks"]);
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    wait_for_a_later_time(repo.root());
     repo.fenced(&[], "true").fails(120);
     repo.git(&["config", "--global", "--unset", "core.hooksPath"]);
     let hook = repo.main().join(".git/hooks/pre-commit");
@@ -70,7 +70,7 @@ fn hooks_that_were_there_before_the_run_break_no_seal() {
     crate::support::chmod(&hook, 0o755);
     repo.agentwt(&["add", "other", "--write=src/**"]).ok();
     std::fs::remove_file(&hook).expect("it is ours");
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    wait_for_a_later_time(repo.root());
     let allow = allow_root_words();
     let words = [&["exec", "other"], allow, &["--", "true"]].concat();
     repo.agentwt(&words).fails(120);

@@ -123,7 +123,7 @@ fn a_killed_run_is_imported_by_the_next() {
     let Some(repo) = fenced_task() else { return };
     let before = tip(&repo);
     let line = format!(
-        "git-agentwt exec task {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one; sleep 5' & run=$!
+        "git-agentwt exec task {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one; sleep 60' & run=$!
         for n in $(seq 200); do test -e {}/git/refs/heads/agentwt/task && break; sleep 0.05; done; kill -9 $run; wait $run",
         allow_root(),
         private(&repo).display()

@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use super::{World, alone, as_each_user, is_root, text};
 use git_agentwt::config::value::Fence;
 use git_agentwt::config::value::Net;
-use git_agentwt::fence::restrict::Start;
+use git_agentwt::fence::init::{RequestedEntry, Start};
 
 #[test]
 fn writes_pass_inside_of_the_scope_and_nowhere_else() {
@@ -197,11 +197,14 @@ impl World {
 fn where_an_asked_path_was_replaced_nothing_starts() {
     as_each_user(|world| {
         let mut start = world.start();
-        start.policy.wishes.rw = vec!["/usr".into()];
+        start.policy.request.rw = vec!["/usr".into()];
         let line = world.fenced(&start, &["true"]);
         assert_eq!(world.run(&line).status.code(), Some(125));
         let usr = std::fs::metadata("/usr").expect("it is there");
-        start.stood = vec![Some((usr.dev(), usr.ino()))];
+        start.requested = vec![RequestedEntry::Other {
+            device: usr.dev(),
+            inode: usr.ino(),
+        }];
         assert!(world.run(&world.fenced(&start, &["true"])).status.success());
     });
 }
@@ -218,8 +221,8 @@ fn unix_sockets_are_refused_unless_they_are_wished_for() {
         let to_path = format!("socket={}", path.display());
         let to_abstract = format!("abstract={name}");
         let wish = |start: &mut Start| {
-            start.policy.wishes.sockets = vec!["/somewhere".into()];
-            start.stood = vec![Some((0, 0))];
+            start.policy.request.sockets = vec!["/somewhere".into()];
+            start.requested = vec![RequestedEntry::Missing];
         };
         assert_eq!(world.attack(&to_path, |_| ()), (true, false));
         assert_eq!(world.attack(&to_path, wish), (true, true));
@@ -236,7 +239,7 @@ fn the_network_is_that_which_was_asked_for() {
     let address = listener.local_addr().expect("it is bound");
     let to = format!("tcp={address}");
     as_each_user(|world| {
-        let with = |net: Net| move |all: &mut Start| all.policy.wishes.net = net.clone();
+        let with = |net: Net| move |all: &mut Start| all.policy.request.net = net.clone();
         let only = |port| with(Net::Ports(vec![port]));
         assert_eq!(world.attack(&to, with(Net::Host)), (true, true));
         assert_eq!(world.attack(&to, with(Net::None)), (true, false));
@@ -269,7 +272,7 @@ fn calls_that_leave_a_fence_are_refused() {
         assert_eq!(world.both(&world.start(), &namespace), (true, false));
         let mut start = world.start();
         start.fence = Fence::Mount;
-        start.policy.wishes.nested = true;
+        start.policy.request.nested = true;
         assert_eq!(world.both(&start, &namespace), (true, true));
     });
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use git_agentwt::fence::supervise::{CommandProcess, Supervisor};
 
-use super::{World, alone, as_each_user, is_there, wait_until};
+use super::{World, alone, as_each_user, is_there};
+use crate::support::wait_until;
 
 /// Looks after the command in `LINE` (words apart by newlines), and writes how it ended into `END`.
 #[test]
@@ -166,9 +167,9 @@ fn a_timeout_asks_first_and_kills_then() {
         assert!(is_there(&world.path("work/src/asked")));
         let deaf = "trap '' TERM; while :; do sleep 600; done";
         assert_eq!(world.end_of(&["sh", "-c", deaf], Some(0.8)), "TimedOut");
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(300));
         assert_eq!(
-            world.end_of(&["sh", "-c", "exit 4"], Some(20.0)),
+            world.end_of(&["sh", "-c", "exit 4"], Some(300.0)),
             "Status(4)"
         );
     });
@@ -225,12 +226,15 @@ fn keys_of_the_terminal_reach_the_command() {
         };
         let script = "trap 'echo interrupted >>src/log' INT; trap 'echo continued >>src/log' CONT; \
             stty size >src/size; trap 'stty size >src/resized' WINCH; \
-            tty >/dev/null && echo >src/ready; while ! test -e src/stop; do sleep 0.02; done; read word; echo $word >src/word";
+            tty >/dev/null && echo >src/ready; while ! test -e src/stop; do sleep 0.02; done; \
+            echo >src/reads; read word; echo $word >src/word";
         let command = line(script);
         let words = alone("fences::supervised::supervisor");
         let typed = format!("'{}'\n", words.join("' '"));
         let mut terminal = world.command("script");
-        terminal.args(["-qfc", "exec bash --norc --noprofile -i", "/dev/null"]);
+        terminal.args(["-qfc", "exec bash --norc --noprofile -i"]);
+        let shown = world.path("outside/terminal");
+        terminal.arg(&shown);
         terminal.envs(
             command
                 .get_envs()
@@ -253,7 +257,10 @@ fn keys_of_the_terminal_reach_the_command() {
         wait_until("interrupted", || log().contains("interrupted"));
         // Ctrl-Z: the shell has the terminal again
         press("\x1a");
-        std::thread::sleep(Duration::from_millis(300));
+        let shown = || std::fs::read(&shown).unwrap_or_default();
+        wait_until("the shell says that the command was stopped", || {
+            String::from_utf8_lossy(&shown()).contains("Stopped")
+        });
         press("echo >src/shell\n");
         wait_until("the shell answers", || {
             is_there(&world.path("work/src/shell"))
@@ -262,7 +269,9 @@ fn keys_of_the_terminal_reach_the_command() {
         wait_until("continued", || log().contains("continued"));
         assert_eq!(log().matches("interrupted").count(), 1, "once for one key");
         std::fs::write(world.path("work/src/stop"), "").expect("it can be written");
-        std::thread::sleep(Duration::from_millis(100));
+        wait_until("the command reads", || {
+            is_there(&world.path("work/src/reads"))
+        });
         press("typed\n");
         wait_until("read", || is_there(&world.path("work/src/word")));
         wait_until("ended", || is_there(&world.path("outside/end")));

@@ -8,12 +8,17 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
-use crate::support::for_any_git;
+use git_agentwt::client::call::ToolCall;
+use git_agentwt::client::claude::ClaudeSettings;
+use git_agentwt::client::claude::WorktreeEvent;
 use git_agentwt::config::Config;
+use git_agentwt::git::hooks::journal::Journal;
 use git_agentwt::git::index::OpenIndex;
+use git_agentwt::git::landing::Authorship;
 use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::git::reflog::parse_reflog_file;
 use git_agentwt::git::settings_file::meaning;
+use git_agentwt::inventory::clean_directories::CleanDirectories;
 use git_agentwt::inventory::manifest::Manifest;
 use git_agentwt::inventory::placed::Placed;
 use git_agentwt::record::claim::Claim;
@@ -40,7 +45,11 @@ pub type Target = fn(&[u8]);
 /// Every target by its name, for whoever runs all.
 pub const ALL: &[(&str, Target)] = &[
     ("reflog", reflog),
+    ("journal", journal),
+    ("authorship", authorship),
+    ("client_input", client_input),
     ("manifest", manifest),
+    ("walked", walked),
     ("placed", placed),
     ("record", record),
     ("claim", claim),
@@ -57,6 +66,54 @@ pub fn reflog(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
     let entries = parse_reflog_file(bytes);
     assert!(entries.len() <= lines, "at most an entry a line");
+}
+
+/// The journal of what was done to refs: each move of a ref is in a line of its own.
+pub fn journal(bytes: &[u8]) {
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let journal = Journal::parse(bytes);
+    let moves: usize = journal.shared().map(|name| journal.moves(name).len()).sum();
+    assert!(moves + journal.worktrees.len() <= lines);
+    for id in journal.touched() {
+        let text = id.to_string();
+        let stands_there = bytes
+            .windows(text.len())
+            .any(|part| part.eq_ignore_ascii_case(text.as_bytes()));
+        assert!(stands_there, "{id} is in no line");
+    }
+}
+
+/// A raw commit: the message is what follows the headers.
+pub fn authorship(bytes: &[u8]) {
+    let authorship = Authorship::parse(bytes);
+    assert!(bytes.ends_with(&authorship.message));
+}
+
+/// What a client gives a hook, and the settings that hooks are written to.
+pub fn client_input(bytes: &[u8]) {
+    for client in [None, Some("claude"), Some("cursor"), Some("gemini")] {
+        if let Ok(call) = ToolCall::parse(bytes, client) {
+            assert!(!call.denial("a reason").is_empty());
+        }
+    }
+    if let Ok(event) = WorktreeEvent::parse(bytes) {
+        let name = event.worktree_name().map(|name| name.to_string());
+        assert!(name.is_none_or(|name| !name.contains('/')), "one directory");
+    }
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(settings) = ClaudeSettings::parse(text)
+    {
+        settings.commands("WorktreeCreate");
+    }
+}
+
+/// The directories that a walk found clean: what is read is written back as the same.
+pub fn walked(bytes: &[u8]) {
+    let manifest = Manifest::default();
+    if let Some(walked) = CleanDirectories::from_bytes(bytes, &manifest) {
+        let again = CleanDirectories::from_bytes(&walked.to_bytes(), &manifest);
+        assert_eq!(again.as_ref(), Some(&walked));
+    }
 }
 
 /// A manifest that is read is written back as the same one.
@@ -346,4 +403,18 @@ fn git(dir: &PathBuf, case: Case, arguments: &[&str]) -> Command {
         .args(arguments)
         .current_dir(dir);
     command
+}
+
+/// Git before 2.52 took the stars in `a**/b` for a component; see `tests/it/baseline.rs`.
+#[must_use]
+pub fn for_any_git(pattern: &str) -> String {
+    let mut pattern = pattern.to_owned();
+    while pattern.contains("***") {
+        pattern = pattern.replace("***", "**");
+    }
+    let special = pattern.find(['*', '?', '[', '\\']).unwrap_or(0);
+    if special > 0 && pattern[special..].starts_with("**") && !pattern[..special].ends_with('/') {
+        pattern.replace_range(special..special + 2, "*");
+    }
+    pattern
 }

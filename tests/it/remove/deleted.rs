@@ -2,10 +2,9 @@
 //! comes after one that was killed.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use super::{assert_gone, refused};
-use crate::support::{Shim, TestRepo, as_ordinary_user, calls, chmod};
+use crate::support::{Shim, TestRepo, as_ordinary_user, calls, chmod, wait_until};
 
 const KILLS_ITS_PARENT: &str = "kill -9 $PPID; exit 77";
 
@@ -24,17 +23,6 @@ fn trash(repo: &TestRepo) -> std::path::PathBuf {
     repo.main().join(".agentwt/worktrees/.deleted")
 }
 
-fn is_gone_soon(path: &Path) -> bool {
-    let began = Instant::now();
-    while path.exists() {
-        if began.elapsed() > Duration::from_secs(60) {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
-}
-
 #[test]
 fn what_takes_long_is_deleted_in_the_background() {
     let (repo, worktree) = TestRepo::with_task();
@@ -42,7 +30,7 @@ fn what_takes_long_is_deleted_in_the_background() {
     chmod(&worktree.join("target/7"), 0o500);
     repo.agentwt(&["remove", "task"]).ok();
     assert_gone(&repo, "task");
-    assert!(is_gone_soon(&trash(&repo)), "the background deletes it");
+    wait_until("the background deletes it", || !trash(&repo).exists());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `remove` keeps of a worktree that had work, and how it comes back.
 
 use super::{assert_gone, kept, refused};
-use crate::support::TestRepo;
+use crate::support::{TestRepo, wait_for_end};
 
 #[test]
 fn force_keeps_byte_for_byte_what_was_on_disk() {
@@ -158,19 +158,11 @@ fn two_removals_of_the_same_worktrees_in_another_order_do_not_wait_for_each_othe
         command.spawn().expect("it starts")
     };
     let mut children = [start(["b", "c"]), start(["c", "b"])];
-    for _ in 0..600 {
-        if children
-            .iter_mut()
-            .all(|child| child.try_wait().expect("it is ours").is_some())
-        {
-            assert_gone(&repo, "b");
-            assert_gone(&repo, "c");
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+    for child in &mut children {
+        wait_for_end("the two wait for each other", child);
     }
-    children.iter_mut().for_each(|child| drop(child.kill()));
-    panic!("they wait for each other");
+    assert_gone(&repo, "b");
+    assert_gone(&repo, "c");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Said, TestRepo};
+use crate::support::{Said, TestRepo, wait_until};
 
 /// Represents a repository with the worktree `task`.
 pub struct World {
@@ -125,12 +125,9 @@ impl World {
         let is_busy = "for one in .git/agentwt/trash/*/; do
             [ ! -e \"$one/record.toml\" ] || [ -e \"$one/trimmed\" ] || echo \"$one\"; done
             ls .git/agentwt/locks 2>/dev/null; true";
-        for _ in 0..200 {
-            if self.repo.sh(self.repo.main(), is_busy).stdout.is_empty() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        wait_until("the trash holds no ignored files", || {
+            self.repo.sh(self.repo.main(), is_busy).stdout.is_empty()
+        });
     }
 
     /// That it goes, and comes back with everything; what the undoing said.

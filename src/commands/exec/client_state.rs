@@ -38,14 +38,23 @@ pub(super) struct Begun {
 
 impl ClientState {
     /// The one of a client in a worktree, whether there or not.
-    pub fn new(known: &Worktree, stand_in: StandIn) -> Self {
-        let place = known.dir.join(STATE).join(stand_in.program);
+    pub fn new(worktree: &Worktree, stand_in: StandIn) -> Self {
+        let place = worktree.dir.join(STATE).join(stand_in.program);
         let inner = place.iter().chain(stand_in.below.iter()).collect();
         Self {
             stand_in,
             place,
             inner,
         }
+    }
+
+    /// Those of all clients in a worktree.
+    pub fn of_all(worktree: &Worktree, stand_ins: Vec<StandIn>) -> Vec<Self> {
+        let mut states = Vec::new();
+        for stand_in in stand_ins {
+            states.push(Self::new(worktree, stand_in));
+        }
+        states
     }
 
     /// The variable by which the client finds it.
@@ -71,15 +80,18 @@ impl ClientState {
         make_plain(&self.inner)?;
         // of a run that was killed
         self.bring_back_files()?;
-        let settings = self.stand_in.settings.as_ref();
-        let last = settings.and_then(|settings| plain(&self.copy_of(settings), LARGEST_SETTINGS));
+        let last = match &self.stand_in.settings {
+            Some(settings) => plain(&self.copy_of(settings), LARGEST_SETTINGS),
+            None => None,
+        };
         clear(&self.inner, &|name| self.stand_in.is_own(name))?;
         self.fill()?;
         self.share()?;
-        let settings = settings.map(|settings| self.copy_settings(settings, last, start));
-        Ok(Begun {
-            settings: settings.transpose()?.flatten(),
-        })
+        let settings = match &self.stand_in.settings {
+            Some(settings) => self.copy_settings(settings, last, start)?,
+            None => None,
+        };
+        Ok(Begun { settings })
     }
 
     /// Brings back what the command changed and the user's client may believe.
@@ -165,24 +177,21 @@ impl ClientState {
         let Some(copy) = files::read(&settings.file)? else {
             return Ok(None);
         };
-        let known = last.and_then(|last| with_last(&copy, &last, start.as_str()));
-        let copy = known.unwrap_or(copy);
-        files::write_beside(&self.copy_of(settings), &copy)?;
-        Ok(Some(copy))
+        let with_last = last.and_then(|last| with_last(&copy, &last, start.as_str()));
+        let text = with_last.unwrap_or(copy);
+        files::write_beside(&self.copy_of(settings), &text)?;
+        Ok(Some(text))
     }
 
     /// Files that the command may write and has replaced (a new token), where the user's are older.
     fn bring_back_files(&self) -> Result<(), DiskError> {
-        for name in self
-            .stand_in
-            .shared
-            .iter()
-            .filter(|name| !name.ends_with('/'))
-        {
+        if !files::is_directory(&self.stand_in.directory) {
+            return Ok(());
+        }
+        for name in &self.stand_in.shared {
             let from = self.inner.join(name);
             let to = self.stand_in.directory.join(name);
-            let time = |path: &Utf8Path| files::stat(path).map(|stat| stat.mtime);
-            if !files::is_directory(&self.stand_in.directory) || time(&to) >= time(&from) {
+            if name.ends_with('/') || write_time(&to) >= write_time(&from) {
                 continue;
             }
             if let Some(bytes) = plain(&from, LARGEST_SETTINGS) {
@@ -191,6 +200,11 @@ impl ClientState {
         }
         Ok(())
     }
+}
+
+/// When a file was last written, in nanoseconds since the epoch; none where it is not there.
+fn write_time(file: &Utf8Path) -> Option<i64> {
+    files::stat(file).map(|stat| stat.mtime)
 }
 
 /// Replaces a file of the user, which may be a link of the user.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bstr::BString;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::actions::follower::Follower;
 use crate::actions::scope_edit::{Classified, write_bits};
-use crate::commands::Session;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
@@ -27,7 +27,7 @@ const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
 
 /// Holds a worktree that git has registered and that has no file yet.
 pub(super) struct Checkout<'a> {
-    pub session: &'a Session,
+    pub follower: Follower<'a>,
     /// The repository, as the worktree sees it.
     pub own: &'a Repository,
     /// Git, on the worktree by its private git directory.
@@ -57,7 +57,7 @@ impl Checkout<'_> {
         let (stats, converted) = match self.needs_git(&hooks)? {
             Some(reason) => self.reset_by_git(&reason)?,
             None => match self.create_files()? {
-                Creation::Done(files) => self.write_index(files, notes)?,
+                Creation::Done(files) => self.write_index(*files, notes)?,
                 Creation::NeedsGit(reason) => self.reset_by_git(reason)?,
             },
         };
@@ -73,7 +73,8 @@ impl Checkout<'_> {
 
     /// Lets git check out; nothing is known of what it converts.
     fn reset_by_git(&self, reason: &str) -> Result<Created, Error> {
-        self.session.tell_step(&format!("git checks out: {reason}"));
+        self.follower
+            .tell_step(&format!("git checks out: {reason}"));
         // `git checkout` is no substitute: it returns 0 when the disk is full
         let command = "reset --hard --quiet --no-recurse-submodules";
         self.git.perform("check the files out", command, &[])?;
@@ -85,7 +86,7 @@ impl Checkout<'_> {
 
     /// Creates the files through gix, which a signal ends early.
     fn create_files(&self) -> Result<Creation, Error> {
-        self.session.tell_step("check the files out");
+        self.follower.tell_step("check the files out");
         let new = NewWorktree {
             git: self.git,
             root: self.path,
@@ -98,7 +99,7 @@ impl Checkout<'_> {
         let creation = std::thread::scope(|threads| {
             let watcher = threads.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    stop.store(self.session.check().is_err(), Ordering::Relaxed);
+                    stop.store(self.follower.check().is_err(), Ordering::Relaxed);
                     std::thread::park_timeout(Duration::from_millis(20));
                 }
             });
@@ -107,7 +108,7 @@ impl Checkout<'_> {
             watcher.thread().unpark();
             creation
         });
-        self.session.check()?;
+        self.follower.check()?;
         Ok(creation?)
     }
 

@@ -1,5 +1,5 @@
 //! Makes a git directory of its own, in which what is asked of git is neither written into the
-//! repository nor decided by its attributes and settings: [`Apart`].
+//! repository nor decided by its attributes and settings: [`QuarantineRepository`].
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -12,44 +12,42 @@ use crate::worktree::repository::Repository;
 
 /// Represents a temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
-pub struct Apart {
+pub struct QuarantineRepository {
     /// The git directory.
     pub git_dir: Utf8PathBuf,
     /// Its objects, and through it the repository's.
     pub objects: Objects,
-    dir: Temporary,
+    directory: Temporary,
 }
 
-impl Apart {
-    /// Makes one; `settings` are added to a configuration that says the format and no more.
+impl QuarantineRepository {
+    /// Creates the git directory; `settings` are added to a configuration that only says the format.
     ///
     /// # Errors
     /// Fails when the disk refuses.
     pub fn new(repository: &Repository, settings: &str) -> Result<Self, Error> {
-        let dir = Temporary::new()?;
-        let git_dir = dir.path().join("git");
+        let directory = Temporary::new()?;
+        let git_dir = directory.path().join("git");
         files::create_directories(&git_dir.join("refs"))?;
-        let format = format!(
-            "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = {}\n",
+        files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        let config = format!(
+            "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = {}\n{settings}",
             repository.format
         );
-        let alternate = quoted(repository.common_dir.join("objects").as_str());
-        files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
-        let config = format!("{format}{settings}");
-        let alternates = format!("{alternate}\n");
         files::write(&git_dir.join("config"), config.as_bytes())?;
+        let shared = quoted(repository.common_dir.join("objects").as_str());
+        let alternates = format!("{shared}\n");
         let file = git_dir.join("objects/info/alternates");
         files::write(&file, alternates.as_bytes())?;
-        let objects = Objects::open(&git_dir, repository.format)?;
         Ok(Self {
+            objects: Objects::open(&git_dir, repository.format)?,
             git_dir,
-            objects,
-            dir,
+            directory,
         })
     }
 
     /// The temporary directory around it, for what else is needed.
     pub fn directory(&self) -> &Utf8Path {
-        self.dir.path()
+        self.directory.path()
     }
 }

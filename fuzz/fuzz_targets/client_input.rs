@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| git_agentwt_fuzz::bodies::client_input(bytes));

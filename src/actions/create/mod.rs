@@ -1,0 +1,511 @@
+//! Creates a worktree as it was planned, or removes everything that was created.
+//!
+//! What is created is decided before (`commands/add/plan.rs`). Each step that changes the repository
+//! is written into the journal first, and the journal undoes the steps.
+
+pub mod checkout;
+pub mod clone;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::actions::create::checkout::Checkout;
+use crate::actions::create::clone::FetchedClone;
+use crate::actions::follower::Follower;
+use crate::actions::journal::{Journal, LastGit};
+use crate::actions::placing::{Destination, Placing, staging};
+use crate::actions::register::{Registration, install_hooks, read_dot_git};
+use crate::actions::scope_edit::{Classified, Listing, set_bits};
+use crate::actions::selection::read_worktree_files;
+use crate::actions::sync_plan::{
+    Selection, SyncFacts, SyncPlan, SyncRefusal, WorktreeFiles, plan as plan_copies,
+};
+use crate::client::layout::ContextFile;
+use crate::config::value::Strategy;
+use crate::disk::copy::staging::CopyError;
+use crate::disk::files;
+use crate::disk::lock::Lock;
+use crate::disk::mode::BitsChange;
+use crate::git::error::GitError;
+use crate::git::index::read_index;
+use crate::git::process::Git;
+use crate::git::worktree::SPARSE_CONFIG;
+use crate::inventory::manifest::OnDisk;
+use crate::inventory::placed::{Placed, PlacedKind};
+use crate::record::journal::{Step, reason_of_creation};
+use crate::record::worktree::{Intent, Record};
+use crate::scope::compiled::Scope;
+use crate::scope::rule::Case;
+use crate::truth::upstream::followed_by;
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::words::toml_file::to_text;
+use crate::worktree::ignore_rules::{ensure, read_shown_note};
+use crate::worktree::repository::{Repository, intent_file};
+use crate::worktree::variables::choose_ports;
+
+/// What a worktree is created from.
+#[derive(Clone, Copy)]
+pub struct Creation<'a> {
+    /// The repository that keeps the record.
+    pub home: &'a Repository,
+    /// The clone of a URL, if one is to become the worktree.
+    pub fetched: Option<&'a FetchedClone>,
+    /// The record, as it was planned.
+    pub record: &'a Record,
+    /// What is written for the agent program.
+    pub context: &'a [ContextFile],
+    /// The scope of the worktree.
+    pub scope: &'a Scope,
+    /// What may be copied from the main worktree.
+    pub selection: &'a Selection,
+    /// The patterns of `--sync`.
+    pub globs: &'a [String],
+    /// Whether the config's patterns count for what is copied.
+    pub config_patterns: ConfigPatterns,
+    /// Our own executable, for the hooks; none where no hook is to be installed.
+    pub program_of_hooks: Option<&'a Utf8Path>,
+    /// Who follows, and what stops the creation.
+    pub follower: Follower<'a>,
+}
+
+/// Whether the patterns of the config say what is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigPatterns {
+    /// They do.
+    Used,
+    /// They do not (`--no-sync`, `--repo`).
+    Unused,
+}
+
+/// What was created.
+pub struct Created {
+    /// The record, as it was written.
+    pub record: Record,
+    /// What was copied from the main worktree.
+    pub copies: SyncPlan,
+}
+
+/// A worktree that git has registered, without a file.
+struct RegisteredWorktree {
+    /// The repository, as the worktree sees it.
+    own: Repository,
+    /// Git, on the worktree by its private git directory.
+    git: Git,
+    admin_dir: Utf8PathBuf,
+}
+
+/// The files of a worktree that are checked out.
+struct CheckedOut {
+    /// What is on disk for each entry; none where a hook of the user's has run since.
+    disk: Option<Vec<Option<OnDisk>>>,
+}
+
+impl Creation<'_> {
+    /// Creates the worktree, or nothing: when a step fails, all of them are undone.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does, a signal comes, or a hook of the user's fails; what could not
+    /// be undone is named.
+    pub fn apply(
+        &self,
+        classified: &Classified<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Created, Error> {
+        let ports = self
+            .write_intent()
+            .map_err(|error| self.undo_intent(error))?;
+        let mut journal = Journal::begin(self.home, &self.record.name)
+            .map_err(|error| self.undo_intent(error.into()))?;
+        let created = self.create(classified, ports, &mut journal, notes);
+        created.map_err(|error| self.undo(&journal, error))
+    }
+
+    /// Undoes the steps; returns the error with what is left.
+    fn undo(&self, journal: &Journal<'_>, error: Error) -> Error {
+        let last_git = match error.find::<GitError>() {
+            Some(failed) if failed.was_killed() => LastGit::Killed,
+            Some(_) | None => LastGit::Ended,
+        };
+        // where not even a lock can be written, there is all the more to remove
+        let _shared = Lock::wait_to_undo(&self.home.shared_lock()).ok();
+        let mut undone = journal.undo(last_git);
+        undone.failed.append(&mut undone.stays);
+        // a signal that reached git first looks like git's own failure
+        let error = self.follower.check().err().unwrap_or(error);
+        error.leaving(undone.failed)
+    }
+
+    /// Removes an intent whose journal could not be begun.
+    fn undo_intent(&self, error: Error) -> Error {
+        let removed = files::remove_directory(&self.home.record_dir(&self.record.name));
+        files::remove_if_empty(&self.home.records_dir());
+        error.leaving(
+            removed
+                .err()
+                .map(|error| error.to_string())
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    /// Writes down what is about to be created; returns the ports that the worktree gets.
+    fn write_intent(&self) -> Result<Option<u16>, Error> {
+        let record = self.record;
+        let _shared = Lock::wait(&self.home.shared_lock())?;
+        // without an intent in it, it is what a call left that was killed before the first step, or
+        // after the last one that it undid
+        files::remove_directory(&self.home.record_dir(&record.name))?;
+        let ports = choose_ports(self.home, &record.name)?;
+        let makes_branch = record.strategy == Strategy::Worktree && record.branch_made;
+        let intent = Intent {
+            process: std::process::id(),
+            branch_at: makes_branch.then(|| record.checked_out.clone()),
+            record: Record {
+                ports,
+                ..record.clone()
+            },
+        };
+        let file = intent_file(self.home, &record.name);
+        files::write(&file, to_text(&intent).as_bytes())?;
+        Ok(ports)
+    }
+
+    /// Takes the steps:
+    ///
+    /// 1. Makes git ignore our worktrees.
+    /// 2. Registers the worktree with its sparse patterns, or clones.
+    /// 3. Checks the files out, with their write bits.
+    /// 4. Runs the user's post-checkout hook.
+    /// 5. Copies files and writes the context.
+    /// 6. Installs our hooks.
+    /// 7. Writes the manifest, and the record at last.
+    fn create(
+        &self,
+        classified: &Classified<'_>,
+        ports: Option<u16>,
+        journal: &mut Journal<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Created, Error> {
+        let listing = classified.listing;
+        ensure(self.home, |rule| {
+            journal.add_change(Step::AddedIgnoreRule, &rule.file, Some(&rule.after))
+        })?;
+        self.follower.check()?;
+        let worktree = self.register(listing, journal)?;
+        self.follower.check()?;
+        let checked_out = self.check_out(&worktree, classified, notes)?;
+        let placed = self.place(&worktree, listing, notes)?;
+        if checked_out.disk.is_none() {
+            self.reset_bits(&worktree)?;
+        }
+        let mut record = self.complete_record(&worktree)?;
+        record.ports = ports;
+        if let Some(program) = self.program_of_hooks {
+            install_hooks(self.home, &record, program)?;
+        }
+        self.follower.check()?;
+        let registration = Registration {
+            repository: &worktree.own,
+            record,
+            head: listing,
+            placed: placed.placed,
+            disk: checked_out.disk,
+        };
+        let record = registration.write()?;
+        self.follower.check()?;
+        journal.end();
+        Ok(Created {
+            record,
+            copies: placed.copies,
+        })
+    }
+
+    /// Registers the worktree with git, or clones.
+    fn register(
+        &self,
+        listing: &Listing,
+        journal: &mut Journal<'_>,
+    ) -> Result<RegisteredWorktree, Error> {
+        let wanted = self.record;
+        let is_gitlink = |entry: &&(RepoPath, Entry)| entry.1.mode == Mode::Gitlink;
+        let gitlinks = listing.entries.iter().filter(is_gitlink);
+        let patterns = &self.scope.sparse_patterns(gitlinks.map(|(path, _)| path));
+        let own;
+        let admin_dir;
+        match wanted.strategy {
+            Strategy::Worktree => {
+                own = self.home.clone();
+                admin_dir = self.register_worktree(patterns, journal)?;
+            }
+            Strategy::Clone => {
+                own = self.clone(journal)?;
+                own.git.sparse_checkout_set(patterns)?;
+                admin_dir = own.common_dir.clone();
+            }
+        }
+        Ok(RegisteredWorktree {
+            git: own.git.on(&admin_dir, Some(&wanted.path)),
+            own,
+            admin_dir,
+        })
+    }
+
+    fn clone(&self, journal: &mut Journal<'_>) -> Result<Repository, Error> {
+        let wanted = self.record;
+        self.add_directories(journal)?;
+        let own = match self.fetched {
+            Some(fetched) => fetched.move_in(self.home, wanted)?,
+            None => clone::create(self.home, wanted)?,
+        };
+        if let Some(upstream) = &wanted.upstream {
+            own.git.branch_set_upstream(&wanted.branch, upstream)?;
+        }
+        Ok(own)
+    }
+
+    /// Writes down the directories that the worktree and its copies need.
+    fn add_directories(&self, journal: &mut Journal<'_>) -> Result<(), Error> {
+        let path = self.record.path.clone();
+        let staging = staging(&path);
+        journal.add(Step::CreatedDirectory { path })?;
+        journal.add(Step::CreatedDirectory { path: staging })?;
+        Ok(())
+    }
+
+    /// Takes the steps in which git writes shared files, under the shared lock: the branch, the
+    /// worktree, and the sparse patterns, which may switch `extensions.worktreeConfig` on.
+    fn register_worktree(
+        &self,
+        patterns: &[u8],
+        journal: &mut Journal<'_>,
+    ) -> Result<Utf8PathBuf, Error> {
+        let home = self.home;
+        let _shared = Lock::wait(&home.shared_lock())?;
+        for name in ["config", "config.worktree"] {
+            let file = home.common_dir.join(name);
+            journal.add_change(Step::ChangedSharedFile, &file, None)?;
+        }
+        let registered = self.register_in_git(patterns, journal);
+        // also when it failed: git may have switched the extension on by then
+        let completed = journal.complete_changes();
+        let admin_dir = registered?;
+        completed?;
+        Ok(admin_dir)
+    }
+
+    fn register_in_git(
+        &self,
+        patterns: &[u8],
+        journal: &mut Journal<'_>,
+    ) -> Result<Utf8PathBuf, Error> {
+        let home = self.home;
+        let record = self.record;
+        let path = &record.path;
+        if record.branch_made {
+            self.create_branch(journal)?;
+        }
+        journal.add(Step::CreatedWorktree { path: path.clone() })?;
+        self.add_directories(journal)?;
+        home.git.worktree_add_no_checkout(path, &record.branch)?;
+        let git = home.git.at(path);
+        if let Some(upstream) = &record.upstream {
+            git.branch_set_upstream(&record.branch, upstream)?;
+        }
+        let admin_dir = git.absolute_git_dir()?;
+        set_sparse_patterns(home, &git, &admin_dir, patterns)?;
+        Ok(admin_dir)
+    }
+
+    /// Creates the branch, in one step that fails where another process has created one of this name.
+    fn create_branch(&self, journal: &mut Journal<'_>) -> Result<(), Error> {
+        let branch = &self.record.branch;
+        let at = &self.record.checked_out;
+        journal.add(Step::CreatedBranch {
+            name: branch.clone(),
+            at: at.clone(),
+        })?;
+        let reason = reason_of_creation(at);
+        let created = self.home.git.create_branch(branch, at, &reason);
+        if created.as_ref().is_err_and(|error| !error.was_killed()) {
+            journal.add(Step::NotTaken)?;
+        }
+        Ok(created?)
+    }
+
+    /// Checks the files out, and runs the user's post-checkout hook.
+    fn check_out(
+        &self,
+        worktree: &RegisteredWorktree,
+        classified: &Classified<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<CheckedOut, Error> {
+        let checkout = Checkout {
+            follower: self.follower,
+            own: &worktree.own,
+            git: &worktree.git,
+            admin_dir: &worktree.admin_dir,
+            path: &self.record.path,
+            classified,
+        };
+        let (disk, has_hook) = checkout.apply(notes)?;
+        self.follower.check()?;
+        if has_hook {
+            // by the directory alone, as git starts it after `worktree add`
+            let in_worktree = self.home.git.at(&self.record.path);
+            in_worktree.hook_run_post_checkout(&classified.listing.commit)?;
+            self.follower.check()?;
+        }
+        Ok(CheckedOut {
+            disk: (!has_hook).then_some(disk),
+        })
+    }
+
+    /// Sets the write bits once more, after a hook of the user's.
+    fn reset_bits(&self, worktree: &RegisteredWorktree) -> Result<(), Error> {
+        let index = read_index(&worktree.admin_dir.join("index"), worktree.own.format)?;
+        let path = &self.record.path;
+        set_bits(path, self.scope, &index, [], BitsChange::Apply)?;
+        worktree.git.update_index_refresh()?;
+        Ok(())
+    }
+
+    /// Returns the record with what is known of the worktree by now.
+    fn complete_record(&self, worktree: &RegisteredWorktree) -> Result<Record, Error> {
+        let git = &worktree.own.git;
+        let mut record = self.record.clone();
+        record.path = files::canonical(&record.path)?;
+        if record.strategy == Strategy::Worktree {
+            record.dot_git = read_dot_git(&record.path)?;
+        }
+        let base = &record.base;
+        record.base.tips = followed_by(git, &base.revision, &base.commit)?;
+        record.ignore_case = self.scope.case() == Case::Insensitive;
+        record.file_mode = git.config_get_bool("core.fileMode")? != Some(false);
+        record.admin_dir = worktree.admin_dir.clone();
+        Ok(record)
+    }
+
+    /// Copies files and writes the context. What a hook of the user's has put there meanwhile is
+    /// looked at first: nothing else can have edited a worktree that is being created.
+    fn place(
+        &self,
+        worktree: &RegisteredWorktree,
+        listing: &Listing,
+        notes: &mut Vec<String>,
+    ) -> Result<PlacedFiles, Error> {
+        let mut before = Placed::none(self.globs.to_vec());
+        before.without_config = self.config_patterns == ConfigPatterns::Unused;
+        let copies = self.plan_copies(listing, &before)?;
+        let mut placing = Placing::new(&copies, before);
+        placing.add_context(self.context, self.scope);
+        if placing.is_empty() {
+            return Ok(PlacedFiles {
+                copies,
+                placed: Placed::default(),
+            });
+        }
+        self.follower
+            .tell_each("copy", copies.files().map(|copy| &copy.path));
+        let path = &self.record.path;
+        let to = Destination {
+            main: &self.home.root,
+            git: &self.home.home().git,
+            path,
+            admin_dir: &worktree.admin_dir,
+            record_dir: &self.home.record_dir(&self.record.name),
+            progress: self.follower.progress,
+            stop: self.follower.stop,
+        };
+        let done = to.place(&placing).map_err(|error| match error.find() {
+            Some(CopyError::InTheWay {
+                path,
+                found: PlacedKind::File,
+            }) => self.made_by_hook(std::slice::from_ref(path)),
+            _ => error,
+        })?;
+        let placed = done.placed.clone();
+        notes.extend(done.keep());
+        let mut paths: Vec<&RepoPath> = copies.files().map(|copy| &copy.path).collect();
+        paths.extend(self.context.iter().map(|file| &file.path));
+        notes.extend(read_shown_note(&worktree.git, path, &paths)?);
+        Ok(PlacedFiles { copies, placed })
+    }
+
+    /// Plans what is copied, where what a hook of the user's has put there stands.
+    fn plan_copies(&self, listing: &Listing, before: &Placed) -> Result<SyncPlan, Error> {
+        let tracked = || {
+            let paths = listing.entries.iter().map(|(path, _)| path);
+            Ok(WorktreeFiles::tracking(paths).tracked)
+        };
+        let there = read_worktree_files(
+            &self.record.path,
+            &self.home.root,
+            tracked,
+            before.clone(),
+            &self.selection.candidates,
+        )?;
+        plan_sync(self.home, self.record, self.scope, self.selection, &there).map_err(|refusal| {
+            match refusal {
+                SyncRefusal::Edited { paths, .. } => self.made_by_hook(&paths),
+                other => other.into(),
+            }
+        })
+    }
+
+    fn made_by_hook(&self, paths: &[RepoPath]) -> Error {
+        SyncRefusal::made_by_hook(self.record.name.as_str(), paths).into()
+    }
+}
+
+/// Plans what is copied into a new worktree, where these files are in it.
+///
+/// # Errors
+/// Refuses what is not to be copied.
+pub fn plan_sync(
+    home: &Repository,
+    record: &Record,
+    scope: &Scope,
+    selection: &Selection,
+    there: &WorktreeFiles,
+) -> Result<SyncPlan, SyncRefusal> {
+    plan_copies(&SyncFacts {
+        name: record.name.as_str(),
+        path: &record.path,
+        scope,
+        there,
+        root: &home.root,
+        selection,
+        force: false,
+    })
+}
+
+/// The files that were placed in a new worktree.
+struct PlacedFiles {
+    copies: SyncPlan,
+    placed: Placed,
+}
+
+/// Gives a new worktree its sparse patterns: without git, where git would write nothing else.
+fn set_sparse_patterns(
+    home: &Repository,
+    git: &Git,
+    admin_dir: &Utf8Path,
+    patterns: &[u8],
+) -> Result<(), Error> {
+    let new = [
+        ("config.worktree", SPARSE_CONFIG),
+        ("info/sparse-checkout", patterns),
+    ];
+    let is_there = |(name, _): &(&str, &[u8])| files::exists(&admin_dir.join(name));
+    if new.iter().any(is_there) || !git.is_sparse_by_two_files(&home.common_dir, patterns)? {
+        // git copies the caller's own patterns into a new worktree: ours replace them
+        git.sparse_checkout_set(patterns)?;
+        return Ok(());
+    }
+    files::create_directories(&admin_dir.join("info"))?;
+    for (name, bytes) in new {
+        files::append(&admin_dir.join(name), bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Finds out why git cannot fetch from the git directory of a run: is it damaged, or did something else
+//! stop git? What git says is for people; here the objects are read, and git is asked again in another way.
+
+use std::time::Duration;
+
+use crate::git::environment::GitMode;
+use crate::git::error::GitError;
+use crate::git::landing::FetchCheck;
+use crate::git::objects::Objects;
+use crate::git::quarantined_objects::QuarantinedObjects;
+use crate::git::readable::HistoryState;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::repository::Repository;
+
+/// Says whether the git directory of a run can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Examination {
+    /// It can: something else stopped git.
+    Readable,
+    /// It cannot, and no repetition will change that.
+    Unreadable,
+}
+
+/// Examines a git directory whose refs git did not list, in two tries.
+pub fn examine_listing(
+    repository: &Repository,
+    private: &PrivateGit,
+    error: &Error,
+) -> Examination {
+    let has_waited = matches!(error.find::<GitError>(), Some(GitError::TimedOut { .. }));
+    if has_waited || Objects::open(&private.git_dir(), repository.format).is_err() {
+        Examination::Unreadable
+    } else {
+        Examination::Readable
+    }
+}
+
+/// Examines the objects of a commit that git did not fetch.
+pub fn examine_objects(
+    repository: &Repository,
+    private: &PrivateGit,
+    tip: &CommitId,
+) -> Examination {
+    let Ok(home) = repository.objects() else {
+        return Examination::Readable;
+    };
+    let Ok(objects) = Objects::open(&private.git_dir(), repository.format) else {
+        return Examination::Unreadable;
+    };
+    match objects.read_history(tip, &home) {
+        HistoryState::Damaged => Examination::Unreadable,
+        HistoryState::Missing if !is_partial_clone(repository) => Examination::Unreadable,
+        HistoryState::Missing | HistoryState::Readable | HistoryState::Refused => {
+            Examination::Readable
+        }
+    }
+}
+
+/// Examines a commit whose objects can be read, and that git did not fetch in two tries: does git refuse
+/// what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check and without: only
+/// where the check alone makes the difference, it is the objects.
+pub fn examine_content(
+    repository: &Repository,
+    worktree: &Worktree,
+    private: &PrivateGit,
+    tip: &CommitId,
+    limit: Duration,
+) -> Examination {
+    let name = &worktree.record.name;
+    let git = repository
+        .git
+        .with_mode(GitMode::Hardened)
+        .with_limit(limit);
+    for check in [FetchCheck::Fsck, FetchCheck::Connectivity] {
+        let created =
+            QuarantinedObjects::create(&repository.common_dir, repository.format, name.as_str());
+        let Ok(quarantined) = created else {
+            return Examination::Readable;
+        };
+        let is_fetched = git
+            .with_quarantine(&quarantined.quarantine())
+            .fetch_objects(private.git_dir().as_str(), check, &[tip.to_string()])
+            .is_ok();
+        if is_fetched {
+            return match check {
+                FetchCheck::Fsck => Examination::Readable,
+                FetchCheck::Connectivity => Examination::Unreadable,
+            };
+        }
+    }
+    Examination::Readable
+}
+
+/// True if objects of the repository are on a server only (git-clone(1), `--filter`).
+fn is_partial_clone(repository: &Repository) -> bool {
+    let Ok(settings) = repository.git.config_list() else {
+        return true;
+    };
+    settings.iter().any(|(_, key, _)| {
+        let key = key.to_ascii_lowercase();
+        key == "extensions.partialclone" || key.ends_with(".promisor")
+    })
+}

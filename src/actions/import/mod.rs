@@ -1,0 +1,235 @@
+//! Brings what a fenced command committed home, all or nothing: [`import`].
+//!
+//! Killed at any point, the branch is where it was, and the next import does it again
+//! (`docs/decisions/0039-private-git-directory.md`).
+
+pub mod apply;
+pub mod examine;
+pub mod fetch;
+pub mod kept;
+pub mod left_behind;
+pub mod lfs;
+pub mod outcome;
+pub mod plan;
+pub mod run;
+pub mod staged;
+pub mod verify;
+
+use crate::actions::import::apply::{Applied, apply};
+use crate::actions::import::fetch::{Fetched, fetch, fetch_staged};
+use crate::actions::import::kept::take_own_lock;
+use crate::actions::import::left_behind::LeftBehind;
+use crate::actions::import::lfs::copy_contents;
+use crate::actions::import::outcome::{ImportFailure, ImportMove, Imported};
+use crate::actions::import::plan::{
+    BranchStep, GitDirectoryStep, ImportFacts, ImportPlan, IndexLockHolder, StagedStep, UserHead,
+    UserIndex, plan,
+};
+use crate::actions::import::run::RunToImport;
+use crate::actions::import::staged::{keep_staged, user_index};
+use crate::actions::import::verify::{Verified, seal_of, verify};
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::git::index::IndexLock;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::read_operation;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::repository::Repository;
+
+/// Imports what the last run left. The processes of that run have ended, and the lock of the name is held.
+///
+/// 1. The git directory of the run is made readable, and what the run left is listed.
+/// 2. All of it is fetched with fsck, and named by refs: from here on nothing can be lost.
+/// 3. The worktree is verified as if its branch had the commits already.
+/// 4. Under the lock of the index, what the user did meanwhile is read.
+/// 5. What becomes of branch, index and git directory is planned.
+/// 6. The index of the run becomes that of the worktree, the branch moves by compare-and-swap, and the
+///    git directory goes, or stays for what only it has.
+///
+/// # Errors
+/// Fails when git or the disk does: then the branch is where it was, and the git directory of the run stays.
+pub fn import(
+    repository: &Repository,
+    worktree: &Worktree,
+    private: &PrivateGit,
+    now: &str,
+) -> Result<Imported, ImportFailure> {
+    // 1
+    let run = RunToImport::read(repository, worktree, private)?;
+    // 2
+    let fetched = fetch(&run)?;
+    copy_contents(&private.git_dir(), &repository.common_dir)
+        .map_err(|error| ImportFailure::in_git_directory(error.into()))?;
+    // 3
+    let verified = verify(&run)?;
+    let left = find_left_behind(&run, &fetched, &verified)?;
+    // 4
+    let lock = take_own_lock(&worktree.record.admin_dir.join("index"))?;
+    let facts = read_facts(&run, &verified, left, lock.as_ref())?;
+    // 5
+    let plan = plan(&facts);
+    // 6
+    let mut notes = fetched.notes;
+    for left in &facts.left {
+        notes.extend(note_of(&run, left));
+    }
+    if plan.staged == StagedStep::KeptByRef {
+        notes.extend(keep_staged(&run, &verified.staged_only)?);
+    }
+    let mut imported = Imported {
+        moved: None,
+        stays_away: facts.tip.clone(),
+        branch_commit: facts.now.clone(),
+        conflict: facts.conflict(),
+        left: facts.leftovers(),
+        index: facts.user_index,
+        seal: seal_of(&run, &verified.report),
+        report: verified.report,
+        notes,
+    };
+    perform(&run, &plan, verified.index, &mut imported)?;
+    worktree.write_verification(&imported.report, now)?;
+    Ok(imported)
+}
+
+/// Finds what the run left beside commits on its branch.
+fn find_left_behind(
+    run: &RunToImport<'_>,
+    fetched: &Fetched,
+    verified: &Verified,
+) -> Result<Vec<LeftBehind>, Error> {
+    let mut left = Vec::new();
+    for path in &verified.nested {
+        left.push(LeftBehind::NestedRepository(path.clone()));
+    }
+    if verified.index.is_none() {
+        left.push(LeftBehind::UnreadableIndex);
+    } else if !fetch_staged(run, &verified.staged)? {
+        left.push(LeftBehind::UnfetchedFiles);
+    }
+    if let Some(operation) = run.result.operation {
+        left.push(LeftBehind::Operation(operation));
+    } else if !run.result.is_on_branch(run.worktree) {
+        left.push(LeftBehind::OtherHead);
+    }
+    if !run.result.stashes.is_empty() {
+        left.push(LeftBehind::Stash);
+    }
+    if run.private.has_repositories() {
+        left.push(LeftBehind::Repositories);
+    }
+    if !fetched.lost.is_empty() {
+        left.push(LeftBehind::UnfetchedCommits);
+    }
+    Ok(left)
+}
+
+/// Reads what decides, under the lock of the index: nothing is staged between here and the end.
+fn read_facts(
+    run: &RunToImport<'_>,
+    verified: &Verified,
+    left: Vec<LeftBehind>,
+    lock: Option<&IndexLock>,
+) -> Result<ImportFacts, Error> {
+    let worktree = run.worktree;
+    let user_index = user_index(run);
+    if user_index == UserIndex::AsInRun && lock.is_some() {
+        run.private.link_index(worktree)?;
+    }
+    let branch = worktree.record.branch.full_ref();
+    let head = worktree.git(run.repository).symbolic_ref_head()?;
+    Ok(ImportFacts {
+        verdict: verified.verdict(),
+        began: run.began.clone(),
+        before: run.before.clone(),
+        tip: run.tip.clone(),
+        head: if head.as_ref() == Some(&branch) {
+            UserHead::OnBranch
+        } else {
+            UserHead::Elsewhere
+        },
+        // what the user commits waits for the lock by now
+        now: run.repository.git.rev_parse_commit(&branch)?,
+        operation: read_operation(&worktree.record),
+        lock: match lock {
+            Some(_) => IndexLockHolder::Import,
+            None => IndexLockHolder::Git,
+        },
+        user_index,
+        left,
+    })
+}
+
+/// Performs the plan, and writes down in which state the run is then.
+fn perform(
+    run: &RunToImport<'_>,
+    plan: &ImportPlan,
+    run_index: Option<Vec<u8>>,
+    imported: &mut Imported,
+) -> Result<(), Error> {
+    let run_file = run.private.run_file();
+    if let BranchStep::Kept(why) = &plan.branch {
+        note_failure(run_file.record_kept(*why), imported);
+        return Ok(());
+    }
+    let is_index_readable = run_index.is_some();
+    let recorded = match apply(run, plan, imported.index, run_index)? {
+        Applied::NotAtAll(conflict) => {
+            imported.conflict = Some(conflict);
+            run_file.record_conflict(conflict)
+        }
+        Applied::Wholly => {
+            if let BranchStep::Moves { from, to } = &plan.branch {
+                imported.stays_away = None;
+                imported.branch_commit = Some(to.clone());
+                imported.moved = Some(ImportMove {
+                    from: from.clone(),
+                    to: to.clone(),
+                });
+            }
+            match &plan.git_directory {
+                GitDirectoryStep::Removed => Ok(()),
+                GitDirectoryStep::Stays(left) => run_file.record_imported(left.clone()),
+            }
+        }
+    };
+    note_failure(recorded, imported);
+    if !is_index_readable && run.private.is_there() {
+        let index = run.worktree.record.admin_dir.join("index");
+        files::copy_beside(&index, &run.private.index())?;
+    }
+    Ok(())
+}
+
+/// Notes that the state of the run could not be written. The import stands without it.
+fn note_failure(recorded: Result<(), DiskError>, imported: &mut Imported) {
+    if let Err(error) = recorded {
+        imported.notes.push(error.to_string());
+    }
+}
+
+/// Says what the user should know of something that was left behind.
+fn note_of(run: &RunToImport<'_>, left: &LeftBehind) -> Option<String> {
+    let name = &run.worktree.record.name;
+    let branch = &run.worktree.record.branch;
+    let directory = run.private.git_dir();
+    match left {
+        LeftBehind::NestedRepository(path) => Some(format!(
+            "{path} is a repository of its own: a git that you start there runs its settings"
+        )),
+        LeftBehind::UnfetchedFiles => Some(format!(
+            "what is staged cannot be fetched from {directory}, which stays"
+        )),
+        LeftBehind::UnreadableIndex => {
+            Some("the index of the command cannot be read: nothing is staged".to_owned())
+        }
+        LeftBehind::Operation(operation) => Some(format!(
+            "the command ended in the middle of a {operation}; to go on: git agentwt exec {name}"
+        )),
+        LeftBehind::OtherHead => Some(format!(
+            "the command left {branch} for another branch: only the commits of {branch} count"
+        )),
+        LeftBehind::Stash | LeftBehind::Repositories | LeftBehind::UnfetchedCommits => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! Says what became of the import of a run: [`Imported`], or [`ImportFailure`].
+
+use crate::actions::import::plan::UserIndex;
+use crate::disk::error::DiskError;
+use crate::git::error::GitError;
+use crate::judge::finding::Report;
+use crate::record::run::{ImportConflict, Leftover};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+
+/// What became of a run.
+pub struct Imported {
+    /// The verdict over the worktree with the commits of the run.
+    pub report: Report,
+    /// How the branch moved; none where it did not.
+    pub moved: Option<ImportMove>,
+    /// The commit to which the branch did not move, if there is one.
+    pub stays_away: Option<CommitId>,
+    /// The commit of the branch.
+    pub branch_commit: Option<CommitId>,
+    /// What the user did meanwhile, with which no commit of the run fits.
+    pub conflict: Option<ImportConflict>,
+    /// What the git directory of the run stays for.
+    pub left: Vec<Leftover>,
+    /// The index of the worktree.
+    pub index: UserIndex,
+    /// The files that no command in a fence can reach.
+    pub seal: Seal,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// How a branch moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportMove {
+    /// The commit where it was.
+    pub from: CommitId,
+    /// The commit where it is.
+    pub to: CommitId,
+}
+
+/// Says whether a file was changed during a run that no command in a fence can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// None was.
+    Whole,
+    /// One was.
+    Broken,
+}
+
+impl Imported {
+    /// Makes the outcome of a command that worked on the git directory of the worktree itself.
+    pub fn without_run(report: Report) -> Self {
+        Self {
+            report,
+            moved: None,
+            stays_away: None,
+            branch_commit: None,
+            conflict: None,
+            left: Vec::new(),
+            index: UserIndex::AsInRun,
+            seal: Seal::Whole,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns what the user did, for which commits of the run stay away.
+    pub fn conflict_with_commits(&self) -> Option<ImportConflict> {
+        self.conflict.filter(|_| self.stays_away.is_some())
+    }
+
+    /// True if the git directory has something that neither refs nor the worktree have.
+    pub fn is_needed(&self) -> bool {
+        self.left.iter().any(|left| match left {
+            Leftover::Repositories
+            | Leftover::UnfetchedCommits
+            | Leftover::UnfetchedFiles
+            | Leftover::LockedIndex => true,
+            Leftover::Operation | Leftover::OtherHead | Leftover::Stash => false,
+        })
+    }
+
+    /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
+    pub fn conflict_note(&self, worktree: &Worktree, incoming: &str) -> Option<String> {
+        let conflict = self.conflict_with_commits()?;
+        let record = &worktree.record;
+        let name = &record.name;
+        let branch = &record.branch;
+        let path = &record.path;
+        let way = match conflict {
+            ImportConflict::IndexLocked | ImportConflict::OperationBegun => {
+                format!("when that is over: git agentwt exec {name} -- true")
+            }
+            ImportConflict::SwitchedAway => {
+                format!("git -C {path} switch {branch} && git agentwt exec {name} -- true")
+            }
+            ImportConflict::BranchMoved | ImportConflict::StagedOtherwise => {
+                format!("git -C {path} stash -u && git -C {path} merge {incoming}")
+            }
+        };
+        Some(format!(
+            "{branch} stays, as {conflict} while the command ran; to merge the commits of the \
+             command, whose files are there uncommitted: {way}"
+        ))
+    }
+}
+
+/// Says why an import stopped. The branch is where it was, and the git directory of the run stays.
+#[derive(Debug)]
+pub enum ImportFailure {
+    /// The git directory of the run cannot be read: the next run begins anew, beside it.
+    UnreadableRun(Error),
+    /// Something else stopped it, and the next import may succeed.
+    Stopped(Error),
+}
+
+impl ImportFailure {
+    /// Returns the error.
+    pub fn into_error(self) -> Error {
+        match self {
+            Self::UnreadableRun(error) | Self::Stopped(error) => error,
+        }
+    }
+
+    /// Sorts an error of a step that only reads and writes the git directory of the run: where something
+    /// of another kind stands in the way, the command put it there.
+    pub fn in_git_directory(error: Error) -> Self {
+        use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
+        let kind = error.find::<DiskError>().map(|error| error.source.kind());
+        match kind {
+            Some(AlreadyExists | IsADirectory | NotADirectory) => Self::UnreadableRun(error),
+            Some(_) | None => Self::Stopped(error),
+        }
+    }
+}
+
+impl From<Error> for ImportFailure {
+    fn from(error: Error) -> Self {
+        Self::Stopped(error)
+    }
+}
+
+impl From<DiskError> for ImportFailure {
+    fn from(error: DiskError) -> Self {
+        Self::Stopped(error.into())
+    }
+}
+
+impl From<GitError> for ImportFailure {
+    fn from(error: GitError) -> Self {
+        Self::Stopped(error.into())
+    }
+}

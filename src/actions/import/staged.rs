@@ -1,0 +1,161 @@
+//! Compares the indexes of a run and of the worktree, and moves what is staged.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice};
+use camino::Utf8Path;
+
+use crate::actions::import::kept::keep;
+use crate::actions::import::plan::UserIndex;
+use crate::actions::import::run::RunToImport;
+use crate::disk::files;
+use crate::git::environment::GitMode;
+use crate::git::index::{IndexEntry, OpenIndex, Stage};
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+
+/// What an index says of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct StagedEntry {
+    path: BString,
+    entry: Entry,
+    stage: Stage,
+    /// Whether git takes the file as absent on purpose.
+    skip_worktree: bool,
+}
+
+impl StagedEntry {
+    fn new(entry: &IndexEntry<&BStr>) -> Self {
+        Self {
+            path: entry.path.to_owned(),
+            entry: entry.entry,
+            stage: entry.stage,
+            skip_worktree: entry.skip_worktree,
+        }
+    }
+}
+
+/// Says whether the user staged files or switched in the worktree; git can also have read the files anew only.
+pub fn user_index(run: &RunToImport<'_>) -> UserIndex {
+    let index = run.worktree.record.admin_dir.join("index");
+    // an import that was stopped has written that of the run
+    let known = [run.private.begun_index(), run.private.index()];
+    if known.iter().any(|file| is_same_file(file, &index)) {
+        return UserIndex::AsInRun;
+    }
+    let entries = read_entries(run, &index);
+    // of an index that cannot be read, nobody knows
+    let is_known = known.iter().any(|file| read_entries(run, file) == entries);
+    if !entries.is_empty() && is_known {
+        UserIndex::AsInRun
+    } else {
+        UserIndex::Restaged
+    }
+}
+
+fn is_same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
+    let inode = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
+    inode(one) == inode(other)
+}
+
+/// Makes the bytes of the index of the worktree, moved from one commit to another (git-read-tree(1), "Two Tree
+/// Merge"): what the user staged stays. None where that does not fit.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn move_index(
+    run: &RunToImport<'_>,
+    from: &CommitId,
+    to: &CommitId,
+) -> Result<Option<Vec<u8>>, Error> {
+    let copy = run.private.dir.join("index.moved");
+    files::remove_file(&copy.with_extension("moved.lock"))?;
+    files::link_or_copy(&run.worktree.record.admin_dir.join("index"), &copy)?;
+    let begun = read_entries(run, &run.private.begun_index());
+    let of_user = read_entries(run, &copy);
+    let of_run = read_entries(run, &run.private.index());
+    let changed = of_user.difference(&begun).chain(of_run.difference(&begun));
+    if has_path_below_path(changed) {
+        return Ok(None);
+    }
+    let git = run.worktree.git(run.repository).with_index(&copy);
+    let commits = [from.as_str(), to.as_str()];
+    let moved = git.perform("move the index", "read-tree -m -i", &commits);
+    // git leaves out the sparse patterns there, which the index of the run has
+    let mut absent = Vec::new();
+    for staged in of_run.difference(&begun) {
+        if staged.skip_worktree {
+            absent.push(&staged.path);
+        }
+    }
+    let command = "update-index --skip-worktree -z --stdin";
+    // git marks none where one of them is only staged, which no commit has
+    let _ = git.perform_with(
+        "mark what is absent",
+        command,
+        &[],
+        &bstr::join(b"\0", absent),
+    );
+    if moved.is_err() {
+        return Ok(None);
+    }
+    Ok(files::read(&copy)?)
+}
+
+/// True if one path is a directory of another: of a file and a directory of one name, git takes one without an error.
+fn has_path_below_path<'a>(entries: impl Iterator<Item = &'a StagedEntry>) -> bool {
+    let mut directories = BTreeSet::new();
+    for staged in entries {
+        directories.insert([staged.path.as_slice(), b"/"].concat());
+    }
+    let below = directories.iter().skip(1);
+    let mut pairs = directories.iter().zip(below);
+    pairs.any(|(above, path)| path.starts_with(above))
+}
+
+/// Has a ref keep which of these paths the run staged, as its index does not become that of the worktree.
+/// Returns what the user should know.
+///
+/// # Errors
+/// Fails when the repository cannot be read or written.
+pub fn keep_staged(run: &RunToImport<'_>, staged: &[RepoPath]) -> Result<Option<String>, Error> {
+    let begun = read_entries(run, &run.private.begun_index());
+    let of_run = read_entries(run, &run.private.index());
+    let mut own = Vec::new();
+    for one in of_run.difference(&begun) {
+        let found = staged.binary_search_by(|path| path.as_bstr().cmp(one.path.as_bstr()));
+        if found.is_ok() {
+            own.push((&one.path, Some(one.entry)));
+        }
+    }
+    let Some(parent) = run.tip.as_ref().or(run.before.as_ref()) else {
+        return Ok(None);
+    };
+    if own.is_empty() {
+        return Ok(None);
+    }
+    let objects = run.repository.objects()?;
+    let parent_tree = objects.commit(parent)?.tree;
+    let tree = objects.write_tree(Some(&parent_tree), own)?;
+    let commit = objects.write_commit_on(parent, &tree)?;
+    let git = run.repository.git.with_mode(GitMode::Hardened);
+    let kept = keep(&git, run.worktree, &commit)?;
+    Ok(kept.map(|kept| format!("what the command staged is kept: git show {kept}")))
+}
+
+/// Reads what an index says; nothing of a damaged one.
+fn read_entries(run: &RunToImport<'_>, file: &Utf8Path) -> BTreeSet<StagedEntry> {
+    let Ok(index) = OpenIndex::read(file, run.repository.format) else {
+        return BTreeSet::new();
+    };
+    let mut entries = BTreeSet::new();
+    for entry in index.entries() {
+        match entry {
+            Ok(entry) => entries.insert(StagedEntry::new(&entry)),
+            Err(_) => return BTreeSet::new(),
+        };
+    }
+    entries
+}

@@ -1,0 +1,106 @@
+//! Verifies the worktree as if its branch had the commits of a run already: [`Verified`].
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::actions::import::outcome::Seal;
+use crate::actions::import::plan::ImportVerdict;
+use crate::actions::import::run::RunToImport;
+use crate::disk::files;
+use crate::git::index::OpenIndex;
+use crate::judge::change::Place;
+use crate::judge::finding::{Reason, Report, VerifyOptions};
+use crate::truth::collect_with;
+use crate::truth::options::SurveyOptions;
+use crate::words::entry::ObjectId;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+
+/// The worktree with the commits and the index of a run.
+pub struct Verified {
+    /// The verdict.
+    pub report: Report,
+    /// The bytes of the index of the run without what git would believe of it; none where it cannot be read.
+    pub index: Option<Vec<u8>>,
+    /// The staged files.
+    pub staged: BTreeSet<ObjectId>,
+    /// The paths that are staged and neither in a commit nor on disk.
+    pub staged_only: Vec<RepoPath>,
+    /// The directories of the worktree that are repositories.
+    pub nested: Vec<RepoPath>,
+}
+
+impl Verified {
+    /// Returns the verdict in a word.
+    pub fn verdict(&self) -> ImportVerdict {
+        if self.report.valid() {
+            ImportVerdict::InScope
+        } else {
+            ImportVerdict::Violations
+        }
+    }
+}
+
+/// Verifies the worktree.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
+    let repository = run.repository;
+    let worktree = run.worktree;
+    let file = run.private.index();
+    let run_index = if files::exists(&file) {
+        OpenIndex::read(&file, repository.format).ok()
+    } else {
+        None
+    };
+    let options = SurveyOptions {
+        index: run_index.as_ref().map(|_| file),
+        // not HEAD, which may be elsewhere: the branch moves to the tip
+        head: run.tip.clone(),
+        ..SurveyOptions::default()
+    };
+    let survey = collect_with(repository, worktree, &options)?;
+    let mut nested = survey.nested();
+    nested.extend(survey.bare(&worktree.record.path));
+    Ok(Verified {
+        index: run_index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok()),
+        staged: survey.staged(),
+        staged_only: survey.staged_only(),
+        nested,
+        report: worktree.judge(survey.changes, VerifyOptions::default()),
+    })
+}
+
+/// Says whether a file was changed since the run began that no command in a fence can reach.
+pub fn seal_of(run: &RunToImport<'_>, report: &Report) -> Seal {
+    let is_broken = report.violations().any(|finding| {
+        matches!(finding.reason, Reason::Integrity | Reason::Shared)
+            && is_changed_outside(run, &finding.change.place)
+    });
+    if is_broken { Seal::Broken } else { Seal::Whole }
+}
+
+/// True if a place is out of reach of the command, and not known to be as it was when the run began.
+fn is_changed_outside(run: &RunToImport<'_>, place: &Place) -> bool {
+    // the index and the HEAD that were verified are those of the run
+    if *place == Place::Admin("index".into()) || *place == Place::Head {
+        return false;
+    }
+    let file: Utf8PathBuf = match place {
+        Place::Git(name) => join(&run.repository.common_dir, name),
+        Place::Admin(name) => join(&run.worktree.record.admin_dir, name),
+        Place::Outside(path) => join(Utf8Path::new("/"), path),
+        // the command itself can make it unreadable
+        Place::Path(_) => return false,
+        _elsewhere => return true,
+    };
+    let stat = files::stat(&file).or_else(|| files::stat(file.parent()?));
+    stat.is_none_or(|stat| stat.ctime >= run.since)
+}
+
+fn join(directory: &Utf8Path, name: &BString) -> Utf8PathBuf {
+    directory.join(name.to_str_lossy().as_ref())
+}

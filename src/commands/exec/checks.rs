@@ -1,0 +1,72 @@
+//! Checks what a fence needs of a worktree.
+
+use crate::commands::exec::arguments::FenceOptions;
+use crate::disk::files;
+use crate::refusal::Refusal;
+use crate::system::environment;
+use crate::system::users;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::read_operation;
+use crate::worktree::repository::Repository;
+
+/// Checks that a fence can stand around the worktree: it is linked, there, and on its branch with nothing in
+/// progress; and we are neither root nor in a fence already.
+///
+/// # Errors
+/// Fails when one of these is not so.
+pub(super) fn require_fenceable(
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &FenceOptions,
+) -> Result<(), Error> {
+    let path = &worktree.record.path;
+    let branch = &worktree.record.branch;
+    if worktree.repository(repository).is_clone() || !files::is_directory(path) {
+        return Err(not_fenced(
+            worktree,
+            "it is no linked worktree that is there",
+            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; \
+             where its directory is gone: git agentwt prune -n",
+        ));
+    }
+    if users::is_root() && !options.allow_root {
+        return Err(not_fenced(
+            worktree,
+            "you are root, from whom no fence protects as well",
+            "run it as an ordinary user, or with --allow-root",
+        ));
+    }
+    if environment::variable("AGENTWT_EXEC").is_some() {
+        return Err(not_fenced(
+            worktree,
+            "this is a fence already, and fences do not nest",
+            "run the command directly",
+        ));
+    }
+    if let Some(operation) = read_operation(&worktree.record) {
+        return Err(not_fenced(
+            worktree,
+            &format!("a {operation} is in progress there"),
+            &format!("finish or abort it: git -C {path} {operation} --abort"),
+        ));
+    }
+    if worktree.git(repository).symbolic_ref_head()? != Some(branch.full_ref()) {
+        return Err(not_fenced(
+            worktree,
+            "it is not on its branch",
+            &format!("git -C {path} switch {branch}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the refusal to run a command in a worktree.
+pub(super) fn not_fenced(worktree: &Worktree, why: &str, help: &str) -> Error {
+    Refusal::NotFenced {
+        name: worktree.record.name.to_string(),
+        why: why.to_owned(),
+        help: help.to_owned(),
+    }
+    .into()
+}

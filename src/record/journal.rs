@@ -1,0 +1,258 @@
+//! Defines the journal of a command: the steps by which it changes a repository, and what undoes
+//! each of them.
+//!
+//! A step is written down before it is taken, so that a kill at any moment leaves no change that the
+//! journal does not name. Whether a step was taken is decided by what stands where it works, and
+//! what another process changed since is never touched. This file knows no disk and no git:
+//! `actions/journal.rs` looks and acts.
+//!
+//! ```toml
+//! version = 4
+//! process = 4711
+//! started = "0d3a… 88112"
+//!
+//! [[step]]
+//! kind = "created-branch"
+//! name = "agentwt/task-5"
+//! at = "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
+//! ```
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::words::name::{BranchName, CommitId};
+
+/// A journal: who writes it, and the steps in the order in which they are taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalFile {
+    /// The process that takes the steps.
+    pub process: u32,
+    /// What only this very process has, as long as its number means it; none where the system does
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// The steps, as they were written.
+    #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// One step of a command that changes a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// A directory is created where nothing stood; what comes into it belongs to the step.
+    CreatedDirectory {
+        /// The directory.
+        path: Utf8PathBuf,
+    },
+    /// Git registers a worktree: it creates a private git directory that names the path.
+    CreatedWorktree {
+        /// The directory of the worktree.
+        path: Utf8PathBuf,
+    },
+    /// A branch is created where there was none.
+    CreatedBranch {
+        /// The branch.
+        name: BranchName,
+        /// The commit at which it is created.
+        at: CommitId,
+    },
+    /// A file changes that git and other commands write as well.
+    ChangedSharedFile(FileChange),
+    /// The rule is written that makes git ignore our worktrees; all worktrees need it.
+    AddedIgnoreRule(FileChange),
+    /// The step before this one was not taken, and changed nothing.
+    NotTaken,
+}
+
+/// How a step changes a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileChange {
+    /// The file.
+    pub path: Utf8PathBuf,
+    /// What it held before; none where there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<KeptFile>,
+    /// The digest of what it holds afterwards; none while only the git that writes it knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// A file as it was, which stands in the directory of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptFile {
+    /// Its name there.
+    pub name: String,
+    /// The digest of its content.
+    pub digest: String,
+}
+
+/// What stands now where a step works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Now {
+    /// Nothing.
+    Nothing,
+    /// A directory, or git's entry of the worktree.
+    Directory,
+    /// A branch.
+    Branch {
+        /// Where it is.
+        at: CommitId,
+        /// Its reflog, the newest entry first; none where it has none.
+        log: Option<Vec<LogEntry>>,
+    },
+    /// A file with this digest.
+    File(String),
+    /// The ignore rule, while there is another worktree that needs it.
+    Needed,
+}
+
+/// An entry of a branch's reflog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Where the branch went.
+    pub at: CommitId,
+    /// Why.
+    pub reason: String,
+}
+
+/// What undoes a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// Nothing: the step was not taken, or what it did is undone or needed.
+    Nothing,
+    /// What the step did is reverted.
+    Revert,
+    /// What stands there stays, for this reason.
+    Keep(&'static str),
+}
+
+/// Returns what git and we write into the reflog of a branch that is created at a commit.
+pub fn reason_of_creation(at: &CommitId) -> String {
+    format!("branch: Created from {at}")
+}
+
+impl Step {
+    /// Decides what undoes the step, by what stands now.
+    pub fn undo(&self, now: &Now) -> Undo {
+        match (self, now) {
+            (Self::CreatedDirectory { .. } | Self::CreatedWorktree { .. }, Now::Directory) => {
+                Undo::Revert
+            }
+            (Self::CreatedBranch { at, .. }, Now::Branch { at: tip, log }) => {
+                undo_branch(at, tip, log.as_deref())
+            }
+            (
+                Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change),
+                Now::Nothing | Now::File(_),
+            ) => change.undo(now),
+            (_, Now::Nothing | Now::Needed) | (Self::NotTaken, _) => Undo::Nothing,
+            (_, Now::Directory | Now::Branch { .. } | Now::File(_)) => {
+                Undo::Keep("something else stands there now")
+            }
+        }
+    }
+
+    /// Returns the file that the step changes, if it changes one.
+    pub fn file_change(&self) -> Option<&FileChange> {
+        match self {
+            Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => Some(change),
+            Self::CreatedDirectory { .. }
+            | Self::CreatedWorktree { .. }
+            | Self::CreatedBranch { .. }
+            | Self::NotTaken => None,
+        }
+    }
+}
+
+impl FileChange {
+    /// Decides what undoes the change, by what the file holds now.
+    fn undo(&self, now: &Now) -> Undo {
+        let digest_now = match now {
+            Now::File(digest) => Some(digest),
+            _nothing => None,
+        };
+        let digest_before = self.before.as_ref().map(|kept| &kept.digest);
+        if digest_now == digest_before {
+            return Undo::Nothing;
+        }
+        if digest_now == self.after.as_ref() && digest_now.is_some() {
+            return Undo::Revert;
+        }
+        Undo::Keep("another process changed it since")
+    }
+}
+
+/// Decides whether a branch is as the step created it: at that commit, with no other commit in its
+/// reflog, and created by an entry like ours.
+fn undo_branch(created_at: &CommitId, tip: &CommitId, log: Option<&[LogEntry]>) -> Undo {
+    if tip != created_at {
+        return Undo::Keep("it has moved since");
+    }
+    let entries = log.unwrap_or_default();
+    if entries.iter().any(|entry| entry.at != *created_at) {
+        return Undo::Keep("it has moved since");
+    }
+    match entries.last() {
+        Some(oldest) if oldest.reason != reason_of_creation(created_at) => {
+            Undo::Keep("another process created it")
+        }
+        Some(_) | None => Undo::Revert,
+    }
+}
+
+/// Returns the steps that were taken, or begun: the last entry of each file counts, and a step that
+/// was not taken is left out.
+pub fn begun(entries: &[Step]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for entry in entries {
+        if *entry == Step::NotTaken {
+            steps.pop();
+            continue;
+        }
+        let path = entry.file_change().map(|change| &change.path);
+        let same_file = steps
+            .iter_mut()
+            .find(|step| path.is_some() && step.file_change().map(|change| &change.path) == path);
+        match same_file {
+            Some(step) => *step = entry.clone(),
+            None => steps.push(entry.clone()),
+        }
+    }
+    steps
+}
+
+/// Returns the whole steps of a journal whose last one may have been cut off while it was written:
+/// a step that is not whole was not taken.
+pub fn without_cut_step(text: &str) -> &str {
+    match text.rfind("\n[[step]]") {
+        Some(at) => &text[..at + 1],
+        None => text,
+    }
+}
+
+/// The name of a step's subject, for a person.
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::CreatedDirectory { path } => write!(f, "{path}"),
+            Self::CreatedWorktree { path } => write!(f, "git's entry of {path}"),
+            Self::CreatedBranch { name, .. } => write!(f, "branch {name}"),
+            Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => {
+                write!(f, "{}", change.path)
+            }
+            Self::NotTaken => write!(f, "nothing"),
+        }
+    }
+}
+
+/// Returns the directory of the journal, below that of the worktree's record.
+pub fn directory(record_dir: &Utf8Path) -> Utf8PathBuf {
+    record_dir.join("journal")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn commit(digit: char) -> CommitId {
+    CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits")
+}
+
+fn entry(at: char, reason: &str) -> LogEntry {
+    LogEntry {
+        at: commit(at),
+        reason: reason.replace("OURS", &reason_of_creation(&commit('a'))),
+    }
+}
+
+fn branch(at: char, log: Option<Vec<LogEntry>>) -> Now {
+    Now::Branch {
+        at: commit(at),
+        log,
+    }
+}
+
+fn file(content: &str) -> Now {
+    Now::File(content.to_owned())
+}
+
+fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
+    FileChange {
+        path: "/r/.git/config".into(),
+        before: before.map(|content| KeptFile {
+            name: "0".to_owned(),
+            digest: content.to_owned(),
+        }),
+        after: after.map(ToOwned::to_owned),
+    }
+}
+
+#[test]
+fn only_what_stands_as_the_step_left_it_is_reverted() {
+    let path = Utf8PathBuf::from("/r/w");
+    let directory = Step::CreatedDirectory { path: path.clone() };
+    let worktree = Step::CreatedWorktree { path };
+    let created = Step::CreatedBranch {
+        name: BranchName::from_git("b".to_owned()),
+        at: commit('a'),
+    };
+    let shared = |before, after| Step::ChangedSharedFile(change(before, after));
+    let rule = |before, after| Step::AddedIgnoreRule(change(before, after));
+    let moved = Undo::Keep("it has moved since");
+    let changed = Undo::Keep("another process changed it since");
+    let other = Undo::Keep("something else stands there now");
+    let of_another = Undo::Keep("another process created it");
+    let ours = || vec![entry('a', "OURS")];
+    let table = [
+        (&directory, Now::Nothing, Undo::Nothing),
+        (&directory, Now::Directory, Undo::Revert),
+        (&directory, file("x"), other.clone()),
+        (&worktree, Now::Nothing, Undo::Nothing),
+        (&worktree, Now::Directory, Undo::Revert),
+        (&created, Now::Nothing, Undo::Nothing),
+        (&created, branch('a', Some(ours())), Undo::Revert),
+        // the user keeps no reflogs
+        (&created, branch('a', None), Undo::Revert),
+        (&created, branch('a', Some(Vec::new())), Undo::Revert),
+        (&created, branch('b', Some(ours())), moved.clone()),
+        (&created, branch('b', None), moved.clone()),
+        // a commit that was reset away is in no other log
+        (
+            &created,
+            branch(
+                'a',
+                Some(vec![
+                    entry('a', "reset"),
+                    entry('b', "commit"),
+                    entry('a', "OURS"),
+                ]),
+            ),
+            moved,
+        ),
+        (
+            &created,
+            branch('a', Some(vec![entry('a', "branch: Created from main")])),
+            of_another,
+        ),
+        (&created, Now::Directory, other),
+        (&shared(Some("x"), Some("y")), file("x"), Undo::Nothing),
+        (&shared(Some("x"), Some("y")), file("y"), Undo::Revert),
+        (&shared(Some("x"), Some("y")), file("z"), changed.clone()),
+        (&shared(Some("x"), Some("y")), Now::Nothing, changed.clone()),
+        (&shared(None, Some("y")), Now::Nothing, Undo::Nothing),
+        (&shared(None, Some("y")), file("y"), Undo::Revert),
+        (&shared(None, Some("y")), file("z"), changed.clone()),
+        // killed together with the git that wrote it
+        (&shared(Some("x"), None), file("x"), Undo::Nothing),
+        (&shared(Some("x"), None), file("y"), changed.clone()),
+        (&shared(Some("x"), None), Now::Nothing, changed.clone()),
+        (&shared(None, None), Now::Nothing, Undo::Nothing),
+        (&shared(None, None), file("y"), changed),
+        (&shared(Some("x"), Some("x")), file("x"), Undo::Nothing),
+        (&rule(None, Some("y")), file("y"), Undo::Revert),
+        (&rule(None, Some("y")), Now::Needed, Undo::Nothing),
+        (&Step::NotTaken, Now::Directory, Undo::Nothing),
+    ];
+    for (step, now, undo) in table {
+        assert_eq!(step.undo(&now), undo, "{step:?} where {now:?} stands");
+    }
+}
+
+#[test]
+fn the_last_entry_of_a_file_counts_and_a_step_that_was_not_taken_is_left_out() {
+    let before = Step::ChangedSharedFile(change(Some("x"), None));
+    let after = Step::ChangedSharedFile(change(Some("x"), Some("y")));
+    let path = Utf8PathBuf::from("/r/w");
+    let directory = Step::CreatedDirectory { path };
+    let entries = [
+        before,
+        directory.clone(),
+        Step::NotTaken,
+        directory.clone(),
+        after.clone(),
+    ];
+    assert_eq!(begun(&entries), [after, directory]);
+}
+
+#[test]
+fn a_step_that_was_cut_off_was_not_taken() {
+    let text = "process = 1\n\n[[step]]\nkind = \"a\"\n\n[[step]]\nkind = ";
+    let whole = "process = 1\n\n[[step]]\nkind = \"a\"\n\n";
+    assert_eq!(without_cut_step(text), whole);
+    assert_eq!(without_cut_step("process = 1\n"), "process = 1\n");
+}
+
+/// A repository, as far as steps change it: what stands at each path and branch.
+type World = BTreeMap<String, Now>;
+
+/// The steps that the sequences are made of, with what each leaves.
+fn kinds() -> Vec<(Step, String, Now)> {
+    let at = |path: &str| Utf8PathBuf::from(path);
+    let config = |before, after| FileChange {
+        path: at("/config"),
+        ..change(before, after)
+    };
+    vec![
+        (
+            Step::CreatedDirectory { path: at("/w") },
+            "/w".to_owned(),
+            Now::Directory,
+        ),
+        (
+            Step::CreatedWorktree { path: at("/entry") },
+            "/entry".to_owned(),
+            Now::Directory,
+        ),
+        (
+            Step::CreatedBranch {
+                name: BranchName::from_git("b".to_owned()),
+                at: commit('a'),
+            },
+            "branch".to_owned(),
+            branch('a', Some(vec![entry('a', "OURS")])),
+        ),
+        (
+            Step::ChangedSharedFile(config(Some("x"), Some("y"))),
+            "/config".to_owned(),
+            file("y"),
+        ),
+        (
+            Step::AddedIgnoreRule(change(None, Some("rule"))),
+            "/exclude".to_owned(),
+            file("rule"),
+        ),
+    ]
+}
+
+/// Undoes the steps of a journal in a world; returns what stayed.
+fn undo_all(world: &mut World, journal: &[(Step, String, Now)]) -> Vec<String> {
+    let mut stays = Vec::new();
+    for (step, place, _) in journal.iter().rev() {
+        let now = world.get(place).cloned().unwrap_or(Now::Nothing);
+        match step.undo(&now) {
+            Undo::Nothing => {}
+            Undo::Keep(_) => stays.push(place.clone()),
+            Undo::Revert => {
+                let before = step.file_change().and_then(|change| change.before.clone());
+                match before {
+                    Some(kept) => world.insert(place.clone(), Now::File(kept.digest)),
+                    None => world.remove(place),
+                };
+            }
+        }
+    }
+    stays
+}
+
+/// Returns all sequences of the steps, each of them at most once.
+fn sequences(steps: &[(Step, String, Now)]) -> Vec<Vec<(Step, String, Now)>> {
+    let mut all = vec![Vec::new()];
+    for (at, first) in steps.iter().enumerate() {
+        let others = [&steps[..at], &steps[at + 1..]].concat();
+        for mut sequence in sequences(&others) {
+            sequence.insert(0, first.clone());
+            all.push(sequence);
+        }
+    }
+    all
+}
+
+fn world_before() -> World {
+    World::from([
+        ("/config".to_owned(), file("x")),
+        ("/users".to_owned(), file("theirs")),
+    ])
+}
+
+#[test]
+fn any_steps_and_a_kill_at_any_moment_are_undone_to_the_state_before() {
+    let mut tried = 0;
+    for order in sequences(&kinds()) {
+        // the last step was written down, and the kill came before it was taken
+        for last_step_was_taken in [true, false] {
+            let mut world = world_before();
+            let taken = order.len() - usize::from(!last_step_was_taken && !order.is_empty());
+            for (_, place, left) in &order[..taken] {
+                world.insert(place.clone(), left.clone());
+            }
+            assert_eq!(undo_all(&mut world, &order), [""; 0]);
+            assert_eq!(world, world_before(), "{order:?}, {taken} taken");
+            // a kill during the undo: the next command undoes all of it once more
+            assert_eq!(undo_all(&mut world, &order), [""; 0]);
+            assert_eq!(world, world_before());
+            tried += 1;
+        }
+    }
+    assert!(tried > 600, "{tried}");
+}
+
+#[test]
+fn what_another_process_changed_since_stays_and_is_named() {
+    let theirs = [
+        ("branch", branch('b', None)),
+        ("/config", file("z")),
+        ("/exclude", file("rule and theirs")),
+    ];
+    for order in sequences(&kinds()) {
+        for (place, now) in &theirs {
+            let mut world = world_before();
+            for (_, place, left) in &order {
+                world.insert(place.clone(), left.clone());
+            }
+            if !order.iter().any(|(_, taken, _)| taken == place) {
+                continue;
+            }
+            world.insert((*place).to_owned(), now.clone());
+            let stays = undo_all(&mut world, &order);
+            assert_eq!(stays, [(*place).to_owned()]);
+            let mut wanted = world_before();
+            wanted.insert((*place).to_owned(), now.clone());
+            assert_eq!(world, wanted, "{order:?}");
+        }
+    }
+}

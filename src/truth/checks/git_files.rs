@@ -1,0 +1,378 @@
+//! Compares the hooks and the files in git directories with what `add` sealed of them: what hooks run,
+//! states of other worktrees, and what nobody knows.
+//!
+//! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice};
+
+use crate::disk::files;
+use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
+use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
+use crate::truth::digests::{DIRECTORY, PLAIN, STARTS};
+use crate::truth::facts::CommitFacts;
+use crate::truth::git_dirs;
+use crate::truth::git_dirs::{
+    BORROWED, Directories, Role, SHALLOW, TODO, is_sealed_by_entry, role_of,
+};
+use crate::truth::inputs::SurveyInputs;
+use crate::truth::rewired::differing;
+use crate::truth::seal::OPERATION;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::repository::Repository;
+
+/// Finds the hooks and the files of git directories that are not as they were at `add`.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn find_git_files(
+    inputs: &SurveyInputs<'_>,
+    _facts: &CommitFacts,
+) -> Result<Vec<SharedChange>, Error> {
+    let seals = &inputs.seals;
+    changed_git_files(inputs.repository, &seals.before, &seals.now)
+}
+
+/// Compares the hooks and the files of two seals.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn changed_git_files(
+    repository: &Repository,
+    before: &Shared,
+    now: &Shared,
+) -> Result<Vec<SharedChange>, Error> {
+    let mut changes = changed_hooks(&before.hooks, &now.hooks);
+    // a hook that cannot be started any more is told as one
+    let hooks: BTreeSet<Place> = changes
+        .iter()
+        .map(|hook| hook.change.place.clone())
+        .collect();
+    for change in changed_files(repository, before, &now.sealed) {
+        if !hooks.contains(&change.change.place) {
+            changes.push(change);
+        }
+    }
+    let pulled = read_pulled(repository, &changes)?;
+    for change in &mut changes {
+        let name = change.change.place.to_string();
+        let digest = now.sealed.files.get(&name).or_else(|| now.hooks.get(&name));
+        if let (Place::Main(path), Some(digest)) = (&change.change.place, digest)
+            && pulled.contains(&PulledFile {
+                path: path.clone(),
+                id: digest.trim_end_matches(PLAIN).to_owned(),
+            })
+        {
+            change.cause = Cause::Unknown;
+        }
+    }
+    Ok(changes)
+}
+
+/// Returns what was done to a thing.
+fn done_to<T>(before: Option<T>, now: Option<T>) -> &'static str {
+    match (before, now) {
+        (None, _) => "added",
+        (Some(_), None) => "removed",
+        (Some(_), Some(_)) => "changed",
+    }
+}
+
+fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
+    let mut changes = Vec::new();
+    for name in differing(before, now) {
+        let done = done_to(before.get(name), now.get(name));
+        let detail = format!("this hook was {done} since `add`");
+        let place = Place::of_shared(name);
+        let change = SharedChange::new(place, Kind::Hook, detail, Cause::RunsCode);
+        changes.push(change.with([Content::value("", now.get(name).cloned())]));
+    }
+    changes
+}
+
+/// Finds the files that are not as they were: of hooks, and in git directories.
+fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Vec<SharedChange> {
+    let before = &recorded.sealed;
+    // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
+    let of_others = before
+        .files
+        .values()
+        .chain(recorded.hooks.values())
+        .collect();
+    let directories_before = git_dirs::directories(before);
+    let directories_now = git_dirs::directories(now);
+    let mut directories = directories_before.clone();
+    directories.extend(directories_now.clone());
+    let judge = FileJudge {
+        repository,
+        before: directories_before,
+        now: directories_now,
+        directories,
+        is_older: git_dirs::is_of_older_version(before),
+        extent: before.extent,
+        of_others,
+    };
+    let mut changes = Vec::new();
+    for name in differing(&before.files, &now.files) {
+        let digest = now.files.get(name);
+        if let Some(judged) = judge.judge(name, before.files.get(name), digest) {
+            let place = Place::of_shared(name);
+            let change = SharedChange::new(place, judged.kind, judged.detail, judged.cause);
+            changes.push(change.with([Content::value("", digest.cloned())]));
+        }
+    }
+    changes
+}
+
+/// What a change of a file means; none for everyday work.
+type Judged = Option<FileChange>;
+
+/// Holds what a change of a file means.
+struct FileChange {
+    kind: Kind,
+    cause: Cause,
+    detail: String,
+}
+
+impl FileChange {
+    fn new(kind: Kind, cause: Cause, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            cause,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// Judges the files that are not as they were.
+struct FileJudge<'a> {
+    repository: &'a Repository,
+    before: Directories,
+    now: Directories,
+    /// Those that were or are there.
+    directories: Directories,
+    /// True if `before` has not all that is sealed now.
+    is_older: bool,
+    /// What `before` has of each git directory.
+    extent: SealExtent,
+    of_others: BTreeSet<&'a String>,
+}
+
+impl FileJudge<'_> {
+    fn judge(&self, name: &str, before: Option<&String>, now: Option<&String>) -> Judged {
+        if name.ends_with("/.git") {
+            return judge_link(now, "git takes it for the repository");
+        }
+        let Some((directory, state)) = git_dirs::split(name, &self.directories) else {
+            return Some(self.judge_hook(before, now));
+        };
+        if state == "commondir" {
+            return judge_link(now, "git takes settings, hooks and objects from there");
+        }
+        let owner = self.directories[directory];
+        let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
+        let is_submodule = owner == GitDirOwner::Submodule;
+        let first = state.split('/').next().unwrap_or(state);
+        let role = role_of(first);
+        // git reads no hooks in the private git directory of a worktree
+        let is_read = directory != "@wt" && (is_in_both || is_submodule && now.is_some());
+        if role == Role::Hooks && is_read {
+            return Some(self.judge_hook(before, now));
+        }
+        let is_new_role = matches!(role, Role::Unknown | Role::Remotes);
+        if !is_in_both || self.is_older && (is_submodule || is_new_role) {
+            // it came, or went, or nothing is known of what it was
+            return None;
+        }
+        if self.extent == SealExtent::Entries && !is_comparable_by_entry(state, before, now) {
+            return None;
+        }
+        let done = done_to(before, now);
+        match state {
+            "HEAD" => self.judge_head(name, before, now),
+            TODO => judge_todo(before, now),
+            _state if OPERATION.contains(&state) => {
+                now?;
+                let detail = format!("the state of an operation was {done} since `add`");
+                Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
+            }
+            _state if role == Role::Operation => {
+                // another operation is everyday work
+                before?;
+                now?;
+                let detail = "how an operation in progress goes on was changed since `add`";
+                Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
+            }
+            _state if is_watched(state) => {
+                let detail = format!("it was {done} since `add`");
+                let shared = format!("@git/{state}");
+                // git reads only that of the repository
+                let is_of_worktree = owner == GitDirOwner::Worktree;
+                let read = if is_of_worktree { name } else { &shared };
+                Some(judge_watched(read, now, detail))
+            }
+            // `core.hooksPath` names a directory in the git directory
+            _file if role == Role::Unknown && state != first => Some(self.judge_hook(before, now)),
+            _unknown => {
+                let detail = format!("it was {done} since `add`, and what reads it is not known");
+                Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
+            }
+        }
+    }
+
+    fn judge_hook(&self, before: Option<&String>, now: Option<&String>) -> FileChange {
+        let is_harmless = |now: &String| now.ends_with(PLAIN) || self.of_others.contains(now);
+        let cause = if before.is_none() && now.is_some_and(is_harmless) {
+            Cause::Unknown
+        } else {
+            Cause::RunsCode
+        };
+        let done = done_to(before, now);
+        FileChange::new(
+            Kind::Hook,
+            cause,
+            format!("this file of a hook was {done} since `add`"),
+        )
+    }
+
+    fn judge_head(&self, name: &str, before: Option<&String>, now: Option<&String>) -> Judged {
+        if now.is_some_and(|head| has_logged(self.repository, name, head)) {
+            return None;
+        }
+        let before = before.map_or("nothing", String::as_str);
+        let now = now.map_or("nothing", String::as_str);
+        let detail =
+            format!("it was `{before}` and is `{now}`, and its log does not have that move");
+        Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
+    }
+}
+
+/// True if a seal of entries alone can tell that a file was changed: it had less than there is now.
+fn is_comparable_by_entry(state: &str, before: Option<&String>, now: Option<&String>) -> bool {
+    match before {
+        None => is_sealed_by_entry(state) && !is_directory_of_more(state, now),
+        Some(before) => before != DIRECTORY || !now.is_some_and(|now| now.starts_with(DIRECTORY)),
+    }
+}
+
+/// True if a directory stands where git reads files by their names.
+fn is_directory_of_more(state: &str, now: Option<&String>) -> bool {
+    state.contains('/') && now.is_some_and(|now| now.starts_with(DIRECTORY))
+}
+
+/// Says what it means that git is led elsewhere; none where it is no longer.
+fn judge_link(now: Option<&String>, why: &str) -> Judged {
+    now?;
+    let detail = format!("it leads to another git directory since `add`: {why}");
+    Some(FileChange::new(Kind::Config, Cause::RunsCode, detail))
+}
+
+fn judge_todo(before: Option<&String>, now: Option<&String>) -> Judged {
+    let starts_program = now?.ends_with(STARTS);
+    if !starts_program && before.is_none() {
+        return None;
+    }
+    let cause = if starts_program && before.is_some() {
+        Cause::RunsCode
+    } else {
+        Cause::Unknown
+    };
+    let done = done_to(before, now);
+    let detail = format!("the commands of this rebase were {done} since `add`");
+    Some(FileChange::new(Kind::Config, cause, detail))
+}
+
+/// True if [`judge_watched`] says what a change of a file means.
+fn is_watched(state: &str) -> bool {
+    let is_below = state.starts_with("info/") || state.starts_with("rr-cache/");
+    is_below || [SHALLOW, BORROWED].contains(&state)
+}
+
+/// Says what a change means of a file that says where history ends, or of `info/`.
+fn judge_watched(name: &str, now: Option<&String>, detail: String) -> FileChange {
+    match name {
+        // `git fetch --unshallow` takes the file away
+        "@git/shallow" if now.is_none() => FileChange::new(Kind::Integrity, Cause::Unknown, detail),
+        "@git/shallow" | "@git/info/grafts" => {
+            FileChange::new(Kind::Integrity, Cause::Hides, detail)
+        }
+        // `git repack` and `clone --dissociate` write it as well
+        "@git/objects/info/alternates" => FileChange::new(Kind::Integrity, Cause::Unknown, detail),
+        "@git/info/attributes" => FileChange::new(Kind::Config, Cause::Hides, detail),
+        // the verdict reads the ignore rules that were recorded
+        _other => FileChange::new(Kind::Config, Cause::Unknown, detail),
+    }
+}
+
+/// True if the log of a HEAD says that it came to be what it is: by its last entry where it names a
+/// commit, by the last that names a branch where it names one (git-reflog(1)).
+fn has_logged(repository: &Repository, name: &str, head: &str) -> bool {
+    let git_dir = name.trim_start_matches("@git/").trim_end_matches("HEAD");
+    let file = repository.common_dir.join(git_dir).join("logs/HEAD");
+    let bytes = files::read(&file).ok().flatten().unwrap_or_default();
+    let log = bytes.to_str_lossy();
+    match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => log.lines().rev().find_map(branch_named_in).as_deref() == Some(branch),
+        None => {
+            let newest = log.lines().next_back();
+            newest.and_then(|line| line.split(' ').nth(1)) == Some(head)
+        }
+    }
+}
+
+/// Returns the branch to which HEAD went by a line of its log.
+fn branch_named_in(line: &str) -> Option<String> {
+    let (_, message) = line.split_once('\t')?;
+    let target = if let Some(rest) = message.strip_prefix("rebase") {
+        rest.split_once("returning to ")?.1
+    } else if message.starts_with("checkout: moving from ") {
+        message.rsplit_once(" to ")?.1
+    } else {
+        message
+            .strip_prefix("Branch: renamed ")?
+            .rsplit_once(" to ")?
+            .1
+    };
+    Some(target.trim_start_matches("refs/heads/").to_owned())
+}
+
+/// Holds a file that the main worktree's commit has.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PulledFile {
+    path: BString,
+    /// The id of its content.
+    id: String,
+}
+
+/// Reads what the commit that the main worktree is on has at these places: hooks of `core.hooksPath`
+/// may be files of the repository, which the user's own pull changes.
+fn read_pulled(
+    repository: &Repository,
+    changes: &[SharedChange],
+) -> Result<BTreeSet<PulledFile>, Error> {
+    let mut pulled = BTreeSet::new();
+    let mut paths: BTreeSet<RepoPath> = BTreeSet::new();
+    for change in changes {
+        if let Place::Main(path) = &change.change.place {
+            paths.extend(RepoPath::parse(path.to_vec()).ok());
+        }
+    }
+    if paths.is_empty() {
+        return Ok(pulled);
+    }
+    let home = repository.home();
+    let Some(head) = home.git.rev_parse_commit("HEAD")? else {
+        return Ok(pulled);
+    };
+    let objects = home.objects()?;
+    let entries = objects.at(&objects.commit(&head)?.tree, &paths);
+    for (path, entry) in entries.unwrap_or_default() {
+        pulled.insert(PulledFile {
+            path: path.as_bstr().to_owned(),
+            id: entry.id.to_string(),
+        });
+    }
+    Ok(pulled)
+}

@@ -1,0 +1,164 @@
+//! Digests files beside a worktree, and names the places where they are.
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+
+use crate::disk::open::Opened;
+use crate::disk::{files, open};
+use crate::words::error::Error;
+use crate::worktree::repository::{Main, Repository};
+
+/// What a digest ends with of a script that is not executable, and of a list of commands that starts
+/// a program.
+pub const PLAIN: &str = " plain";
+pub const STARTS: &str = " exec";
+/// What the digest of an unknown directory begins with; older records have this word alone.
+pub const DIRECTORY: &str = "directory";
+
+/// How many files of an unknown directory are read, with those below.
+const MOST: usize = 500;
+/// The size in bytes from which a file that git is not known to read is sealed by its size.
+const LARGE: u64 = 1 << 20;
+/// How many directories deep an unknown directory is read.
+const DEEP: usize = 6;
+
+/// Digests files of a repository.
+pub struct Digester<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The private git directory of the worktree; none where it is the repository's own.
+    pub own: Option<&'a Utf8Path>,
+}
+
+impl Digester<'_> {
+    /// Returns the digest of a content.
+    pub fn digest(&self, bytes: &[u8]) -> String {
+        self.repository.format.blob_id(bytes).to_string()
+    }
+
+    /// Returns how a path is shown, as [`crate::judge::change::Place::of_shared`] reads it.
+    pub fn place(&self, path: &Utf8Path) -> String {
+        let main = match self.repository.main {
+            Main::Worktree => Some(&*self.repository.root),
+            Main::Bare => None,
+        };
+        let roots = [
+            ("@wt", self.own),
+            ("@git", Some(&*self.repository.common_dir)),
+            ("@main", main),
+        ];
+        for (name, root) in roots {
+            if let Some(inside) = root.and_then(|root| path.strip_prefix(root).ok()) {
+                return format!("{name}/{inside}").trim_end_matches('/').to_owned();
+            }
+        }
+        path.to_string()
+    }
+
+    /// Returns the digest of a file that can be run; none for what has no content.
+    pub fn script(&self, file: &Utf8Path) -> Option<String> {
+        let mut text = Vec::new();
+        let mut end = "";
+        match open::open_entry(file.as_std_path()) {
+            Ok(Opened::File { executable, .. }) => {
+                if !executable {
+                    end = PLAIN;
+                }
+            }
+            Ok(Opened::Link(target)) => {
+                // the file that a link leads to can change as well
+                text.extend_from_slice(&target);
+                text.push(0);
+            }
+            Ok(Opened::Other) => {
+                return files::is_endless(file).then(|| "a pipe or a device".to_owned());
+            }
+            Err(_) => return Some("unreadable".to_owned()),
+        }
+        text.extend(files::read(file).ok().flatten().unwrap_or_default());
+        Some(format!("{}{end}", self.digest(&text)))
+    }
+
+    /// Returns the digest of what git is not known to read: of a large file its size, of a directory
+    /// one digest of all that is in it.
+    ///
+    /// # Errors
+    /// Fails when a directory cannot be read.
+    pub fn unknown(&self, path: &Utf8Path) -> Result<Option<String>, Error> {
+        match files::stat(path) {
+            Some(stat) if stat.is_directory() => Ok(Some(self.directory(path)?)),
+            // it may be a tool's as well, and reading it takes long
+            Some(stat) if stat.size > LARGE => Ok(Some(format!("{} bytes", stat.size))),
+            _other => Ok(self.script(path)),
+        }
+    }
+
+    /// Returns one digest of the files in a directory.
+    fn directory(&self, directory: &Utf8Path) -> Result<String, Error> {
+        let mut contents = DirectoryContents::default();
+        self.add_directory(directory, DEEP, &mut contents)?;
+        if contents.files > MOST {
+            return Ok(format!("{DIRECTORY} of more than {MOST} files"));
+        }
+        Ok(format!(
+            "{DIRECTORY} {}",
+            self.digest(contents.text.as_bytes())
+        ))
+    }
+
+    fn add_directory(
+        &self,
+        directory: &Utf8Path,
+        depth: usize,
+        contents: &mut DirectoryContents,
+    ) -> Result<(), Error> {
+        for name in files::names(directory)? {
+            let path = directory.join(&name);
+            let stat = files::stat(&path);
+            let digest = match stat {
+                Some(stat) if stat.is_directory() => DIRECTORY.to_owned(),
+                Some(stat) if stat.size > LARGE => format!("{} bytes", stat.size),
+                _other => self.script(&path).unwrap_or_default(),
+            };
+            contents.files += 1;
+            if contents.files > MOST {
+                return Ok(());
+            }
+            let place = self.place(&path);
+            contents.text.push_str(&format!("{place}\0{digest}\n"));
+            if stat.is_some_and(|stat| stat.is_directory()) && depth > 0 {
+                self.add_directory(&path, depth - 1, contents)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the digest of the commands that remain of a rebase, and whether one starts a program;
+    /// none where there is no list. A command that ran is in the file `done`.
+    pub fn commands(&self, todo: &Utf8Path) -> Option<String> {
+        let text = files::read(todo).ok().flatten()?;
+        let done = files::read(&todo.with_file_name("done")).ok().flatten();
+        let done = done.unwrap_or_default();
+        let mut commands = std::collections::BTreeSet::new();
+        for line in text.lines().chain(done.lines()) {
+            let command = line.trim();
+            if !command.starts_with(b"#") {
+                commands.insert(command);
+            }
+        }
+        let starts_program = text.lines().any(|line| {
+            let word = line.trim_start().split(|byte| *byte == b' ').next();
+            matches!(word, Some(b"exec" | b"x"))
+        });
+        let end = if starts_program { STARTS } else { "" };
+        let text = commands.into_iter().collect::<Vec<_>>().join(&b'\n');
+        Some(format!("{}{end}", self.digest(&text)))
+    }
+}
+
+/// Holds what was read of a directory.
+#[derive(Default)]
+struct DirectoryContents {
+    files: usize,
+    text: String,
+}

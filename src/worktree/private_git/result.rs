@@ -1,0 +1,99 @@
+//! Reads what a run left in its private git directory, which can be anything.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bstr::{BString, ByteSlice};
+use camino::Utf8Path;
+
+use crate::disk::files;
+use crate::git::reflog::parse_reflog_file;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::find_operation;
+use crate::worktree::private_git::packed_refs::read_packed;
+use crate::worktree::private_git::{PrivateGit, RunResult, SNAPSHOT, incoming_ref, run_refs};
+use crate::worktree::repository::Repository;
+
+/// How long git may take to list the refs of a run.
+const LONGEST_LISTING: Duration = Duration::from_secs(20);
+/// How many of the newest entries of a log are looked at.
+const MOST_ENTRIES: usize = 1000;
+
+impl RunResult {
+    /// True if HEAD names the branch of the worktree.
+    pub fn is_on_branch(&self, worktree: &Worktree) -> bool {
+        self.head_ref.as_deref() == Some(worktree.record.branch.full_ref().as_str())
+    }
+}
+
+impl PrivateGit {
+    /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
+    /// repository that is not trusted (git-upload-pack(1), "SECURITY").
+    ///
+    /// # Errors
+    /// Fails when git cannot read it.
+    pub fn read_result(
+        &self,
+        repository: &Repository,
+        worktree: &Worktree,
+    ) -> Result<RunResult, Error> {
+        let git_dir = self.git_dir();
+        // git is never waited for without an end
+        let limited = repository.git.with_limit(LONGEST_LISTING);
+        let listed = limited.list_refs_of(git_dir.as_str())?;
+        let snapshot = read_packed(&self.dir.join(SNAPSHOT))?;
+        let mut began: BTreeSet<(&BString, &CommitId)> = BTreeSet::new();
+        let mut began_commits = BTreeSet::new();
+        let passing = [incoming_ref(worktree), run_refs(worktree)];
+        for one in &snapshot {
+            began.insert((&one.name, &one.id));
+            if !passing.iter().any(|name| one.name.starts_with_str(name)) {
+                began_commits.insert(one.id.clone());
+            }
+        }
+        let branch = worktree.record.branch.full_ref();
+        let mut result = RunResult {
+            head_ref: listed.head,
+            operation: find_operation(&git_dir),
+            began: began_commits,
+            been_on: read_log(&git_dir.join("logs/HEAD"), MOST_ENTRIES),
+            ..RunResult::default()
+        };
+        for (name, id) in &listed.refs {
+            // git lists a ref that it cannot read with zeros
+            if !id.is_known() || name.starts_with(b"refs/remotes/") {
+                continue;
+            }
+            if name == "HEAD" {
+                result.head = Some(id.clone());
+            } else if *name == branch {
+                result.branch = Some(id.clone());
+            } else if began.contains(&(name, id)) {
+                // the run did not move it
+            } else if name == "refs/stash" {
+                result.stashes.push(id.clone());
+            } else {
+                result.others.push((name.clone(), id.clone()));
+            }
+        }
+        if !result.stashes.is_empty() {
+            // refs/stash is the newest entry only
+            let log = read_log(&git_dir.join("logs/refs/stash"), MOST_ENTRIES);
+            result.stashes.extend(log.into_iter().skip(1));
+        }
+        Ok(result)
+    }
+}
+
+/// Reads where a ref was, by a reflog that a command could replace by anything: the newest places first,
+/// and no more than `most`.
+pub(super) fn read_log(log: &Utf8Path, most: usize) -> Vec<CommitId> {
+    let bytes = files::read(log).ok().flatten().unwrap_or_default();
+    let mut commits = Vec::new();
+    for entry in parse_reflog_file(&bytes).into_iter().take(most) {
+        commits.push(entry.id);
+    }
+    commits
+}

@@ -1,0 +1,135 @@
+//! Makes the settings of a private git directory: those of the repository that work in a worktree needs,
+//! those of the worktree, and those that a run needs whatever the user has set.
+
+use bstr::BString;
+
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::git::object_format::ObjectFormat;
+use crate::git::settings_file::quoted_setting;
+use crate::record::run::RunObjects;
+use crate::words::error::Error;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// The sections of settings that git needs for work in a worktree, without those that name files of
+/// another git directory or start a program in the background.
+const SECTIONS: &str = "core remote branch user author committer filter diff merge pull push \
+     rebase lfs i18n alias commit fetch rerere url";
+/// The settings of these sections that are not taken.
+const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
+     core.fsmonitor core.splitindex core.untrackedcache";
+/// The sections that say who commits: an image does not have the home directory with the user's file.
+const IDENTITY: &str = "user author committer";
+/// The setting of a repository that lacks objects, which a remote has (partial clones).
+const PARTIAL_CLONE: &str = "extensions.partialclone";
+/// The remote of a repository without the objects of excluded files: git takes what is missing for what this
+/// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
+pub(super) const WITHHELD_REMOTE: &str = "withheld";
+/// The settings with that remote.
+const WITHHELD: &str = "\
+[core]
+\trepositoryFormatVersion = 1
+[extensions]
+\tpartialClone = withheld
+[remote \"withheld\"]
+\turl = /nonexistent
+\tpromisor = true
+";
+
+/// Says what becomes of a setting of the user.
+enum Taken {
+    Extension,
+    Plain,
+    No,
+}
+
+/// Makes the text of the file `config`.
+///
+/// # Errors
+/// Fails when git cannot read the settings of the repository.
+pub(super) fn settings_of_run(
+    repository: &Repository,
+    worktree: &Worktree,
+    objects: RunObjects,
+) -> Result<Vec<u8>, Error> {
+    let record = &worktree.record;
+    let mut extensions: Vec<(String, BString)> = Vec::new();
+    if ObjectFormat::of(&record.base.commit) != ObjectFormat::default() {
+        extensions.push(("extensions.objectFormat".to_owned(), "sha256".into()));
+    }
+    let git = if files::is_directory(&record.admin_dir) {
+        worktree.git(repository)
+    } else {
+        repository.git.clone()
+    };
+    let mut plain = Vec::new();
+    for (scope, key, value) in git.config_list()? {
+        match taken(&scope, &key, objects) {
+            Taken::Extension => extensions.push((key, value)),
+            Taken::Plain => plain.push((key, value)),
+            Taken::No => {}
+        }
+    }
+    let format_version = if extensions.is_empty() { "0" } else { "1" };
+    let mut text = Vec::new();
+    for (key, value) in plain.into_iter().chain(extensions) {
+        text.extend_from_slice(&quoted_setting(&key, &value));
+    }
+    for (key, value) in [
+        ("core.repositoryFormatVersion", format_version.into()),
+        ("core.bare", "false".into()),
+        ("core.worktree", record.path.as_str().into()),
+        ("core.hooksPath", users_hooks(repository, worktree)?),
+        // whatever the user hides from others
+        ("uploadpack.hideRefs", "!refs/".into()),
+        ("gc.auto", "0".into()),
+        ("core.ignoreStat", "false".into()),
+        ("commit.gpgSign", "false".into()),
+        ("tag.gpgSign", "false".into()),
+    ] {
+        text.extend_from_slice(&quoted_setting(key, &value));
+    }
+    if objects == RunObjects::Withheld {
+        text.extend_from_slice(WITHHELD.as_bytes());
+    }
+    Ok(text)
+}
+
+/// Says whether a run gets a setting of the user, which git read in this scope.
+fn taken(scope: &str, key: &str, objects: RunObjects) -> Taken {
+    let lower = key.to_ascii_lowercase();
+    let section = lower.split('.').next().unwrap_or_default();
+    let is_of_repository = matches!(scope, "local" | "worktree");
+    if !is_of_repository && !is_listed(IDENTITY, section) {
+        return Taken::No;
+    }
+    // from there git would fetch what is withheld
+    let is_promise = lower == PARTIAL_CLONE || lower.ends_with(".promisor");
+    if is_promise && objects == RunObjects::Withheld {
+        return Taken::No;
+    }
+    if lower == PARTIAL_CLONE {
+        return Taken::Extension;
+    }
+    if is_listed(SECTIONS, section) && !is_listed(NOT_TAKEN, &lower) {
+        Taken::Plain
+    } else {
+        Taken::No
+    }
+}
+
+/// True if a list of names, split by blanks, has a name.
+fn is_listed(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|listed| listed == name)
+}
+
+/// The directory of the user's own hooks, which run in a fence; ours do not.
+fn users_hooks(repository: &Repository, worktree: &Worktree) -> Result<BString, DiskError> {
+    let file = worktree.record.admin_dir.join("agentwt/users");
+    let recorded = files::read(&file)?.unwrap_or_default();
+    if recorded.trim_ascii().is_empty() {
+        return Ok(repository.common_dir.join("hooks").as_str().into());
+    }
+    Ok(recorded.trim_ascii_end().into())
+}

@@ -1,0 +1,292 @@
+//! Writes the private git directory for a run: a new one, or one that an earlier run left.
+
+use std::collections::BTreeSet;
+
+use bstr::BString;
+use camino::Utf8Path;
+
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::git::refs::Ref;
+use crate::git::settings_file::in_quotes;
+use crate::record::run::RunObjects;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::find_operation;
+use crate::worktree::private_git::entries::{clear, copy, put};
+use crate::worktree::private_git::packed_refs::{packed, read_packed};
+use crate::worktree::private_git::settings::{WITHHELD_REMOTE, settings_of_run};
+use crate::worktree::private_git::{ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex};
+use crate::worktree::repository::Repository;
+
+/// Says on which commit the branch of a run is that goes on.
+enum BranchOfRun {
+    /// On that where the run left it.
+    Kept,
+    /// On the commit of the user, who moved the branch while the run had nothing that was not imported.
+    TakenFromUser(CommitId),
+    /// On the commit where the operation in progress began, though the user moved the branch.
+    Held(Option<CommitId>),
+}
+
+impl PrivateGit {
+    /// Writes the git directory for a new run. A new one takes its place at the end, so that a kill leaves
+    /// none or a whole one.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read, or the disk not be written.
+    pub fn write_new(
+        &self,
+        repository: &Repository,
+        worktree: &Worktree,
+        binary: &Utf8Path,
+        objects: RunObjects,
+    ) -> Result<(), Error> {
+        self.write_around(binary)?;
+        let branch = worktree.record.branch.full_ref();
+        let branch_commit = repository.git.rev_parse_commit(&branch)?;
+        let new = self.dir.join(NEW);
+        files::remove_directory(&new)?;
+        files::create_directories(&new.join("logs"))?;
+        put(&new, "HEAD", format!("ref: {branch}\n").as_bytes())?;
+        copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
+        write_given(&new, repository, worktree, objects)?;
+        let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
+        if objects == RunObjects::Withheld {
+            fetch_present(&new, repository, worktree, &refs)?;
+        }
+        let since = self.write_snapshot(&refs)?;
+        put(&new, "packed-refs", &packed(&refs))?;
+        self.copy_index(&new, worktree)?;
+        self.run_file()
+            .record_prepared(branch_commit.as_ref(), since, objects)?;
+        Ok(files::rename(&new, &self.git_dir())?)
+    }
+
+    /// Writes the git directory that an earlier run left for the next, after its import: HEAD, the index,
+    /// objects, its own refs and an operation in progress stay; the refs of the repository are written anew,
+    /// as the settings were by [`Self::write_mended`].
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read, or the disk not be written.
+    pub fn write_on(
+        &self,
+        repository: &Repository,
+        worktree: &Worktree,
+        binary: &Utf8Path,
+        imported: &ImportedBefore,
+    ) -> Result<(), Error> {
+        self.write_around(binary)?;
+        let git_dir = self.git_dir();
+        let branch = worktree.record.branch.full_ref();
+        let run = self.run_file().read()?;
+        let last_commit = run.branch_commit;
+        let user_commit = imported.branch_commit.as_ref();
+        let operation = find_operation(&git_dir);
+        let branch_of_run = branch_of_run(user_commit, last_commit.as_ref(), operation);
+        let mut own_refs = self.read_own_packed_refs()?;
+        let refs = shown_refs(repository, &branch, user_commit, run.objects)?;
+        if let BranchOfRun::TakenFromUser(_) = branch_of_run {
+            own_refs.retain(|own| own.name != branch);
+            if run.objects == RunObjects::Withheld {
+                fetch_present(&git_dir, repository, worktree, &refs)?;
+            }
+        }
+        let since = self.write_snapshot(&refs)?;
+        let held = match &branch_of_run {
+            BranchOfRun::Held(Some(commit)) => Some(Ref::new(&*branch, commit.clone())),
+            BranchOfRun::Held(None) | BranchOfRun::Kept | BranchOfRun::TakenFromUser(_) => None,
+        };
+        let all_refs = refs.iter().chain(&held).chain(&own_refs);
+        put(&git_dir, "packed-refs", &packed(all_refs))?;
+        if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
+            write_branch(&git_dir, &branch, last_commit.as_ref(), commit)?;
+        }
+        let is_index_due = matches!(branch_of_run, BranchOfRun::TakenFromUser(_))
+            || imported.index == WorktreeIndex::FitsRun && operation.is_none();
+        if is_index_due && is_head_on(&git_dir, &branch)? {
+            self.copy_index(&git_dir, worktree)?;
+        }
+        let begun_on = match operation {
+            Some(_) => last_commit.as_ref(),
+            None => user_commit,
+        };
+        Ok(self
+            .run_file()
+            .record_prepared(begun_on, since, run.objects)?)
+    }
+
+    /// Writes what stands beside the git directory.
+    fn write_around(&self, binary: &Utf8Path) -> Result<(), DiskError> {
+        for directory in ["tmp", "bin", "rootfs"] {
+            files::create_directories(&self.dir.join(directory))?;
+        }
+        // first in PATH where nothing can be mounted over `.git`
+        files::write_link(&self.dir.join("bin/git"), binary)?;
+        let text = format!("gitdir: {}\n", self.git_dir());
+        put(&self.dir, "dotgit", text.as_bytes())
+    }
+
+    /// Writes the refs that the run begins with, and returns when that was, by the clock of the file system.
+    fn write_snapshot(&self, refs: &[Ref]) -> Result<i64, DiskError> {
+        put(&self.dir, SNAPSHOT, &packed(refs))?;
+        let stat = files::stat(&self.dir.join(SNAPSHOT));
+        Ok(stat.map_or(0, |stat| stat.mtime))
+    }
+
+    /// Copies the index of the worktree into the git directory, with the parts of a split one, and keeps it as
+    /// [`Self::begun_index`]: last, so that a kill before leaves the one that the next import compares with.
+    fn copy_index(&self, git_dir: &Utf8Path, worktree: &Worktree) -> Result<(), DiskError> {
+        let new = self.dir.join("index.new");
+        let admin_dir = &worktree.record.admin_dir;
+        files::link_or_copy(&admin_dir.join("index"), &new)?;
+        for name in files::names(admin_dir)? {
+            if name.starts_with("sharedindex.") {
+                copy(&admin_dir.join(&name), git_dir, &name)?;
+            }
+        }
+        if files::exists(&new) {
+            copy(&new, git_dir, "index")?;
+            files::copy_time(&new, &git_dir.join("index"))?;
+            files::rename(&new, &self.begun_index())?;
+        }
+        Ok(())
+    }
+
+    /// Reads the refs that an earlier run made or moved itself and packed. (Others stay as files.)
+    pub(super) fn read_own_packed_refs(&self) -> Result<Vec<Ref>, DiskError> {
+        let snapshot = read_packed(&self.dir.join(SNAPSHOT))?;
+        let mut began: BTreeSet<(&BString, &CommitId)> = BTreeSet::new();
+        for one in &snapshot {
+            began.insert((&one.name, &one.id));
+        }
+        let mut own = read_packed(&self.git_dir().join("packed-refs"))?;
+        own.retain(|one| !began.contains(&(&one.name, &one.id)));
+        Ok(own)
+    }
+}
+
+/// Says on which commit the branch of a run is that goes on. What is in progress is on top of the commit
+/// where it began.
+fn branch_of_run(
+    user_commit: Option<&CommitId>,
+    last_commit: Option<&CommitId>,
+    operation: Option<&'static str>,
+) -> BranchOfRun {
+    if user_commit == last_commit {
+        return BranchOfRun::Kept;
+    }
+    match (user_commit, operation) {
+        (Some(commit), None) => BranchOfRun::TakenFromUser(commit.clone()),
+        (Some(_) | None, Some(_)) | (None, None) => BranchOfRun::Held(last_commit.cloned()),
+    }
+}
+
+/// Reads the refs of the repository that a run begins with, with its branch on this commit. A stash has no
+/// log there, and the user may have committed by now.
+fn shown_refs(
+    repository: &Repository,
+    branch: &str,
+    branch_commit: Option<&CommitId>,
+    objects: RunObjects,
+) -> Result<Vec<Ref>, Error> {
+    let below = match objects {
+        RunObjects::Shared => "refs/",
+        RunObjects::Withheld => branch,
+    };
+    let mut refs = repository.git.for_each_ref(&[below])?;
+    refs.retain(|one| one.name != "refs/stash" && one.name != branch);
+    refs.extend(branch_commit.map(|commit| Ref::new(branch, commit.clone())));
+    Ok(refs)
+}
+
+/// Moves the branch of a run to the commit of the user, with an entry in its log: the log has where a ref
+/// was that is lost. Where a branch of the run is in the way (`agentwt`), the packed one counts.
+fn write_branch(
+    git_dir: &Utf8Path,
+    branch: &str,
+    last_commit: Option<&CommitId>,
+    commit: &CommitId,
+) -> Result<(), DiskError> {
+    let file = git_dir.join(branch);
+    let directory = file.parent().unwrap_or(git_dir);
+    if files::create_directories(directory).is_err() {
+        return Ok(());
+    }
+    put(git_dir, branch, format!("{commit}\n").as_bytes())?;
+    let before = last_commit.unwrap_or(commit);
+    let time = jiff::Timestamp::now().as_second();
+    let line = format!("{before} {commit} git-agentwt <> {time} +0000\tby the user\n");
+    let _ = files::append(&git_dir.join("logs").join(branch), line.as_bytes());
+    Ok(())
+}
+
+/// True if HEAD names the branch.
+fn is_head_on(git_dir: &Utf8Path, branch: &str) -> Result<bool, DiskError> {
+    let head = files::read(&git_dir.join("HEAD"))?.unwrap_or_default();
+    Ok(head.trim_ascii_end() == format!("ref: {branch}").as_bytes())
+}
+
+/// Writes what each run is given anew: the settings, where objects are, and what `info` has.
+pub(super) fn write_given(
+    git_dir: &Utf8Path,
+    repository: &Repository,
+    worktree: &Worktree,
+    objects: RunObjects,
+) -> Result<(), Error> {
+    let settings = settings_of_run(repository, worktree, objects)?;
+    put(git_dir, "config", &settings)?;
+    for directory in ["objects/info", "refs/heads"] {
+        files::create_directories(&git_dir.join(directory))?;
+    }
+    clear(&git_dir.join("objects/info/alternates"))?;
+    if objects == RunObjects::Shared {
+        let shared = repository.common_dir.join("objects");
+        put(git_dir, "objects/info/alternates", &alternates(&shared))?;
+    }
+    let info = git_dir.join("info");
+    clear(&info)?;
+    files::create_directories(&info)?;
+    let admin_dir = &worktree.record.admin_dir;
+    let common_dir = &repository.common_dir;
+    for (from, name) in [
+        (admin_dir, "sparse-checkout"),
+        (common_dir, "exclude"),
+        (common_dir, "attributes"),
+    ] {
+        copy(&from.join("info").join(name), &info, name)?;
+    }
+    Ok(())
+}
+
+/// The text of a file `alternates` with one directory. Only git itself reads quotes there.
+fn alternates(objects: &Utf8Path) -> BString {
+    let bytes = objects.as_str().as_bytes();
+    if bytes.contains(&b'\n') {
+        in_quotes(bytes)
+    } else {
+        bytes.into()
+    }
+}
+
+/// Fetches what the scope shows of the commits of these refs.
+fn fetch_present(
+    git_dir: &Utf8Path,
+    repository: &Repository,
+    worktree: &Worktree,
+    refs: &[Ref],
+) -> Result<(), Error> {
+    let file = worktree.record.admin_dir.join("info/sparse-checkout");
+    let patterns = files::read(&file)?.unwrap_or_default();
+    let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
+    let filter = repository
+        .objects()?
+        .write_blob(size, &mut patterns.as_slice())?;
+    let private = repository.git.on(git_dir, None);
+    let common_dir = &repository.common_dir;
+    for tip in refs {
+        private.fetch_filtered(common_dir, WITHHELD_REMOTE, &filter, &tip.id)?;
+    }
+    Ok(())
+}

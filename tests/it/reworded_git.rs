@@ -1,0 +1,143 @@
+//! What git says is for people: an import decides by what is on disk, whatever the words and the language.
+
+use crate::support::{Said, TestRepo, chmod, is_root};
+
+/// A worktree with this name, where a fence works here.
+fn project() -> Option<TestRepo> {
+    let repo = TestRepo::project();
+    repo.add("task");
+    repo.has_fence(&[]).then_some(repo)
+}
+
+/// Makes a `git` that says nothing in English: each line of standard error becomes another one. `act` is
+/// shell code that stands before its work. Returns the directory for the search path.
+fn reworded_git(repo: &TestRepo, act: &str) -> String {
+    let bin = repo.root().join("reworded");
+    std::fs::create_dir_all(&bin).expect("it is ours");
+    let path = std::env::var("PATH").expect("a search path");
+    let script = format!(
+        "#!/bin/sh
+        {act}
+        said={bin}/said.$$
+        PATH='{path}' git \"$@\" 2>$said
+        status=$?
+        while read -r line; do echo 'Das ging leider nicht.' >&2; done <$said
+        rm -f $said
+        exit $status
+        ",
+        bin = bin.display(),
+    );
+    std::fs::write(bin.join("git"), script).expect("it is ours");
+    chmod(&bin.join("git"), 0o755);
+    bin.display().to_string()
+}
+
+/// Imports what the run before left, with this git.
+fn import_with(repo: &TestRepo, bin: &str) -> Said {
+    let allow = if is_root() { "--allow-root" } else { "" };
+    let line = format!("PATH={bin}:$PATH git-agentwt exec task {allow} -- true");
+    repo.sh(repo.main(), &line)
+}
+
+/// Leaves a commit that is not imported yet, as its branch is locked.
+fn leave(repo: &TestRepo, script: &str) {
+    let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");
+    std::fs::write(&lock, "").expect("it is ours");
+    assert_ne!(repo.fenced(&[], script).status, 0, "the branch is locked");
+    std::fs::remove_file(&lock).expect("it is ours");
+}
+
+const COMMIT: &str = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+
+#[test]
+fn what_the_machine_refuses_is_no_damage_in_any_words() {
+    let Some(repo) = project() else { return };
+    leave(&repo, COMMIT);
+    let fetch_fails = "case \" $* \" in *\" fetch \"*) echo 'Kein Speicher' >&2; exit 128;; esac";
+    let said = import_with(&repo, &reworded_git(&repo, fetch_fails));
+    assert!(!said.fails(5).stderr.contains("damaged"), "{said}");
+    repo.fenced(&[], "true").ok();
+    assert_eq!(repo.log_of_task(), "one");
+}
+
+#[test]
+fn what_is_broken_in_the_repository_is_no_damage_in_any_words() {
+    let Some(repo) = project() else { return };
+    leave(&repo, COMMIT);
+    let broken = repo.main().join(".git/refs/heads/broken");
+    std::fs::write(&broken, "").expect("it is ours");
+    let said = import_with(&repo, &reworded_git(&repo, ""));
+    assert!(!said.fails(5).stderr.contains("damaged"), "{said}");
+    std::fs::remove_file(&broken).expect("it is ours");
+    repo.fenced(&[], "true").ok();
+    assert_eq!(repo.log_of_task(), "one");
+}
+
+#[test]
+fn a_child_of_git_that_was_ended_is_started_again_in_any_words() {
+    let Some(repo) = project() else { return };
+    leave(&repo, COMMIT);
+    let first_fails = "case \" $* \" in *\" fetch \"*) if mkdir ${0%/*}/once 2>/dev/null; then exit 128; fi;; esac";
+    let said = import_with(&repo, &reworded_git(&repo, first_fails));
+    said.ok();
+    assert!(!said.stderr.contains("damaged"), "{said}");
+    assert_eq!(repo.log_of_task(), "one");
+}
+
+#[test]
+fn an_import_fetches_once_where_nothing_fails() {
+    let Some(repo) = project() else { return };
+    leave(&repo, COMMIT);
+    let count = "case \" $* \" in *\" fetch \"*task/private*) echo x >>${0%/*}/count;; esac";
+    let bin = reworded_git(&repo, count);
+    import_with(&repo, &bin).ok();
+    let counted = std::fs::read_to_string(format!("{bin}/count")).expect("it was counted");
+    assert_eq!(counted.lines().count(), 1);
+}
+
+#[test]
+fn an_object_that_is_damaged_is_damage_in_any_words() {
+    for damage in [
+        // empty, as after a loss of power
+        ": >$object",
+        // whole by itself, but another one
+        "cp $(ls -d $PWD/objects/??/* | grep -v $object | head -1) $object",
+        "rm -f $object",
+    ] {
+        let Some(repo) = project() else { return };
+        let script = format!(
+            "set -e; git commit -q --allow-empty -m before; echo 1 >src/one.rs; git add -A
+            git commit -qm one; object=$(git rev-parse HEAD:src/one.rs | sed 's#..#&/#')
+            cd $AGENTWT_PRIVATE_GIT; object=$PWD/objects/$object; chmod u+w $object; {damage}"
+        );
+        repo.fenced(&[], &script).fails(5);
+        let said = import_with(&repo, &reworded_git(&repo, ""));
+        said.ok();
+        assert!(
+            said.stderr.contains("is damaged, and kept at"),
+            "{damage}: {said}"
+        );
+    }
+}
+
+#[test]
+fn content_that_git_refuses_is_set_apart_in_any_words() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; mkdir src/m; printf '[submodule \"x\"]\n\tpath = x\n\turl = --x\n' >src/m/.gitmodules
+        git add src/m; git commit -qm two";
+    repo.fenced(&[], script).fails(5);
+    let said = import_with(&repo, &reworded_git(&repo, ""));
+    said.ok();
+    assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
+}
+
+#[test]
+fn what_git_can_make_again_is_no_damage() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; git commit -q --allow-empty -m one; git commit-graph write --reachable
+        git repack -q -d; git multi-pack-index write
+        cd $AGENTWT_PRIVATE_GIT/objects; chmod u+w info/commit-graph pack/multi-pack-index
+        echo junk >info/commit-graph; echo junk >pack/multi-pack-index";
+    repo.fenced(&[], script).ok();
+    assert_eq!(repo.log_of_task(), "one");
+}

@@ -268,9 +268,9 @@ def empty_trash(world):
         world.run([world.binary, "prune"])
     worktrees = world.repo / ".agentwt/worktrees"
     patience = time.monotonic() + 60
-    for directory in (worktrees / ".trash", worktrees / ".deleted"):
-        while directory.exists() and any(directory.iterdir()) and time.monotonic() < patience:
-            time.sleep(0.2)
+    directory = worktrees / ".trash"
+    while directory.exists() and any(directory.iterdir()) and time.monotonic() < patience:
+        time.sleep(0.2)
 
 
 def left(world):
@@ -288,7 +288,7 @@ def left(world):
         if (git / directory).exists():
             wrong += [f"left: {path}" for path in (git / directory).iterdir()]
     for path in (world.repo / ".agentwt/worktrees").iterdir():
-        is_empty = path.name in (".trash", ".deleted") and not any(path.iterdir())
+        is_empty = path.name == ".trash" and not any(path.iterdir())
         if path.name != ".gitignore" and not is_empty:
             wrong.append(f"left: {path}")
     for directory in (git, git / "info", git / "agentwt"):

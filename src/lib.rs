@@ -20,7 +20,8 @@
 //! 2. **A removal is a move into the trash** ([`actions::remove`], [`actions::trash`]). The worktree
 //!    is looked at, renamed into the trash, and looked at again there: the second look decides, since
 //!    nobody finds the directory under its old path any more. Nothing that is written around a
-//!    removal is lost (`docs/decisions/0040-look-again-in-the-trash.md`).
+//!    removal is lost (`docs/decisions/0040-look-again-in-the-trash.md`). Git does not list what is in the
+//!    trash, and refs keep what `git gc` would collect of it (`docs/decisions/0055-one-trash.md`).
 //! 3. **A fenced run has one state** ([`record::run`], `worktree/run_state.rs`). The command works on
 //!    a private git directory ([`worktree::private_git`]) inside of a fence that the kernel enforces
 //!    ([`fence`]); when it ends, [`actions::import`] verifies its commits and brings them home, or keeps

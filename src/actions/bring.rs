@@ -197,13 +197,13 @@ fn fresh(own: &Repository, worktree: &Worktree) -> Result<Fresh, Error> {
     let what = "list the commits of the clone";
     let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
     let output = git.perform_with(what, command, &[], input.as_bytes())?;
-    let mut all = BTreeSet::new();
+    let mut commits = BTreeSet::new();
     let mut parents = BTreeSet::new();
     for line in output.lines() {
         let mut ids = line
             .split_str(" ")
             .filter_map(|id| CommitId::parse(&id.to_str_lossy()).ok());
-        all.extend(ids.next());
+        commits.extend(ids.next());
         parents.extend(ids);
     }
     let objects = own.objects()?;
@@ -214,8 +214,8 @@ fn fresh(own: &Repository, worktree: &Worktree) -> Result<Fresh, Error> {
         }
     }
     Ok(Fresh {
-        tips: all.difference(&parents).cloned().collect(),
-        all,
+        tips: commits.difference(&parents).cloned().collect(),
+        all: commits,
         others,
     })
 }
@@ -342,8 +342,8 @@ fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError>
     for chunk in short.chunks(IDS_AT_ONCE) {
         let arguments: Vec<&str> = chunk.iter().map(String::as_str).collect();
         let what = "find the commits that are still to do";
-        let found = git.perform(what, "rev-parse", &arguments)?;
-        for id in found.lines() {
+        let ids = git.perform(what, "rev-parse", &arguments)?;
+        for id in ids.lines() {
             // an abbreviation may be of another object
             commits.extend(commit_at(git, Some(&id.to_str_lossy()))?);
         }

@@ -96,12 +96,12 @@ impl<'a> Journal<'a> {
     /// Fails when its process lives, or the disk refuses.
     pub fn read(repository: &'a Repository, intent: &Intent) -> Result<Self, Error> {
         let name = &intent.record.name;
-        let mut left = Self::with_entries(repository, name, Vec::new());
-        let bytes = files::read(&left.directory.join(STEPS))?.unwrap_or_default();
+        let mut killed = Self::with_entries(repository, name, Vec::new());
+        let bytes = files::read(&killed.directory.join(STEPS))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let Some(file) = parse(&text) else {
-            left.entries = steps_of_intent(repository, intent);
-            return Ok(left);
+            killed.entries = steps_of_intent(repository, intent);
+            return Ok(killed);
         };
         let is_own = file.process == std::process::id();
         let started = file.started.as_deref().unwrap_or_default();
@@ -109,8 +109,8 @@ impl<'a> Journal<'a> {
             let name = name.to_string();
             return Err(WorktreeFault::Incomplete { name }.into());
         }
-        left.entries = file.steps;
-        Ok(left)
+        killed.entries = file.steps;
+        Ok(killed)
     }
 
     fn with_entries(repository: &'a Repository, name: &WorktreeName, entries: Vec<Step>) -> Self {
@@ -347,12 +347,12 @@ impl<'a> Journal<'a> {
     /// Lists the private git directories that git has created for a worktree's path, or was half-way
     /// through creating: first the directory, then the file that names the path.
     fn entries_of(&self, path: &Utf8Path) -> Vec<Utf8PathBuf> {
-        let all = self.repository.common_dir.join("worktrees");
+        let worktrees = self.repository.common_dir.join("worktrees");
         let since = intent_file(self.repository, &self.name);
         let dot_git = path.join(".git");
         let mut entries = Vec::new();
-        for id in files::names(&all).unwrap_or_default() {
-            let admin_dir = all.join(&id);
+        for id in files::names(&worktrees).unwrap_or_default() {
+            let admin_dir = worktrees.join(&id);
             let mut named = read_gitdir(&admin_dir).ok().flatten();
             if named.is_none() && may_be_entry_of(path, &id) && is_newer(&admin_dir, &since) {
                 // a living git writes it at once
@@ -398,8 +398,9 @@ fn steps_of_intent(repository: &Repository, intent: &Intent) -> Vec<Step> {
         steps.push(Step::CreatedWorktree { path: path.clone() });
     }
     steps.push(Step::CreatedDirectory { path: path.clone() });
-    let path = staging(&path);
-    steps.push(Step::CreatedDirectory { path });
+    steps.push(Step::CreatedDirectory {
+        path: staging(&path),
+    });
     steps
 }
 

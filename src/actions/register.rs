@@ -89,11 +89,11 @@ impl Registration<'_> {
 
     /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
     /// tree, as the worktree could change them; hooks and settings.
-    fn write_rest(&self, dir: &Utf8Path, all: &[Ref]) -> Result<(), Error> {
+    fn write_rest(&self, dir: &Utf8Path, all_refs: &[Ref]) -> Result<(), Error> {
         let mut refs = Vec::new();
-        for found in all {
-            refs.extend([found.id.as_str().as_bytes(), b" ", &found.name].concat());
-            if let Some(target) = &found.target {
+        for recorded in all_refs {
+            refs.extend([recorded.id.as_str().as_bytes(), b" ", &recorded.name].concat());
+            if let Some(target) = &recorded.target {
                 refs.extend([b" ", target.as_slice()].concat());
             }
             refs.push(b'\n');

@@ -284,7 +284,7 @@ pub fn find_restores(
     named: Option<&str>,
 ) -> Result<Vec<SavedRestore>, GitError> {
     let below = rescue_ref(name, "");
-    let mut all = Vec::new();
+    let mut rescues = Vec::new();
     for rescue in git.for_each_ref(&[&below])? {
         let full = rescue.name.to_str_lossy().into_owned();
         let time = full.strip_prefix(&below).unwrap_or(&full);
@@ -294,16 +294,16 @@ pub fn find_restores(
         });
         let (second, number) = time.split_once('-').unwrap_or((time, "1"));
         let order = (second.to_owned(), number.parse().unwrap_or(1_u32));
-        all.push((order, full, rescue.id, is_meant));
+        rescues.push((order, full, rescue.id, is_meant));
     }
-    all.sort();
-    let mut found = Vec::new();
-    for (_, full, commit, is_meant) in all.into_iter().rev() {
-        if is_meant || !found.is_empty() {
-            found.extend(read_restore(objects, full, &commit)?);
+    rescues.sort();
+    let mut restores = Vec::new();
+    for (_, full, commit, is_meant) in rescues.into_iter().rev() {
+        if is_meant || !restores.is_empty() {
+            restores.extend(read_restore(objects, full, &commit)?);
         }
     }
-    Ok(found)
+    Ok(restores)
 }
 
 /// Reads a rescue commit; none when it is not one of a restore.

@@ -8,7 +8,6 @@ use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::{BitsChange, ChangedBits, WriteBits, set_write_bits};
 use crate::disk::remains::remove_dead_locks;
-use crate::git::error::GitError;
 use crate::git::index::{IndexEntry, read_index};
 use crate::git::trees::{CachedTree, TreeListing};
 use crate::inventory::placed::{PlacedFile, PlacedKind};
@@ -91,22 +90,25 @@ impl Listing {
     /// What excludes entries of the commit.
     pub fn exclusions(&self, scope: &Scope) -> Vec<Exclusion> {
         let mut classifier = scope.classifier();
-        let mut found: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
+        let mut excluded_by: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
         for (path, entry) in &self.entries {
             let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
             if verdict.access != Access::Excluded {
                 continue;
             }
-            match found.iter_mut().find(|(rule, _)| *rule == verdict.rule) {
+            match excluded_by
+                .iter_mut()
+                .find(|(rule, _)| *rule == verdict.rule)
+            {
                 Some((_, files)) => *files += 1,
-                None => found.push((verdict.rule, 1)),
+                None => excluded_by.push((verdict.rule, 1)),
             }
         }
         let field = |(rule, files): (Option<&ScopeRule>, usize)| Exclusion {
             rule: rule.map(RuleText::from),
             files,
         };
-        found.into_iter().map(field).collect()
+        excluded_by.into_iter().map(field).collect()
     }
 
     /// What the rules of a scope match.
@@ -134,7 +136,12 @@ impl<'a> Classified<'a> {
 
     /// The number of files by access.
     pub fn counts(&self) -> AccessCounts {
-        let count = |access| self.accesses.iter().filter(|one| **one == access).count();
+        let count = |access| {
+            self.accesses
+                .iter()
+                .filter(|entry| **entry == access)
+                .count()
+        };
         AccessCounts {
             write: count(Access::Write),
             read: count(Access::Read),
@@ -174,7 +181,7 @@ pub fn set_bits<'f>(
 ) -> Result<ChangedBits, DiskError> {
     let mut classifier = scope.classifier();
     let mut files: Vec<(RepoPath, WriteBits)> = Vec::with_capacity(index.len());
-    for IndexEntry { path, .. } in index.iter().filter(|one| one.entry.mode.is_regular()) {
+    for IndexEntry { path, .. } in index.iter().filter(|entry| entry.entry.mode.is_regular()) {
         // a conflict has up to three entries of a path
         if files.last().is_none_or(|(last, _)| last != path) {
             let bits = write_bits(classifier.verdict(path, EntryKind::File).access);
@@ -222,12 +229,12 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when git or the disk does; to do the same again finishes it.
-    pub fn reapply(&self, repository: &Repository, dry_run: bool) -> Result<Reapplied, Error> {
-        if dry_run {
-            return self.apply_scope(repository, dry_run);
+    pub fn reapply(&self, repository: &Repository, change: BitsChange) -> Result<Reapplied, Error> {
+        if change == BitsChange::Preview {
+            return self.apply_scope(repository, change);
         }
         self.begin_applying()?;
-        let reapplied = self.apply_scope(repository, dry_run)?;
+        let reapplied = self.apply_scope(repository, change)?;
         self.end_applying()?;
         Ok(reapplied)
     }
@@ -257,7 +264,7 @@ impl Worktree {
         Err(WorktreeFault::ScopeNotApplied { name })
     }
 
-    fn apply_scope(&self, repository: &Repository, dry_run: bool) -> Result<Reapplied, Error> {
+    fn apply_scope(&self, repository: &Repository, change: BitsChange) -> Result<Reapplied, Error> {
         let record = &self.record;
         let index_file = record.admin_dir.join("index");
         let index = read_index(&index_file, repository.format)?;
@@ -273,15 +280,15 @@ impl Worktree {
             set_bits(&record.path, &self.scope, index, placed.files(), change)
         };
         let mut bits = set_bits(&index, BitsChange::Preview)?;
-        if !dry_run {
+        if change == BitsChange::Apply {
             self.remove_verification()?;
             self.set_sparse(repository, &patterns)?;
-            let index = read_index(&index_file, repository.format)?;
-            let now = set_bits(&index, BitsChange::Apply)?;
-            bits.changed.extend(now.changed);
-            bits.refused = now.refused;
+            let index_now = read_index(&index_file, repository.format)?;
+            let set = set_bits(&index_now, BitsChange::Apply)?;
+            bits.changed.extend(set.changed);
+            bits.refused = set.refused;
             self.hardened_git(repository).update_index_refresh()?;
-            reapplied.stays = self.excluded_on_disk(&index);
+            reapplied.stays = self.excluded_on_disk(&index_now);
         }
         bits.changed.sort_unstable();
         bits.changed.dedup();
@@ -305,7 +312,7 @@ impl Worktree {
         }
         self.begin_applying()?;
         self.write_record(&self.record)?;
-        let reapplied = self.apply_scope(repository, false)?;
+        let reapplied = self.apply_scope(repository, BitsChange::Apply)?;
         self.renew_digests(repository, |file| {
             is_recorded && file == WatchedFile::ConfigWorktree
         })?;
@@ -365,14 +372,14 @@ impl Worktree {
         self.replace_links()?;
         // hooks and file watchers could have been planted in the shared configuration
         let git = self.hardened_git(repository);
-        let set = git.sparse_checkout_set(patterns);
-        if set.as_ref().is_err_and(GitError::is_locked) {
-            // by a git that was killed together with the command that this one finishes
+        if let Err(error) = git.sparse_checkout_set(patterns) {
             let locks = LOCKS.map(|lock| self.record.admin_dir.join(lock));
+            if !locks.iter().any(files::exists) {
+                return Err(error.into());
+            }
+            // by a git that was killed together with the command that this one finishes
             remove_dead_locks(&locks, &self.dir.join(APPLYING));
             git.sparse_checkout_set(patterns)?;
-        } else {
-            set?;
         }
         // `git sparse-checkout disable` leaves it behind
         let unset = ["--unset-all", "index.sparse"];

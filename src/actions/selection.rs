@@ -28,19 +28,55 @@ use crate::worktree::repository::Repository;
 /// The file whose rules select among ignored files, at the root.
 const WORKTREE_INCLUDE: &str = ".worktreeinclude";
 
-/// Says which patterns count: those of the config, unless `without_config`, these globs, and
-/// always the memory bank.
+/// Whether the config says what is copied into a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigPatterns {
+    /// It does.
+    Used,
+    /// It does not (`--no-sync`, `--repo`).
+    Unused,
+}
+
+impl ConfigPatterns {
+    /// Returns what counts for a worktree, by its list of placed files.
+    pub fn of(placed: &Placed) -> Self {
+        if placed.without_config {
+            Self::Unused
+        } else {
+            Self::Used
+        }
+    }
+
+    /// Returns whether `.worktreeinclude` counts as well.
+    pub fn include_file(self, config: &FileSyncConfig) -> IncludeFile {
+        match self {
+            Self::Used if config.enabled => IncludeFile::Read,
+            Self::Used | Self::Unused => IncludeFile::Unread,
+        }
+    }
+}
+
+/// Whether `.worktreeinclude` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncludeFile {
+    /// It does.
+    Read,
+    /// It does not.
+    Unread,
+}
+
+/// Lists the patterns that count: those of the config, these globs, and always the memory bank.
 ///
 /// # Errors
 /// Fails when a glob is refused. Those of the config were checked when it was read.
 pub fn patterns(
     config: &FileSyncConfig,
-    without_config: bool,
+    config_patterns: ConfigPatterns,
     globs: &[String],
     origin: &PatternOrigin,
 ) -> Result<Vec<Pattern>, PatternError> {
     let mut patterns = Vec::new();
-    if config.enabled && !without_config {
+    if config.enabled && config_patterns == ConfigPatterns::Used {
         for glob in &config.patterns {
             patterns.push(Pattern::parse(&glob.value, PatternOrigin::File(glob.line))?);
         }
@@ -57,17 +93,21 @@ pub fn patterns(
 
 /// What can be synced from the main worktree.
 impl Repository {
-    /// Finds what the patterns select, and `.worktreeinclude`, if `include` says that it counts.
+    /// Finds what the patterns select, and `.worktreeinclude`, if that counts.
     ///
     /// # Errors
     /// Fails when git or the disk does, and when a pattern names a directory that is a link:
     /// nothing behind a link is read.
-    pub fn candidates(&self, patterns: &[Pattern], include: bool) -> Result<Candidates, Error> {
+    pub fn candidates(
+        &self,
+        patterns: &[Pattern],
+        include: IncludeFile,
+    ) -> Result<Candidates, Error> {
         let home = self.home();
         let exists = |name: &str| files::exists(&home.root.join(name));
         let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
         let mut rules = None;
-        if include && exists(WORKTREE_INCLUDE) {
+        if include == IncludeFile::Read && exists(WORKTREE_INCLUDE) {
             rules = files::read(&home.root.join(WORKTREE_INCLUDE))?;
         }
         // nothing behind a link is read, but the link is named
@@ -146,16 +186,19 @@ pub fn read_worktree_files(
     placed: Placed,
     candidates: &Candidates,
 ) -> Result<WorktreeFiles, Error> {
-    let mut found = WorktreeFiles {
+    let mut files = WorktreeFiles {
         placed,
         ..WorktreeFiles::default()
     };
     if candidates.entries.is_empty() {
-        return Ok(found);
+        return Ok(files);
     }
-    found.tracked = tracked()?;
-    let stands = stat_entries(path, candidates.entries.iter().map(|one| &one.path))?;
-    let as_placed = as_placed(path, main, &found.placed, &stands.entries)?;
+    files.tracked = tracked()?;
+    let stands = stat_entries(
+        path,
+        candidates.entries.iter().map(|candidate| &candidate.path),
+    )?;
+    let as_placed = as_placed(path, main, &files.placed, &stands.entries)?;
     for (at, stat) in stands.entries {
         let compared = if as_placed.contains(&at) {
             ComparedFiles::AsPlaced
@@ -164,10 +207,10 @@ pub fn read_worktree_files(
         } else {
             ComparedFiles::Other
         };
-        found.standing.insert(at, FileStanding { stat, compared });
+        files.standing.insert(at, FileStanding { stat, compared });
     }
-    found.in_the_way = stands.in_the_way;
-    Ok(found)
+    files.in_the_way = stands.in_the_way;
+    Ok(files)
 }
 
 /// The paths at which what was placed stands. Only what stat data do not prove is read.

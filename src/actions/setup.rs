@@ -15,6 +15,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::mode::{BitsChange, WriteBits, set_write_bits};
 use crate::git::environment::LOCAL_VARIABLES;
+use crate::git::process::Git;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{CopyState, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{ChangeSet, Seen};
@@ -338,32 +339,9 @@ impl UserSteps<'_> {
         let home = self.repository.home();
         let record = &worktree.record;
         let git = worktree.repository(home).git.at(&record.path);
-        let mut found = Vec::new();
-        for (name, path) in git.submodules(&record.checked_out)? {
-            let at = RepoPath::parse(path.as_str()).ok();
-            let verdict = at.map(|at| worktree.scope.verdict(&at, EntryKind::Directory).access);
-            if verdict.is_none_or(|access| access == Access::Excluded) {
-                continue;
-            }
-            let reference = home.common_dir.join("modules").join(&name);
-            match home.git.config_get(&format!("submodule.{name}.url"))? {
-                Some(url) if files::is_directory(&reference) => {
-                    found.push(Submodule {
-                        name,
-                        path,
-                        url,
-                        reference,
-                    });
-                }
-                _none => self.log.tell(&format!(
-                    "{}: the submodule {path} stays empty, as in the main worktree; to have it \
-                        there: git submodule update --init {path}",
-                    record.name
-                )),
-            }
-        }
+        let wanted = self.submodules_to_fill(worktree, &git)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = found.len().div_ceil(threads).max(1);
+        let share = wanted.len().div_ceil(threads).max(1);
         let fill = &|submodules: &[Submodule]| {
             for submodule in submodules {
                 let Submodule {
@@ -379,12 +357,43 @@ impl UserSteps<'_> {
         };
         std::thread::scope(|threads| {
             let mut started = Vec::new();
-            for submodules in found.chunks(share) {
+            for submodules in wanted.chunks(share) {
                 started.push(threads.spawn(move || fill(submodules)));
             }
             let ended: Vec<_> = started.into_iter().map(joined).collect();
             ended.into_iter().collect()
         })
+    }
+
+    /// Lists the submodules that the main worktree has and the scope does not exclude.
+    fn submodules_to_fill(&self, worktree: &Worktree, git: &Git) -> Result<Vec<Submodule>, Error> {
+        let home = self.repository.home();
+        let record = &worktree.record;
+        let mut submodules = Vec::new();
+        for (name, path) in git.submodules(&record.checked_out)? {
+            let at = RepoPath::parse(path.as_str()).ok();
+            let verdict = at.map(|at| worktree.scope.verdict(&at, EntryKind::Directory).access);
+            if verdict.is_none_or(|access| access == Access::Excluded) {
+                continue;
+            }
+            let reference = home.common_dir.join("modules").join(&name);
+            match home.git.config_get(&format!("submodule.{name}.url"))? {
+                Some(url) if files::is_directory(&reference) => {
+                    submodules.push(Submodule {
+                        name,
+                        path,
+                        url,
+                        reference,
+                    });
+                }
+                _none => self.log.tell(&format!(
+                    "{}: the submodule {path} stays empty, as in the main worktree; to have it \
+                        there: git submodule update --init {path}",
+                    record.name
+                )),
+            }
+        }
+        Ok(submodules)
     }
 
     /// Notes what came into the worktree since, but not what the scope excludes. A copy of the user's
@@ -446,7 +455,7 @@ impl UserSteps<'_> {
         }
         let survey = collect(self.repository, worktree)?;
         let mut accepted = shared_findings(worktree, survey.changes);
-        accepted.retain(|one| !before.shared.contains(one));
+        accepted.retain(|finding| !before.shared.contains(finding));
         if accepted.is_empty() {
             return Ok(());
         }

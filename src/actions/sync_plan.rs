@@ -392,8 +392,6 @@ fn require_limits(
     limits: &FileSyncConfig,
     allowed: &[(&Candidate, Access)],
 ) -> Result<(), SyncRefusal> {
-    let files = allowed.iter().map(|(candidate, _)| *candidate);
-    let files = files.filter(|one| one.kind() == PlacedKind::File);
     let refused = |message, patterns: &str, key: &str, bytes: u64| {
         let limit = bytes.div_ceil(BYTES_PER_MB);
         let help = format!(
@@ -403,7 +401,10 @@ fn require_limits(
     };
     let mut total = 0_u64;
     let mut largest = None::<&Candidate>;
-    for file in files {
+    for (file, _) in allowed {
+        if file.kind() != PlacedKind::File {
+            continue;
+        }
         let path = &file.path;
         let size = file.stat.size;
         let limit = limits.max_file_size_mb;
@@ -416,8 +417,9 @@ fn require_limits(
             return refused(message, pattern, "max_file_size_mb", size);
         }
         total = total.saturating_add(size);
-        let larger = largest.filter(|other| other.stat.size >= size);
-        largest = larger.or(Some(file));
+        if largest.is_none_or(|other| other.stat.size < size) {
+            largest = Some(file);
+        }
     }
     match largest {
         Some(largest) if total > limits.max_total_bytes() => {

@@ -10,7 +10,7 @@ use camino::Utf8PathBuf;
 
 use crate::actions::journal::{Journal, LastGit, Undone};
 use crate::actions::leftover::incomplete::has_incomplete_work;
-use crate::actions::trash::keep_incomplete;
+use crate::actions::trash::enter::keep_incomplete;
 use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
 use crate::disk::files;

@@ -197,7 +197,7 @@ fn read_reachability<'c>(
             tips.push(id);
         }
     }
-    git.reach(tips.into_iter()).ok()
+    git.reach(tips).ok()
 }
 
 /// Branches by their full names.

@@ -111,7 +111,7 @@ impl VerdictReport {
         }
         if can_accept_damage {
             let command = format!("git agentwt accept {name} --all");
-            remedies.add("accept everything as it is now", command);
+            remedies.add("accept everything as it is now", &command);
         }
         let added_keys = shared.iter().filter_map(|one| one.change.added_key());
         for key in added_keys.take(NAMED) {
@@ -119,15 +119,15 @@ impl VerdictReport {
                 Some(worktree) => unset_command(worktree, key),
                 None => format!("git config --unset-all {}", shell_word(key)),
             };
-            remedies.add("remove a setting that was added", command);
+            remedies.add("remove a setting that was added", &command);
         }
         if shared.iter().any(|one| one.change.kind == Kind::Ref) {
             let command = format!("git agentwt accept {name} --refs");
-            remedies.add("accept these refs as they are", command);
+            remedies.add("accept these refs as they are", &command);
         }
         if shared.iter().any(|one| one.change.kind != Kind::Ref) {
             let purpose = "accept the shared settings and hooks for all worktrees";
-            remedies.add(purpose, format!("git agentwt accept {name} --shared"));
+            remedies.add(purpose, &format!("git agentwt accept {name} --shared"));
         }
     }
 }
@@ -144,7 +144,7 @@ struct Remedies {
 }
 
 impl Remedies {
-    fn add(&mut self, purpose: &str, command: String) {
+    fn add(&mut self, purpose: &str, command: &str) {
         self.lines.push(format!("to {purpose}: {command}"));
     }
 
@@ -152,7 +152,10 @@ impl Remedies {
         let can_be_restored =
             |finding: &&Finding| !finding.is_elsewhere() && finding.change.kind != Kind::Leak;
         if paths.iter().any(can_be_restored) {
-            self.add("restore these paths", format!("git agentwt restore {name}"));
+            self.add(
+                "restore these paths",
+                &format!("git agentwt restore {name}"),
+            );
         }
     }
 
@@ -172,12 +175,12 @@ impl Remedies {
         let branches: Vec<String> = notices.iter().filter_map(branch_of).take(NAMED).collect();
         for branch in &branches {
             let command = format!("git branch -D {}", shell_word(branch));
-            self.add("delete a branch that was made here", command);
+            self.add("delete a branch that was made here", &command);
         }
         if branches.is_empty() {
             for commit in commits.into_iter().take(NAMED) {
                 let command = format!("git branch --all --contains {}", commit.short());
-                self.add("see which branches have such a commit", command);
+                self.add("see which branches have such a commit", &command);
             }
         }
     }
@@ -191,7 +194,7 @@ impl Remedies {
             if let Some(finding) = paths.iter().find(is_changed) {
                 let place = &finding.change.place;
                 let purpose = format!("install without a change of {place}");
-                self.add(&purpose, format!("use `{installer}`"));
+                self.add(&purpose, &format!("use `{installer}`"));
             }
         }
     }
@@ -204,7 +207,7 @@ impl Remedies {
             let groups = groups(paths, Grouping::ByDirectory);
             let words = command_words(&groups, shell_word, "<path>...");
             let command = format!("git agentwt accept {name} {words}");
-            self.add("accept these paths as they are", command);
+            self.add("accept these paths as they are", &command);
         }
     }
 
@@ -220,7 +223,7 @@ impl Remedies {
             let groups = groups(&wider, Grouping::Single);
             let words = command_words(&groups, add_write, "--add-write '<pattern>'");
             let command = format!("git agentwt scope {name} {words}");
-            self.add("let the agent edit these paths", command);
+            self.add("let the agent edit these paths", &command);
         }
     }
 }

@@ -190,6 +190,10 @@ pub struct PlacedState {
     pub drift: Drift,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference to the field"
+)]
 fn serialize_drift<S: Serializer>(drift: &Drift, serializer: S) -> Result<S::Ok, S::Error> {
     let words = drift.words();
     serializer.collect_seq(words.iter().map(|word| word.replace(' ', "-")))

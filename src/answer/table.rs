@@ -283,6 +283,7 @@ impl Layout<'_> {
 }
 
 /// Where a cell stands in its line.
+#[derive(Clone, Copy)]
 struct Spacing {
     /// The column of the terminal where the cell begins.
     start: usize,

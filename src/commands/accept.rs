@@ -21,6 +21,7 @@ use crate::truth::live::{verify_now, verify_reading};
 use crate::truth::options::LargeFiles;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
 use crate::words::path::RepoPath;
 use crate::words::text::{count, would};
 use crate::worktree::decisions::{new_decision, require_outside};
@@ -216,14 +217,7 @@ fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<
     };
     let live = verify_reading(repository, worktree, VerifyOptions::default(), large_files)?;
     let report = live.report;
-    for path in &paths {
-        let mut findings = report.findings.iter().chain(&report.accepted);
-        if !findings.any(|finding| finding.accepted().is_some() && is_at(path, finding)) {
-            let path = path.clone();
-            let name = name.to_string();
-            return Err(Refusal::NotAcceptable { path, name }.into());
-        }
-    }
+    require_acceptable(name, &paths, &report)?;
     if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {
         return Err(nothing_selected(worktree, &report).into());
     }
@@ -255,6 +249,29 @@ fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<
     Ok((decision, others))
 }
 
+/// Refuses a path at which nothing can be accepted.
+fn require_acceptable(
+    name: &WorktreeName,
+    paths: &[RepoPath],
+    report: &Report,
+) -> Result<(), Refusal> {
+    let mut acceptable = Vec::new();
+    for finding in report.findings.iter().chain(&report.accepted) {
+        if finding.accepted().is_some() {
+            acceptable.push(finding);
+        }
+    }
+    for path in paths {
+        if !acceptable.iter().any(|finding| is_at(path, finding)) {
+            return Err(Refusal::NotAcceptable {
+                path: path.clone(),
+                name: name.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Finds what a decision says of the shared side as another worktree has it. What cannot be verified keeps
 /// its findings.
 fn find_same(
@@ -277,7 +294,7 @@ fn find_same(
 
 /// What acceptances of these findings record, without those whose content is not worktree.
 fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
-    let findings = report.findings.iter().filter(|one| which(one));
+    let findings = report.findings.iter().filter(|finding| which(finding));
     findings.filter_map(Finding::accepted).flatten().collect()
 }
 

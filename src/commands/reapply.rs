@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
+use crate::disk::mode::BitsChange;
 use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::path_text::{PathText, paths};
@@ -112,7 +113,12 @@ pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer
     if !options.dry_run {
         planted::refuse(&repository, &worktree, "reapply the scope of")?;
     }
-    let reapplied = worktree.reapply(&repository, options.dry_run)?;
+    let change = if options.dry_run {
+        BitsChange::Preview
+    } else {
+        BitsChange::Apply
+    };
+    let reapplied = worktree.reapply(&repository, change)?;
     let bits = &reapplied.bits;
     let mut refused = Vec::new();
     for (path, detail) in &bits.refused {

@@ -123,8 +123,8 @@ fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<Scope
 fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Result<Shown, Error> {
     let flags = [("--scope", Some(profile))];
     let loaded = load_config(repository, &flags, &session.environment)?;
-    let found = loaded.settings.profile(&loaded.config)?;
-    let rules = rules_of(profile, found, &ScopeLists::default(), true)?;
+    let lists = loaded.settings.profile(&loaded.config)?;
+    let rules = rules_of(profile, lists, &ScopeLists::default(), true)?;
     Ok(Shown {
         name: profile.to_owned(),
         path: None,

@@ -18,7 +18,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files::exists;
 use crate::disk::pool::threads;
 use crate::disk::stat::stat_of;
-use crate::scope::rule::Case;
+use crate::scope::rule::{Case, EntryKind};
 use crate::sync::matcher::Matcher;
 use crate::sync::{Candidate, Candidates};
 use crate::words::path::RepoPath;
@@ -150,7 +150,12 @@ impl CandidateWalk<'_> {
             lock(&self.found).not_entered.push(path);
             return Ok(WalkState::Skip);
         }
-        let selected = self.matcher.selected(&path, is_directory);
+        let kind = if is_directory {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
+        };
+        let selected = self.matcher.selected(&path, kind);
         if is_reserved || !selected.any() {
             return Ok(WalkState::Continue);
         }

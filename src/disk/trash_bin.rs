@@ -1,11 +1,11 @@
-//! Takes worktrees off the disk: renamed into `.agentwt/worktrees/.trash`, where they are kept, or
-//! into `.agentwt/worktrees/.deleted`, where they are deleted later.
+//! Takes worktrees off the disk: renamed into `.agentwt/worktrees/.trash`, where they are kept until
+//! they expire. An entry that has expired gets a name that begins with `.expired-`, and is deleted
+//! later.
 //!
 //! Everything is reached from one open directory, `.agentwt/worktrees` of a root, each step
 //! without following a link: whatever is swapped meanwhile, nothing outside is touched
 //! (`docs/decisions/0018-removal.md`). Nothing in another file system is deleted.
 
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,10 +20,12 @@ use crate::disk::rename::move_new;
 use crate::disk::stat::stat_entry;
 use crate::words::path::escape_for_terminal;
 
-/// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
-pub const KEPT: &str = ".trash";
-/// Where they wait to be deleted.
-pub const DELETED: &str = ".deleted";
+/// Where removed worktrees are, among the worktrees: no name of a worktree begins with a dot.
+pub const TRASH: &str = ".trash";
+/// How the name of an expired entry begins: no name of a worktree begins with a dot.
+pub const EXPIRED: &str = ".expired-";
+/// Where an older version put what it was about to delete.
+pub const OLD_BIN: &str = ".deleted";
 
 /// How many directories are held open on the way down: what is deeper is moved up first.
 const DEPTH: usize = 100;
@@ -58,88 +60,25 @@ impl TrashBin {
         }))
     }
 
-    /// Moves the directory of this name into the bin, to be deleted later. One that cannot be moved
-    /// (a mount point, a lower layer of an overlay) is deleted, a link or a file is unlinked.
-    ///
-    /// # Errors
-    /// Fails when the bin is a link or not a directory, or the disk refuses.
-    pub fn put(&self, name: &str) -> Result<(), DiskError> {
-        let stat = stat_entry(&self.worktrees, name.as_bytes());
-        if stat.is_ok_and(|stat| !stat.is_directory()) {
-            return unlink(&self.worktrees, name.as_bytes()).attempting("delete", name);
-        }
-        match self.move_into(DELETED, &self.worktrees, name, &unused(name)) {
-            Err(error) if cannot_be_moved(&error) => {}
-            moved => return moved,
-        }
-        self.remove_if_empty(DELETED);
-        match self.delete(name, None)?.unwrap_or_default().first() {
-            Some(left) => Err(std::io::Error::other(left.clone())).attempting("delete", "it"),
-            None => Ok(()),
-        }
-    }
-
     /// Renames what stands under this name into the trash; nothing there is fine.
     ///
     /// # Errors
     /// Fails when the trash is a link or not a directory, or the disk refuses.
     pub fn keep(&self, name: &str, id: &str) -> Result<(), DiskError> {
-        self.move_into(KEPT, &self.worktrees, name, id)
-    }
-
-    /// Renames what is in the trash back among the worktrees; nothing there is fine.
-    ///
-    /// # Errors
-    /// Fails when something stands there, or the disk refuses.
-    pub fn bring_back(&self, id: &str, name: &str) -> Result<(), DiskError> {
-        let Some(trash) = self.directory(KEPT)? else {
-            return Ok(());
-        };
-        match rename(&trash, id, &self.worktrees, name) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => {
-                let attempt = format!("move {name} out of {KEPT}");
-                return Err(DiskError::new(attempt, error));
-            }
-        }
-        self.remove_if_empty(KEPT);
-        Ok(())
-    }
-
-    /// Moves what is in the trash into the bin, to be deleted; nothing there is fine.
-    ///
-    /// # Errors
-    /// As [`TrashBin::put`].
-    pub fn discard(&self, id: &str) -> Result<(), DiskError> {
-        if let Some(trash) = self.directory(KEPT)? {
-            self.move_into(DELETED, &trash, id, &unused(id))?;
-            self.remove_if_empty(KEPT);
-        }
-        Ok(())
-    }
-
-    /// Renames an entry into a directory of ours, which is created; nothing there is fine.
-    fn move_into(
-        &self,
-        target: &str,
-        from: &OwnedFd,
-        name: &str,
-        new_name: &str,
-    ) -> Result<(), DiskError> {
-        let moved = format_args!("{name} into {target}");
-        // another may remove the directory at any moment until something is in it
+        let moved = format_args!("{name} into {TRASH}");
+        // another may remove the trash at any moment until something is in it
         for _ in 0..MOST_REMOVALS {
-            if is_absent(from, name) {
+            if is_absent(&self.worktrees, name) {
                 return Ok(());
             }
-            match mkdirat(&self.worktrees, target, Mode::RWXU) {
+            match mkdirat(&self.worktrees, TRASH, Mode::RWXU) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 refused => return refused.attempting("move", moved),
             }
-            let Some(directory) = self.directory(target)? else {
+            let Some(trash) = self.directory(TRASH)? else {
                 continue;
             };
-            match rename(from, name, &directory, new_name) {
+            match rename(&self.worktrees, name, &trash, id) {
                 Err(Errno::NOENT) => {}
                 renamed => return renamed.attempting("move", moved),
             }
@@ -147,78 +86,121 @@ impl TrashBin {
         Err(Errno::BUSY).attempting("move", moved)
     }
 
-    /// Deletes a directory with all that is in it, mostly the bin: until then if a time is given, and
-    /// then not at all while another deletes. The lock for that is one that the system takes back.
-    /// Returns what cannot be deleted, and why; none where more can be.
+    /// Renames an entry of the trash back among the worktrees; nothing there is fine.
     ///
     /// # Errors
-    /// Fails when it is a link or not a directory, or cannot be opened.
-    pub fn delete(
-        &self,
-        name: &str,
-        until: Option<Instant>,
-    ) -> Result<Option<Vec<String>>, DiskError> {
-        let mut left_before = Vec::new();
-        loop {
-            let Some(directory) = self.directory(name)? else {
-                return Ok(Some(Vec::new()));
-            };
-            match self.delete_once(&directory, name, until) {
-                Ok(Deleted::Unfinished) => return Ok(None),
-                Ok(Deleted::Whole) => return Ok(Some(Vec::new())),
-                Ok(Deleted::But(left)) => {
-                    if !left.is_empty() && left == left_before {
-                        return Ok(Some(left));
-                    }
-                    left_before = left;
-                }
-                Err(error) => return Err(error).attempting("empty", name),
+    /// Fails when something stands there, or the disk refuses.
+    pub fn bring_back(&self, id: &str, name: &str) -> Result<(), DiskError> {
+        let Some(trash) = self.directory(TRASH)? else {
+            return Ok(());
+        };
+        match rename(&trash, id, &self.worktrees, name) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => {
+                let attempt = format!("move {name} out of {TRASH}");
+                return Err(DiskError::new(attempt, error));
             }
+        }
+        self.remove_if_empty(TRASH);
+        Ok(())
+    }
+
+    /// Marks an entry of the trash as expired: [`TrashBin::delete_expired`] deletes it. Nothing there
+    /// is fine.
+    ///
+    /// # Errors
+    /// Fails when the trash is a link or not a directory, or the disk refuses.
+    pub fn expire(&self, id: &str) -> Result<(), DiskError> {
+        let Some(trash) = self.directory(TRASH)? else {
+            return Ok(());
+        };
+        match rename(&trash, id, &trash, &unused(&format!("{EXPIRED}{id}"))) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error).attempting("expire", id),
         }
     }
 
-    fn delete_once(
-        &self,
-        directory: &OwnedFd,
-        name: &str,
-        until: Option<Instant>,
-    ) -> Result<Deleted, Errno> {
-        // a process that works in a worktree may hold a lock on its directory
-        if name == DELETED {
-            let operation = match until {
-                None => FlockOperation::LockExclusive,
-                Some(_) => FlockOperation::NonBlockingLockExclusive,
-            };
-            match flock(directory, operation) {
-                Err(Errno::WOULDBLOCK) => return Ok(Deleted::Unfinished),
-                locked => locked?,
-            }
+    /// Names the directory in which something waits for [`TrashBin::delete_expired`], if any.
+    ///
+    /// # Errors
+    /// Fails when the trash is a link or not a directory, or cannot be read.
+    pub fn place_of_expired(&self) -> Result<Option<&'static str>, DiskError> {
+        if self.directory(OLD_BIN)?.is_some() {
+            return Ok(Some(OLD_BIN));
         }
-        let mut deletion = Deletion {
-            top: directory,
-            until,
-            is_stopped: false,
-            left: Vec::new(),
+        let Some(trash) = self.directory(TRASH)? else {
+            return Ok(None);
         };
-        deletion.delete_content(directory, "", 0)?;
-        if deletion.is_stopped {
-            return Ok(Deleted::Unfinished);
+        Ok((!expired_names(&trash)?.is_empty()).then_some(TRASH))
+    }
+
+    /// Deletes the expired entries of the trash, and what an older version left to be deleted: until
+    /// `deadline` if one is given, and then not at all while another process deletes. Returns what
+    /// cannot be deleted, and why; none where more can be.
+    ///
+    /// # Errors
+    /// Fails when the trash is a link or not a directory, or cannot be opened.
+    pub fn delete_expired(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<Option<Vec<String>>, DiskError> {
+        let mut left = Vec::new();
+        if let Some(old_bin) = self.directory(OLD_BIN)? {
+            if !lock(&old_bin, OLD_BIN, deadline)? {
+                return Ok(None);
+            }
+            let Some(failures) = delete(&self.worktrees, OLD_BIN, deadline)? else {
+                return Ok(None);
+            };
+            left.extend(
+                failures
+                    .iter()
+                    .map(|failure| format!("{OLD_BIN}/{failure}")),
+            );
         }
-        // still locked: what was moved in, or up, since keeps the directory
-        match unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(Deleted::Whole),
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Deleted::But(deletion.left)),
-            Err(error) => Err(error),
+        let Some(trash) = self.directory(TRASH)? else {
+            return Ok(Some(left));
+        };
+        let expired = expired_names(&trash)?;
+        if !expired.is_empty() && !lock(&trash, TRASH, deadline)? {
+            return Ok(None);
+        }
+        for name in expired {
+            let Some(failures) = delete(&trash, &name, deadline)? else {
+                return Ok(None);
+            };
+            left.extend(
+                failures
+                    .iter()
+                    .map(|failure| format!("{TRASH}/{name}/{failure}")),
+            );
+        }
+        self.remove_if_empty(TRASH);
+        Ok(Some(left))
+    }
+
+    /// Deletes the directory of this name where it stands, as it cannot be moved (a mount point, a
+    /// lower layer of an overlay); a link or a file is unlinked, nothing there is fine.
+    ///
+    /// # Errors
+    /// Fails when something of it cannot be deleted.
+    pub fn delete_in_place(&self, name: &str) -> Result<(), DiskError> {
+        let stat = stat_entry(&self.worktrees, name.as_bytes());
+        if stat.is_ok_and(|stat| !stat.is_directory()) {
+            return unlink(&self.worktrees, name.as_bytes()).attempting("delete", name);
+        }
+        match delete(&self.worktrees, name, None)?
+            .unwrap_or_default()
+            .first()
+        {
+            Some(left) => Err(std::io::Error::other(left.clone())).attempting("delete", "it"),
+            None => Ok(()),
         }
     }
 
     /// Opens a directory; none when there is none.
     fn directory(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
-        match open_to_change(&self.worktrees, name.as_bytes()) {
-            Ok(directory) => Ok(Some(directory)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(not_used(Utf8Path::new(name), error)),
-        }
+        open_if_there(&self.worktrees, name)
     }
 
     fn remove_if_empty(&self, name: &str) {
@@ -226,12 +208,90 @@ impl TrashBin {
     }
 }
 
-/// True if a directory has to be deleted where it is.
-fn cannot_be_moved(error: &DiskError) -> bool {
-    matches!(
-        error.source.kind(),
-        ErrorKind::CrossesDevices | ErrorKind::ResourceBusy
-    )
+/// Takes the lock of a directory that is emptied, which the system takes back from who has ended.
+/// False if another process has it and there is a deadline.
+fn lock(directory: &OwnedFd, name: &str, deadline: Option<Instant>) -> Result<bool, DiskError> {
+    let operation = match deadline {
+        None => FlockOperation::LockExclusive,
+        Some(_) => FlockOperation::NonBlockingLockExclusive,
+    };
+    match flock(directory, operation) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        locked => locked.map(|()| true).attempting("empty", name),
+    }
+}
+
+/// The names of the expired entries of the trash.
+fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(trash).attempting("read", TRASH)? {
+        let entry = entry.attempting("read", TRASH)?;
+        if let Ok(name) = entry.file_name().to_str()
+            && name.starts_with(EXPIRED)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Deletes a directory with all that is in it, until `deadline` if one is given. Returns what cannot
+/// be deleted, and why; none where more can be.
+fn delete(
+    parent: &OwnedFd,
+    name: &str,
+    deadline: Option<Instant>,
+) -> Result<Option<Vec<String>>, DiskError> {
+    let mut left_before = Vec::new();
+    loop {
+        let Some(directory) = open_if_there(parent, name)? else {
+            return Ok(Some(Vec::new()));
+        };
+        match delete_once(parent, &directory, name, deadline).attempting("empty", name)? {
+            Deleted::Unfinished => return Ok(None),
+            Deleted::Whole => return Ok(Some(Vec::new())),
+            Deleted::But(left) => {
+                if !left.is_empty() && left == left_before {
+                    return Ok(Some(left));
+                }
+                left_before = left;
+            }
+        }
+    }
+}
+
+fn delete_once(
+    parent: &OwnedFd,
+    directory: &OwnedFd,
+    name: &str,
+    deadline: Option<Instant>,
+) -> Result<Deleted, Errno> {
+    let mut deletion = Deletion {
+        top: directory,
+        deadline,
+        is_stopped: false,
+        left: Vec::new(),
+    };
+    deletion.delete_content(directory, "", 0)?;
+    if deletion.is_stopped {
+        return Ok(Deleted::Unfinished);
+    }
+    // what was moved up since keeps the directory
+    match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(Deleted::Whole),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Deleted::But(deletion.left)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a directory; none when there is none.
+fn open_if_there(parent: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, DiskError> {
+    match open_to_change(parent, name.as_bytes()) {
+        Ok(directory) => Ok(Some(directory)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(not_used(Utf8Path::new(name), error)),
+    }
 }
 
 /// Says how far a directory was deleted.
@@ -247,7 +307,7 @@ enum Deleted {
 struct Deletion<'a> {
     /// Where a tree that is too deep is moved to.
     top: &'a OwnedFd,
-    until: Option<Instant>,
+    deadline: Option<Instant>,
     /// Whether the time was over before all was done.
     is_stopped: bool,
     /// What stays, and why.
@@ -265,7 +325,7 @@ impl Deletion<'_> {
         let entries = Dir::read_from(directory)?.collect::<Result<Vec<_>, Errno>>()?;
         for (number, entry) in entries.iter().enumerate() {
             if number % ENTRIES_AT_ONCE == 0 {
-                self.look_at_the_time();
+                self.check_deadline();
             }
             if self.is_stopped {
                 return Ok(());
@@ -293,8 +353,11 @@ impl Deletion<'_> {
         Ok(())
     }
 
-    fn look_at_the_time(&mut self) {
-        if self.until.is_some_and(|until| Instant::now() >= until) {
+    fn check_deadline(&mut self) {
+        if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
             self.is_stopped = true;
         }
     }
@@ -369,7 +432,7 @@ fn not_used(path: &Utf8Path, error: Errno) -> DiskError {
     DiskError::new(format!("use {path}"), why)
 }
 
-/// Returns a name in the bin that nothing has.
+/// Returns a name in the trash that nothing has.
 fn unused(name: &str) -> String {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanoseconds = since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos());

@@ -57,10 +57,10 @@ pub enum Stage {
 
 /// An index that was read, with a checksum that is that of its bytes.
 pub struct OpenIndex {
-    state: State,
+    pub(super) state: State,
     /// Those of the file; none where it is missing, or entries are in the base of a split index.
-    bytes: Vec<u8>,
-    format: ObjectFormat,
+    pub(super) bytes: Vec<u8>,
+    pub(super) format: ObjectFormat,
     /// What messages call it.
     what: String,
 }

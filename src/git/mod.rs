@@ -12,7 +12,7 @@
 //! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`, `trees`,
 //!    `reflog`, `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing`,
 //!    `patches` and the like.
-//! 5. What is made of those: `quarantined_objects`, `conversions` and `checkout`, `landing`, `forward`, `hooks`.
+//! 5. What is made of those: `quarantined_objects`, `holding`, `conversions` and `checkout`, `landing`, `forward`, `hooks`.
 //!
 //! Nothing above this folder sees a `gix` type or git's prose. Only `checkout` knows what the scope
 //! allows of a path.
@@ -29,6 +29,7 @@ pub mod forward;
 pub mod genuine;
 pub mod git_dir;
 pub mod history;
+pub mod holding;
 pub mod hooks;
 pub mod ignore;
 pub mod index;

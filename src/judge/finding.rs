@@ -86,6 +86,10 @@ struct ReasonText {
     layer: &'static str,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference to the field"
+)]
 fn serialize_reason<S: Serializer>(reason: &Reason, serializer: S) -> Result<S::Ok, S::Error> {
     let text = ReasonText {
         reason: *reason,
@@ -94,6 +98,7 @@ fn serialize_reason<S: Serializer>(reason: &Reason, serializer: S) -> Result<S::
     text.serialize(serializer)
 }
 
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
 fn serialize_rule<S: Serializer>(
     rule: &Option<ScopeRule>,
     serializer: S,

@@ -229,7 +229,7 @@ pub fn begun(entries: &[Step]) -> Vec<Step> {
 /// a step that is not whole was not taken.
 pub fn without_cut_step(text: &str) -> &str {
     match text.rfind("\n[[step]]") {
-        Some(at) => &text[..at + 1],
+        Some(at) => &text[..=at],
         None => text,
     }
 }

@@ -1,6 +1,7 @@
 use RuleList::{Exclude, Read, Write};
 
 use crate::scope::compiled::Scope;
+use crate::scope::reach::Reach;
 use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::words::path::RepoPath;
 
@@ -172,5 +173,56 @@ fn a_rule_survives_the_record() {
         let rule = ScopeRule::new(RuleList::Write, "a \"b\"\\ ", origin);
         let text = toml::to_string(&rule).expect("a rule is plain data");
         assert_eq!(toml::from_str::<ScopeRule>(&text), Ok(rule), "{text}");
+    }
+}
+
+#[test]
+fn an_excluded_file_is_absent_on_purpose_and_a_read_only_one_is_not() {
+    let scope = scope(&[(Exclude, "*.pem"), (Write, "src/**"), (Read, "docs/")]);
+    for (path, is_excluded) in [
+        ("src/key.pem", true),
+        ("src/a", false),
+        ("docs/a", false),
+        // where something is to be read, all else is not
+        ("a", true),
+    ] {
+        let path = RepoPath::parse(path).expect("the path is normal");
+        assert_eq!(scope.excludes_file(&path), is_excluded, "{path}");
+    }
+}
+
+#[test]
+fn a_pattern_reaches_the_directory_that_it_names_or_anywhere() {
+    let path = |text: &str| RepoPath::parse(text).expect("the path is normal");
+    for (pattern, reach) in [
+        ("**", Reach::Everything),
+        ("src/**", Reach::Below(path("src"))),
+        ("a/b/*", Reach::Below(path("a/b"))),
+        ("/src", Reach::Path(path("src"))),
+        ("docs/a.md", Reach::Path(path("docs/a.md"))),
+        ("/src/", Reach::Directory(path("src"))),
+        ("docs/*.md", Reach::SomeBelow(path("docs"))),
+        ("docs/*/", Reach::SomeBelow(path("docs"))),
+        ("*.md", Reach::Anywhere),
+        ("Makefile", Reach::Anywhere),
+        ("src/", Reach::Anywhere),
+        ("/*.md", Reach::Anywhere),
+    ] {
+        let scope = scope(&[(Write, pattern)]);
+        let reaches: Vec<Reach> = scope.reaches(Write).map(|(_, reach)| reach).collect();
+        assert_eq!(reaches, [reach], "{pattern}");
+    }
+}
+
+#[test]
+fn a_scope_shows_all_where_everything_is_to_be_read_and_nothing_is_excluded() {
+    for (list, shows_all) in [
+        (&[(Write, "src/**")][..], false),
+        (&[(Read, "docs/")], false),
+        (&[(Read, "**")], true),
+        (&[(Read, "docs/"), (Read, "**"), (Write, "src/**")], true),
+        (&[(Read, "**"), (Exclude, "*.pem")], false),
+    ] {
+        assert_eq!(scope(list).shows_all(), shows_all, "{list:?}");
     }
 }

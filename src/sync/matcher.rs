@@ -6,7 +6,7 @@ use bstr::ByteSlice;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::scope::rule::Case;
+use crate::scope::rule::{Case, EntryKind};
 use crate::sync::PatternOrigin;
 use crate::sync::pattern::{Pattern, PatternError, below, build, not_a_glob};
 use crate::words::path::RepoPath;
@@ -100,17 +100,17 @@ impl Matcher {
     }
 
     /// What selects a path: a directory that is selected selects everything below.
-    pub fn selected(&self, path: &RepoPath, is_directory: bool) -> Selected {
+    pub fn selected(&self, path: &RepoPath, kind: EntryKind) -> Selected {
         let mut patterns = BTreeSet::new();
         for glob in self.patterns.matches_candidate(&candidate(path)) {
             let is_below = glob % 2 == 1;
-            if is_below || is_directory || !self.directories_only[glob / 2] {
+            if is_below || kind == EntryKind::Directory || !self.directories_only[glob / 2] {
                 patterns.insert(glob / 2);
             }
         }
         Selected {
             patterns: patterns.into_iter().collect(),
-            is_included: self.is_included(path, is_directory),
+            is_included: self.is_included(path, kind),
         }
     }
 
@@ -119,7 +119,7 @@ impl Matcher {
         let candidate = candidate(directory);
         self.ways.is_match_candidate(&candidate)
             || self.patterns.is_match_candidate(&candidate)
-            || self.is_included(directory, true)
+            || self.is_included(directory, EntryKind::Directory)
     }
 
     /// True if a pattern names a path as a directory on the way to what the pattern selects.
@@ -128,16 +128,19 @@ impl Matcher {
     }
 
     /// As gitignore(5) ignores: what is below an ignored directory cannot be taken out again.
-    fn is_included(&self, path: &RepoPath, is_directory: bool) -> bool {
+    fn is_included(&self, path: &RepoPath, kind: EntryKind) -> bool {
         let Some(rules) = &self.include else {
             return false;
         };
-        let selects = |path: &[u8], is_directory| {
+        let selects = |path: &[u8], kind| {
             rules
-                .matched(path.to_path_lossy(), is_directory)
+                .matched(path.to_path_lossy(), kind == EntryKind::Directory)
                 .is_ignore()
         };
-        selects(path.as_bstr(), is_directory) || path.parents().any(|parent| selects(parent, true))
+        selects(path.as_bstr(), kind)
+            || path
+                .parents()
+                .any(|parent| selects(parent, EntryKind::Directory))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables of patterns: what is refused and why, what matches, and where a walk may go.
 
 use super::*;
-use crate::scope::rule::Case;
+use crate::scope::rule::{Case, EntryKind};
 use crate::sync::matcher::Matcher;
 use crate::sync::pattern::{Pattern, PatternError};
 
@@ -20,13 +20,17 @@ fn matcher(glob: &str, case: Case) -> Matcher {
 #[track_caller]
 fn selects_in(glob: &str, path: &str, case: Case) -> bool {
     let matcher = matcher(glob, case);
-    let is_directory = path.ends_with('/');
+    let kind = if path.ends_with('/') {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    };
     let path = RepoPath::parse(path.trim_end_matches('/')).expect("a path");
     let parents = path
         .parents()
         .map(|parent| RepoPath::parse(parent).expect("a path"));
     let is_entered = parents.into_iter().all(|parent| matcher.enters(&parent));
-    let is_selected = matcher.selected(&path, is_directory).any();
+    let is_selected = matcher.selected(&path, kind).any();
     // a class of globset's matches a slash too, which leads nowhere
     let is_known = glob.contains('[') || !is_selected || is_entered;
     assert!(is_known, "{glob}: {path} is on the way");

@@ -5,7 +5,7 @@
 
 use camino::Utf8Path;
 
-use crate::disk::trash_bin::KEPT;
+use crate::disk::trash_bin::TRASH;
 use crate::system::processes;
 use crate::system::processes::Ancestor;
 use crate::words::error::Error;
@@ -61,7 +61,7 @@ fn worktree_of(repository: &Repository, records: &[Worktree], path: &Utf8Path) -
         let mut parts = below.iter();
         let first = parts.next()?;
         // a shell can stand in a worktree that was removed
-        let name = if first == KEPT { parts.next()? } else { first };
+        let name = if first == TRASH { parts.next()? } else { first };
         return Some(name.to_owned());
     }
     records

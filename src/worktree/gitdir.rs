@@ -6,6 +6,9 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::words::toml_file::from_text;
 
+/// The private git directory of a removed worktree, in its record.
+pub const TRASHED_GIT_DIR: &str = "git";
+
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
 /// gits write relative to it; none when it names nothing yet.
 ///

@@ -15,7 +15,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::remains::sweep;
-use crate::disk::trash_bin::KEPT;
+use crate::disk::trash_bin::TRASH;
 use crate::git::environment::default_excludes_file;
 use crate::git::error::GitError;
 use crate::git::process::Git;
@@ -129,8 +129,8 @@ pub fn ensure(
     repository: &Repository,
     mut announce: impl FnMut(&NewRule) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let rules_now = read(repository)?;
-    if rules_now.exclude_rule && rules_now.gitignore {
+    let is_whole = |rules: &IgnoreRules| rules.exclude_rule && rules.gitignore;
+    if is_whole(&read(repository)?) {
         return Ok(());
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
@@ -158,7 +158,7 @@ pub fn is_needed(repository: &Repository) -> bool {
     let names = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
     names
         .iter()
-        .any(|name| name == KEPT || !name.starts_with('.'))
+        .any(|name| name == TRASH || !name.starts_with('.'))
 }
 
 /// Removes the two directories above a file that are empty.
@@ -238,10 +238,11 @@ impl ExcludeFile {
 /// # Errors
 /// Fails when git does, or the file cannot be read.
 pub fn read_users_rules(git: &Git) -> Result<Option<Vec<u8>>, Error> {
-    let file = git.config_get_path("core.excludesFile")?;
-    let file = file.or_else(default_excludes_file);
-    let text = file.map(|file| files::read(&file)).transpose()?;
-    Ok(text.flatten())
+    let configured = git.config_get_path("core.excludesFile")?;
+    match configured.or_else(default_excludes_file) {
+        Some(file) => Ok(files::read(&file)?),
+        None => Ok(None),
+    }
 }
 
 /// Asks git which of the placed files it shows all the same: a `!` rule of a `.gitignore` in the
@@ -258,12 +259,14 @@ pub fn read_shown_note(
     let asked = &placed[..placed.len().min(ASKED)];
     let ignored = git.check_ignore(asked)?;
     let shown = asked.iter().filter(|path| !ignored.contains(**path));
-    let shown = first_of(shown, 1);
-    let note = format!(
-        "git shows {shown} in {worktree} all the same: a `!` rule of a .gitignore counts more \
+    let first = first_of(shown, 1);
+    if first.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "git shows {first} in {worktree} all the same: a `!` rule of a .gitignore counts more \
             than any exclude file, so `git add -A` would take it"
-    );
-    Ok((!shown.is_empty()).then_some(note))
+    )))
 }
 
 /// A line for each placed file, or, where these would be too many, for each directory of ours.

@@ -9,7 +9,7 @@ use crate::config::value::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::walk::WalkMode;
-use crate::disk::trash_bin::KEPT;
+use crate::disk::trash_bin::TRASH;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::hooks::journal;
@@ -52,7 +52,16 @@ pub struct Worktree {
     /// Whether recorded stat data are believed.
     pub walking: WalkMode,
     /// Where it was made, if it stands in the trash by now.
-    pub made_at: Option<Utf8PathBuf>,
+    pub made_at: Option<MadeAt>,
+}
+
+/// Says where a worktree in the trash was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeAt {
+    /// Its directory.
+    pub path: Utf8PathBuf,
+    /// Its private git directory.
+    pub admin_dir: Utf8PathBuf,
 }
 
 /// Holds how git's files stand.
@@ -272,7 +281,11 @@ impl Worktree {
         let target = text
             .strip_prefix("gitdir: ")?
             .trim_end_matches(['\n', '\r']);
-        Some(without_dots(&made_at.join(below).join(target)))
+        let git_dir = without_dots(&made_at.path.join(below).join(target));
+        match git_dir.strip_prefix(&made_at.admin_dir) {
+            Ok(in_admin_dir) => Some(self.record.admin_dir.join(in_admin_dir)),
+            Err(_) => Some(git_dir),
+        }
     }
 
     /// Git on exactly this worktree, as the user has it.
@@ -522,7 +535,7 @@ fn git_dirs(
 ) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
     let linked = repository.common_dir.join("worktrees");
     let worktrees = repository.root.join(WORKTREES);
-    let trash = Utf8Path::new(WORKTREES).join(KEPT);
+    let trash = Utf8Path::new(WORKTREES).join(TRASH);
     let mut all = Vec::new();
     for id in files::names(&linked)? {
         let git_dir = linked.join(&id);

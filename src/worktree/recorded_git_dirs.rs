@@ -13,7 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::files;
 use crate::inventory::manifest::Stat;
 use crate::words::error::Error;
-use crate::worktree::gitdir::read_gitdir;
+use crate::worktree::gitdir::{TRASHED_GIT_DIR, read_gitdir};
 
 /// Younger stat data of a directory do not show each change of it: clocks of file systems are coarse.
 const RACY: Duration = Duration::from_secs(2);
@@ -76,6 +76,7 @@ fn is_old(stat: &Stat) -> bool {
 fn read(places: &RecordPlaces) -> Result<(BTreeSet<String>, bool), Error> {
     let mut all = BTreeSet::new();
     let mut unfinished = BTreeSet::new();
+    let [_in_place, in_trash] = &places.records;
     for records in &places.records {
         for name in files::names(records)? {
             let file = records.join(&name).join("record.toml");
@@ -83,7 +84,12 @@ fn read(places: &RecordPlaces) -> Result<(BTreeSet<String>, bool), Error> {
             if text.is_none() && files::exists(&records.join(&name).join("intent.toml")) {
                 unfinished.insert(places.worktrees.join(&name).join(".git"));
             }
-            all.extend(text.as_deref().and_then(named_git_dir));
+            // that of a removed worktree is not there: another one may have its name by now
+            let is_unregistered =
+                records == in_trash && files::exists(&records.join(&name).join(TRASHED_GIT_DIR));
+            if !is_unregistered {
+                all.extend(text.as_deref().and_then(named_git_dir));
+            }
         }
     }
     if unfinished.is_empty() {

@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::files;
 use crate::disk::lock::{LockFile, Waiting};
 use crate::disk::scan::walk::WalkMode;
+use crate::disk::trash_bin::TRASH;
 use crate::git::error::GitError;
 use crate::git::layout::Layout;
 use crate::git::object_format::ObjectFormat;
@@ -87,7 +88,7 @@ impl Repository {
         let mut toplevel = None;
         let located = match claim {
             None => match place(&git, own?)? {
-                None => parent_home(&git, start.ancestors())?,
+                None => around_trash(&git, &start)?,
                 located => located,
             },
             Some(claim) => {
@@ -323,6 +324,18 @@ fn around(
         return Ok(Some(named));
     }
     Ok(there)
+}
+
+/// The repository around a removed worktree in the trash, whose `.git` leads nowhere: a shell may
+/// stand there. Elsewhere that of `add --parent`.
+fn around_trash(git: &Git, start: &Utf8Path) -> Result<Option<LocatedWorktree>, Error> {
+    for directory in start.ancestors() {
+        let is_trash = directory.ends_with(Utf8Path::new(WORKTREES).join(TRASH));
+        if is_trash && let Some(root) = directory.ancestors().nth(3) {
+            return place(git, git.at(root).layout()?);
+        }
+    }
+    parent_home(git, start.ancestors())
 }
 
 /// The repository that `add --parent` made in the nearest of these directories. It is only looked

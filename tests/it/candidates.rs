@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use camino::Utf8Path;
+use git_agentwt::actions::selection::IncludeFile;
 use git_agentwt::git::runner::SharedRunner;
 use git_agentwt::git::runner::Trace;
 use git_agentwt::inventory::placed::PlacedKind;
@@ -34,7 +35,7 @@ fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, Error> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
     let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
     let repository = repository.expect("a repository");
-    repository.candidates(patterns, true)
+    repository.candidates(patterns, IncludeFile::Read)
 }
 
 /// What is selected, one path a word: `/` behind a directory, `@` behind a link.

@@ -360,3 +360,41 @@ fn a_branch_that_another_process_created_meanwhile_is_not_removed_whatever_git_s
     assert_eq!(branches, "  agentwt/task-5", "{said}");
     assert!(!repo.worktree("task-5").exists(), "{said}");
 }
+
+#[test]
+fn an_add_without_a_journal_and_one_whose_journal_was_cut_off_are_cleared() {
+    let journal = ".git/agentwt/worktrees/task-5/journal";
+    // an older version wrote an intent alone; a kill can cut the last step off
+    for wound in [
+        format!("rm -r {journal}"),
+        format!("truncate -s -9 {journal}/steps"),
+        format!("truncate -s 9 {journal}/steps"),
+    ] {
+        let repo = killed_before_the_checkout();
+        repo.sh(repo.main(), &wound).ok();
+        let again = repo.agentwt(ADD);
+        assert_eq!(again.status, 0, "{wound}: {again}");
+        assert_eq!(repo.findings(&repo.worktree("task-5")), "", "{wound}");
+        let list = repo.git(&["worktree", "list"]);
+        assert_eq!(list.lines().count(), 2, "{wound}: {list}");
+        assert!(!repo.main().join(journal).exists(), "{wound}");
+    }
+}
+
+#[test]
+fn what_a_hook_changed_since_stays_and_is_named() {
+    let repo = TestRepo::project();
+    let body = "git config --file \"$(git rev-parse --git-common-dir)/config\" user.mine yes
+        echo more > src/more && git add src/more && git commit -qm more; exit 1";
+    repo.hook("post-checkout", body);
+    let said = repo.agentwt(ADD);
+    said.fails(5);
+    for left in [
+        "branch agentwt/task-5: it has moved since",
+        "/.git/config: another process changed it since",
+    ] {
+        assert!(said.stderr.contains(left), "{left}: {said}");
+    }
+    assert_eq!(repo.git(&["config", "user.mine"]), "yes");
+    assert!(!repo.worktree("task-5").exists(), "{said}");
+}

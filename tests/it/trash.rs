@@ -4,4 +4,5 @@ mod refused;
 mod states;
 mod stopped;
 mod unborn;
+mod unlisted;
 mod world;

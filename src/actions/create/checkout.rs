@@ -43,6 +43,15 @@ struct UserHooks {
     directory: Utf8PathBuf,
 }
 
+/// Whether the bytes of a file are those of its blob.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// They are.
+    AsInBlob,
+    /// A filter or an end of line may have changed them.
+    Converted,
+}
+
 /// What is on disk for each entry, and whether its bytes may differ from those of the blob.
 type Created = (Vec<Option<Stat>>, Vec<bool>);
 
@@ -62,12 +71,18 @@ impl Checkout<'_> {
             },
         };
         let entries = &self.classified.listing.entries;
-        let each = entries.iter().zip(stats).zip(converted);
-        let disk = each.map(|(((path, entry), stat), converted)| {
-            let on_disk = |stat| self.on_disk(path, *entry, stat, converted);
-            stat.map(on_disk).transpose()
-        });
-        let disk = disk.collect::<Result<_, Error>>()?;
+        let mut disk = Vec::with_capacity(entries.len());
+        for (((path, entry), stat), converted) in entries.iter().zip(stats).zip(converted) {
+            let content = if converted {
+                Content::Converted
+            } else {
+                Content::AsInBlob
+            };
+            disk.push(match stat {
+                Some(stat) => Some(self.on_disk(path, *entry, stat, content)?),
+                None => None,
+            });
+        }
         Ok((disk, self.has_hook(&hooks, "post-checkout")))
     }
 
@@ -144,7 +159,7 @@ impl Checkout<'_> {
         path: &RepoPath,
         entry: Entry,
         stat: Stat,
-        converted: bool,
+        content: Content,
     ) -> Result<OnDisk, Error> {
         let mode = match (stat.mode & 0o170_000, stat.mode & 0o100) {
             (0o100_000, 0) => Mode::File,
@@ -154,7 +169,7 @@ impl Checkout<'_> {
             (_, _) => Mode::Special,
         };
         let id = match mode {
-            Mode::File | Mode::Executable if converted => self.hash(path)?,
+            Mode::File | Mode::Executable if content == Content::Converted => self.hash(path)?,
             Mode::File | Mode::Executable | Mode::Link => entry.id,
             _others => ObjectId::none(),
         };
@@ -196,14 +211,18 @@ impl Checkout<'_> {
     }
 
     fn read_hooks(&self) -> Result<UserHooks, Error> {
-        let settings = self.git.config_list()?.into_iter();
-        let settings: Vec<_> = settings.map(|(_, key, value)| (key, value)).collect();
+        let mut settings = Vec::new();
+        for (_, key, value) in self.git.config_list()? {
+            settings.push((key, value));
+        }
         let mut directory = self.own.common_dir.join("hooks");
         if settings.iter().any(|(key, _)| key == "core.hookspath") {
             // relative to the root of the worktree, where hooks run; git takes an empty path for `/`
-            let named = self.git.config_get_path("core.hooksPath")?;
-            let named = named.filter(|named| !named.as_str().is_empty());
-            directory = self.path.join(named.unwrap_or_else(|| "/".into()));
+            let hooks_path = self
+                .git
+                .config_get_path("core.hooksPath")?
+                .filter(|path| !path.as_str().is_empty());
+            directory = self.path.join(hooks_path.unwrap_or_else(|| "/".into()));
         }
         Ok(UserHooks {
             settings,
@@ -214,8 +233,10 @@ impl Checkout<'_> {
     /// Whether git would run a hook: a setting, a file, or a file that the checkout brings.
     fn has_hook(&self, hooks: &UserHooks, hook: &str) -> bool {
         let file = hooks.directory.join(hook);
-        let inside = file.strip_prefix(self.path).ok();
-        let inside = inside.and_then(|inside| RepoPath::parse(inside.as_str()).ok());
+        let inside = file
+            .strip_prefix(self.path)
+            .ok()
+            .and_then(|inside| RepoPath::parse(inside.as_str()).ok());
         let entries = &self.classified.listing.entries;
         let is_tracked = |path: RepoPath| {
             let found = entries.binary_search_by(|(other, _)| other.cmp(&path));

@@ -15,7 +15,7 @@ use crate::actions::journal::{Journal, LastGit};
 use crate::actions::placing::{Destination, Placing, staging};
 use crate::actions::register::{Registration, install_hooks, read_dot_git};
 use crate::actions::scope_edit::{Classified, Listing, set_bits};
-use crate::actions::selection::read_worktree_files;
+use crate::actions::selection::{ConfigPatterns, read_worktree_files};
 use crate::actions::sync_plan::{
     Selection, SyncFacts, SyncPlan, SyncRefusal, WorktreeFiles, plan as plan_copies,
 };
@@ -67,15 +67,6 @@ pub struct Creation<'a> {
     pub program_of_hooks: Option<&'a Utf8Path>,
     /// Who follows, and what stops the creation.
     pub follower: Follower<'a>,
-}
-
-/// Whether the patterns of the config say what is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConfigPatterns {
-    /// They do.
-    Used,
-    /// They do not (`--no-sync`, `--repo`).
-    Unused,
 }
 
 /// What was created.
@@ -212,11 +203,11 @@ impl Creation<'_> {
             placed: placed.placed,
             disk: checked_out.disk,
         };
-        let record = registration.write()?;
+        let written = registration.write()?;
         self.follower.check()?;
         journal.end();
         Ok(Created {
-            record,
+            record: written,
             copies: placed.copies,
         })
     }

@@ -9,12 +9,14 @@ use crate::actions::leftover::{
     EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago, judge_claim, judge_entry,
     judge_lock, judge_name, stranger,
 };
-use crate::actions::trash;
-use crate::actions::trash::{Expiry, Trashed};
+use crate::actions::trash::enter::pending_move;
+use crate::actions::trash::entry::Trashed;
+use crate::actions::trash::expiry::Expiry;
+use crate::actions::trash::list::ids_of_pending_removals;
 use crate::disk::files;
 use crate::disk::lock::LockFile;
 use crate::disk::locked_file::{LockDepth, lock_files};
-use crate::disk::trash_bin::{DELETED, KEPT};
+use crate::disk::trash_bin::{EXPIRED, OLD_BIN, TRASH};
 use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
 use crate::system::processes;
@@ -39,7 +41,7 @@ pub struct NameLeftovers {
     /// The intent, where there is only that.
     pub intent: Option<Intent>,
     /// The worktree, where there is a whole record.
-    pub known: Option<Worktree>,
+    pub worktree: Option<Worktree>,
     /// Whether the worktree is there.
     pub is_there: bool,
 }
@@ -92,7 +94,7 @@ pub fn of_name(
             let record = &known.record;
             // what a run left there is not deleted unasked
             let is_git = record.made_by == MadeBy::Git && !PrivateGit::new(&known).is_there();
-            if trash::going(repository, &known).is_some() {
+            if pending_move(repository, &known).is_some() {
                 let why = "its removal was interrupted";
                 found.all.push(of_name(LeftoverKind::Worktree, why));
             } else if files::exists(&record.path) {
@@ -104,7 +106,7 @@ pub fn of_name(
                 let why = "its directory is gone";
                 found.all.push(of_name(LeftoverKind::Worktree, why));
             }
-            found.known = Some(*known);
+            found.worktree = Some(*known);
         }
         Err(error) => match error.find() {
             Some(WorktreeFault::Damaged { .. }) => damage = Some(error.to_string()),
@@ -119,7 +121,7 @@ pub fn of_name(
     }
     let copies = COPIES.map(|start| format!("{WORKTREES}/{start}{name}"));
     let mut copies = copies.to_vec();
-    if found.intent.is_some() || found.known.is_some() {
+    if found.intent.is_some() || found.worktree.is_some() {
         // in the root only a record says that it is ours
         copies.push(format!("{}{name}", COPIES[0]));
     } else {
@@ -212,17 +214,19 @@ pub fn shared(
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
 fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftover>, Error> {
     let is_ours = |name: &str| {
-        matches!(name, KEPT | DELETED | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
+        matches!(name, TRASH | OLD_BIN | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
     };
     let worktrees = files::names(&repository.root.join(WORKTREES))?.into_iter();
     let others = worktrees.filter(|name| !is_ours(name));
     let others = others.map(|name| format!("{WORKTREES}/{name}"));
     let mut found: Vec<String> = others.collect();
-    let mut known = trash::ids_of_live_records(repository);
+    let mut known = ids_of_pending_removals(repository);
     known.extend(in_trash.iter().map(Trashed::id));
-    let kept = files::names(&repository.root.join(WORKTREES).join(KEPT))?;
-    let unknown = kept.iter().filter(|id| !known.contains(id));
-    found.extend(unknown.map(|id| format!("{WORKTREES}/{KEPT}/{id}")));
+    let kept = files::names(&repository.root.join(WORKTREES).join(TRASH))?;
+    let unknown = kept
+        .iter()
+        .filter(|id| !known.contains(id) && !id.starts_with(EXPIRED));
+    found.extend(unknown.map(|id| format!("{WORKTREES}/{TRASH}/{id}")));
     Ok(found.iter().map(|path| stranger(path)).collect())
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use camino::Utf8Path;
 
 use crate::actions::bring::read_put_aside_in;
-use crate::actions::remove::facts::{Around, has_own_modules};
+use crate::actions::remove::facts::{SharedFacts, has_own_modules};
 use crate::config::value::Strategy;
 use crate::disk::digest::digest_of;
 use crate::disk::files::TEMPORARY;
@@ -57,9 +57,9 @@ pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool
         None => reflog.first().map(|newest| newest.id.clone()),
     });
     if !alone.is_empty() {
-        let around = Around::read(repository)?;
+        let shared = SharedFacts::read(repository)?;
         for commit in &alone {
-            if !around.nowhere(repository, commit)?.is_empty() {
+            if !shared.unreachable_from_refs(repository, commit)?.is_empty() {
                 return Ok(true);
             }
         }

@@ -10,7 +10,8 @@ pub mod incomplete;
 
 use camino::Utf8PathBuf;
 
-use crate::actions::trash;
+use crate::actions::trash::empty::{Expired, expire_unless_used};
+use crate::actions::trash::list::list;
 use crate::actions::unfinished::remove_unfinished;
 use crate::disk::files;
 use crate::disk::writable::make_directories_writable;
@@ -332,11 +333,11 @@ pub fn clear(
 
 /// Expires what is in the trash, unless it is back by now or in use.
 fn expire(repository: &Repository, leftover: &Leftover) -> Result<bool, Error> {
-    let all = trash::list(repository)?;
-    let Some(one) = all.iter().find(|one| one.shown() == leftover.what) else {
-        return Ok(false);
-    };
-    trash::expire_unless_used(repository, one)
+    let entries = list(repository)?;
+    match entries.iter().find(|entry| entry.shown() == leftover.what) {
+        Some(entry) => Ok(expire_unless_used(repository, entry)? == Expired::Deleted),
+        None => Ok(false),
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::bring::{read_passing, read_put_aside};
 use crate::actions::remove::merged;
-use crate::actions::remove::plan::{RemoveFacts, WorkKind};
-use crate::actions::trash::begun;
+use crate::actions::remove::plan::{LostCommit, RemoveFacts, UncommittedWork, WorkKind};
+use crate::actions::trash::enter::pending_removal;
+use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
 use crate::disk::file_system::mounted_below;
 use crate::disk::files;
@@ -19,7 +20,7 @@ use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
 use crate::inventory::placed::PlacedKind;
 use crate::judge::change::Seen;
-use crate::record::worktree::{Alive, Owner};
+use crate::record::worktree::{Alive, Owner, Record};
 use crate::system::processes;
 use crate::truth::head::WorktreeHead;
 use crate::truth::survey::Survey;
@@ -33,29 +34,30 @@ use crate::worktree::private_git;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
 
+/// The newest stash.
+const STASH: &str = "refs/stash";
+
 /// Holds what is the same for all worktrees that one command removes.
-pub struct Around {
+pub struct SharedFacts {
     refs: Vec<Ref>,
     worktrees: Vec<WorktreeEntry>,
     stashes: Vec<ReflogEntry>,
 }
 
-impl Around {
-    /// Reads it.
+impl SharedFacts {
+    /// Reads branches, remote-tracking branches, tags, worktrees and stashes.
     ///
     /// # Errors
     /// Fails when git does.
     pub fn read(repository: &Repository) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
-        let is_stash = |one: &Ref| one.name == "refs/stash";
-        let all = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/stash"];
-        let mut refs = git.for_each_ref(&all)?;
-        let stashes = if refs.iter().any(is_stash) {
-            git.reflog("refs/stash")?
+        let mut refs = git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/", STASH])?;
+        let stashes = if refs.iter().any(|found| found.name == STASH) {
+            git.reflog(STASH)?
         } else {
             Vec::new()
         };
-        refs.retain(|one| !is_stash(one));
+        refs.retain(|found| found.name != STASH);
         Ok(Self {
             refs,
             worktrees: repository.git.worktree_list()?,
@@ -66,277 +68,398 @@ impl Around {
     /// Where a branch is; none when there is none.
     pub fn tip_of(&self, branch: &BranchName) -> Option<&CommitId> {
         let name = branch.full_ref();
-        let found = self.refs.iter().find(|one| one.name == name);
-        found.map(|one| &one.id)
+        let found = self.refs.iter().find(|found| found.name == name)?;
+        Some(&found.id)
     }
 
     /// The commits of a tip that no branch, remote-tracking branch or tag of this repository has.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn nowhere(&self, repository: &Repository, tip: &CommitId) -> Result<Vec<CommitId>, Error> {
-        let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
-        nowhere_else(repository, &[tip], &others)
+    pub fn unreachable_from_refs(
+        &self,
+        repository: &Repository,
+        tip: &CommitId,
+    ) -> Result<Vec<CommitId>, Error> {
+        unreachable(repository, &[tip], &self.tips())
+    }
+
+    fn tips(&self) -> Vec<&CommitId> {
+        self.refs.iter().map(|found| &found.id).collect()
     }
 
     /// Those of these commits that no branch, remote-tracking branch or tag has. A branch that goes
     /// with the worktree counts, as a ref keeps its tip where nothing else has it.
-    fn without_ref(
+    fn retain_unreachable(
         &self,
         repository: &Repository,
-        commits: &[CommitId],
+        commits: Vec<CommitId>,
     ) -> Result<Vec<CommitId>, Error> {
         let tips: Vec<&CommitId> = commits.iter().collect();
-        let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
-        let alone = nowhere_else(repository, &tips, &others)?;
-        let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
-        let found = commits.iter().filter(|id| is_alone.contains(id));
-        Ok(found.cloned().collect())
+        let found = unreachable(repository, &tips, &self.tips())?;
+        let unreachable: BTreeSet<CommitId> = found.into_iter().collect();
+        let mut retained = commits;
+        retained.retain(|commit| unreachable.contains(commit));
+        Ok(retained)
     }
 
     /// Stashes whose message says that they were made on this branch (git-stash(1)).
     fn stashes_on(&self, branch: &BranchName) -> Vec<String> {
         let starts = [format!("WIP on {branch}:"), format!("On {branch}:")];
-        let all = self.stashes.iter().enumerate();
-        let made = all.filter(|(_, one)| starts.iter().any(|start| one.reason.starts_with(start)));
-        made.map(|(at, _)| format!("stash@{{{at}}}")).collect()
+        let mut names = Vec::new();
+        for (number, entry) in self.stashes.iter().enumerate() {
+            if starts.iter().any(|start| entry.reason.starts_with(start)) {
+                names.push(format!("stash@{{{number}}}"));
+            }
+        }
+        names
     }
 }
 
 /// Holds a worktree by its record, and as it stands: in its place, or in the trash.
 pub struct Site<'a> {
     /// As it was recorded.
-    pub known: &'a Worktree,
-    /// Where it stands.
-    pub stands: &'a Worktree,
+    pub recorded: &'a Worktree,
+    /// As it stands.
+    pub current: &'a Worktree,
 }
 
 impl Site<'_> {
     /// True if the worktree stands where it was made.
     fn is_in_place(&self) -> bool {
-        self.known.record.path == self.stands.record.path
+        self.recorded.record.path == self.current.record.path
     }
 }
 
 /// Reads what decides. Without a `survey` the worktree goes into the trash whatever it holds.
-/// `going` are the branches that may go in the same command: what only they hold is on no other
+/// `leaving_branches` are those that may go in the same command: what only they hold is on no other
 /// branch.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read(
+pub fn read_facts(
     repository: &Repository,
-    around: &Around,
+    shared: &SharedFacts,
     site: &Site<'_>,
     survey: Option<&Survey>,
-    heads: &WorktreeHead,
-    going: &[BranchName],
+    head: &WorktreeHead,
+    leaving_branches: &[BranchName],
 ) -> Result<RemoveFacts, Error> {
-    let known = site.stands;
-    let record = &known.record;
-    let repository = &known.readable_repository(repository);
-    let is_there = files::is_directory(&record.path);
-    let own = record.branch.full_ref();
-    // git knows it by the place in which it was made
-    let registered = &site.known.record.path;
-    let entry = around.worktrees.iter().find(|e| e.path == *registered);
-    let mut others = around.worktrees.iter().filter(|e| e.path != *registered);
-    let barred = TrashBin::open(&repository.root).err();
-    let private = PrivateGit::new(known);
-    let mut facts = RemoveFacts {
-        start: repository.start.clone(),
-        root: repository.root.clone(),
-        barred: barred.map(|error| error.to_string()),
-        moved_to: site.is_in_place().then(|| moved_to(known)).flatten(),
-        locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
-        linked: linked(repository),
-        mounted: mounted_below(&record.path)?,
-        running: running(repository, site, is_there),
-        owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
-        modules: has_own_modules(&record.admin_dir)?,
-        runs: private
-            .is_there()
-            .then(|| private.git_dir().into_string())
-            .into_iter()
-            .collect(),
-        damaged: PrivateGit::find_damaged(known)?
-            .into_iter()
-            .map(Utf8PathBuf::into_string)
-            .collect(),
-        is_there,
-        is_left: is_there || files::is_directory(&record.admin_dir),
-        held: others.any(|other| other.branch.as_ref() == Some(&own)),
-        branch_tip: around.tip_of(&record.branch).cloned(),
-        stashes: around.stashes_on(&record.branch),
-        ..RemoveFacts::default()
-    };
+    let repository = &site.current.readable_repository(repository);
+    let mut facts = read_surroundings(repository, shared, site)?;
+    // all that only a clone has is fetched before it goes
     if !repository.is_clone() {
-        // all that only a clone has is fetched before it goes
-        let mut left = heads.detached();
-        left.extend(read_put_aside(repository, known)?);
-        left.extend(
-            private_git::read_run_refs(repository, known)?
-                .into_iter()
-                .map(|one| one.id),
-        );
-        if survey.is_none() {
-            // in the trash the reflog comes back, so nothing that it names may be collected
-            let objects = repository.objects()?;
-            let logged = heads.reflog.iter().map(|entry| &entry.id);
-            left.extend(logged.filter(|id| objects.commit(id).is_ok()).cloned());
-        }
-        left.sort_unstable();
-        left.dedup();
-        read_commits(&mut facts, repository, around, known, &left, going)?;
-        let passing = read_passing(repository, known, heads)?;
-        facts.passing = around.without_ref(repository, &passing)?;
+        let reading = CommitReading {
+            repository,
+            shared,
+            worktree: site.current,
+            leaving_branches,
+        };
+        let left = reading.commits_left_by(head, survey)?;
+        reading.read_commits(&mut facts, &left)?;
+        let passing = read_passing(repository, site.current, head)?;
+        facts.passing = shared.retain_unreachable(repository, passing)?;
     }
     if let Some(survey) = survey {
-        read_files(&mut facts, repository, known, survey, is_there)?;
+        read_files(&mut facts, repository, site.current, survey)?;
     }
     Ok(facts)
 }
 
-/// Reads the commits that would be on no branch: of the branch, and of those that it leaves behind.
-fn read_commits(
-    facts: &mut RemoveFacts,
+/// Reads where the worktree is, who uses it, and what git knows of it and its branch.
+fn read_surroundings(
     repository: &Repository,
-    around: &Around,
-    known: &Worktree,
-    left: &[CommitId],
-    going: &[BranchName],
-) -> Result<(), Error> {
-    let record = &known.record;
-    let mut going: Vec<String> = going.iter().map(BranchName::full_ref).collect();
-    going.push(record.branch.full_ref());
-    let stays = |one: &&Ref| !going.iter().any(|name| one.name == *name);
-    let staying: Vec<&Ref> = around.refs.iter().filter(stays).collect();
-    let tip = around.tip_of(&record.branch);
-    let mut others: Vec<&CommitId> = staying.iter().map(|one| &one.id).collect();
-    // the server has the commits of a pull request
-    others.extend(record.request.as_ref().map(|_| &record.checked_out));
-    others.sort_unstable();
-    others.dedup();
-    let branch = nowhere_else(repository, tip.as_slice(), &others)?;
-    let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
-    others.extend(tip);
-    let alone = nowhere_else(repository, &left, &others)?;
-    if branch.is_empty() && alone.is_empty() {
-        return Ok(());
+    shared: &SharedFacts,
+    site: &Site<'_>,
+) -> Result<RemoveFacts, Error> {
+    let worktree = site.current;
+    let record = &worktree.record;
+    let is_there = files::is_directory(&record.path);
+    let private_git = PrivateGit::new(worktree);
+    let mut facts = RemoveFacts {
+        start: repository.start.clone(),
+        root: repository.root.clone(),
+        locked: is_locked_by_user(worktree),
+        linked: linked_worktrees(repository),
+        mounted: mounted_below(&record.path)?,
+        running: if is_there {
+            running(repository, site)
+        } else {
+            Some(Vec::new())
+        },
+        owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
+        modules: has_own_modules(&record.admin_dir)?,
+        is_there,
+        is_left: is_there || files::is_directory(&record.admin_dir),
+        held: is_held_elsewhere(shared, site),
+        branch_tip: shared.tip_of(&record.branch).cloned(),
+        stashes: shared.stashes_on(&record.branch),
+        ..RemoveFacts::default()
+    };
+    if let Err(error) = TrashBin::open(&repository.root) {
+        facts.barred = Some(error.to_string());
     }
-    let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
-    let detached = left.into_iter().filter(|id| is_alone.contains(id));
-    facts.detached = detached.cloned().collect();
-    // the refs whose content counts: those that the base was taken from, as they are now
+    if site.is_in_place() {
+        facts.moved_to = moved_to(worktree);
+    }
+    if private_git.is_there() {
+        facts.runs.push(private_git.git_dir().into_string());
+    }
+    for damaged in PrivateGit::find_damaged(worktree)? {
+        facts.damaged.push(damaged.into_string());
+    }
+    Ok(facts)
+}
+
+/// True if the user has locked a linked worktree (git-worktree(1), `lock`).
+fn is_locked_by_user(worktree: &Worktree) -> bool {
+    let record = &worktree.record;
+    record.strategy == Strategy::Worktree
+        && files::exists(&record.admin_dir.join("locked"))
+        && !is_locked_by_us(&record.admin_dir)
+}
+
+/// True if another worktree has the branch checked out.
+fn is_held_elsewhere(shared: &SharedFacts, site: &Site<'_>) -> bool {
+    let record = &site.recorded.record;
+    let branch = record.branch.full_ref();
+    shared
+        .worktrees
+        .iter()
+        // git knows it by the place in which it was made
+        .filter(|entry| entry.path != record.path)
+        .any(|entry| entry.branch.as_ref() == Some(&branch))
+}
+
+/// Holds with what the commits of a worktree are read.
+struct CommitReading<'a> {
+    repository: &'a Repository,
+    shared: &'a SharedFacts,
+    worktree: &'a Worktree,
+    leaving_branches: &'a [BranchName],
+}
+
+impl CommitReading<'_> {
+    /// The commits that HEAD, its reflog or the private git directory name, none twice.
+    fn commits_left_by(
+        &self,
+        head: &WorktreeHead,
+        survey: Option<&Survey>,
+    ) -> Result<Vec<CommitId>, Error> {
+        let repository = self.repository;
+        let mut commits: BTreeSet<CommitId> = head.detached().into_iter().collect();
+        commits.extend(read_put_aside(repository, self.worktree)?);
+        for run_ref in private_git::read_run_refs(repository, self.worktree)? {
+            commits.insert(run_ref.id);
+        }
+        if survey.is_none() {
+            // in the trash the reflog comes back, so nothing that it names may be collected
+            let objects = repository.objects()?;
+            for entry in &head.reflog {
+                if objects.commit(&entry.id).is_ok() {
+                    commits.insert(entry.id.clone());
+                }
+            }
+        }
+        Ok(commits.into_iter().collect())
+    }
+
+    /// Reads the commits that would be on no branch: of the branch, and of those that it leaves
+    /// behind.
+    fn read_commits(&self, facts: &mut RemoveFacts, left: &[CommitId]) -> Result<(), Error> {
+        let repository = self.repository;
+        let record = &self.worktree.record;
+        let tip = self.shared.tip_of(&record.branch);
+        let staying = self.staying_refs();
+        let mut others: Vec<&CommitId> = staying.iter().map(|found| &found.id).collect();
+        // the server has the commits of a pull request
+        others.extend(record.request.as_ref().map(|_| &record.checked_out));
+        others.sort_unstable();
+        others.dedup();
+        let of_branch = unreachable(repository, tip.as_slice(), &others)?;
+        others.extend(tip);
+        let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
+        let detached = unreachable(repository, &left, &others)?;
+        if of_branch.is_empty() && detached.is_empty() {
+            return Ok(());
+        }
+        let unreachable: BTreeSet<&CommitId> = detached.iter().collect();
+        for commit in left {
+            if unreachable.contains(commit) {
+                facts.detached.push(commit.clone());
+            }
+        }
+        let targets = merge_targets(record, &staying);
+        if let Some(tip) = tip {
+            facts.merged = merged::find(repository, tip, &of_branch, &targets);
+        }
+        if facts.merged.is_none() {
+            facts.unmerged = with_subjects(repository, of_branch)?;
+        }
+        let is_merged = match facts.detached.as_slice() {
+            [only] => merged::find(repository, only, &detached, &targets).is_some(),
+            [..] => false,
+        };
+        if !is_merged {
+            facts.unmerged_detached = with_subjects(repository, detached)?;
+        }
+        Ok(())
+    }
+
+    /// The refs that do not go in this command.
+    fn staying_refs(&self) -> Vec<&Ref> {
+        let mut leaving = vec![self.worktree.record.branch.full_ref()];
+        leaving.extend(self.leaving_branches.iter().map(BranchName::full_ref));
+        self.shared
+            .refs
+            .iter()
+            .filter(|found| !leaving.iter().any(|name| found.name == *name))
+            .collect()
+    }
+}
+
+/// The refs whose content counts: those that the base was taken from, as they are now.
+fn merge_targets<'r>(record: &Record, staying: &[&'r Ref]) -> Vec<&'r Ref> {
     let mut targets: Vec<&Ref> = Vec::new();
     for tip in &record.base.tips {
-        let now = staying.iter().find(|one| one.name == tip.name);
-        let new = now.filter(|now| !targets.iter().any(|other| other.id == now.id));
-        targets.extend(new);
+        let current = staying.iter().find(|found| found.name == tip.name);
+        if let Some(current) = current
+            && !targets.iter().any(|target| target.id == current.id)
+        {
+            targets.push(current);
+        }
     }
-    let find = |tip: &CommitId, own: &[CommitId]| merged::find(repository, tip, own, &targets);
-    facts.merged = tip.and_then(|tip| find(tip, &branch));
-    if facts.merged.is_none() {
-        facts.unmerged = with_subjects(repository, branch)?;
-    }
-    if !matches!(&*facts.detached, [only] if find(only, &alone).is_some()) {
-        facts.alone = with_subjects(repository, alone)?;
-    }
-    Ok(())
+    targets
 }
 
 /// Reads what is in the worktree.
 fn read_files(
     facts: &mut RemoveFacts,
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     survey: &Survey,
-    is_there: bool,
 ) -> Result<(), Error> {
-    let states = &survey.states;
-    let path = &known.record.path;
-    let staged = survey.staged_only();
-    let mut uncommitted = if is_there {
-        survey.uncommitted(known)
+    let uncommitted = if facts.is_there {
+        uncommitted_paths(worktree, survey)
     } else {
-        staged.clone()
+        survey.staged_only()
     };
-    if begun(known).is_some_and(|removal| removal.trash.is_none()) {
-        // what is missing is what was deleted already
-        let stands = |path: &RepoPath| matches!(states.disk.delta.get(path), Some(Some(_)));
-        uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
+    for path in uncommitted {
+        let kind = work_kind(survey, &path);
+        facts.uncommitted.push(UncommittedWork { path, kind });
     }
-    let kind = |path: &RepoPath| {
-        // what stands in the place of a directory that we created is not a placed file
-        let placed = states.placed.get(path);
-        let placed = placed.filter(|file| file.kind != PlacedKind::Directory);
-        match (placed, states.untracked.get(path)) {
-            (Some(file), _) => WorkKind::Placed(file.origin),
-            (None, Some(Seen::Untracked | Seen::Synced)) => WorkKind::Untracked,
-            (None, _) => WorkKind::Changed,
+    if facts.is_there {
+        for failure in &survey.states.disk.unreadable {
+            facts.unreadable.push(match &failure.path {
+                Some(path) => path.to_string(),
+                None => worktree.record.path.to_string(),
+            });
         }
-    };
-    let of_kind = |path: RepoPath| {
-        let kind = kind(&path);
-        (path, kind)
-    };
-    facts.uncommitted = uncommitted.into_iter().map(of_kind).collect();
+    }
     let mut nested: BTreeSet<RepoPath> = survey.nested().into_iter().collect();
     // git makes it a file
-    if !repository.is_clone() && files::names(&path.join(".git")).is_ok_and(|all| !all.is_empty()) {
+    let dot_git = worktree.record.path.join(".git");
+    let has_entries = || files::names(&dot_git).is_ok_and(|names| !names.is_empty());
+    if !repository.is_clone() && has_entries() {
         nested.insert(RepoPath::child(None, b".git"));
     }
-    let unreadable = states.disk.unreadable.iter().filter(|_| is_there);
-    let shown = |at: Option<&RepoPath>| at.map_or_else(|| path.to_string(), RepoPath::to_string);
-    facts.unreadable = unreadable.map(|one| shown(one.path.as_ref())).collect();
-    for item in states.manifest.items() {
-        let is_submodule = item.base.is_some_and(|entry| entry.mode == Mode::Gitlink);
-        let Some(relative) = item.path.as_bstr().to_str().ok().filter(|_| is_submodule) else {
-            continue;
-        };
-        let directory = path.join(relative);
-        let git = known.submodule_git(repository, &directory);
-        // git would wait for ever for a pipe that stands for its index
-        let is_unread = facts.unreadable.contains(&item.path.to_string());
-        if !is_unread && files::exists(&directory.join(".git")) && git.has_own_work()? {
-            nested.insert(item.path.clone());
-            facts.submodules.push(item.path.to_string());
-        }
+    for path in submodules_with_work(facts, repository, worktree, survey)? {
+        facts.submodules.push(path.to_string());
+        nested.insert(path);
     }
     facts.nested = nested.into_iter().collect();
     facts.hidden = survey.hidden_places();
     Ok(())
 }
 
+/// The paths with uncommitted work, of a worktree whose directory is there.
+fn uncommitted_paths(worktree: &Worktree, survey: &Survey) -> Vec<RepoPath> {
+    let staged = survey.staged_only();
+    let mut paths = survey.uncommitted(worktree);
+    if pending_removal(worktree).is_some_and(|removal| removal.trash.is_none()) {
+        // what is missing is what was deleted already
+        paths.retain(|path| {
+            let is_on_disk = matches!(survey.states.disk.delta.get(path), Some(Some(_)));
+            is_on_disk || staged.binary_search(path).is_ok()
+        });
+    }
+    paths
+}
+
+/// What a path with uncommitted work is.
+fn work_kind(survey: &Survey, path: &RepoPath) -> WorkKind {
+    let states = &survey.states;
+    if let Some(file) = states.placed.get(path)
+        // what stands in the place of a directory that we created is not a placed file
+        && file.kind != PlacedKind::Directory
+    {
+        return WorkKind::Placed(file.origin);
+    }
+    match states.untracked.get(path) {
+        Some(Seen::Untracked | Seen::Synced) => WorkKind::Untracked,
+        _other => WorkKind::Changed,
+    }
+}
+
+/// The submodules of the base whose repositories have work of their own.
+fn submodules_with_work(
+    facts: &RemoveFacts,
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+) -> Result<Vec<RepoPath>, Error> {
+    let mut submodules = Vec::new();
+    for item in survey.states.manifest.items() {
+        let is_submodule = item.base.is_some_and(|entry| entry.mode == Mode::Gitlink);
+        // git would wait for ever for a pipe that stands for its index
+        if !is_submodule || facts.unreadable.contains(&item.path.to_string()) {
+            continue;
+        }
+        let Ok(relative) = item.path.as_bstr().to_str() else {
+            continue;
+        };
+        let directory = worktree.record.path.join(relative);
+        if !files::exists(&directory.join(".git")) {
+            continue;
+        }
+        if worktree
+            .submodule_git(repository, &directory)
+            .has_own_work()?
+        {
+            submodules.push(item.path.clone());
+        }
+    }
+    Ok(submodules)
+}
+
 /// The worktrees that were added elsewhere to a clone's own repository.
-fn linked(repository: &Repository) -> Vec<String> {
-    let all = repository.common_dir.join("worktrees");
-    let ids = files::names(&all).unwrap_or_default().into_iter();
-    let path = |id: String| worktree_of(&all.join(&id)).map_or(id, Utf8PathBuf::into_string);
-    ids.filter(|_| repository.is_clone()).map(path).collect()
+fn linked_worktrees(repository: &Repository) -> Vec<String> {
+    if !repository.is_clone() {
+        return Vec::new();
+    }
+    let registered = repository.common_dir.join("worktrees");
+    let mut paths = Vec::new();
+    for id in files::names(&registered).unwrap_or_default() {
+        let path = worktree_of(&registered.join(&id));
+        paths.push(path.map_or(id, Utf8PathBuf::into_string));
+    }
+    paths
 }
 
 /// Processes that work inside. Where the command was started inside, the processes that started it
 /// do not count.
-fn running(
-    repository: &Repository,
-    site: &Site<'_>,
-    is_there: bool,
-) -> Option<Vec<processes::InsideProcess>> {
-    if !is_there {
-        return Some(Vec::new());
-    }
-    let mut found = processes::working_in(&site.stands.record.path)?;
-    if repository.start.starts_with(&site.known.record.path) {
+fn running(repository: &Repository, site: &Site<'_>) -> Option<Vec<processes::InsideProcess>> {
+    let mut processes = processes::working_in(&site.current.record.path)?;
+    if repository.start.starts_with(&site.recorded.record.path) {
         let ours = processes::ancestor_pids();
-        found.retain(|one| !ours.contains(&one.pid));
+        processes.retain(|process| !ours.contains(&process.pid));
     }
-    Some(found)
+    Some(processes)
 }
 
 /// The commits of these tips that no other ref has, the newest first. Git is not asked where a
 /// ref names each tip.
-fn nowhere_else(
+fn unreachable(
     repository: &Repository,
     tips: &[&CommitId],
     others: &[&CommitId],
@@ -352,25 +475,40 @@ fn nowhere_else(
 fn with_subjects(
     repository: &Repository,
     commits: Vec<CommitId>,
-) -> Result<Vec<(CommitId, String)>, Error> {
+) -> Result<Vec<LostCommit>, Error> {
     const SHOWN: usize = 20;
     let objects = repository.objects()?;
-    let with = |(at, id): (usize, CommitId)| {
-        let line = (at < SHOWN).then(|| objects.headline(&id).ok()).flatten();
-        let subject = line.map_or_else(String::new, |line| line.subject.to_str_lossy().into());
-        (id, subject)
-    };
-    Ok(commits.into_iter().enumerate().map(with).collect())
+    let mut lost = Vec::new();
+    for (number, id) in commits.into_iter().enumerate() {
+        let mut subject = String::new();
+        if number < SHOWN
+            && let Ok(headline) = objects.headline(&id)
+        {
+            subject = headline.subject.to_str_lossy().into_owned();
+        }
+        lost.push(LostCommit { id, subject });
+    }
+    Ok(lost)
 }
 
 /// Where the worktree is, if that is another place (`git worktree move`, a link).
-fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
-    let path = &known.record.path;
-    let named = worktree_of(&known.record.admin_dir);
-    let named = named.filter(|named| files::exists(&named.join(".git")));
-    let places = [Some(path.clone()), named].into_iter().flatten();
-    let mut places = places.filter_map(|place| files::canonical(&place).ok());
-    places.find(|place| place != path && files::is_directory(place))
+fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
+    let path = &worktree.record.path;
+    let mut places = vec![path.clone()];
+    if let Some(named) = worktree_of(&worktree.record.admin_dir)
+        && files::exists(&named.join(".git"))
+    {
+        places.push(named);
+    }
+    for place in places {
+        if let Ok(real) = files::canonical(&place)
+            && real != *path
+            && files::is_directory(&real)
+        {
+            return Some(real);
+        }
+    }
+    None
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a
@@ -380,28 +518,37 @@ fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
 /// # Errors
 /// Fails when a directory cannot be read.
 pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
-    let mut left = vec![git_dir.join("modules")];
-    while let Some(directory) = left.pop() {
+    let mut waiting = vec![git_dir.join("modules")];
+    while let Some(directory) = waiting.pop() {
         let names = files::names(&directory)?;
-        if !names.iter().any(|name| name == "objects") {
-            let below = names.iter().map(|name| directory.join(name));
-            left.extend(below.filter(|path| files::is_directory(path)));
+        if names.iter().any(|name| name == "objects") {
+            if !is_as_cloned(&directory)? {
+                return Ok(true);
+            }
             continue;
         }
-        let objects = directory.join("objects");
-        let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
-        let packs = files::names(&objects.join("pack"))?;
-        let is_pack = |name: &&String| Utf8Path::new(name).extension() == Some("pack");
-        let is_as_cloned = packs.iter().filter(is_pack).count() <= 1
-            && !files::names(&objects)?.iter().any(is_loose)
-            && files::names(&objects.join("info"))?
-                .iter()
-                .all(|name| name == "alternates")
-            && files::names(&directory.join("worktrees"))?.is_empty()
-            && files::names(&directory.join("modules"))?.is_empty();
-        if !is_as_cloned {
-            return Ok(true);
+        for name in names {
+            let below = directory.join(name);
+            if files::is_directory(&below) {
+                waiting.push(below);
+            }
         }
     }
     Ok(false)
+}
+
+/// True if a repository has nothing but what a clone brings.
+fn is_as_cloned(git_dir: &Utf8Path) -> Result<bool, DiskError> {
+    let objects = git_dir.join("objects");
+    let mut packs = files::names(&objects.join("pack"))?;
+    packs.retain(|name| Utf8Path::new(name).extension() == Some("pack"));
+    let mut loose = files::names(&objects)?;
+    loose.retain(|name| !matches!(name.as_str(), "info" | "pack"));
+    let mut infos = files::names(&objects.join("info"))?;
+    infos.retain(|name| name != "alternates");
+    Ok(packs.len() <= 1
+        && loose.is_empty()
+        && infos.is_empty()
+        && files::names(&git_dir.join("worktrees"))?.is_empty()
+        && files::names(&git_dir.join("modules"))?.is_empty())
 }

@@ -6,8 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::actions::trash;
-use crate::actions::trash::Trashed;
+use crate::actions::trash::entry::{REFS, Trashed};
 use crate::answer::text::Text;
 use crate::config::value::Strategy;
 use crate::inventory::placed::PlacedOrigin;
@@ -52,7 +51,7 @@ pub struct RemoveFacts {
     /// Whether git has the worktree locked.
     pub locked: bool,
     /// Paths with uncommitted work.
-    pub uncommitted: Vec<(RepoPath, WorkKind)>,
+    pub uncommitted: Vec<UncommittedWork>,
     /// Directories with a repository of their own inside, submodules with work of their own among
     /// them.
     pub nested: Vec<RepoPath>,
@@ -92,13 +91,31 @@ pub struct RemoveFacts {
     pub passing: Vec<CommitId>,
     /// The commits of these that were not merged by content either, with their subjects, the
     /// newest first.
-    pub alone: Vec<(CommitId, String)>,
+    pub unmerged_detached: Vec<LostCommit>,
     /// The same of the branch.
-    pub unmerged: Vec<(CommitId, String)>,
+    pub unmerged: Vec<LostCommit>,
     /// How what the branch changes came into the base branch, where its commits are not in it.
     pub merged: Option<Merged>,
     /// Stashes that were made on the branch, which stay.
     pub stashes: Vec<String>,
+}
+
+/// A path with uncommitted work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UncommittedWork {
+    /// The path.
+    pub path: RepoPath,
+    /// What it is.
+    pub kind: WorkKind,
+}
+
+/// A commit that would be on no branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostCommit {
+    /// Its id.
+    pub id: CommitId,
+    /// Its subject, of the newest ones.
+    pub subject: String,
 }
 
 /// Says what a path with uncommitted work is.
@@ -231,7 +248,7 @@ impl RemovePlan {
 
     /// Prints what was done on stderr.
     pub fn print(&self, name: &str, path: &Utf8Path, branch: &str, text: &mut Text) {
-        let below = format!("{}{name}/", trash::REFS);
+        let below = format!("{REFS}{name}/");
         let name = text.paint.name(name);
         let branch = self.fate(branch);
         let ignored = ignored_words(self);
@@ -239,7 +256,7 @@ impl RemovePlan {
         text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
         if let Some(trash) = &self.trash {
             if let Some(shown) = trash.lasting() {
-                text.tell(if shown.starts_with(trash::REFS) {
+                text.tell(if shown.starts_with(REFS) {
                     format!("kept its commits; to see them: git log {shown}")
                 } else {
                     format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
@@ -278,6 +295,31 @@ fn largest(places: &[IgnoredPlace]) -> String {
     words.join(", ")
 }
 
+/// Says what a removal wants of the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BranchAfter {
+    /// It stays: that was asked for, another worktree has it checked out, or it is the user's own.
+    Stays,
+    /// It is deleted if it is merged.
+    MayGo,
+    /// It is deleted, merged or not.
+    MustGo,
+}
+
+impl BranchAfter {
+    fn of(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Self {
+        if options.keep_branch || facts.held {
+            Self::Stays
+        } else if options.delete_branch {
+            Self::MustGo
+        } else if record.branch_made {
+            Self::MayGo
+        } else {
+            Self::Stays
+        }
+    }
+}
+
 /// Decides.
 ///
 /// # Errors
@@ -288,66 +330,86 @@ pub fn plan(
     facts: &RemoveFacts,
     options: &RemoveOptions,
 ) -> Result<RemovePlan, RemoveRefusal> {
-    // asked for, in use, or the user's own
-    let stays = options.keep_branch || facts.held || !(record.branch_made || options.delete_branch);
-    let mut reasons = reasons(record, facts, options, stays);
+    let branch_after = BranchAfter::of(record, facts, options);
+    let mut reasons = reasons(record, facts, options, branch_after);
     reasons.retain(|reason| reason.force.is_none_or(|force| force > options.force));
-    // what keeps everything is the same command for all that would be lost
-    if let Some(last) = reasons.iter_mut().rfind(|one| one.force == Some(1)) {
-        let keeps = ", or keep all of it in the trash: git agentwt remove --force ";
-        last.advice.extend([keeps, record.name.as_str()]);
-    }
-    if let Some(first) = reasons.first() {
-        let join = |part: fn(&RemovalReason) -> &str, by: &str| {
-            let all: Vec<&str> = reasons.iter().map(part).collect();
-            all.join(by)
-        };
-        let items = reasons.iter().flat_map(|one| &one.items);
-        let items: String = items.map(|item| format!("\n  {item}")).collect();
-        let name = &record.name;
-        let reason = join(|one| &one.phrase, ", ");
-        return Err(RemoveRefusal {
-            exit: ExitCode::Refused,
-            code: format!("remove::{}", first.code),
-            message: format!("cannot remove worktree `{name}`: {reason}{items}"),
-            reason,
-            help: join(|one| &one.advice, "; "),
-        });
+    if !reasons.is_empty() {
+        return Err(refusal(record, reasons));
     }
     let is_merged = facts.unmerged.is_empty();
+    let is_deleted = match branch_after {
+        BranchAfter::Stays => false,
+        BranchAfter::MayGo => is_merged,
+        BranchAfter::MustGo => true,
+    };
+    let branch = match &facts.branch_tip {
+        _ if record.strategy == Strategy::Clone => BranchFate::Private,
+        None => BranchFate::Gone,
+        Some(_) if is_deleted => BranchFate::Deleted,
+        Some(_) => BranchFate::Stays,
+    };
+    let tip = match branch {
+        BranchFate::Deleted => facts.branch_tip.clone(),
+        BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
+    };
     let mut keep = facts.detached.clone();
-    let passing = facts.passing.iter();
-    keep.extend(passing.filter(|id| !facts.detached.contains(id)).cloned());
-    let may_go = !stays && (is_merged || options.delete_branch);
-    let tip = facts.branch_tip.clone();
-    let (branch, tip) = match tip {
-        _ if record.strategy == Strategy::Clone => (BranchFate::Private, None),
-        None => (BranchFate::Gone, None),
-        Some(_) if may_go => (BranchFate::Deleted, tip),
-        Some(_) => (BranchFate::Stays, None),
-    };
-    // no branch has it then
-    let is_alone = !is_merged || facts.merged.is_some() || record.request.is_some();
-    keep.extend(tip.clone().filter(|_| is_alone));
-    let is_left = facts.is_left || !facts.damaged.is_empty();
-    let has_work = options.force > 0 || facts.modules || !facts.hidden.is_empty();
-    let term = if is_left && has_work {
-        Some(Term::Long)
-    } else {
-        // without a directory there is nothing that something could come into
-        facts.is_there.then_some(Term::Short)
-    };
+    for commit in &facts.passing {
+        if !facts.detached.contains(commit) {
+            keep.push(commit.clone());
+        }
+    }
+    if !is_merged || facts.merged.is_some() || record.request.is_some() {
+        // no branch has it then
+        keep.extend(tip.clone());
+    }
     Ok(RemovePlan {
         branch,
         tip,
         merged: facts.merged.clone(),
-        term,
+        term: term(facts, options),
         hidden_places: facts.hidden.iter().map(IgnoredPlace::new).collect(),
         keep,
         dry_run: options.dry_run,
         notes: notes(record, facts, options),
         ..RemovePlan::default()
     })
+}
+
+/// For how long the worktree is kept in the trash; none where nothing of it is left.
+fn term(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Term> {
+    let is_left = facts.is_left || !facts.damaged.is_empty();
+    let has_work = options.force > 0 || facts.modules || !facts.hidden.is_empty();
+    if is_left && has_work {
+        return Some(Term::Long);
+    }
+    // without a directory there is nothing that something could come into
+    facts.is_there.then_some(Term::Short)
+}
+
+/// Says everything that speaks against a removal, of which there is something.
+fn refusal(record: &Record, mut reasons: Vec<RemovalReason>) -> RemoveRefusal {
+    let name = &record.name;
+    // what keeps everything is the same command for all that would be lost
+    if let Some(last) = reasons.iter_mut().rfind(|reason| reason.force == Some(1)) {
+        last.advice.push_str(&format!(
+            ", or keep all of it in the trash: git agentwt remove --force {name}"
+        ));
+    }
+    let phrases: Vec<&str> = reasons.iter().map(|reason| &*reason.phrase).collect();
+    let advice: Vec<&str> = reasons.iter().map(|reason| &*reason.advice).collect();
+    let reason = phrases.join(", ");
+    let mut message = format!("cannot remove worktree `{name}`: {reason}");
+    for item in reasons.iter().flat_map(|reason| &reason.items) {
+        message.push_str(&format!("\n  {item}"));
+    }
+    let code = reasons.first().map_or("", |first| first.code);
+    RemoveRefusal {
+        exit: ExitCode::Refused,
+        code: format!("remove::{code}"),
+        message,
+        reason,
+        help: advice.join("; "),
+    }
 }
 
 fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
@@ -454,181 +516,338 @@ fn reasons(
     record: &Record,
     facts: &RemoveFacts,
     options: &RemoveOptions,
-    stays: bool,
+    branch_after: BranchAfter,
 ) -> Vec<RemovalReason> {
+    if let Some(reason) = not_ours(record, facts) {
+        return vec![reason];
+    }
+    let mut reasons = about_place(record, facts);
+    reasons.extend(about_inside(record, facts));
+    reasons.extend(lost_work(record, facts, branch_after));
+    reasons.extend(in_use(record, facts, options));
+    reasons
+}
+
+/// Why it is not ours to remove.
+fn not_ours(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
     let name = &record.name;
     let path = &record.path;
     let branch = &record.branch;
-    let place = facts.root.join(WORKTREES).join(name.as_str());
     if record.made_by == MadeBy::Git {
         let mut advice =
             format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
         for run in &facts.runs {
             advice = format!("git fetch {run} {branch}:{name}-run && rm -r {run}; {advice}");
         }
-        return vec![reason("not_ours", None, "plain git made it", advice)];
+        return Some(reason("not_ours", None, "plain git made it", advice));
     }
-    if *path != place {
-        let phrase = format!("its record names another place than {place}");
-        let advice = format!(
+    let place = facts.root.join(WORKTREES).join(name.as_str());
+    if *path == place {
+        return None;
+    }
+    Some(reason(
+        "elsewhere",
+        None,
+        format!("its record names another place than {place}"),
+        format!(
             "if the repository was moved, move it back to where {path} is in it; {place} is not \
                 touched: git worktree list"
-        );
-        return vec![reason("elsewhere", None, phrase, advice)];
-    }
-    let mut all = Vec::new();
+        ),
+    ))
+}
+
+/// What is wrong with where it is.
+fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let name = &record.name;
+    let path = &record.path;
+    let mut reasons = Vec::new();
     if let Some(why) = &facts.barred {
-        let advice = format!(
-            "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
-        );
-        all.push(reason("barred", None, why, advice));
+        reasons.push(reason(
+            "barred",
+            None,
+            why,
+            format!(
+                "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
+            ),
+        ));
     }
     if facts.start.starts_with(path) {
         let advice = format!("cd {} && git agentwt remove {name}", facts.root);
-        all.push(reason("inside", None, "you are inside it", advice));
+        reasons.push(reason("inside", None, "you are inside it", advice));
     }
-    let mut listed = |code, force, what: &str, items: &[String], advice: String| {
-        let phrase = format!("{what}{}", items.join(", "));
-        all.extend((!items.is_empty()).then(|| reason(code, force, phrase, advice)));
-    };
-    let to = facts.moved_to.as_deref().map_or("", Utf8Path::as_str);
-    let advice = format!(
-        "move it back first: git worktree move {to} {path}, or where {path} is a link: rm {path} \
-            && mv {to} {path}"
-    );
-    let moved: Vec<String> = facts.moved_to.iter().map(ToString::to_string).collect();
-    listed("moved", None, "it was moved to ", &moved, advice);
-    let advice = format!(
-        "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
-    );
-    let what = "its repository has other worktrees: ";
-    listed("linked", None, what, &facts.linked, advice);
-    let advice = "commit and push it there".to_owned();
-    let what = "a submodule has uncommitted changes or unpushed commits: ";
-    listed("submodule", Some(1), what, &facts.submodules, advice);
-    let what = "a command in a fence left work that is not imported: ";
-    let advice = format!(
-        "see what is left, and import it: git agentwt exec {name} -- git status; a stash is left: \
-            git agentwt exec {name} -- git stash list; its directory is gone: git agentwt remove \
-            --force {name}, which fetches what was committed"
-    );
-    listed("run", Some(1), what, &facts.runs, advice);
-    let what = "a command in a fence left a damaged git directory: ";
-    let advice = "take from it what you need: git fetch <directory>".to_owned();
-    listed("damaged_run", Some(1), what, &facts.damaged, advice);
+    if let Some(to) = &facts.moved_to {
+        reasons.push(reason(
+            "moved",
+            None,
+            format!("it was moved to {to}"),
+            format!(
+                "move it back first: git worktree move {to} {path}, or where {path} is a link: \
+                    rm {path} && mv {to} {path}"
+            ),
+        ));
+    }
+    if !facts.linked.is_empty() {
+        reasons.push(reason(
+            "linked",
+            None,
+            format!(
+                "its repository has other worktrees: {}",
+                facts.linked.join(", ")
+            ),
+            format!(
+                "remove these first: git -C {path} worktree list; git -C {path} worktree remove \
+                    <path>"
+            ),
+        ));
+    }
+    reasons
+}
+
+/// What is inside of it, beside files.
+fn about_inside(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let path = &record.path;
+    let mut reasons = Vec::new();
+    if !facts.submodules.is_empty() {
+        let submodules = facts.submodules.join(", ");
+        reasons.push(reason(
+            "submodule",
+            Some(1),
+            format!("a submodule has uncommitted changes or unpushed commits: {submodules}"),
+            "commit and push it there",
+        ));
+    }
+    reasons.extend(about_runs(record, facts));
     let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
     nested.retain(|path| !facts.submodules.contains(path));
-    let advice = format!("move it out of {path}");
-    let what = "a repository is inside it: ";
-    listed("nested_repository", Some(1), what, &nested, advice);
-    let below = facts.mounted.iter().map(|item| format!(" {path}/{item}"));
-    let advice = format!("umount{}", below.collect::<String>());
-    let what = "a file system is mounted inside it: ";
-    listed("mounted", None, what, &facts.mounted, advice);
+    if !nested.is_empty() {
+        reasons.push(reason(
+            "nested_repository",
+            Some(1),
+            format!("a repository is inside it: {}", nested.join(", ")),
+            format!("move it out of {path}"),
+        ));
+    }
+    if !facts.mounted.is_empty() {
+        let mut umount = "umount".to_owned();
+        for item in &facts.mounted {
+            umount.push_str(&format!(" {path}/{item}"));
+        }
+        let mounted = facts.mounted.join(", ");
+        let phrase = format!("a file system is mounted inside it: {mounted}");
+        reasons.push(reason("mounted", None, phrase, umount));
+    }
     if !facts.unreadable.is_empty() {
-        let phrase = "it cannot be read whether work would be lost";
-        let advice = format!("chmod -R u+rX {path}");
-        let item = |item: &String| format!("{item} (it cannot be read)");
-        all.push(RemovalReason {
-            items: facts.unreadable.iter().map(item).collect(),
-            ..reason("unreadable", Some(1), phrase, advice)
+        let mut items = Vec::new();
+        for item in &facts.unreadable {
+            items.push(format!("{item} (it cannot be read)"));
+        }
+        reasons.push(RemovalReason {
+            items,
+            ..reason(
+                "unreadable",
+                Some(1),
+                "it cannot be read whether work would be lost",
+                format!("chmod -R u+rX {path}"),
+            )
         });
     }
-    all.extend(lost_work(record, facts, !stays && !options.delete_branch));
-    all.extend(in_use(record, facts, options));
-    all
+    reasons
+}
+
+/// What commands in a fence left.
+fn about_runs(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let name = &record.name;
+    let mut reasons = Vec::new();
+    if !facts.runs.is_empty() {
+        let runs = facts.runs.join(", ");
+        reasons.push(reason(
+            "run",
+            Some(1),
+            format!("a command in a fence left work that is not imported: {runs}"),
+            format!(
+                "see what is left, and import it: git agentwt exec {name} -- git status; a stash is \
+                    left: git agentwt exec {name} -- git stash list; its directory is gone: git \
+                    agentwt remove --force {name}, which fetches what was committed"
+            ),
+        ));
+    }
+    if !facts.damaged.is_empty() {
+        let damaged = facts.damaged.join(", ");
+        reasons.push(reason(
+            "damaged_run",
+            Some(1),
+            format!("a command in a fence left a damaged git directory: {damaged}"),
+            "take from it what you need: git fetch <directory>",
+        ));
+    }
+    reasons
 }
 
 /// Who uses the worktree.
 fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<RemovalReason> {
-    let name = &record.name;
-    let path = &record.path;
-    let mut all = Vec::new();
+    let mut reasons = Vec::new();
     if facts.locked {
-        let advice = format!("git worktree unlock {path}");
-        all.push(reason("locked", Some(2), "it is locked", advice));
+        let advice = format!("git worktree unlock {}", record.path);
+        reasons.push(reason("locked", Some(2), "it is locked", advice));
     }
-    let one = |one: &InsideProcess| format!("{} ({})", one.pid, one.name);
-    if let Some(running @ [first, others @ ..]) = facts.running.as_deref() {
-        let all_of_them = || shortened(running.iter().map(one)).join(", ");
-        let phrase = match others {
-            [] => format!("process {} works in it", one(first)),
-            [..] => format!("processes {} work in it", all_of_them()),
-        };
-        let pids: Vec<String> = running.iter().map(|one| one.pid.to_string()).collect();
-        let advice = format!(
-            "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt \
-                remove -ff {name}`",
-            pids.join(",")
-        );
-        all.push(reason("running", Some(2), phrase, advice));
+    reasons.extend(running_processes(record, facts));
+    reasons.extend(live_owner(record, facts, options));
+    reasons
+}
+
+/// The processes that work in it.
+fn running_processes(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    let running = facts.running.as_ref()?;
+    let described = |process: &InsideProcess| format!("{} ({})", process.pid, process.name);
+    let phrase = match running.as_slice() {
+        [] => return None,
+        [only] => format!("process {} works in it", described(only)),
+        [..] => {
+            let processes = shortened(running.iter().map(described)).join(", ");
+            format!("processes {processes} work in it")
+        }
+    };
+    let pids: Vec<String> = running
+        .iter()
+        .map(|process| process.pid.to_string())
+        .collect();
+    let advice = format!(
+        "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt remove \
+            -ff {}`",
+        pids.join(","),
+        record.name
+    );
+    Some(reason("running", Some(2), phrase, advice))
+}
+
+/// Its owner, if that is alive and not who asks.
+fn live_owner(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+) -> Option<RemovalReason> {
+    let owner = record.owner.as_ref()?;
+    let id = &owner.id;
+    if facts.owner != Alive::Yes || options.owner.as_ref() == Some(id) {
+        return None;
     }
-    if let (Some(owner), Alive::Yes) = (&record.owner, facts.owner)
-        && options.owner.as_ref() != Some(&owner.id)
-    {
-        let id = &owner.id;
-        let pid = owner.process.as_ref();
-        let pid = pid.map(|process| format!(" (process {})", process.pid));
-        let phrase = format!("its owner `{id}` is alive{}", pid.unwrap_or_default());
-        let advice = format!(
-            "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a \
-                live owner: git agentwt remove -ff {name}"
-        );
-        all.push(reason("owned", Some(2), phrase, advice));
+    let mut phrase = format!("its owner `{id}` is alive");
+    if let Some(process) = &owner.process {
+        phrase.push_str(&format!(" (process {})", process.pid));
     }
-    all
+    let name = &record.name;
+    let advice = format!(
+        "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a live \
+            owner: git agentwt remove -ff {name}"
+    );
+    Some(reason("owned", Some(2), phrase, advice))
 }
 
 /// What git would lose, if anything.
-fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<RemovalReason> {
-    // what is in a repository inside is listed as such
-    let is_nested = |path: &RepoPath| {
-        let mut nested = facts.nested.iter();
-        nested.any(|above| path == above || path.is_below(above.as_bstr()))
-    };
-    let work = facts.uncommitted.iter();
-    let mut work: Vec<_> = work.filter(|(path, _)| !is_nested(path)).collect();
+fn lost_work(
+    record: &Record,
+    facts: &RemoveFacts,
+    branch_after: BranchAfter,
+) -> Option<RemovalReason> {
+    let mut work: Vec<&UncommittedWork> = facts
+        .uncommitted
+        .iter()
+        // what is in a repository inside is listed as such
+        .filter(|work| !is_nested(facts, &work.path))
+        .collect();
     // what git does not show is named first
-    work.sort_by_key(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
-    let commits = facts.alone.iter();
-    let branch = facts.unmerged.iter().filter(|_| with_branch);
-    let commits = commits.chain(branch).map(|(id, subject)| {
-        let subject = escape_for_terminal(subject.as_bytes());
-        format!("{} {subject}", id.short())
-    });
-    let commits: Vec<String> = commits.collect();
-    let number = |is_it: fn(WorkKind) -> bool| work.iter().filter(|(_, kind)| is_it(*kind)).count();
-    let changed = number(|kind| kind == WorkKind::Changed);
-    let untracked = number(|kind| kind == WorkKind::Untracked);
-    let placed = number(|kind| matches!(kind, WorkKind::Placed(_)));
-    let alone = commits.len();
-    let parts = [
-        (changed, "file has", "files have", "uncommitted changes"),
-        (untracked, "file is", "files are", "untracked"),
-        (placed, "placed file is", "placed files are", "edited"),
-        (alone, "commit is", "commits are", "on no other branch"),
-    ];
-    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-    let parts = parts.map(|(number, one, many, how)| format!("{} {how}", count(number, one, many)));
-    let parts: Vec<String> = parts.collect();
-    let is_synced = |kind| kind == WorkKind::Placed(PlacedOrigin::Synced);
-    let synced = work.iter().filter(|(_, kind)| is_synced(*kind));
-    let synced: Vec<String> = synced.take(8).map(|(path, _)| path.to_string()).collect();
-    let pull = match synced.as_slice() {
-        [] => String::new(),
-        [..] => format!(
-            "git agentwt sync {} --pull {}, to keep what was synced; ",
-            record.name,
-            synced.join(" ")
-        ),
-    };
-    let advice = format!("{pull}commit and merge it");
-    let mut items = shortened(work.iter().map(|(path, _)| path.to_string()));
-    items.extend(shortened(commits.into_iter()));
-    (!parts.is_empty()).then(|| RemovalReason {
+    work.sort_by_key(|work| !matches!(work.kind, WorkKind::Placed(_)));
+    let mut commits: Vec<&LostCommit> = facts.unmerged_detached.iter().collect();
+    if branch_after == BranchAfter::MayGo {
+        commits.extend(&facts.unmerged);
+    }
+    let phrases = phrases_of_lost_work(&work, commits.len());
+    if phrases.is_empty() {
+        return None;
+    }
+    let advice = format!("{}commit and merge it", advice_to_pull(record, &work));
+    let mut items = shortened(work.iter().map(|work| work.path.to_string()));
+    items.extend(shortened(commits.iter().map(|commit| {
+        let subject = escape_for_terminal(commit.subject.as_bytes());
+        format!("{} {subject}", commit.id.short())
+    })));
+    Some(RemovalReason {
         items,
-        ..reason("would_lose", Some(1), parts.join(", "), advice)
+        ..reason("would_lose", Some(1), phrases.join(", "), advice)
     })
+}
+
+/// True if a path is a repository inside of the worktree, or in one.
+fn is_nested(facts: &RemoveFacts, path: &RepoPath) -> bool {
+    facts
+        .nested
+        .iter()
+        .any(|root| path == root || path.is_below(root.as_bstr()))
+}
+
+/// How many files and commits would be lost, by kind.
+fn phrases_of_lost_work(work: &[&UncommittedWork], commits: usize) -> Vec<String> {
+    let mut changed = 0;
+    let mut untracked = 0;
+    let mut placed = 0;
+    for work in work {
+        match work.kind {
+            WorkKind::Changed => changed += 1,
+            WorkKind::Untracked => untracked += 1,
+            WorkKind::Placed(_) => placed += 1,
+        }
+    }
+    let mut phrases = Vec::new();
+    let mut add = |number, words: String| {
+        if number > 0 {
+            phrases.push(words);
+        }
+    };
+    add(
+        changed,
+        format!(
+            "{} uncommitted changes",
+            count(changed, "file has", "files have")
+        ),
+    );
+    add(
+        untracked,
+        format!("{} untracked", count(untracked, "file is", "files are")),
+    );
+    add(
+        placed,
+        format!(
+            "{} edited",
+            count(placed, "placed file is", "placed files are")
+        ),
+    );
+    add(
+        commits,
+        format!(
+            "{} on no other branch",
+            count(commits, "commit is", "commits are")
+        ),
+    );
+    phrases
+}
+
+/// How the user keeps files that were synced and are edited.
+fn advice_to_pull(record: &Record, work: &[&UncommittedWork]) -> String {
+    const NAMED: usize = 8;
+    let mut synced = Vec::new();
+    for work in work {
+        if work.kind == WorkKind::Placed(PlacedOrigin::Synced) && synced.len() < NAMED {
+            synced.push(work.path.to_string());
+        }
+    }
+    if synced.is_empty() {
+        return String::new();
+    }
+    format!(
+        "git agentwt sync {} --pull {}, to keep what was synced; ",
+        record.name,
+        synced.join(" ")
+    )
 }
 
 /// The first paths, commits or processes, which are listed.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::BYTES_PER_MB;
 use crate::inventory::placed::{PlacedFile, PlacedOrigin};
-use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
+use crate::scope::rule::{Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
 use crate::sync::PatternOrigin;
 use crate::sync::matcher::Matcher;
 
@@ -51,7 +51,7 @@ impl World {
         }
         let matcher = Matcher::new(&all, None, Case::Sensitive).expect("they are patterns");
         for entry in &mut entries {
-            entry.patterns = matcher.selected(&entry.path, false).patterns;
+            entry.patterns = matcher.selected(&entry.path, EntryKind::File).patterns;
         }
         let rules = [
             (RuleList::Write, "src/**"),

@@ -80,6 +80,7 @@ pub struct AddAnswer {
     pub setup: Option<SetupReport>,
 }
 
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
 fn serialize_owner<S: Serializer>(owner: &Option<Owner>, serializer: S) -> Result<S::Ok, S::Error> {
     owner.as_ref().map(OwnerState::new).serialize(serializer)
 }

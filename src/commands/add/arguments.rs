@@ -59,7 +59,11 @@ pub struct Add {
     /// A `worktree` shares objects, refs, settings and hooks with the repository. A `clone` shares
     /// nothing: it is a full repository at the same place, with the same branches and remotes.
     /// `git agentwt remove` fetches the commits of a clone into refs/agentwt/incoming.
-    #[arg(long, value_name = "strategy", value_parser = PossibleValuesParser::new(Strategy::words()))]
+    #[arg(
+        long,
+        value_name = "strategy",
+        value_parser = PossibleValuesParser::new(Strategy::words())
+    )]
     pub strategy: Option<String>,
     /// Refuse when another worktree may write the same files
     ///
@@ -189,7 +193,11 @@ pub struct ClaimOptions {
     /// that push to one server, only one at a time has a worktree of this name. If another owner has
     /// the claim, nothing is created (exit 8), and the message names the owner. A claim ends with
     /// its lease, unless `git agentwt renew` renews it; `git agentwt remove` gives it back.
-    #[arg(long, value_name = "remote", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(
+        long,
+        value_name = "remote",
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
     pub claim: Option<String>,
     /// How long the claim lasts without a renewal [default: 10m]
     ///
@@ -258,9 +266,9 @@ pub struct ProgramOptions {
 
 impl ProgramOptions {
     /// The number of attempts, the first included: one, unless an option turned retries on.
-    /// `claims` says whether a claim was asked for, which turns retries on.
-    pub fn attempts(&self, claims: bool) -> u32 {
-        let is_on = claims || self.owner.is_some() || self.owner_probe.is_some();
+    /// A claim turns retries on, too.
+    pub fn attempts(&self, claims: &ClaimOptions) -> u32 {
+        let is_on = claims.claim.is_some() || self.owner.is_some() || self.owner_probe.is_some();
         let by_default = if is_on { DEFAULT_ATTEMPTS } else { 1 };
         self.retries.unwrap_or(by_default)
     }
@@ -279,9 +287,10 @@ impl ProgramOptions {
 /// Parses a duration of at most a day: `15`, `15s`, `1.5s`, `500ms`, `2m`, `1h`.
 fn duration(text: &str) -> Result<Duration, String> {
     let seconds = || parse_duration(&format!("{text}s"));
-    let found = parse_duration(text).or_else(seconds);
-    let found = found.filter(|found| *found <= Duration::from_secs(24 * 60 * 60));
-    found.ok_or_else(|| WANTED.to_owned())
+    match parse_duration(text).or_else(seconds) {
+        Some(duration) if duration <= Duration::from_secs(24 * 60 * 60) => Ok(duration),
+        Some(_) | None => Err(WANTED.to_owned()),
+    }
 }
 
 const WANTED: &str = "write a number of seconds, or one with a unit, up to a day: 500ms, 15s, 2m";

@@ -1,5 +1,7 @@
 //! Finds the repository that keeps the record of a new worktree, and clones the URL of `--repo`.
 
+use camino::Utf8Path;
+
 use crate::actions::create::clone::FetchedClone;
 use crate::commands::add::arguments::Add;
 use crate::commands::{Session, is_nowhere};
@@ -30,38 +32,43 @@ pub(super) fn find_home(
     let parent = match &options.parent {
         Some(parent) => parent,
         None => {
-            let found = session.repository_to_change();
-            let nowhere = found.as_ref().err().and_then(Error::find);
+            let around = session.repository_to_change();
+            let nowhere = around.as_ref().err().and_then(Error::find);
             match (nowhere, &session.parent_dir) {
                 (Some(GitError::NoRepository { .. }), Some(parent)) => parent,
                 (Some(GitError::NoRepository { dir }), None) => {
                     return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
                 }
-                _other => return found,
+                _other => return around,
             }
         }
     };
-    let path = session.resolve(parent);
-    if !files::is_directory(&path) {
-        let path = path.into_string();
+    repository_of_records(session, &session.resolve(parent))
+}
+
+/// Finds the repository in a directory that only keeps records, and creates it where the directory is
+/// in no repository.
+fn repository_of_records(session: &Session, directory: &Utf8Path) -> Result<Repository, Error> {
+    if !files::is_directory(directory) {
+        let path = directory.to_string();
         return Err(Refusal::NoDirectory { path }.into());
     }
-    let dir = files::canonical(&path)?;
-    let mut found = session.repository_at(&dir);
-    if found.as_ref().is_err_and(is_nowhere) {
+    let dir = files::canonical(directory)?;
+    let own = dir.join(PARENT_HOME);
+    let mut repository = session.repository_at(&dir);
+    if repository.as_ref().is_err_and(is_nowhere) {
         let git = Git::unchecked(&dir, session.runner.clone());
         git.version()?;
-        let own = dir.join(PARENT_HOME);
         let what = format!("create {own}");
         git.perform(&what, "init --quiet --bare --", &[own.as_str()])?;
-        found = session.repository_at(&dir);
+        repository = session.repository_at(&dir);
     }
-    let found = found?;
-    if found.common_dir != dir.join(PARENT_HOME) {
-        let root = found.root;
+    let home = repository?;
+    if home.common_dir != own {
+        let root = home.root;
         return Err(Refusal::ParentInRepository { dir, root }.into());
     }
-    Ok(found)
+    Ok(home)
 }
 
 /// Clones a URL for the worktree of this name; whatever fails, nothing is left behind.

@@ -93,8 +93,10 @@ impl ContextFacts<'_> {
                 && path[above.len()] == b'/'
                 && same(above, &path[..above.len()])
         };
-        let tracked = self.tracked.iter();
-        let tracked = tracked.map(|(path, _)| (path, PathState::Tracked));
+        let tracked = self
+            .tracked
+            .iter()
+            .map(|(path, _)| (path, PathState::Tracked));
         let synced = self.synced.iter().map(|path| (path, PathState::Synced));
         for (other, by) in tracked.chain(synced) {
             if same(wanted, other.as_bstr()) {
@@ -139,25 +141,27 @@ pub(super) fn read_prompt(
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
 pub(super) fn note_on_kept_context(
-    known: &Worktree,
+    worktree: &Worktree,
     options: &ContextOptions,
     prompt: Option<&[u8]>,
 ) -> Result<Option<String>, Error> {
-    let placed = known.placed()?;
-    let files = placed.files().iter();
-    let context = files
-        .filter(|file| file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File)
-        .map(|file| file.path.to_string());
-    let context: Vec<String> = context.collect();
-    let is_of_client = options.client.as_deref().is_none_or(|client| {
-        let client = programs::named(client);
-        let own = client.iter().flat_map(|client| client.paths());
-        let own: Vec<&str> = own.collect();
+    let placed = worktree.placed()?;
+    let mut context = Vec::new();
+    for file in placed.files() {
+        if file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File {
+            context.push(file.path.to_string());
+        }
+    }
+    let is_of_client = options.client.as_deref().is_none_or(|name| {
+        let mut own: Vec<&str> = Vec::new();
+        if let Some(client) = programs::named(name) {
+            own.extend(client.paths());
+        }
         own.is_empty() == context.is_empty() && context.iter().all(|path| own.contains(&&**path))
     });
     let mut has_prompt = prompt.is_none();
     for path in &context {
-        let bytes = files::read(&known.record.path.join(path))?.unwrap_or_default();
+        let bytes = files::read(&worktree.record.path.join(path))?.unwrap_or_default();
         has_prompt |= prompt.is_some_and(|prompt| bytes.contains_str(prompt));
     }
     if has_prompt && is_of_client {
@@ -168,7 +172,7 @@ pub(super) fn note_on_kept_context(
     let text = all.find(|path| Utf8Path::new(path).extension() == Some("md"));
     let what = match text.or(context.first()) {
         None => ": this one was made without".to_owned(),
-        Some(first) => format!("; that of this one is {}", known.record.path.join(first)),
+        Some(first) => format!("; that of this one is {}", worktree.record.path.join(first)),
     };
     Ok(Some(format!(
         "context is only written when a worktree is made{what}"

@@ -12,12 +12,13 @@ pub mod setup;
 use camino::Utf8Path;
 
 use crate::actions::create::clone::FetchedClone;
-use crate::actions::create::{ConfigPatterns, Created, Creation, plan_sync};
+use crate::actions::create::{Created, Creation, plan_sync};
 use crate::actions::follower::Follower;
 use crate::actions::scope_edit::{Classified, Listing};
-use crate::actions::selection::patterns;
+use crate::actions::selection::{ConfigPatterns, patterns};
 use crate::actions::sync_plan::{Selection, SyncPlan, WorktreeFiles};
-use crate::actions::trash;
+use crate::actions::trash::enter::pending_move;
+use crate::actions::trash::undo::finish_undo;
 use crate::actions::unfinished::remove_unfinished;
 use crate::answer::shapes::CopyReport;
 use crate::client::layout::{ContextFile, ContextLayout};
@@ -149,7 +150,7 @@ impl Addition<'_> {
         let loaded = plan::load_settings(session, source, options)?;
         notes.extend(loaded.notes());
         let wanted = plan::wanted(source, &loaded, options, name)?;
-        let client = plan::client(name, &loaded, self.prompt.is_some())?;
+        let client = plan::client(name, &loaded, self.prompt)?;
         let home = &repositories.home;
         let setup = setup::plan(session, home, &loaded.config, options)?;
         if let Some(worktree) = &existing {
@@ -289,11 +290,11 @@ impl Addition<'_> {
         client: Client,
         copies: &SyncPlan,
     ) -> Result<ContextLayout, Error> {
-        let copied: Vec<RepoPath> = copies.copy.iter().map(|copy| copy.path.clone()).collect();
+        let synced: Vec<RepoPath> = copies.copy.iter().map(|copy| copy.path.clone()).collect();
         let facts = ContextFacts {
             scope: &planned.scope,
             tracked: &planned.listing.entries,
-            synced: &copied,
+            synced: &synced,
             root: &home.root,
             closed_root: &home.closed_root(),
             binary: &self.session.binary,
@@ -312,12 +313,6 @@ impl Addition<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Created, Error> {
         let session = self.session;
-        let sync = &self.options.sync;
-        let config_patterns = if sync.no_sync || self.options.repo.is_some() {
-            ConfigPatterns::Unused
-        } else {
-            ConfigPatterns::Used
-        };
         let stop = || session.check();
         let creation = Creation {
             home: &repositories.home,
@@ -326,8 +321,8 @@ impl Addition<'_> {
             context,
             scope: &planned.scope,
             selection: &planned.selection,
-            globs: &sync.globs,
-            config_patterns,
+            globs: &self.options.sync.globs,
+            config_patterns: config_patterns(self.options),
             program_of_hooks: (!self.options.no_hooks).then_some(&session.binary),
             follower: Follower {
                 progress: &session.progress,
@@ -406,6 +401,15 @@ fn classify<'l>(
     })
 }
 
+/// Whether the patterns of the config count: in another repository they do not.
+fn config_patterns(options: &Add) -> ConfigPatterns {
+    if options.sync.no_sync || options.repo.is_some() {
+        ConfigPatterns::Unused
+    } else {
+        ConfigPatterns::Used
+    }
+}
+
 /// Selects the untracked files of the main worktree that a new worktree gets. Those of the main
 /// worktree belong to another repository than a clone of a URL.
 fn select(
@@ -416,9 +420,9 @@ fn select(
     notes: &mut Vec<String>,
 ) -> Result<Selection, Error> {
     let limits = loaded.config.file_sync.clone();
-    let without_config = options.sync.no_sync || options.repo.is_some();
+    let config_patterns = config_patterns(options);
     let origin = PatternOrigin::Flag("--sync");
-    let mut patterns = patterns(&limits, without_config, &options.sync.globs, &origin)?;
+    let mut patterns = patterns(&limits, config_patterns, &options.sync.globs, &origin)?;
     let mut candidates = Candidates::default();
     if home.main == Main::Bare {
         if patterns.len() > 1 {
@@ -427,8 +431,7 @@ fn select(
         }
         patterns.clear();
     } else {
-        let include = limits.enabled && !without_config;
-        candidates = home.candidates(&patterns, include)?;
+        candidates = home.candidates(&patterns, config_patterns.include_file(&limits))?;
     }
     session.tell_each("not entered:", &candidates.not_entered);
     if candidates.entries.is_empty() && patterns.len() <= 1 {
@@ -514,8 +517,8 @@ fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> V
 fn remove_rest_of_add(home: &Repository, worktree: &Worktree) -> Result<(), Error> {
     files::remove_file(&intent_file(home, &worktree.record.name))?;
     files::remove_directory(&journal::directory(&worktree.dir))?;
-    if trash::going(home, worktree).is_none() {
-        trash::end(worktree)?;
+    if pending_move(home, worktree).is_none() {
+        finish_undo(home, worktree)?;
     }
     Ok(())
 }

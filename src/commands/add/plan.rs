@@ -89,11 +89,11 @@ pub(super) fn wanted(
 pub(super) fn client(
     name: &WorktreeName,
     loaded: &Loaded,
-    has_prompt: bool,
+    prompt: Option<&[u8]>,
 ) -> Result<Client, Refusal> {
     let setting = loaded.settings.client.as_ref();
     let client = setting.map_or(Client::None, |set| set.value);
-    if client == Client::None && has_prompt {
+    if client == Client::None && prompt.is_some() {
         let set_by = setting.map(|set| set.set_by.to_string());
         let name = name.to_string();
         return Err(Refusal::NoClient { name, set_by });
@@ -122,12 +122,13 @@ pub(super) fn plan_new(
     let mut tip = require_free(repository, options, &record)?;
     record.branch_made = tip.is_none();
     if options.branch.is_some() && tip.is_none() {
-        let found = find_remote_branch(&repository.git, &record.branch)?;
-        let found = found.map(|found| (found.name.to_string(), found.id));
-        (record.upstream, tip) = found.unzip();
+        if let Some(upstream) = find_remote_branch(&repository.git, &record.branch)? {
+            record.upstream = Some(upstream.name.to_string());
+            tip = Some(upstream.id);
+        }
     }
     if let Some(asked) = AskedRequest::of(options) {
-        return plan_request(repository, loaded, &asked, options.dry_run, record);
+        return plan_request(repository, loaded, &asked, options, record);
     }
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
@@ -150,7 +151,7 @@ fn require_free(
     if files::exists(&path) {
         return Err(Refusal::PathTaken { name, path }.into());
     }
-    branch_tip(repository, record, options.branch.is_some(), &worktrees)
+    branch_tip(repository, record, options, &worktrees)
 }
 
 /// Returns why a worktree could not be created: what has come in its way since it was planned, where
@@ -183,16 +184,16 @@ fn plan_request(
     repository: &Repository,
     loaded: &Loaded,
     asked: &AskedRequest,
-    dry_run: bool,
+    options: &Add,
     mut record: Record,
 ) -> Result<Record, Error> {
     let git = &repository.git;
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, None)?;
-    let fetched = asked.fetch(git, &record.base.revision, dry_run)?;
+    let fetched = asked.fetch(git, &record.base.revision, options)?;
     record.request = Some(fetched.request);
     record.checked_out = fetched.head;
     let is_here = |id: &CommitId| git.rev_parse_commit(id.as_str());
-    if dry_run && is_here(&record.checked_out)?.is_none() {
+    if options.dry_run && is_here(&record.checked_out)?.is_none() {
         return Ok(record);
     }
     let mut tips = vec![record.base.commit.clone()];
@@ -211,7 +212,7 @@ fn plan_request(
 fn branch_tip(
     repository: &Repository,
     wanted: &Record,
-    is_named: bool,
+    options: &Add,
     worktrees: &[WorktreeEntry],
 ) -> Result<Option<CommitId>, Error> {
     let git = &repository.git;
@@ -219,7 +220,7 @@ fn branch_tip(
     let full = wanted.branch.full_ref();
     if let Some(tip) = git.rev_parse_commit(&full)? {
         let holds = |entry: &&WorktreeEntry| entry.branch.as_deref() == Some(full.as_str());
-        if !is_named {
+        if options.branch.is_none() {
             let name = wanted.name.to_string();
             return Err(Refusal::BranchExists { name, branch }.into());
         }
@@ -236,23 +237,21 @@ fn branch_tip(
         return Err(Refusal::InvalidBranch { branch }.into());
     }
     // a branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory
-    let above = branch.match_indices('/');
-    let above = above.map(|(at, _)| format!("refs/heads/{}", &branch[..at]));
-    let mut asked: Vec<String> = above.collect();
     let below = format!("{full}/");
-    asked.push(below.clone());
-    let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
-    let blocks = |found: &Ref| {
-        found.name.starts_with(below.as_bytes()) || asked.iter().any(|name| found.name == *name)
-    };
-    match git.for_each_ref(&asked)?.into_iter().find(blocks) {
-        None => Ok(None),
-        Some(found) => {
-            let other = found.name.to_string();
-            let other = other.trim_start_matches("refs/heads/").to_owned();
-            Err(Refusal::BranchBlocked { branch, other }.into())
+    let mut in_the_way = vec![below.clone()];
+    for (at, _) in branch.match_indices('/') {
+        in_the_way.push(format!("refs/heads/{}", &branch[..at]));
+    }
+    let prefixes: Vec<&str> = in_the_way.iter().map(String::as_str).collect();
+    for found in git.for_each_ref(&prefixes)? {
+        let is_above = prefixes.iter().any(|name| found.name == *name);
+        if is_above || found.name.starts_with(below.as_bytes()) {
+            let name = found.name.to_string();
+            let other = name.trim_start_matches("refs/heads/").to_owned();
+            return Err(Refusal::BranchBlocked { branch, other }.into());
         }
     }
+    Ok(None)
 }
 
 /// Finds the remote-tracking branch of this name, as `git switch` does (git-switch(1), `--guess`).
@@ -263,27 +262,30 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
     let wanted = |remote: String| format!("refs/remotes/{remote}/{branch}");
     let names: Vec<String> = git.remotes()?.into_iter().map(wanted).collect();
     let prefixes: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut found = git.for_each_ref(&prefixes)?;
-    found.retain(|found| names.iter().any(|name| found.name == *name));
-    if found.len() > 1
+    let mut branches = git.for_each_ref(&prefixes)?;
+    branches.retain(|branch| names.iter().any(|name| branch.name == *name));
+    if branches.len() > 1
         && let Some(remote) = git.config_get("checkout.defaultRemote")?
-        && let Some(at) = found
+        && let Some(at) = branches
             .iter()
-            .position(|found| found.name == wanted(remote.clone()))
+            .position(|branch| branch.name == wanted(remote.clone()))
     {
-        return Ok(Some(found.swap_remove(at)));
+        return Ok(Some(branches.swap_remove(at)));
     }
-    if found.len() > 1 {
-        let short = |found: &Ref| found.name.to_string()["refs/remotes/".len()..].to_owned();
-        let names: Vec<String> = found.iter().map(short).collect();
+    if branches.len() > 1 {
+        let mut short_names = Vec::new();
+        for remote_branch in &branches {
+            let name = remote_branch.name.to_string();
+            short_names.push(name["refs/remotes/".len()..].to_owned());
+        }
         return Err(Refusal::SeveralRemotes {
             branch: branch.to_string(),
-            first: names[0].clone(),
-            names: names.join(", "),
+            first: short_names[0].clone(),
+            names: short_names.join(", "),
         }
         .into());
     }
-    Ok(found.pop())
+    Ok(branches.pop())
 }
 
 /// The base, and the revision that named it. An existing branch starts at its tip, unless a base
@@ -426,14 +428,23 @@ fn new_owner(
 
 /// The patterns that only one of two scopes has: `- write src/**`, `+ write docs/**`.
 fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
-    let only = |mine: &[ScopeRule], theirs: &[ScopeRule], sign: char| -> Vec<String> {
-        let same = |a: &ScopeRule, b: &ScopeRule| a.list == b.list && a.pattern == b.pattern;
-        let is_new = |rule: &&ScopeRule| !theirs.iter().any(|other| same(other, rule));
-        let only = mine.iter().filter(is_new);
-        only.map(|rule| format!("{sign} {} {}", rule.list, escape_for_rule(&rule.pattern)))
-            .collect()
-    };
-    [only(recorded, asked, '-'), only(asked, recorded, '+')].concat()
+    let mut lines = only_in(recorded, asked, '-');
+    lines.extend(only_in(asked, recorded, '+'));
+    lines
+}
+
+/// The patterns of a scope that another one does not have, each after a sign.
+fn only_in(scope: &[ScopeRule], other: &[ScopeRule], sign: char) -> Vec<String> {
+    let mut lines = Vec::new();
+    for rule in scope {
+        let is_same =
+            |theirs: &ScopeRule| theirs.list == rule.list && theirs.pattern == rule.pattern;
+        if !other.iter().any(is_same) {
+            let pattern = escape_for_rule(&rule.pattern);
+            lines.push(format!("{sign} {} {pattern}", rule.list));
+        }
+    }
+    lines
 }
 
 /// The commit whose files are planned: with `-n`, the head of a pull request may not be here yet.
@@ -472,11 +483,12 @@ pub(super) fn behind_upstream(
         1 => "1 commit".to_owned(),
         count => format!("{count} commits"),
     };
-    let short = upstream.strip_prefix("refs/remotes/");
-    let short = short.or_else(|| upstream.strip_prefix("refs/heads/"));
-    let upstream = short.unwrap_or(&upstream);
+    let short = upstream
+        .strip_prefix("refs/remotes/")
+        .or_else(|| upstream.strip_prefix("refs/heads/"))
+        .unwrap_or(&upstream);
     Ok(Some(format!(
-        "`{revision}` is {commits} behind `{upstream}`; to start from there: --base {upstream}"
+        "`{revision}` is {commits} behind `{short}`; to start from there: --base {short}"
     )))
 }
 

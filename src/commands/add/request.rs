@@ -43,35 +43,35 @@ impl AskedRequest {
         })
     }
 
-    /// Asks the server, and fetches what it names unless that is here or `dry_run`. The base branch is
+    /// Asks the server, and fetches what it names unless that is here, or with `-n`. The base branch is
     /// fetched with it: one that is behind would make upstream's commits part of the request.
     ///
     /// # Errors
     /// Fails when no remote is meant, the server cannot be asked, or it has no such ref.
-    pub fn fetch(&self, git: &Git, base: &str, dry_run: bool) -> Result<FetchedRequest, Error> {
+    pub fn fetch(&self, git: &Git, base: &str, options: &Add) -> Result<FetchedRequest, Error> {
         let (remote, base_ref) = find_remote(git, base)?;
         let asked = AskedRemote::to_read(remote.clone());
         let mut names = vec![self.ref_name.as_str(), base_ref.as_str()];
         let mut found = git.ls_remote(&asked, &names)?.into_iter();
         let head = found.next().flatten();
-        let base = found.next().flatten();
+        let base_tip = found.next().flatten();
         let ref_name = self.ref_name.clone();
         let Some(head) = head else {
             return Err(Refusal::NoRequest { remote, ref_name }.into());
         };
-        names.truncate(if base.is_some() { 2 } else { 1 });
+        names.truncate(if base_tip.is_some() { 2 } else { 1 });
         let is_here = |id: &CommitId| git.rev_parse_commit(id.as_str());
         let mut is_whole = is_here(&head)?.is_some();
-        if let Some(base) = &base {
-            is_whole &= is_here(base)?.is_some();
+        if let Some(base_tip) = &base_tip {
+            is_whole &= is_here(base_tip)?.is_some();
         }
-        if !is_whole && !dry_run {
+        if !is_whole && !options.dry_run {
             git.fetch_refs(&asked, &names)?;
         }
         Ok(FetchedRequest {
             request: PullRequest { remote, ref_name },
             head,
-            base,
+            base: base_tip,
         })
     }
 }
@@ -80,17 +80,17 @@ impl AskedRequest {
 /// tracks, else `origin`, else the only one.
 fn find_remote(git: &Git, base: &str) -> Result<(String, String), Error> {
     let remotes = git.remotes()?;
-    let base = base.strip_prefix("refs/heads/").unwrap_or(base);
-    let setting = |key: &str| git.config_get(&format!("branch.{base}.{key}"));
+    let branch = base.strip_prefix("refs/heads/").unwrap_or(base);
+    let setting = |key: &str| git.config_get(&format!("branch.{branch}.{key}"));
     let tracked = setting("remote")?.filter(|remote| remotes.contains(remote));
     if let (Some(remote), Some(merge)) = (tracked, setting("merge")?) {
         return Ok((remote, merge));
     }
-    let base = base.strip_prefix("refs/remotes/").unwrap_or(base);
-    let below = |remote: &str| base.strip_prefix(remote)?.strip_prefix('/');
+    let short = branch.strip_prefix("refs/remotes/").unwrap_or(branch);
     for remote in &remotes {
-        if let Some(branch) = below(remote) {
-            return Ok((remote.clone(), format!("refs/heads/{branch}")));
+        let below = short.strip_prefix(remote.as_str());
+        if let Some(name) = below.and_then(|below| below.strip_prefix('/')) {
+            return Ok((remote.clone(), format!("refs/heads/{name}")));
         }
     }
     let remote = match remotes.as_slice() {
@@ -98,9 +98,9 @@ fn find_remote(git: &Git, base: &str) -> Result<(String, String), Error> {
         several if several.iter().any(|one| one == "origin") => "origin",
         several => {
             let names = several.join(", ");
-            let base = base.to_owned();
+            let base = short.to_owned();
             return Err(Refusal::NoRequestRemote { names, base }.into());
         }
     };
-    Ok((remote.to_owned(), format!("refs/heads/{base}")))
+    Ok((remote.to_owned(), format!("refs/heads/{short}")))
 }

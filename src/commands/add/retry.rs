@@ -45,7 +45,7 @@ pub(super) fn run(
         options,
         claim: None,
     };
-    let count = options.programs.attempts(options.claims.claim.is_some());
+    let count = options.programs.attempts(&options.claims);
     let mut number = 1;
     let error = loop {
         let error = match attempt(&mut attempts) {

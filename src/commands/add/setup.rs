@@ -1,11 +1,11 @@
 //! Runs the set-up of the config once the worktree is there.
 
 use crate::actions::register::install_hooks;
-use crate::actions::remove::Leaving;
-use crate::actions::remove::facts::Around;
+use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{RemoveOptions, RemoveRefusal};
+use crate::actions::remove::{Look, RemovalCandidate};
 use crate::actions::setup::UntrackedBefore;
-use crate::actions::trash;
+use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::commands::add::answer::{AddAnswer, Done, SetupReport};
 use crate::commands::add::arguments::Add;
 use crate::commands::add::clone;
@@ -71,26 +71,12 @@ pub(super) fn apply(
         ));
         return Ok(());
     }
-    let home = clone::find_home(session, name, options)?;
-    let _one_at_a_time = Lock::wait(&home.setup_lock(name))?;
-    let worktree = Worktree::load(&home, name)?;
-    if worktree.record.setup == Some(SetupState::Pending) {
-        if options.rollback_on_failure && is_new {
-            let help = format!("the worktree was removed; to try again: {again}");
-            run(session, &home, setup, &worktree, &help).map_err(|error| {
-                match roll_back(session, &home, name) {
-                    Ok(()) => error,
-                    Err(why) => error.leaving(vec![format!("worktree `{name}` ({why})")]),
-                }
-            })?;
-        } else {
-            let help = format!(
-                "the worktree stays; to run the set-up again: git agentwt add {name}; to remove \
-                    it: git agentwt remove {name}"
-            );
-            run(session, &home, setup, &worktree, &help)?;
-        }
-    }
+    let on_failure = if options.rollback_on_failure && is_new {
+        OnFailure::RollBack
+    } else {
+        OnFailure::Stay
+    };
+    run_pending(session, options, setup, name, on_failure)?;
     setup.state = if setup.trusted { "done" } else { "skipped" };
     if !setup.trusted {
         outcome.notes.push(format!(
@@ -99,6 +85,66 @@ pub(super) fn apply(
         ));
     }
     Ok(())
+}
+
+/// What becomes of a worktree whose set-up fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnFailure {
+    /// It stays, for another run.
+    Stay,
+    /// It is removed.
+    RollBack,
+}
+
+/// Runs the set-up, unless another `add` of the name has run it meanwhile.
+fn run_pending(
+    session: &Session,
+    options: &Add,
+    setup: &SetupReport,
+    name: &WorktreeName,
+    on_failure: OnFailure,
+) -> Result<(), Error> {
+    let home = clone::find_home(session, name, options)?;
+    let _one_at_a_time = Lock::wait(&home.setup_lock(name))?;
+    let worktree = Worktree::load(&home, name)?;
+    if worktree.record.setup != Some(SetupState::Pending) {
+        return Ok(());
+    }
+    let again = &session.command_line;
+    let help = match on_failure {
+        OnFailure::RollBack => format!("the worktree was removed; to try again: {again}"),
+        OnFailure::Stay => format!(
+            "the worktree stays; to run the set-up again: git agentwt add {name}; to remove \
+                it: git agentwt remove {name}"
+        ),
+    };
+    let Err(error) = run(session, &home, setup, &worktree, &help) else {
+        return Ok(());
+    };
+    if on_failure == OnFailure::Stay {
+        return Err(error);
+    }
+    match roll_back(session, &home, name) {
+        Ok(()) => Err(error),
+        Err(why) => Err(error.leaving(vec![format!("worktree `{name}` ({why})")])),
+    }
+}
+
+/// Refuses while something of a set-up that was killed still runs.
+fn require_ended_setup(worktree: &Worktree) -> Result<(), Refusal> {
+    if !UntrackedBefore::is_left(worktree) {
+        return Ok(());
+    }
+    let path = &worktree.record.path;
+    let pids = running_inside(path, None);
+    if pids.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::StillRunning {
+        name: worktree.record.name.to_string(),
+        path: path.clone(),
+        pids,
+    })
 }
 
 /// Runs the commands, and notes what came into the worktree by them, also where one fails.
@@ -113,17 +159,9 @@ fn run(
         return Ok(());
     }
     let name = worktree.record.name.clone();
-    let path = &worktree.record.path;
-    if UntrackedBefore::is_left(worktree) {
-        let pids = running_inside(path, None);
-        if !pids.is_empty() {
-            let name = name.to_string();
-            let path = path.clone();
-            return Err(Refusal::StillRunning { name, path, pids }.into());
-        }
-    }
+    require_ended_setup(worktree)?;
     let steps = session.user_steps(home);
-    let is_alone = running_inside(path, None).is_empty();
+    let is_alone = running_inside(&worktree.record.path, None).is_empty();
     let before = UntrackedBefore::begin(home, worktree)?;
     let own = worktree.repository(home);
     let had_our_hooks = worktree.hooks_are_as_recorded(&own)?;
@@ -170,7 +208,7 @@ fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Resul
         }
         take_away(session, home, worktree, &forced)?;
     }
-    trash::empty_soon(home, &session.binary, true)?;
+    empty_soon(home, &session.binary, TrashChange::Entered)?;
     Ok(())
 }
 
@@ -181,9 +219,9 @@ fn take_away(
     worktree: Worktree,
     allowed: &RemoveOptions,
 ) -> Result<(), Error> {
-    let around = Around::read(home)?;
-    let leaving = Leaving::read(home, worktree, &around, &[], false)?;
-    let mut plan = leaving.plan(allowed)?;
+    let shared = SharedFacts::read(home)?;
+    let candidate = RemovalCandidate::read(home, worktree, &shared, &[], Look::Everything)?;
+    let mut plan = candidate.plan(allowed)?;
     let environment = &session.environment;
-    leaving.apply(&mut plan, home, environment, allowed, &Session::now())
+    candidate.apply(&mut plan, home, environment, allowed, &Session::now())
 }

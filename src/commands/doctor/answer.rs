@@ -110,6 +110,7 @@ impl RepairState {
     }
 }
 
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
 fn serialize_fixable<S: Serializer>(
     repair: &Option<Repair>,
     serializer: S,
@@ -300,9 +301,9 @@ fn print_topic(text: &mut Text, topic: &str) {
     text.line(text.paint.heading(&topic.replace('-', " ")));
 }
 
-fn print_found(text: &mut Text, word: &str, painter: Painter, found: &str) {
+fn print_found(text: &mut Text, word: &str, colour: Painter, found: &str) {
     let spaces = " ".repeat(9_usize.saturating_sub(word.len()));
-    let painted = painter(text.paint, word);
+    let painted = colour(text.paint, word);
     text.line(format!("  {painted}{spaces}{}", one_line(found)));
 }
 

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
-use crate::actions::selection::patterns;
+use crate::actions::selection::{ConfigPatterns, patterns};
 use crate::commands::Session;
 use crate::commands::doctor::answer::DoctorCheck;
 use crate::commands::doctor::context::DoctorContext;
@@ -243,8 +243,8 @@ fn lacks_env(context: &DoctorContext<'_>, config: &Config) -> Result<bool, Error
     }
     let limits = &config.file_sync;
     let origin = PatternOrigin::Flag("--sync");
-    let patterns = patterns(limits, false, &[], &origin)?;
-    let candidates = repository.candidates(&patterns, limits.enabled)?;
+    let patterns = patterns(limits, ConfigPatterns::Used, &[], &origin)?;
+    let candidates = repository.candidates(&patterns, ConfigPatterns::Used.include_file(limits))?;
     let mut entries = candidates.entries.iter();
     Ok(!entries.any(|entry| entry.path.as_bstr() == ".env"))
 }

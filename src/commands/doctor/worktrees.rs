@@ -4,7 +4,7 @@
 use camino::Utf8PathBuf;
 
 use crate::actions::leftover::{Leftover, LeftoverKind, find};
-use crate::actions::trash;
+use crate::actions::trash::list::list;
 use crate::answer::worktree::hooks_silent;
 use crate::commands::doctor::answer::{DoctorCheck, Repair};
 use crate::commands::doctor::context::{DoctorContext, some};
@@ -198,7 +198,7 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
             checks.extend(leftovers.into_iter().map(judge));
         }
     }
-    let in_trash = trash::list(repository)?;
+    let in_trash = list(repository)?;
     let shared = find::shared(repository, &context.known, &in_trash, now)?;
     checks.extend(shared.into_iter().map(judge));
     if checks.is_empty() {

@@ -10,7 +10,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use bstr::{BString, ByteSlice};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -131,7 +131,7 @@ pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Err
         (Main::Bare | Main::Worktree, _, _) => &repository.root,
     };
     let config = root.join(CONFIG);
-    let facts = read_facts(&repository, files::exists(&config))?;
+    let facts = read_facts(&repository, &config)?;
     let mut answer = plan(&facts, config);
     answer.dry_run = options.dry_run;
     if !answer.dry_run {
@@ -143,7 +143,7 @@ pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Err
     Ok(Outcome::done(answer))
 }
 
-fn read_facts(repository: &Repository, has_config: bool) -> Result<InitFacts, Error> {
+fn read_facts(repository: &Repository, config: &Utf8Path) -> Result<InitFacts, Error> {
     let entries = match repository.git.rev_parse_commit("HEAD")? {
         Some(head) => {
             let objects = repository.objects()?;
@@ -156,7 +156,7 @@ fn read_facts(repository: &Repository, has_config: bool) -> Result<InitFacts, Er
         has_env: !is_tracked && files::exists(&repository.root.join(".env")),
         entries,
         repository_name: repository.root.file_name().map(ToOwned::to_owned),
-        has_config,
+        has_config: files::exists(config),
         has_worktreeinclude: files::exists(&repository.root.join(".worktreeinclude")),
         ignored: ignore_rules::read(repository)?,
     })
@@ -226,11 +226,11 @@ fn config_text(facts: &InitFacts) -> String {
     if let Some((start, end)) = start.zip(end).filter(|_| facts.has_worktreeinclude) {
         template.replace_range(start..end, &format!("{INCLUDED}\n"));
     }
-    let template = with_setup(&template, facts);
     let documents = toml_string(&format!("/{}/**", proposal.documents));
-    let template = template.replace("{documents}", &documents);
-    let template = template.replace("{because}", proposal.because);
-    template.replace("{write}", &write)
+    with_setup(&template, facts)
+        .replace("{documents}", &documents)
+        .replace("{because}", proposal.because)
+        .replace("{write}", &write)
 }
 
 /// The template with the commands, submodules and copies that the files of the project call for.
@@ -343,8 +343,10 @@ impl Proposal {
         }
         let is_there = |name: &&str| files().any(|file| file.name == *name);
         let manifests = MANIFESTS.split(' ').filter(is_there);
-        let documents = directories.iter().find(|e| is_named(e, DOCUMENTS));
-        let documents = documents.and_then(|e| escaped(&e.name));
+        let documents = directories
+            .iter()
+            .find(|e| is_named(e, DOCUMENTS))
+            .and_then(|e| escaped(&e.name));
         Self {
             because,
             write,

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::actions::remove::Leaving;
+use crate::actions::remove::RemovalCandidate;
 use crate::actions::remove::plan::{Merged, RemovePlan};
 use crate::answer::Answer;
 use crate::answer::text::{Detail, Text};
@@ -108,7 +108,7 @@ pub struct LandedWork {
 
 impl LandedWork {
     /// Takes the branch as merged, for its removal.
-    pub fn assume_in(&self, leaving: &mut Leaving) {
+    pub fn assume_in(&self, candidate: &mut RemovalCandidate) {
         // in these ways the base branch does not have its commits
         let is_content = matches!(self.how, "squash" | "rebase" | "already");
         let merged = is_content.then(|| Merged {
@@ -116,6 +116,6 @@ impl LandedWork {
             commit: None,
             reference: Some(self.into.full_ref()),
         });
-        leaving.assume_merged(&self.verified, merged);
+        candidate.assume_merged(&self.verified, merged);
     }
 }

@@ -324,7 +324,7 @@ impl Landing<'_> {
 /// The files and links of the user's that stand where a commit adds paths, or a directory above them;
 /// what it removes is not the user's.
 fn in_the_way(checkout: &Utf8Path, added: &[String], removed: &[String]) -> Vec<String> {
-    let mut found = BTreeSet::new();
+    let mut obstacles = BTreeSet::new();
     for path in added {
         let Some(obstacle) = obstacle(checkout, Path::new(path)) else {
             continue;
@@ -332,8 +332,8 @@ fn in_the_way(checkout: &Utf8Path, added: &[String], removed: &[String]) -> Vec<
         let there = obstacle.to_string_lossy().into_owned();
         let is_removed = |old: &String| *old == there || is_other_case(checkout, old, &there);
         if !removed.iter().any(is_removed) {
-            found.insert(there);
+            obstacles.insert(there);
         }
     }
-    found.into_iter().collect()
+    obstacles.into_iter().collect()
 }

@@ -115,14 +115,16 @@ impl<'a> Forward<'a> {
     /// # Errors
     /// Fails when git does or the disk is full: then nothing is kept, and nothing has changed.
     pub fn begin(&self) -> Result<(), Error> {
-        let begin = || -> Result<(), Error> {
-            files::create_directories(&self.place.join("kept"))?;
-            let touched = self.touched()?;
-            self.keep(&touched)?;
-            files::write(&self.place.join(BEGUN), to_text(&self.begun).as_bytes())?;
-            Ok(())
-        };
-        begin().inspect_err(|_| drop(self.end()))
+        self.keep_all().inspect_err(|_| drop(self.end()))
+    }
+
+    /// Keeps what git will replace, and says at last that everything is kept.
+    fn keep_all(&self) -> Result<(), Error> {
+        files::create_directories(&self.place.join("kept"))?;
+        let touched = self.touched()?;
+        self.keep(&touched)?;
+        files::write(&self.place.join(BEGUN), to_text(&self.begun).as_bytes())?;
+        Ok(())
     }
 
     /// Looks for room for all files, by writing them; how many bytes are missing.
@@ -130,26 +132,33 @@ impl<'a> Forward<'a> {
     /// # Errors
     /// Fails when git does, or the disk is full.
     pub fn missing_room(&self) -> Result<u64, Error> {
-        let new = self.place.join("new");
-        let index = self.place.join("new-index");
-        let write = || -> Result<u64, Error> {
-            files::create_directories(&new)?;
-            files::link_or_copy(&self.git_dir()?.join("index"), &index)?;
-            let touched = self.touched()?;
-            let files = touched.iter().filter(|one| one.new.is_some_and(is_file));
-            let paths: Vec<&RepoPath> = files.map(|one| &one.path).collect();
-            let begun = &self.begun;
-            let git = self.repository.git.at(&begun.checkout);
-            git.write_out(&index, [&begun.before, &begun.commit], &paths, &new)?;
-            let sizes = touched
-                .iter()
-                .map(|one| size(&new.as_std_path().join(&one.file)));
-            Ok(sizes.sum::<u64>() + size(index.as_std_path()) + SLACK)
-        };
-        let needed = write();
+        let needed = self.write_once();
         end(&self.place)?;
         let there = free_space(&self.begun.checkout).unwrap_or(u64::MAX);
         Ok(needed?.saturating_sub(there))
+    }
+
+    /// Writes all files beside the repository; returns how many bytes git needs for them.
+    fn write_once(&self) -> Result<u64, Error> {
+        let new = self.place.join("new");
+        let index = self.place.join("new-index");
+        files::create_directories(&new)?;
+        files::link_or_copy(&self.git_dir()?.join("index"), &index)?;
+        let touched = self.touched()?;
+        let mut paths = Vec::new();
+        for touched in &touched {
+            if touched.new.is_some_and(is_file) {
+                paths.push(&touched.path);
+            }
+        }
+        let begun = &self.begun;
+        let git = self.repository.git.at(&begun.checkout);
+        git.write_out(&index, [&begun.before, &begun.commit], &paths, &new)?;
+        let mut needed = size(index.as_std_path()) + SLACK;
+        for touched in &touched {
+            needed += size(&new.as_std_path().join(&touched.file));
+        }
+        Ok(needed)
     }
 
     /// Lets git write the files, and move the branch; what git says. If we are killed, git goes on, and
@@ -229,11 +238,11 @@ impl<'a> Forward<'a> {
         let objects = home.git.objects(&home.common_dir, home.format)?;
         let before = objects.commit(&self.begun.before)?.tree;
         let after = objects.commit(&self.begun.commit)?.tree;
-        let new: Delta = objects.difference(Some(&before), Some(&after))?;
-        let mut old: Delta = objects.difference(Some(&after), Some(&before))?;
+        let new_entries: Delta = objects.difference(Some(&before), Some(&after))?;
+        let mut old_entries: Delta = objects.difference(Some(&after), Some(&before))?;
         let mut touched = Vec::new();
-        for (path, new) in new {
-            let old = old.remove(&path).flatten();
+        for (path, new) in new_entries {
+            let old = old_entries.remove(&path).flatten();
             let Ok(file) = path.to_os_path() else {
                 continue;
             };
@@ -250,9 +259,9 @@ impl<'a> Forward<'a> {
     fn keep(&self, touched: &[Touched]) -> Result<(), Error> {
         files::link_or_copy(&self.git_dir()?.join("index"), &self.place.join("index"))?;
         let kept = self.kept();
-        for (number, one) in touched.iter().enumerate() {
-            if one.old.is_some_and(is_file) {
-                kept.keep(number, &one.file)?;
+        for (number, touched) in touched.iter().enumerate() {
+            if touched.old.is_some_and(is_file) {
+                kept.keep(number, &touched.file)?;
             }
         }
         Ok(())
@@ -263,17 +272,17 @@ impl<'a> Forward<'a> {
         let kept = self.kept();
         let mut blocked = Vec::new();
         // a file may stand where a directory was
-        for one in touched {
-            if one.new.is_some_and(is_file) && one.old.is_none() {
-                kept.remove(&one.file)?;
+        for path in touched {
+            if path.new.is_some_and(is_file) && path.old.is_none() {
+                kept.remove(&path.file)?;
             }
         }
-        for (number, one) in touched.iter().enumerate() {
-            let is_directory = kept.state(number, &one.file)? == EntryState::Directory;
-            if is_directory && one.old.is_some_and(is_file) {
-                blocked.push(one.path.to_string());
+        for (number, path) in touched.iter().enumerate() {
+            let is_directory = kept.state(number, &path.file)? == EntryState::Directory;
+            if is_directory && path.old.is_some_and(is_file) {
+                blocked.push(path.path.to_string());
             } else {
-                kept.put_back(number, &one.file)?;
+                kept.put_back(number, &path.file)?;
             }
         }
         Ok(blocked)
@@ -284,59 +293,56 @@ impl<'a> Forward<'a> {
         let kept = self.kept();
         let mut changed = Vec::new();
         let mut files = Vec::new();
-        for (number, one) in touched.iter().enumerate() {
-            match kept.state(number, &one.file)? {
+        for (number, touched) in touched.iter().enumerate() {
+            match kept.state(number, &touched.file)? {
                 // what is in a directory is looked at last
                 EntryState::Nothing | EntryState::Directory | EntryState::Kept => {}
-                EntryState::File => files.push(one),
-                EntryState::Link(text) if one.has(&text, self.repository.home().format) => {}
-                EntryState::Link(_) | EntryState::Other => changed.push(one.path.to_string()),
+                EntryState::File => files.push(touched),
+                EntryState::Link(text) if touched.has(&text, self.repository.home().format) => {}
+                EntryState::Link(_) | EntryState::Other => changed.push(touched.path.to_string()),
             }
         }
         let git = self.repository.git.at(&self.begun.checkout);
         // what git could not ask for by a line has to be compared
-        let is_askable = |one: &&Touched| !one.path.as_bstr().contains(&b'\n');
-        let (askable, mut others): (Vec<&Touched>, Vec<&Touched>) =
-            files.into_iter().partition(is_askable);
-        let paths: Vec<&RepoPath> = askable.iter().map(|one| &one.path).collect();
+        let (askable, mut others): (Vec<&Touched>, Vec<&Touched>) = files
+            .into_iter()
+            .partition(|touched| !touched.path.as_bstr().contains(&b'\n'));
+        let paths: Vec<&RepoPath> = askable.iter().map(|touched| &touched.path).collect();
         let ids = git.hash_files(&paths)?;
-        for (one, id) in askable.into_iter().zip(ids) {
-            let is_known = [one.old, one.new]
-                .iter()
-                .flatten()
-                .any(|side| side.id == id);
-            if !is_known {
-                others.push(one);
+        for (touched, id) in askable.into_iter().zip(ids) {
+            let sides = [touched.old, touched.new];
+            if !sides.iter().flatten().any(|side| side.id == id) {
+                others.push(touched);
             }
         }
-        for some in others.chunks(READ_AT_ONCE) {
-            changed.extend(self.not_cut(some)?);
+        for chunk in others.chunks(READ_AT_ONCE) {
+            changed.extend(self.not_cut(chunk)?);
         }
         changed.sort();
         Ok(changed)
     }
 
     /// Lists those where more stands than the beginning of what git writes there.
-    fn not_cut(&self, some: &[&Touched]) -> Result<Vec<String>, Error> {
+    fn not_cut(&self, files: &[&Touched]) -> Result<Vec<String>, Error> {
         let mut asked = Vec::new();
         let mut written_by_git = Vec::new();
         let mut changed = Vec::new();
-        for one in some {
-            match one.new.filter(|new| is_file(*new)) {
+        for file in files {
+            match file.new.filter(|new| is_file(*new)) {
                 Some(new) => {
-                    asked.push((new.id.to_string(), one.path.as_bstr().to_vec()));
-                    written_by_git.push(one);
+                    asked.push((new.id.to_string(), file.path.as_bstr().to_vec()));
+                    written_by_git.push(file);
                 }
-                None => changed.push(one.path.to_string()),
+                None => changed.push(file.path.to_string()),
             }
         }
         let git = self.repository.git.at(&self.begun.checkout);
         let contents = git.cat_file_filters(&asked)?;
         let kept = self.kept();
-        for (one, content) in written_by_git.into_iter().zip(contents) {
-            let there = kept.read(&one.file)?;
+        for (file, content) in written_by_git.into_iter().zip(contents) {
+            let there = kept.read(&file.file)?;
             if !content.is_some_and(|content| content.starts_with(&there)) {
-                changed.push(one.path.to_string());
+                changed.push(file.path.to_string());
             }
         }
         Ok(changed)

@@ -16,10 +16,10 @@ pub mod push;
 
 use crate::commands::land::answer::{LandAnswer, LandedWork, LandedWorktree};
 
-use crate::actions::remove::Leaving;
-use crate::actions::remove::facts::Around;
+use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{RemoveOptions, RemovePlan, WorkKind};
-use crate::actions::trash;
+use crate::actions::remove::{Look, RemovalCandidate};
+use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::answer::verdict::VerdictReport;
 use crate::commands::land::arguments::Land;
 use crate::commands::land::landing::Landing;
@@ -81,8 +81,10 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     }
     drop(locks);
     if !options.dry_run {
-        let has_trash = outcome.answer.worktrees.iter().any(was_moved_to_trash);
-        let rest = trash::empty_soon(repository, &session.binary, has_trash)?;
+        let worktrees = outcome.answer.worktrees.iter();
+        let removals = worktrees.filter_map(|one| one.removal.as_ref());
+        let change = TrashChange::of(removals.filter_map(|removal| removal.term));
+        let rest = empty_soon(repository, &session.binary, change)?;
         outcome.notes.extend(rest);
     }
     Ok(outcome)
@@ -99,11 +101,6 @@ fn look_at_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> R
         }
     }
     Ok(())
-}
-
-fn was_moved_to_trash(landed: &LandedWorktree) -> bool {
-    let removal = landed.removal.as_ref();
-    removal.is_some_and(|removal| removal.term.is_some())
 }
 
 fn with_help(error: &Error) -> String {
@@ -153,15 +150,15 @@ impl Landing<'_> {
         let state = self.session.state.as_deref();
         let (_, torn_down) = steps.tear_down(self.worktree, landed.is_none(), state)?;
         notes.extend(torn_down);
-        let mut leaving = self.leaving()?;
+        let mut candidate = self.candidate()?;
         if let Some(landed) = landed {
-            landed.assume_in(&mut leaving);
+            landed.assume_in(&mut candidate);
         }
         let allowed = self.removal();
-        let mut removal = leaving.plan(&allowed)?;
+        let mut removal = candidate.plan(&allowed)?;
         let environment = &self.session.environment;
         let now = Session::now();
-        leaving.apply(&mut removal, self.repository, environment, &allowed, &now)?;
+        candidate.apply(&mut removal, self.repository, environment, &allowed, &now)?;
         notes.append(&mut removal.notes);
         Ok(removal)
     }
@@ -170,7 +167,7 @@ impl Landing<'_> {
     /// finished.
     fn look(&self) -> Result<(LandedWorktree, Option<LandPlan>), Error> {
         let record = &self.worktree.record;
-        let mut one = LandedWorktree {
+        let mut landed = LandedWorktree {
             name: record.name.to_string(),
             path: record.path.clone(),
             branch: record.branch.to_string(),
@@ -179,53 +176,59 @@ impl Landing<'_> {
             landed: None,
             removal: None,
         };
-        let mut leaving = self.leaving()?;
-        if let Some(rest) = &leaving.rest {
-            if rest
-                .trash
-                .as_ref()
-                .is_some_and(|stamp| stamp.term == Term::Long)
-            {
-                let help = format!("git agentwt remove {} finishes it", record.name);
-                return Err(self.refused("removal", "its removal was interrupted", help));
-            }
-            return Ok((one, None));
+        let mut candidate = self.candidate()?;
+        if candidate.pending_removal.is_some() {
+            self.require_short_term(&candidate)?;
+            return Ok((landed, None));
         }
         let net = VerifyOptions {
             net: true,
             ..VerifyOptions::default()
         };
         let live = verify_now(self.repository, self.worktree, net)?;
-        let verdict = VerdictReport::worktree(&one.name, one.path.clone(), &live.report);
-        one.verdict = Some(verdict);
-        if !one.is_valid() {
-            return Ok((one, None));
+        let verdict = VerdictReport::worktree(&landed.name, landed.path.clone(), &live.report);
+        landed.verdict = Some(verdict);
+        if !landed.is_valid() {
+            return Ok((landed, None));
         }
         let mut uncommitted = Vec::new();
-        for (path, kind) in &leaving.facts.uncommitted {
+        for work in &candidate.facts.uncommitted {
             // with --keep an edited copy of a file of the user's stays where it is
-            if !matches!(kind, WorkKind::Placed(_)) {
-                uncommitted.push(path.to_string());
+            if !matches!(work.kind, WorkKind::Placed(_)) {
+                uncommitted.push(work.path.to_string());
             }
         }
         let plan = self.plan(uncommitted, &live.head)?;
         if !self.options.keep {
-            plan.landed.assume_in(&mut leaving);
-            let removal = leaving.plan(&self.removal()).map_err(|mut refused| {
+            plan.landed.assume_in(&mut candidate);
+            let removal = candidate.plan(&self.removal()).map_err(|mut refused| {
                 let keep = "; or keep the worktree: git agentwt land --keep ";
                 refused.help.extend([keep, record.name.as_str()]);
                 refused
             });
-            one.removal = Some(removal?).filter(|_| self.options.dry_run);
+            landed.removal = Some(removal?).filter(|_| self.options.dry_run);
         }
-        one.landed = Some(plan.landed.clone());
-        Ok((one, Some(plan)))
+        landed.landed = Some(plan.landed.clone());
+        Ok((landed, Some(plan)))
+    }
+
+    /// Refuses where an interrupted removal moved work into the trash: that was no landing.
+    fn require_short_term(&self, candidate: &RemovalCandidate) -> Result<(), Error> {
+        let pending = candidate.pending_removal.as_ref();
+        let stamp = pending.and_then(|removal| removal.trash.as_ref());
+        if stamp.is_none_or(|stamp| stamp.term != Term::Long) {
+            return Ok(());
+        }
+        let name = &self.worktree.record.name;
+        let help = format!("git agentwt remove {name} finishes it");
+        Err(self.refused("removal", "its removal was interrupted", help))
     }
 
     /// Reads what keeps the worktree from being removed.
-    fn leaving(&self) -> Result<Leaving, Error> {
-        let around = Around::read(self.repository)?;
-        Leaving::read(self.repository, self.worktree.clone(), &around, &[], false)
+    fn candidate(&self) -> Result<RemovalCandidate, Error> {
+        let shared = SharedFacts::read(self.repository)?;
+        let worktree = self.worktree.clone();
+        RemovalCandidate::read(self.repository, worktree, &shared, &[], Look::Everything)
     }
 
     /// The options of the removal: none that gives anything up.

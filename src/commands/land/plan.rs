@@ -352,8 +352,8 @@ impl Landing<'_> {
         let objects = plan.scratch.objects();
         let mut tree = objects.commit(before)?.tree;
         let mut picked = Vec::new();
-        let all = git.rev_list(&[&plan.landed.verified], &[before])?;
-        for id in all.into_iter().rev() {
+        let commits = git.rev_list(&[&plan.landed.verified], &[before])?;
+        for id in commits.into_iter().rev() {
             let commit = objects.commit(&id)?;
             let [parent] = commit.parents.as_slice() else {
                 let name = &self.worktree.record.name;

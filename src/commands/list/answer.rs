@@ -224,6 +224,7 @@ struct MeetingPatterns {
 }
 
 /// Writes each pair of worktrees of the overlaps.
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
 fn serialize_pairs<S: Serializer>(
     overlaps: &Option<Vec<Overlap>>,
     serializer: S,
@@ -457,7 +458,7 @@ impl ListedWorktree {
         if let Some(details) = &self.details {
             facts = details.recorded.facts();
             uncommitted = details.uncommitted.map(|number| number.to_string());
-            committed = details.recorded.position.committed.clone();
+            committed.clone_from(&details.recorded.position.committed);
         }
         let fields = [
             Some(self.state.as_str().to_owned()),

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::scope_edit::Listing;
-use crate::actions::trash::{self, Expiry, Trashed};
+use crate::actions::trash::enter::in_trash;
+use crate::actions::trash::entry::Trashed;
+use crate::actions::trash::expiry::Expiry;
+use crate::actions::trash::list::{directory_of, list, load};
 use crate::answer::position::{BranchPosition, main_position, positions};
 use crate::answer::shapes::ScopePatterns;
 use crate::answer::waiting::WaitingRun;
@@ -65,19 +68,20 @@ pub fn run(
 
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let expiry = Expiry::read(repository)?;
-    let removals = trash::list(repository)?;
+    let removals = list(repository)?;
     // the directory of each, and the repositories of its submodules in the private git directory
     let mut places: Vec<Utf8PathBuf> = Vec::new();
     for removal in &removals {
-        let worktree = trash::load(repository, removal).ok().flatten();
+        let worktree = load(repository, removal).ok().flatten();
+        let worktree = worktree.map(|worktree| in_trash(repository, &worktree, &removal.time));
         let modules = worktree.map(|worktree| worktree.record.admin_dir.join("modules"));
-        places.push(removal.path(repository).unwrap_or_default());
+        places.push(directory_of(repository, removal).unwrap_or_default());
         places.push(modules.unwrap_or_default());
     }
     let sizes = disk_usage(&places);
     let mut rows = Vec::new();
     for (removal, sizes) in removals.iter().zip(sizes.chunks(2)) {
-        let bytes = match removal.path(repository) {
+        let bytes = match directory_of(repository, removal) {
             Some(_) => sizes[0].map(|directory| directory + sizes[1].unwrap_or(0)),
             None => Some(0),
         };
@@ -107,7 +111,7 @@ fn expiry_time(expiry: &Expiry, removal: &Trashed) -> Option<String> {
 
 /// The bytes on disk below each of these directories; none where something cannot be read.
 fn disk_usage(directories: &[Utf8PathBuf]) -> Vec<Option<u64>> {
-    let directories: Vec<&Utf8Path> = directories.iter().map(|path| path.as_path()).collect();
+    let directories: Vec<&Utf8Path> = directories.iter().map(Utf8PathBuf::as_path).collect();
     usage(&directories)
 }
 

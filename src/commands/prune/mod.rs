@@ -9,12 +9,15 @@ pub mod select;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::actions::leftover;
+use crate::actions::leftover::find::NameLeftovers;
 use crate::actions::leftover::{Leftover, LeftoverKind, find};
-use crate::actions::remove::Leaving;
-use crate::actions::remove::facts::Around;
+use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{BranchFate, RemoveOptions, RemovePlan, RemoveRefusal};
-use crate::actions::trash::Trashed;
-use crate::actions::{leftover, trash};
+use crate::actions::remove::{Look, RemovalCandidate};
+use crate::actions::trash::empty::{TrashChange, empty_soon};
+use crate::actions::trash::entry::Trashed;
+use crate::actions::trash::list::list;
 use crate::answer::Answer;
 use crate::answer::table::Row;
 use crate::answer::text::Text;
@@ -24,9 +27,8 @@ use crate::commands::prune::select::{
 };
 use crate::commands::{Outcome, Session};
 use crate::disk::error::DiskError;
-use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::disk::trash_bin::DELETED;
+use crate::disk::trash_bin::{TRASH, TrashBin};
 use crate::record::worktree::{Intent, Record};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -81,9 +83,9 @@ struct Pruning<'a> {
     options: &'a Prune,
     now: i64,
     /// What git has, read anew when something went.
-    around: Option<Around>,
+    shared: Option<SharedFacts>,
     /// The branches that would go (`-n`).
-    going: Vec<BranchName>,
+    leaving_branches: Vec<BranchName>,
     lines: Vec<PrunedCandidate>,
     notes: Vec<String>,
     /// The status of the first failure.
@@ -105,8 +107,8 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         repository: &repository,
         options,
         now: jiff::Timestamp::now().as_second(),
-        around: None,
-        going: Vec::new(),
+        shared: None,
+        leaving_branches: Vec::new(),
         lines: Vec::new(),
         notes: Vec::new(),
         failed: None,
@@ -119,12 +121,12 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         }
     }
     session.check()?;
-    let known: Vec<Worktree> = whole_records(&repository)?.collect();
-    let in_trash = trash::list(&repository)?;
-    for leftover in find::shared(&repository, &known, &in_trash, pruning.now)? {
+    let worktrees: Vec<Worktree> = whole_records(&repository)?.collect();
+    let in_trash = list(&repository)?;
+    for leftover in find::shared(&repository, &worktrees, &in_trash, pruning.now)? {
         pruning.clear(leftover, None);
     }
-    pruning.bin();
+    pruning.empty_trash();
     Ok(Outcome {
         notes: pruning.notes,
         exit: pruning.failed.unwrap_or(ExitCode::Success),
@@ -184,15 +186,19 @@ impl Pruning<'_> {
 
     /// Everything of one name: looked at, and if anything is to be done, again under its lock.
     fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
-        let is_dry = self.options.dry_run;
         let mut found = find::of_name(self.repository, name, self.now)?;
         if found.all.is_empty() && !(selects(self.options) && found.is_there) {
             return Ok(());
         }
         let lock = self.repository.name_lock(name);
-        let held = (!is_dry).then(|| Lock::if_free(&lock)).transpose()?;
-        let held = held.flatten();
-        if held.is_none() && (!is_dry || lock.is_held()) {
+        let mut held = None;
+        let is_free = if self.options.dry_run {
+            !lock.is_held()
+        } else {
+            held = Lock::if_free(&lock)?;
+            held.is_some()
+        };
+        if !is_free {
             let kind = match found.intent {
                 Some(_) => LeftoverKind::Incomplete,
                 None => LeftoverKind::Worktree,
@@ -203,55 +209,60 @@ impl Pruning<'_> {
             self.lines.push(line);
             return Ok(());
         }
-        if !is_dry {
+        if held.is_some() {
             found = find::of_name(self.repository, name, self.now)?;
         }
-        for leftover in std::mem::take(&mut found.all) {
+        self.leftovers_of_name(found)
+    }
+
+    /// What is left over of a name, whose lock is ours.
+    fn leftovers_of_name(&mut self, found: NameLeftovers) -> Result<(), Error> {
+        let mut worktree = found.worktree;
+        for leftover in found.all {
             if leftover.kind != LeftoverKind::Worktree {
                 self.clear(leftover, found.intent.as_ref());
-            } else if let Some(known) = found.known.take() {
-                let name = known.record.name.to_string();
-                if let Err(error) = self.worktree(known, Some(leftover.why)) {
+            } else if let Some(worktree) = worktree.take() {
+                let name = worktree.record.name.to_string();
+                if let Err(error) = self.worktree(worktree, Some(leftover.why)) {
                     self.failed(LeftoverKind::Worktree, &name, &error);
                 }
             }
         }
-        if let (true, true, Some(known)) = (selects(self.options), found.is_there, found.known) {
-            self.worktree(known, None)?;
+        if selects(self.options)
+            && found.is_there
+            && let Some(worktree) = worktree
+        {
+            self.worktree(worktree, None)?;
         }
         Ok(())
     }
 
     /// Takes a worktree whose lock is ours: for `why`, or because it is selected.
-    fn worktree(&mut self, known: Worktree, why: Option<String>) -> Result<(), Error> {
+    fn worktree(&mut self, worktree: Worktree, why: Option<String>) -> Result<(), Error> {
         // what is half done when it fails is not as it was
-        let around = match self.around.take() {
-            Some(around) => around,
-            None => Around::read(self.repository)?,
+        let shared = match self.shared.take() {
+            Some(shared) => shared,
+            None => SharedFacts::read(self.repository)?,
         };
-        let line = self.judged(known, why, &around)?;
-        self.around = Some(around).filter(|_| line.done != "removed");
+        let line = self.judge(worktree, why, &shared)?;
+        if line.done != "removed" {
+            self.shared = Some(shared);
+        }
         self.lines.push(line);
         Ok(())
     }
 
-    fn judged(
+    /// Removes a worktree, or says why it stays.
+    fn judge(
         &mut self,
-        known: Worktree,
+        worktree: Worktree,
         why: Option<String>,
-        around: &Around,
+        shared: &SharedFacts,
     ) -> Result<PrunedCandidate, Error> {
         let repository = self.repository;
         let options = self.options;
-        let name = known.record.name.to_string();
-        let owner = known.record.owner.as_ref();
-        let mut idleness = Idleness {
-            owner: dead_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
-            idle: options
-                .older_than
-                .and_then(|_| read_idle(repository, &known, self.now)),
-            commits: None,
-        };
+        let name = worktree.record.name.to_string();
+        let mut idleness = self.read_idleness(&worktree);
         let mut selected = match why {
             Some(why) => Some(Ok(why)),
             None => select(options, &idleness),
@@ -260,38 +271,61 @@ impl Pruning<'_> {
         if let Some(Err(why)) = selected {
             return Ok(kept(why));
         }
-        let whole = options.force > 0 && !options.dry_run && selected.is_some();
-        let leaving = Leaving::read(repository, known, around, &self.going, whole)?;
-        if let (None, Some(survey)) = (&selected, &leaving.survey) {
-            idleness.commits = Some(read_commits(repository, around, &leaving, survey)?);
+        let look = if options.force > 0 && !options.dry_run && selected.is_some() {
+            Look::WithoutFiles
+        } else {
+            Look::Everything
+        };
+        let branches = &self.leaving_branches;
+        let candidate = RemovalCandidate::read(repository, worktree, shared, branches, look)?;
+        if let (None, Some(survey)) = (&selected, &candidate.survey) {
+            idleness.commits = Some(read_commits(repository, shared, &candidate, survey)?);
             selected = select(options, &idleness);
         }
         match selected {
-            Some(Ok(why)) => self.remove(&leaving, &why),
+            Some(Ok(why)) => self.remove(&candidate, &why),
             Some(Err(why)) => Ok(kept(why)),
             None => Ok(kept("its removal has begun meanwhile".to_owned())),
         }
     }
 
+    fn read_idleness(&self, worktree: &Worktree) -> Idleness {
+        let owner = worktree.record.owner.as_ref();
+        let idle = match self.options.older_than {
+            Some(_) => read_idle(self.repository, worktree, self.now),
+            None => None,
+        };
+        Idleness {
+            owner: dead_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
+            idle,
+            commits: None,
+        }
+    }
+
     /// `remove` has the last word.
-    fn remove(&mut self, leaving: &Leaving, why: &str) -> Result<PrunedCandidate, Error> {
-        let allowed = RemoveOptions {
+    fn remove(
+        &mut self,
+        candidate: &RemovalCandidate,
+        why: &str,
+    ) -> Result<PrunedCandidate, Error> {
+        let options = RemoveOptions {
             force: self.options.force,
             ..RemoveOptions::default()
         };
-        let record = &leaving.known.record;
+        let record = &candidate.worktree.record;
         let line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
-        let mut plan = match leaving.plan(&allowed) {
+        let mut plan = match candidate.plan(&options) {
             Ok(plan) => plan,
             Err(refusal) => return Ok(line.refused(refusal)),
         };
         if self.options.dry_run {
-            self.going
-                .extend(record.branch_made.then(|| record.branch.clone()));
+            if record.branch_made {
+                self.leaving_branches.push(record.branch.clone());
+            }
         } else {
             let environment = &self.session.environment;
             let now = &Session::now();
-            let applied = leaving.apply(&mut plan, self.repository, environment, &allowed, now);
+            let applied = candidate.apply(&mut plan, self.repository, environment, &options, now);
             if let Err(error) = applied {
                 let refusal = error.find::<RemoveRefusal>().cloned();
                 return refusal.map(|refusal| line.refused(refusal)).ok_or(error);
@@ -301,35 +335,43 @@ impl Pruning<'_> {
         Ok(line.with_branch(record, plan))
     }
 
-    /// What waits to be deleted, by now also what went in this call.
-    fn bin(&mut self) {
-        let kind = LeftoverKind::Deleted;
-        let path = format!("{WORKTREES}/{DELETED}");
-        let has_trash = self.lines.iter().any(|line| line.trash.is_some());
-        if !files::exists(&self.repository.root.join(&path)) && !has_trash {
+    /// Deletes what has expired in the trash, by now also what went in this call.
+    fn empty_trash(&mut self) {
+        let entered = self.lines.iter().filter_map(|line| line.trash.as_ref());
+        let change = TrashChange::of(entered.map(Trashed::term));
+        let path_of = |place: &str| format!("{WORKTREES}/{place}");
+        let place = match self.place_of_expired() {
+            Ok(place) => place,
+            Err(error) => return self.failed(LeftoverKind::Deleted, &path_of(TRASH), &error),
+        };
+        if place.is_none() && change == TrashChange::Unchanged {
             return;
         }
+        let path = path_of(place.unwrap_or(TRASH));
         if self.options.dry_run {
-            let line = self.gone(kind, &path, "it waits to be deleted");
+            let line = self.gone(LeftoverKind::Deleted, &path, "it waits to be deleted");
             return self.lines.push(line);
         }
-        let went = |line: &PrunedCandidate| {
-            let goes = matches!(line.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
-            goes && line.done == "removed"
-        };
-        match trash::empty_soon(self.repository, &self.session.binary, has_trash) {
+        match empty_soon(self.repository, &self.session.binary, change) {
             Ok(left) if left.is_empty() => {
-                if !self.lines.iter().any(went) {
-                    self.lines
-                        .push(self.gone(kind, &path, "it waited to be deleted"));
+                if !self.lines.iter().any(PrunedCandidate::is_removed_worktree) {
+                    let line = self.gone(LeftoverKind::Deleted, &path, "it waited to be deleted");
+                    self.lines.push(line);
                 }
             }
             Ok(left) => {
                 let error = std::io::Error::other(left.join("; "));
                 let error = DiskError::new(format!("empty {path}"), error);
-                self.failed(kind, &path, &error.into());
+                self.failed(LeftoverKind::Deleted, &path, &error.into());
             }
-            Err(error) => self.failed(kind, &path, &error),
+            Err(error) => self.failed(LeftoverKind::Deleted, &path, &error),
+        }
+    }
+
+    fn place_of_expired(&self) -> Result<Option<&'static str>, Error> {
+        match TrashBin::open(&self.repository.root)? {
+            Some(bin) => Ok(bin.place_of_expired()?),
+            None => Ok(None),
         }
     }
 }
@@ -347,6 +389,12 @@ impl PrunedCandidate {
             trash: None,
             branch_words: String::new(),
         }
+    }
+
+    /// True for what was a worktree until now, in its place or in the trash.
+    fn is_removed_worktree(&self) -> bool {
+        let was_worktree = matches!(self.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
+        was_worktree && self.done == "removed"
     }
 
     /// The line of a worktree that stays.

@@ -1,8 +1,8 @@
 //! Selects worktrees that are there, by their commits, owner, and when something happened: [`select`].
 
 use crate::actions::leftover::{age, ago};
-use crate::actions::remove::Leaving;
-use crate::actions::remove::facts::Around;
+use crate::actions::remove::RemovalCandidate;
+use crate::actions::remove::facts::SharedFacts;
 use crate::commands::prune::arguments::Prune;
 use crate::disk::files;
 use crate::record::worktree::Alive;
@@ -78,10 +78,10 @@ pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
 
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its
 /// HEAD or its branch, and since something was placed. That somebody looked at it is no work.
-pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<u64> {
-    let record = &known.record;
+pub fn read_idle(repository: &Repository, worktree: &Worktree, now: i64) -> Option<u64> {
+    let record = &worktree.record;
     let time = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_second());
-    let own = known.repository(repository);
+    let own = worktree.repository(repository);
     let branch = record.branch.full_ref();
     let files = [
         record.admin_dir.join("index"),
@@ -89,8 +89,8 @@ pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<
         record.admin_dir.join("logs/HEAD"),
         own.common_dir.join("logs").join(&branch),
         own.common_dir.join(&branch),
-        known.dir.join("placed"),
-        known.dir.join("record.toml"),
+        worktree.dir.join("placed"),
+        worktree.dir.join("record.toml"),
     ];
     let moments = files.iter().filter_map(|file| files::modified(file));
     // a record whose time cannot be read proves nothing
@@ -104,19 +104,21 @@ pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<
 /// Fails when git does.
 pub fn read_commits(
     repository: &Repository,
-    around: &Around,
-    leaving: &Leaving,
+    shared: &SharedFacts,
+    candidate: &RemovalCandidate,
     survey: &Survey,
 ) -> Result<SelectedWorktree, Error> {
-    let known = &leaving.known;
-    let facts = &leaving.facts;
+    let worktree = &candidate.worktree;
+    let facts = &candidate.facts;
     let heads = &survey.head;
-    let record = &known.record;
+    let record = &worktree.record;
     let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
     let began = |tip: &CommitId| {
         *tip == record.base.commit
             || *tip == record.checked_out
-            || known.recorded_refs().is_ok_and(|refs| refs.contains(tip))
+            || worktree
+                .recorded_refs()
+                .is_ok_and(|refs| refs.contains(tip))
     };
     // where the log is there, it tells a commit from an update to what others did
     let has_own = if heads.reflog.is_empty() {
@@ -127,14 +129,14 @@ pub fn read_commits(
     if !has_own {
         return Ok(Err("nothing was committed there yet".to_owned()));
     }
-    let mut unmerged = facts.unmerged.len() + facts.alone.len();
-    if known.readable_repository(repository).is_clone() {
+    let mut unmerged = facts.unmerged.len() + facts.unmerged_detached.len();
+    if worktree.readable_repository(repository).is_clone() {
         // of a clone only what the repository around has counts as merged
         let home = repository.home();
         let objects = home.objects()?;
         for tip in heads.branch.iter().chain(&heads.head) {
             unmerged = unmerged.max(match objects.commit(tip) {
-                Ok(_) => around.nowhere(home, tip)?.len(),
+                Ok(_) => shared.unreachable_from_refs(home, tip)?.len(),
                 Err(_) => survey.commits.len().max(1),
             });
         }

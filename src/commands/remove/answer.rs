@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::actions::remove::plan::RemovePlan;
-use crate::actions::trash::Trashed;
+use crate::actions::trash::entry::Trashed;
 use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::record::worktree::Record;

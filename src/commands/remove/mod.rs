@@ -4,22 +4,24 @@ pub mod answer;
 pub mod arguments;
 pub mod undo;
 
-use crate::actions::remove::Leaving;
-use crate::actions::remove::facts::Around;
+use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::RemovePlan;
-use crate::actions::trash;
+use crate::actions::remove::{Look, RemovalCandidate};
+use crate::actions::trash::empty::{TrashChange, empty_now, empty_soon};
 use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree};
 use crate::commands::remove::arguments::{EmptyTrash, Remove};
 use crate::commands::{Outcome, Session};
-use crate::record::worktree::Record;
 use crate::system::terminal;
 use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// Removes the named worktrees. All are looked at before the first is touched: when one is
-/// refused, none is removed.
+/// Removes the named worktrees.
+///
+/// 1. All are looked at before the first is touched: when one is refused, none is removed.
+/// 2. One after the other is moved into the trash, where it is looked at again.
+/// 3. What goes at once is deleted, mostly in the background.
 ///
 /// # Errors
 /// Fails when one is refused, or git or the disk fails.
@@ -28,51 +30,22 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     if !options.dry_run {
         require_callers_own(session, &repository, options)?;
     }
-    let (known, locks) = Worktree::lock_all(&repository, &options.names)?;
-    let may_go =
-        |record: &Record| !options.keep_branch && (record.branch_made || options.delete_branch);
-    let going = known.iter().map(|known| &known.record);
-    let going = going.filter(|record| may_go(record));
-    let going: Vec<BranchName> = going.map(|record| record.branch.clone()).collect();
-    let whole = options.force > 0 && !options.dry_run;
-    let around = Around::read(&repository)?;
-    let mut planned = Vec::new();
-    for known in known {
-        let mut leaving = Leaving::read(&repository, known, &around, &going, whole)?;
-        if (options.names.is_empty() && options.force == 0) || options.by_hook {
-            // the current worktree is meant, and nothing is lost
-            leaving.facts.start.clone_from(&repository.root);
-        }
-        let plan = leaving.plan(&options.removal())?;
-        planned.push((leaving, plan));
-    }
+    let (worktrees, locks) = Worktree::lock_all(&repository, &options.names)?;
     let removing = Removing {
         session,
         repository: &repository,
-        around: &around,
-        going: &going,
+        shared: SharedFacts::read(&repository)?,
+        leaving_branches: leaving_branches(&worktrees, options),
         options,
     };
+    let mut planned = Vec::new();
+    for worktree in worktrees {
+        planned.push(removing.plan(worktree)?);
+    }
     let mut outcome = Outcome::done(RemoveAnswer {
         worktrees: Vec::new(),
     });
-    for (leaving, plan) in planned {
-        session.check()?;
-        let removed = removing.remove(leaving, plan, &mut outcome.notes);
-        let worktrees = &mut outcome.answer.worktrees;
-        match removed {
-            Ok(removed) => worktrees.push(removed),
-            Err(error) if worktrees.is_empty() => return Err(error),
-            Err(error) => {
-                // what was removed by then is reported
-                let help = miette::Diagnostic::help(&error);
-                let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-                outcome.notes.push(format!("{error}{help}"));
-                outcome.exit = error.exit_code();
-                break;
-            }
-        }
-    }
+    removing.remove_all(planned, &mut outcome)?;
     if options.names.is_empty() && !options.dry_run {
         let root = &repository.root;
         outcome.notes.push(format!(
@@ -82,67 +55,152 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     // the process that deletes ignored files in the trash takes them, one at a time
     drop(locks);
     if !options.dry_run {
-        let worktrees = outcome.answer.worktrees.iter();
-        let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
-        let has_trash = removals.any(|removal| removal.term.is_some());
-        outcome.notes.extend(if options.wait {
-            session.waiting(|| trash::empty_now(&repository))?
-        } else {
-            trash::empty_soon(&repository, &session.binary, has_trash)?
-        });
+        let notes = removing.empty_trash(&outcome.answer)?;
+        outcome.notes.extend(notes);
     }
     Ok(outcome)
+}
+
+/// The branches that may go with these worktrees.
+fn leaving_branches(worktrees: &[Worktree], options: &Remove) -> Vec<BranchName> {
+    let mut branches = Vec::new();
+    for worktree in worktrees {
+        let record = &worktree.record;
+        if !options.keep_branch && (record.branch_made || options.delete_branch) {
+            branches.push(record.branch.clone());
+        }
+    }
+    branches
 }
 
 /// Holds what one call works with.
 struct Removing<'a> {
     session: &'a Session,
     repository: &'a Repository,
-    around: &'a Around,
-    going: &'a [BranchName],
+    shared: SharedFacts,
+    leaving_branches: Vec<BranchName>,
     options: &'a Remove,
 }
 
+/// Holds a worktree of which the removal is decided.
+struct PlannedRemoval {
+    candidate: RemovalCandidate,
+    plan: RemovePlan,
+}
+
 impl Removing<'_> {
+    /// Looks at a worktree, and decides.
+    fn plan(&self, worktree: Worktree) -> Result<PlannedRemoval, Error> {
+        let options = self.options;
+        let look = if options.force > 0 && !options.dry_run {
+            Look::WithoutFiles
+        } else {
+            Look::Everything
+        };
+        let mut candidate = self.read(worktree, look)?;
+        if (options.names.is_empty() && options.force == 0) || options.by_hook {
+            // the current worktree is meant, and nothing is lost
+            candidate.facts.start.clone_from(&self.repository.root);
+        }
+        let plan = candidate.plan(&options.removal())?;
+        Ok(PlannedRemoval { candidate, plan })
+    }
+
+    fn read(&self, worktree: Worktree, look: Look) -> Result<RemovalCandidate, Error> {
+        let branches = &self.leaving_branches;
+        RemovalCandidate::read(self.repository, worktree, &self.shared, branches, look)
+    }
+
+    /// Removes one after the other. When one fails, those before it are reported.
+    fn remove_all(
+        &self,
+        planned: Vec<PlannedRemoval>,
+        outcome: &mut Outcome<RemoveAnswer>,
+    ) -> Result<(), Error> {
+        for removal in planned {
+            self.session.check()?;
+            match self.remove(removal, &mut outcome.notes) {
+                Ok(removed) => outcome.answer.worktrees.push(removed),
+                Err(error) if outcome.answer.worktrees.is_empty() => return Err(error),
+                Err(error) => {
+                    let mut note = error.to_string();
+                    if let Some(help) = miette::Diagnostic::help(&error) {
+                        note.push_str(&format!("; {help}"));
+                    }
+                    outcome.notes.push(note);
+                    outcome.exit = error.exit_code();
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Removes one of which the removal is decided.
     fn remove(
         &self,
-        mut leaving: Leaving,
-        mut plan: RemovePlan,
+        planned: PlannedRemoval,
         notes: &mut Vec<String>,
     ) -> Result<RemovedWorktree, Error> {
-        let session = self.session;
         let options = self.options;
-        // a teardown can delete what is to be kept
-        if !options.dry_run && options.force == 0 {
-            let steps = session.user_steps(self.repository);
-            let is_begun = leaving.rest.is_some();
-            let state = session.state.as_deref();
-            let (ran, said) = steps.tear_down(&leaving.known, is_begun, state)?;
-            notes.extend(said);
-            if ran {
-                leaving = self.read_again(leaving)?;
-                plan = leaving.plan(&options.removal())?;
-            }
-        }
+        let PlannedRemoval {
+            candidate,
+            mut plan,
+        } = self.tear_down(planned, notes)?;
         if !options.dry_run {
-            let environment = &session.environment;
-            let now = &Session::now();
+            let environment = &self.session.environment;
+            let now = Session::now();
             let removal = options.removal();
-            leaving.apply(&mut plan, self.repository, environment, &removal, now)?;
+            candidate.apply(&mut plan, self.repository, environment, &removal, &now)?;
         }
         notes.append(&mut plan.notes);
-        let record = &leaving.known.record;
-        let removal = Some(plan);
-        Ok(RemovedWorktree::new(record, options.dry_run, removal, None))
+        let record = &candidate.worktree.record;
+        Ok(RemovedWorktree::new(
+            record,
+            options.dry_run,
+            Some(plan),
+            None,
+        ))
     }
 
-    /// Reads it again after a teardown: nothing is lost that came meanwhile.
-    fn read_again(&self, before: Leaving) -> Result<Leaving, Error> {
-        let known = Worktree::load(self.repository, &before.known.record.name)?;
-        let mut leaving = Leaving::read(self.repository, known, self.around, self.going, false)?;
-        leaving.facts.start = before.facts.start;
-        Ok(leaving)
+    /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so there
+    /// is none with `--force`.
+    fn tear_down(
+        &self,
+        planned: PlannedRemoval,
+        notes: &mut Vec<String>,
+    ) -> Result<PlannedRemoval, Error> {
+        let options = self.options;
+        if options.dry_run || options.force > 0 {
+            return Ok(planned);
+        }
+        let before = &planned.candidate;
+        let steps = self.session.user_steps(self.repository);
+        let is_begun = before.pending_removal.is_some();
+        let state = self.session.state.as_deref();
+        let (ran, said) = steps.tear_down(&before.worktree, is_begun, state)?;
+        notes.extend(said);
+        if !ran {
+            return Ok(planned);
+        }
+        let worktree = Worktree::load(self.repository, &before.worktree.record.name)?;
+        let mut candidate = self.read(worktree, Look::Everything)?;
+        candidate.facts.start.clone_from(&before.facts.start);
+        let plan = candidate.plan(&options.removal())?;
+        Ok(PlannedRemoval { candidate, plan })
+    }
+
+    /// Deletes what goes at once; returns what cannot be deleted.
+    fn empty_trash(&self, answer: &RemoveAnswer) -> Result<Vec<String>, Error> {
+        if self.options.wait {
+            return self.session.waiting(|| empty_now(self.repository));
+        }
+        let removals = answer
+            .worktrees
+            .iter()
+            .filter_map(|one| one.removal.as_ref());
+        let change = TrashChange::of(removals.filter_map(|removal| removal.term));
+        empty_soon(self.repository, &self.session.binary, change)
     }
 }
 
@@ -154,8 +212,8 @@ fn require_callers_own(
     options: &Remove,
 ) -> Result<(), Error> {
     let mut named = Vec::new();
-    for known in Worktree::named(repository, &options.names) {
-        named.push(known?.record.name);
+    for worktree in Worktree::named(repository, &options.names) {
+        named.push(worktree?.record.name);
     }
     match named.as_slice() {
         [only] if options.force == 0 && !options.delete_branch => {
@@ -173,6 +231,6 @@ fn require_callers_own(
 /// Fails when the directory of worktrees cannot be opened.
 pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()>, Error> {
     terminal::leave_session();
-    trash::empty_now(&session.repository_at(&options.root)?)?;
+    empty_now(&session.repository_at(&options.root)?)?;
     Ok(Outcome::done(()))
 }

@@ -1,14 +1,21 @@
 //! `git agentwt remove --undo`: brings removed worktrees back as they were.
 
+use camino::Utf8PathBuf;
+
+use crate::actions::remove::finish::finish;
 use crate::actions::remove::plan::RemoveRefusal;
-use crate::actions::trash::{Trashed, begun, chosen};
-use crate::actions::{remove, trash};
+use crate::actions::trash::enter::{in_trash, is_away, pending_removal};
+use crate::actions::trash::entry::{Trashed, choose, id, shown};
+use crate::actions::trash::list::{list, load};
+use crate::actions::trash::private_git_dir::PrivateGitDir;
+use crate::actions::trash::undo::{move_record_back, restore_from_trash};
 use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree, UndoneRemoval};
 use crate::commands::remove::arguments::Remove;
 use crate::commands::{Outcome, Session};
 use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::disk::lock::Lock;
+use crate::git::process::Git;
 use crate::record::worktree::{Removal, TrashStamp};
 use crate::refusal::Refusal;
 use crate::truth::planted;
@@ -19,23 +26,36 @@ use crate::words::path;
 use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
 
-fn refusal(code: &str, message: String, help: impl Into<String>) -> RemoveRefusal {
-    RemoveRefusal {
-        exit: ExitCode::Refused,
-        code: format!("trash::{code}"),
-        message,
-        reason: String::new(),
-        help: help.into(),
-    }
-}
-
-/// Holds one that can come back.
+/// Holds a removed worktree that can come back.
 struct Returning {
-    known: Worktree,
+    worktree: Worktree,
     removal: Removal,
     stamp: TrashStamp,
-    /// Whether its removal, or an undo of it, was killed: the record is at its place then.
-    is_interrupted: bool,
+    state: UndoState,
+}
+
+/// Says how far a removal or an undo came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UndoState {
+    /// The removal came to its end.
+    InTrash,
+    /// It, or an undo of it, was killed: the record is at its place.
+    Interrupted,
+}
+
+/// A branch as it was when the worktree was removed.
+struct RemovedBranch {
+    /// Its full name.
+    name: String,
+    /// Its commit; none where it had none.
+    commit: Option<CommitId>,
+}
+
+/// A branch that is made again.
+struct NewBranch {
+    /// Its full name.
+    name: String,
+    commit: CommitId,
 }
 
 /// Brings the named worktrees back, one after the other.
@@ -70,51 +90,71 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     Ok(Outcome::done(RemoveAnswer { worktrees }))
 }
 
+/// Brings one back, or says what would come back.
+///
+/// 1. What is meant is found: what an interrupted call left, or what is in the trash.
+/// 2. It is refused where something is there by now.
+/// 3. The record comes back, then branches, private git directory and directory.
 fn undo(
     session: &Session,
     repository: &Repository,
     name: &WorktreeName,
     options: &Remove,
 ) -> Result<RemovedWorktree, Error> {
-    let all = trash::list(repository)?;
-    let returning = match interrupted(repository, name)? {
+    let entries = list(repository)?;
+    let returning = match find_interrupted(repository, name)? {
         Some(returning) => returning,
-        None => find(repository, name, options.from.as_deref(), &all)?,
+        None => find(repository, name, options.from.as_deref(), &entries)?,
     };
-    let make = plan(repository, &returning)?;
+    let new_branches = plan(repository, &returning)?;
     session.check()?;
-    let Returning { known, stamp, .. } = &returning;
     if !options.dry_run {
-        if !returning.is_interrupted {
+        if returning.state == UndoState::InTrash {
             files::remove_if_empty(&repository.worktree_path(name));
-            trash::move_record_back(repository, name, stamp)?;
+            move_record_back(repository, name, &returning.stamp)?;
         }
-        apply(repository, &returning, &make)?;
+        apply(repository, &returning, &new_branches)?;
     }
-    let removals = all.iter().rev().filter(|one| one.name == *name);
+    let stamp = &returning.stamp;
     let undo = UndoneRemoval {
         head: stamp.head.clone(),
-        undone: trash::shown(&trash::id(name, &stamp.time)),
-        removals: removals.cloned().collect(),
+        undone: shown(&id(name, &stamp.time)),
+        removals: entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.name == *name)
+            .cloned()
+            .collect(),
         head_ref: stamp.on.clone(),
     };
-    let record = &known.record;
-    let dry_run = options.dry_run;
-    Ok(RemovedWorktree::new(record, dry_run, None, Some(undo)))
+    let record = &returning.worktree.record;
+    Ok(RemovedWorktree::new(
+        record,
+        options.dry_run,
+        None,
+        Some(undo),
+    ))
 }
 
 /// A removal or an undo of this name that was killed.
-fn interrupted(repository: &Repository, name: &WorktreeName) -> Result<Option<Returning>, Error> {
-    let RecordState::Complete(known) = RecordState::read(repository, name)? else {
+fn find_interrupted(
+    repository: &Repository,
+    name: &WorktreeName,
+) -> Result<Option<Returning>, Error> {
+    let RecordState::Complete(worktree) = RecordState::read(repository, name)? else {
         return Ok(None);
     };
-    Ok(begun(&known).and_then(|removal| {
-        Some(Returning {
-            stamp: removal.trash.clone()?,
-            known: *known,
-            removal,
-            is_interrupted: true,
-        })
+    let Some(removal) = pending_removal(&worktree) else {
+        return Ok(None);
+    };
+    let Some(stamp) = removal.trash.clone() else {
+        return Ok(None);
+    };
+    Ok(Some(Returning {
+        worktree: *worktree,
+        removal,
+        stamp,
+        state: UndoState::Interrupted,
     }))
 }
 
@@ -123,152 +163,241 @@ fn find(
     repository: &Repository,
     name: &WorktreeName,
     from: Option<&str>,
-    all: &[Trashed],
+    entries: &[Trashed],
 ) -> Result<Returning, Error> {
-    let of_name = || all.iter().filter(|one| one.name == *name);
-    let Some(one) = chosen(of_name(), from) else {
-        if let (Some(text), Some(_)) = (from, of_name().next()) {
-            let message = format!("`{text}` names no removal of worktree `{name}`");
-            let help = "to see what can come back: git agentwt list --trash";
-            return Err(refusal("unknown", message, help).into());
-        }
-        let message = format!("there is no removed worktree `{name}` to bring back");
-        let help = instead(repository, name)?;
-        return Err(refusal("nothing", message, help).into());
+    let of_name: Vec<&Trashed> = entries.iter().filter(|entry| entry.name == *name).collect();
+    let Some(entry) = choose(of_name.iter().copied(), from) else {
+        return Err(refuse_unknown(repository, name, from, &of_name)?.into());
     };
-    let stamp = one.removal.as_ref().and_then(|one| one.trash.clone());
-    let (Some(removal), Some(stamp)) = (one.removal.clone(), stamp) else {
-        let message = format!("of the removed worktree `{name}` only commits are kept");
-        let help = format!(
-            "to have them on a branch again: git branch agentwt/{name} {}",
-            one.shown()
-        );
-        return Err(refusal("only_commits", message, help).into());
+    let Some(removal) = entry.removal.clone() else {
+        return Err(refuse_only_commits(name, entry).into());
     };
-    let Some(known) = trash::load(repository, one)? else {
+    let Some(stamp) = removal.trash.clone() else {
+        return Err(refuse_only_commits(name, entry).into());
+    };
+    let Some(worktree) = load(repository, entry)? else {
         let message =
             format!("cannot bring `{name}` back: its `add` was killed, so only its files are kept");
-        let path = repository.root.join(one.shown());
+        let path = repository.root.join(entry.shown());
         let help = format!("take what you need from {path}");
         return Err(refusal("incomplete", message, help).into());
     };
     Ok(Returning {
-        known,
+        worktree,
         removal,
         stamp,
-        is_interrupted: false,
+        state: UndoState::InTrash,
     })
+}
+
+fn refuse_only_commits(name: &WorktreeName, entry: &Trashed) -> RemoveRefusal {
+    let message = format!("of the removed worktree `{name}` only commits are kept");
+    let help = format!(
+        "to have them on a branch again: git branch agentwt/{name} {}",
+        entry.shown()
+    );
+    refusal("only_commits", message, help)
+}
+
+fn refuse_unknown(
+    repository: &Repository,
+    name: &WorktreeName,
+    from: Option<&str>,
+    of_name: &[&Trashed],
+) -> Result<RemoveRefusal, Error> {
+    if let Some(text) = from
+        && !of_name.is_empty()
+    {
+        let message = format!("`{text}` names no removal of worktree `{name}`");
+        let help = "to see what can come back: git agentwt list --trash";
+        return Ok(refusal("unknown", message, help));
+    }
+    let message = format!("there is no removed worktree `{name}` to bring back");
+    let help = help_for_kept_commits(repository, name)?;
+    Ok(refusal("nothing", message, help))
 }
 
 /// What there is instead of a removed worktree: commits of a removed clone.
-fn instead(repository: &Repository, name: &WorktreeName) -> Result<String, Error> {
+fn help_for_kept_commits(repository: &Repository, name: &WorktreeName) -> Result<String, Error> {
     let incoming = format!("refs/agentwt/incoming/{name}");
-    let kept = format!("refs/agentwt/kept/{name}/");
-    let kept = repository.git.for_each_ref(&[&incoming, &kept])?;
-    let kept: Vec<String> = kept.into_iter().map(|one| one.name.to_string()).collect();
-    Ok(if kept.is_empty() {
-        "to see what can come back: git agentwt list --trash".to_owned()
-    } else {
-        format!(
-            "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of \
-                {}",
-            kept.join(", ")
-        )
-    })
+    let below = format!("refs/agentwt/kept/{name}/");
+    let mut kept = Vec::new();
+    for found in repository.git.for_each_ref(&[&incoming, &below])? {
+        kept.push(found.name.to_string());
+    }
+    if kept.is_empty() {
+        return Ok("to see what can come back: git agentwt list --trash".to_owned());
+    }
+    Ok(format!(
+        "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of {}",
+        kept.join(", ")
+    ))
 }
 
-/// The branches that are created, by their full names; refuses where something is there by now.
-fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, CommitId)>, Error> {
-    let record = &returning.known.record;
+/// The branches that are made again; refuses where something is there by now.
+fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<NewBranch>, Error> {
     let stamp = &returning.stamp;
-    let name = &record.name;
-    let path = repository.worktree_path(&record.name);
-    let refused = |code, why: String, help: String| {
-        let what = format!("cannot bring `{name}` back: {why}");
-        Err(refusal(code, what, help).into())
-    };
-    let is_new = !returning.is_interrupted;
-    let kept = trash::shown(&trash::id(name, &stamp.time));
-    let kept = repository.root.join(kept);
-    if !is_new && !trash::is_away(repository, &returning.known, Some(stamp)) {
+    let worktree = &returning.worktree;
+    if returning.state == UndoState::Interrupted && !is_away(repository, worktree, Some(stamp)) {
         // all is back: the removal has to be ended, no more
         return Ok(Vec::new());
     }
-    if is_new && files::exists(&repository.record_dir(name)) {
-        let help = format!("remove that one first: git agentwt remove {name}");
-        return refused("exists", "a worktree of this name is there".into(), help);
-    }
-    let admin = &record.admin_dir;
-    if record.strategy == Strategy::Worktree && !files::is_directory(admin) {
-        let why = format!("its private git directory {admin} is gone");
-        let help = format!("take what you need of its files from {kept}");
-        return refused("no_git_directory", why, help);
-    }
-    if is_new && files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path)) {
-        let help = format!("move it away: mv {path} <elsewhere>");
-        return refused("path_taken", format!("{path} is there"), help);
-    }
-    let mut wanted: Vec<(String, Option<CommitId>)> = Vec::new();
-    if record.strategy == Strategy::Worktree {
-        let on = stamp.on.clone().filter(|on| on.starts_with("refs/heads/"));
-        wanted.extend(on.map(|on| (on, stamp.head.clone())));
-        let own = record.branch.full_ref();
-        if stamp.tip.is_some() && !wanted.iter().any(|(name, _)| *name == own) {
-            wanted.push((own, stamp.tip.clone()));
-        }
-    }
-    let own = [path, kept];
-    let mut worktrees = repository.git.worktree_list()?;
-    worktrees.retain(|other| !own.contains(&other.path));
-    let mut make = Vec::new();
-    for (branch, was) in wanted {
-        let short = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
-        let mut others = worktrees.iter();
-        if let Some(other) = others.find(|other| other.branch.as_ref() == Some(&branch)) {
+    require_free_place(repository, returning)?;
+    let own_paths = [
+        repository.worktree_path(&worktree.record.name),
+        kept_path(repository, returning),
+    ];
+    let mut others = repository.git.worktree_list()?;
+    others.retain(|other| !own_paths.contains(&other.path));
+    let mut new_branches = Vec::new();
+    for branch in removed_branches(returning) {
+        let short = short_name(&branch.name);
+        let held_by = others
+            .iter()
+            .find(|other| other.branch.as_ref() == Some(&branch.name));
+        if let Some(other) = held_by {
             let path = &other.path;
             let why = format!("the branch `{short}` is checked out at {path}");
             let help = format!("switch that worktree away from it: git -C {path} switch <branch>");
-            return refused("branch_held", why, help);
+            return Err(returning.refusal("branch_held", &why, help).into());
         }
-        match (repository.git.rev_parse_commit(&branch)?, was) {
-            (None, Some(was)) => make.push((branch, was)),
-            (now, was) if now == was => {}
-            (now, was) => {
-                let now = now.as_ref().map_or("no commit", CommitId::short);
-                let was = was.as_ref().map_or("no commit", CommitId::short);
+        let current = repository.git.rev_parse_commit(&branch.name)?;
+        if current == branch.commit {
+            continue;
+        }
+        match (current, branch.commit) {
+            (None, Some(commit)) => new_branches.push(NewBranch {
+                name: branch.name,
+                commit,
+            }),
+            (current, before) => {
+                let now = current.as_ref().map_or("no commit", CommitId::short);
+                let was = before.as_ref().map_or("no commit", CommitId::short);
                 let why = format!("the branch `{short}` is at {now}, and was at {was}");
                 let help = format!("rename that branch first: git branch -m {short} <new>");
-                return refused("branch_moved", why, help);
+                return Err(returning.refusal("branch_moved", &why, help).into());
             }
         }
     }
-    Ok(make)
+    Ok(new_branches)
+}
+
+/// Refuses where the name is taken by now, or what comes back is not whole.
+fn require_free_place(repository: &Repository, returning: &Returning) -> Result<(), Error> {
+    let worktree = &returning.worktree;
+    let record = &worktree.record;
+    let name = &record.name;
+    let is_in_trash = returning.state == UndoState::InTrash;
+    if is_in_trash && files::exists(&repository.record_dir(name)) {
+        let why = "a worktree of this name is there";
+        let help = format!("remove that one first: git agentwt remove {name}");
+        return Err(returning.refusal("exists", why, help).into());
+    }
+    if matches!(PrivateGitDir::find(worktree), PrivateGitDir::Gone) {
+        let why = format!("its private git directory {} is gone", record.admin_dir);
+        let kept = kept_path(repository, returning);
+        let help = format!("take what you need of its files from {kept}");
+        return Err(returning.refusal("no_git_directory", &why, help).into());
+    }
+    let path = repository.worktree_path(name);
+    let is_empty = files::is_directory(&path) && files::is_empty(&path);
+    if is_in_trash && files::exists(&path) && !is_empty {
+        let why = format!("{path} is there");
+        let help = format!("move it away: mv {path} <elsewhere>");
+        return Err(returning.refusal("path_taken", &why, help).into());
+    }
+    Ok(())
+}
+
+/// The branch that HEAD named, and that of the worktree. A clone has its own.
+fn removed_branches(returning: &Returning) -> Vec<RemovedBranch> {
+    let record = &returning.worktree.record;
+    let stamp = &returning.stamp;
+    let mut branches: Vec<RemovedBranch> = Vec::new();
+    if record.strategy == Strategy::Clone {
+        return branches;
+    }
+    if let Some(on) = &stamp.on
+        && on.starts_with("refs/heads/")
+    {
+        branches.push(RemovedBranch {
+            name: on.clone(),
+            commit: stamp.head.clone(),
+        });
+    }
+    let own = record.branch.full_ref();
+    if stamp.tip.is_some() && !branches.iter().any(|branch| branch.name == own) {
+        branches.push(RemovedBranch {
+            name: own,
+            commit: stamp.tip.clone(),
+        });
+    }
+    branches
+}
+
+/// The directory in the trash.
+fn kept_path(repository: &Repository, returning: &Returning) -> Utf8PathBuf {
+    let name = &returning.worktree.record.name;
+    repository
+        .root
+        .join(shown(&id(name, &returning.stamp.time)))
+}
+
+impl Returning {
+    fn refusal(&self, code: &str, why: &str, help: String) -> RemoveRefusal {
+        let name = &self.worktree.record.name;
+        refusal(code, format!("cannot bring `{name}` back: {why}"), help)
+    }
+}
+
+fn refusal(code: &str, message: String, help: impl Into<String>) -> RemoveRefusal {
+    RemoveRefusal {
+        exit: ExitCode::Refused,
+        code: format!("trash::{code}"),
+        message,
+        reason: String::new(),
+        help: help.into(),
+    }
 }
 
 /// Brings it back, or moves it into the trash again.
 fn apply(
     repository: &Repository,
     returning: &Returning,
-    make: &[(String, CommitId)],
+    new_branches: &[NewBranch],
 ) -> Result<(), Error> {
-    let name = &returning.known.record.name;
-    let mut known = Worktree::load(repository, name)?;
+    let name = &returning.worktree.record.name;
+    let mut worktree = Worktree::load(repository, name)?;
     // the removal ended the work of the owner and released the claim
-    known.record.owner = None;
-    known.record.claim = None;
-    known.write_record(&known.record)?;
-    known.remove_verification()?;
-    let git = planted::git_without_hooks(repository, &known);
-    let back = make.iter().try_for_each(|(branch, at)| {
-        let reason = "agentwt remove: undo";
-        Ok(git.update_ref(branch, at, None, reason)?)
-    });
-    let back = back.and_then(|()| trash::leave(repository, &known, &returning.stamp));
-    back.map_err(|error: Error| {
-        let again = remove::finish(repository, &known, &returning.removal);
-        for (branch, at) in make {
-            let _ = git.delete_ref(branch, at);
+    worktree.record.owner = None;
+    worktree.record.claim = None;
+    worktree.write_record(&worktree.record)?;
+    worktree.remove_verification()?;
+    // hooks are looked at where the private git directory is
+    let in_trash = in_trash(repository, &worktree, &returning.stamp.time);
+    let git = planted::git_without_hooks(repository, &in_trash);
+    let restored = make_branches(&git, new_branches)
+        .and_then(|()| restore_from_trash(repository, &worktree, &returning.stamp));
+    restored.map_err(|error| {
+        // by now its private git directory may have another name
+        let again = Worktree::load(repository, name)
+            .and_then(|worktree| finish(repository, &worktree, &returning.removal));
+        for branch in new_branches {
+            let _ = git.delete_ref(&branch.name, &branch.commit);
         }
         error.leaving(again.err().iter().map(ToString::to_string).collect())
     })
+}
+
+fn make_branches(git: &Git, new_branches: &[NewBranch]) -> Result<(), Error> {
+    for branch in new_branches {
+        let reason = "agentwt remove: undo";
+        git.update_ref(&branch.name, &branch.commit, None, reason)?;
+    }
+    Ok(())
+}
+
+/// The name of a branch without `refs/heads/`.
+fn short_name(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
 }

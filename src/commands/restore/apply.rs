@@ -181,19 +181,26 @@ fn saved_paths(
     Ok(saved)
 }
 
+/// A move of the worktree's branch.
+struct MovedBranch<'a> {
+    from: &'a CommitId,
+    to: &'a CommitId,
+    reason: &'static str,
+}
+
 /// Moves the branch, writes the files of these paths while their directories are open, and gives
 /// the index what it gets, and nothing else; flags go with the old entries. Git is told of what is
 /// not on disk on purpose.
 fn change(
     repository: &Repository,
     worktree: &Worktree,
-    branch: Option<(&CommitId, &CommitId, &str)>,
+    branch: Option<MovedBranch<'_>>,
     targets: &[SavedPath],
     directories: &[(RepoPath, u32)],
     write: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     worktree.replace_links()?;
-    if let Some((from, to, reason)) = branch {
+    if let Some(MovedBranch { from, to, reason }) = branch {
         // hooks of the user's may refuse: then nothing was changed yet
         let name = worktree.record.branch.full_ref();
         worktree
@@ -304,8 +311,11 @@ impl Restoring<'_> {
         let repository = self.repository;
         let worktree = self.worktree;
         let plan = self.plan;
-        let reason = "agentwt restore: put back what was out of scope";
-        let branch = moved.map(|tip| (self.head, tip, reason));
+        let branch = moved.map(|tip| MovedBranch {
+            from: self.head,
+            to: tip,
+            reason: "agentwt restore: put back what was out of scope",
+        });
         change(repository, worktree, branch, &self.targets(), &[], || {
             if plan.patterns {
                 let index = read_own_index(repository, worktree)?;
@@ -517,10 +527,11 @@ pub(super) fn undo(
     saved: &SavedRestore,
     plan: &UndoPlan,
 ) -> Result<(), Error> {
-    let branch = match &plan.branch {
-        Some(branch) => Some((&branch.from, &branch.to, "agentwt restore: undo")),
-        None => None,
-    };
+    let branch = plan.branch.as_ref().map(|branch| MovedBranch {
+        from: &branch.from,
+        to: &branch.to,
+        reason: "agentwt restore: undo",
+    });
     let targets: Vec<SavedPath> = plan.paths.iter().map(|now| now.saved.clone()).collect();
     let directories = &saved.directories;
     change(repository, worktree, branch, &targets, directories, || {

@@ -285,13 +285,19 @@ fn undo(
 /// Returns the refusal for a restore that does not exist.
 fn nothing_to_undo(name: &WorktreeName, rescue: Option<&str>) -> RestoreRefusal {
     let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
-    let Some(rescue) = rescue else {
-        let message = format!("there is no restore of worktree `{name}` to undo");
-        return RestoreRefusal::Undo { message, help };
-    };
-    let shown = escape_for_terminal(rescue.as_bytes());
-    let message = format!("`{shown}` names no restore of worktree `{name}`");
-    RestoreRefusal::Unknown { message, help }
+    match rescue {
+        None => RestoreRefusal::Undo {
+            message: format!("there is no restore of worktree `{name}` to undo"),
+            help,
+        },
+        Some(rescue) => {
+            let shown = escape_for_terminal(rescue.as_bytes());
+            RestoreRefusal::Unknown {
+                message: format!("`{shown}` names no restore of worktree `{name}`"),
+                help,
+            }
+        }
+    }
 }
 
 /// Returns the outcome of an undo; what was no file is not made again, and noted.

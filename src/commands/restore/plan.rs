@@ -18,6 +18,7 @@ use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
 use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
 use crate::record::worktree::Record;
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::{Error, Fault};
@@ -95,15 +96,15 @@ pub struct RestoreFacts<'a> {
 /// Reads what `restore` decides on; with a restore, what undoing it does.
 pub fn read<'a>(
     repository: &Repository,
-    known: &'a Worktree,
+    worktree: &'a Worktree,
     survey: &Survey,
     saved: Option<&SavedRestore>,
 ) -> RestoreFacts<'a> {
     let options = VerifyOptions::default();
-    let report = known.judge(survey.changes.clone(), options);
+    let report = worktree.judge(survey.changes.clone(), options);
     let mut facts = RestoreFacts {
-        record: &known.record,
-        busy: read_busy(&known.record, survey),
+        record: &worktree.record,
+        busy: read_busy(&worktree.record, survey),
         violations: Vec::new(),
         permissions: Vec::new(),
         sparse: survey.changes.integrity.iter().any(is_sparse),
@@ -122,7 +123,7 @@ pub fn read<'a>(
                 facts.permissions.push(path.clone());
             }
             (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
-                let violation = violation(repository, known, survey, finding, path);
+                let violation = violation(repository, worktree, survey, finding, path);
                 // what only another branch has that was made here stays there
                 if violation.committed || !finding.change.seen.iter().all(is_commit) {
                     facts.violations.push(violation);
@@ -167,7 +168,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
 
 fn violation(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     survey: &Survey,
     finding: &Finding,
     path: &RepoPath,
@@ -185,8 +186,14 @@ fn violation(
     };
     let in_tree = || entry_in(&states.manifest, nearest, path);
     let arriving = states.references.arriving.get(path).copied();
-    let is_same = |file| at_source(&known.source_of(repository, file), file) == SourceState::Same;
-    let disk = on_disk(survey, path, excluded);
+    let is_same =
+        |file| at_source(&worktree.source_of(repository, file), file) == SourceState::Same;
+    let access = if excluded {
+        Access::Excluded
+    } else {
+        Access::Read
+    };
+    let disk = on_disk(survey, path, access);
     RestoredPath {
         shown: PathText::from(path.as_bstr()),
         kind: Some(finding.change.kind.as_str()),
@@ -205,15 +212,14 @@ const fn is_commit(seen: &Seen) -> bool {
 }
 
 /// What stands on disk. What is excluded and absent is in no difference from the base.
-fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
+fn on_disk(survey: &Survey, path: &RepoPath, access: Access) -> Option<Entry> {
     let states = &survey.states;
     if states.placed.get(path).is_some() {
         return survey.placed_entry(path);
     }
-    if excluded {
-        states.disk.delta.get(path).copied().flatten()
-    } else {
-        entry_in(&states.manifest, &states.disk.delta, path)
+    match access {
+        Access::Excluded => states.disk.delta.get(path).copied().flatten(),
+        Access::Read | Access::Write => entry_in(&states.manifest, &states.disk.delta, path),
     }
 }
 
@@ -341,15 +347,17 @@ fn check_disk(
     let mut nested: Vec<String> = paths.iter().filter_map(nested_root).collect();
     nested.dedup();
     if let Some(first) = nested.first() {
-        let all = nested.join(", ");
+        let places = nested.join(", ");
         return Err(RestoreRefusal::blocked(
-            format!("cannot restore worktree `{name}`: a repository is inside it: {all}"),
+            format!("cannot restore worktree `{name}`: a repository is inside it: {places}"),
             format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
         ));
     }
-    let is_gitlink = |one: &&RestoredPath| {
-        let gitlink = one.disk.is_some_and(|entry| entry.mode == Mode::Gitlink);
-        gitlink && one.disk != one.wanted()
+    let is_gitlink = |restored: &&RestoredPath| {
+        let gitlink = restored
+            .disk
+            .is_some_and(|entry| entry.mode == Mode::Gitlink);
+        gitlink && restored.disk != restored.wanted()
     };
     if let Some(RestoredPath { path, target, .. }) = paths.iter().find(is_gitlink) {
         return Err(RestoreRefusal::blocked(
@@ -362,8 +370,8 @@ fn check_disk(
             },
         ));
     }
-    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|one| &one.path).collect();
-    let comes = |one: &&RestoredPath| one.target.is_some() || one.from_source();
+    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|restored| &restored.path).collect();
+    let comes = |restored: &&RestoredPath| restored.target.is_some() || restored.from_source();
     for RestoredPath { path, .. } in paths.iter().filter(comes) {
         let mut others = others.iter();
         if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
@@ -380,11 +388,15 @@ fn check_disk(
 }
 
 /// The directory of the repository inside that a path is in.
-fn nested_root(one: &RestoredPath) -> Option<String> {
-    let parts: Vec<&[u8]> = one.path.as_bstr().split(|byte| *byte == b'/').collect();
+fn nested_root(restored: &RestoredPath) -> Option<String> {
+    let parts: Vec<&[u8]> = restored
+        .path
+        .as_bstr()
+        .split(|byte| *byte == b'/')
+        .collect();
     let at = parts.iter().position(|part| *part == b".git")?;
     let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
-    let holds = one.disk?.mode != Mode::EmptyDirectory;
+    let holds = restored.disk?.mode != Mode::EmptyDirectory;
     holds.then(|| root.to_string())
 }
 
@@ -528,8 +540,11 @@ fn require_nothing_newer(
 ///
 /// # Errors
 /// Fails when it cannot be read.
-pub fn read_own_index(repository: &Repository, known: &Worktree) -> Result<Vec<IndexEntry>, Error> {
-    let file = known.record.admin_dir.join("index");
+pub fn read_own_index(
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<Vec<IndexEntry>, Error> {
+    let file = worktree.record.admin_dir.join("index");
     Ok(read_index(&file, repository.format)?)
 }
 
@@ -537,8 +552,8 @@ pub fn read_own_index(repository: &Repository, known: &Worktree) -> Result<Vec<I
 pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     let mut stages: BTreeMap<&RepoPath, Vec<(u8, Entry)>> = BTreeMap::new();
     for entry in index {
-        let all = stages.entry(&entry.path).or_default();
-        all.push((entry.stage as u8, entry.entry));
+        let entries = stages.entry(&entry.path).or_default();
+        entries.push((entry.stage as u8, entry.entry));
     }
     stages
 }
@@ -549,25 +564,29 @@ pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
 /// Fails when the index cannot be read.
 pub fn read_paths_now(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     survey: &Survey,
     saved: &SavedRestore,
 ) -> Result<Vec<PathNow>, Error> {
-    let index = read_own_index(repository, known)?;
+    let index = read_own_index(repository, worktree)?;
     let stages = stages(&index);
-    let all = survey.changes.changes.iter();
-    let all = all.filter(|change| change.kind != Kind::Perm);
-    let changed: BTreeMap<_, _> = all.map(|change| (&change.place, &change.seen)).collect();
+    let mut changed = BTreeMap::new();
+    for change in &survey.changes.changes {
+        if change.kind != Kind::Perm {
+            changed.insert(&change.place, &change.seen);
+        }
+    }
     let is_on_disk = |seen: &Seen| !matches!(seen, Seen::Commit(_) | Seen::Committed | Seen::Index);
     let mut now = Vec::new();
     for saved in &saved.paths {
         let path = &saved.path;
-        let seen = changed.get(&Place::Path(path.clone()));
-        let seen = || seen.into_iter().flat_map(|seen| *seen);
-        let found = on_disk(survey, path, known.scope.excludes_file(path));
-        let found = found.filter(|found| found.mode.git_octal().is_none());
+        let change = changed.get(&Place::Path(path.clone()));
+        let seen = || change.into_iter().flat_map(|seen| *seen);
+        let access = worktree.scope.verdict(path, EntryKind::File).access;
+        let without_content =
+            on_disk(survey, path, access).filter(|entry| entry.mode.git_octal().is_none());
         now.push(PathNow {
-            disk: read_raw(repository, known, path)?.or(found),
+            disk: read_raw(repository, worktree, path)?.or(without_content),
             index: stages.get(path).cloned().unwrap_or_default(),
             disk_changed: seen().any(is_on_disk),
             index_changed: seen().any(|seen| *seen == Seen::Index),
@@ -583,10 +602,10 @@ pub fn read_paths_now(
 /// Fails when it cannot be read.
 pub fn read_raw(
     repository: &Repository,
-    known: &Worktree,
+    worktree: &Worktree,
     path: &RepoPath,
 ) -> Result<Option<Entry>, Error> {
-    saved::read_entry(&known.record.path, path, |size, content| {
+    saved::read_entry(&worktree.record.path, path, |size, content| {
         let failed = |error| DiskError::new(format!("read {path}"), error);
         Ok(repository.format.hash_blob(size, content).map_err(failed)?)
     })

@@ -11,6 +11,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::drift::is_unchanged;
 use crate::disk::entries::stat_entries;
 use crate::disk::files;
+use crate::disk::mode::BitsChange;
 use crate::inventory::placed::{Placed, PlacedOrigin};
 use crate::record::accepted::Decision;
 use crate::refusal::Refusal;
@@ -47,7 +48,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         planted::refuse(&repository, &worktree, "change the scope of")?;
     }
     let reapplied = if options.dry_run {
-        next.reapply(&repository, true)?
+        next.reapply(&repository, BitsChange::Preview)?
     } else {
         next.clone().change_scope(&repository)?
     };
@@ -155,8 +156,8 @@ fn plan(
 ) -> Result<(Worktree, Vec<ScopeRule>), Error> {
     let mut next = worktree.clone();
     let rules = if options.undo {
-        let last = worktree.last_decision(|one| !one.rules.is_empty())?;
-        next.record.decisions.retain(|one| one.id != last.id);
+        let last = worktree.last_decision(|other| !other.rules.is_empty())?;
+        next.record.decisions.retain(|other| other.id != last.id);
         next.record.scope.retain(|rule| !last.rules.contains(rule));
         last.rules
     } else {
@@ -164,7 +165,7 @@ fn plan(
         let mut rules = options.added();
         rules.retain(|rule| {
             !had.iter()
-                .any(|one| one.list == rule.list && one.pattern == rule.pattern)
+                .any(|other| other.list == rule.list && other.pattern == rule.pattern)
         });
         if !rules.is_empty() {
             next.record.scope.extend(rules.clone());
@@ -189,6 +190,6 @@ fn new_advice(
     let listing = Listing::read(repository, &worktree.record.base.commit)?;
     let before = listing.coverage(&worktree.scope).advice;
     let mut advice = listing.coverage(&next.scope).advice;
-    advice.retain(|one| !before.contains(one));
+    advice.retain(|line| !before.contains(line));
     Ok(advice)
 }

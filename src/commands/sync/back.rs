@@ -85,8 +85,8 @@ impl Run<'_> {
         synced.rescue = rescue.as_ref().map(SavedWork::from);
         let stop = || self.session.check();
         let from = Destination::new(repository, worktree, &self.session.progress, &stop);
-        let left = apply_pull(&from, placed, &here, &plan.pull)?;
-        self.notes.extend(left);
+        let warnings = apply_pull(&from, placed, &here, &plan.pull)?;
+        self.notes.extend(warnings);
         Ok(())
     }
 

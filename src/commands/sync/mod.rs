@@ -13,7 +13,7 @@ use camino::Utf8Path;
 
 use crate::actions::placing::{Destination, Placing};
 use crate::actions::saved::{Rescue, Saving};
-use crate::actions::selection::{patterns, read_worktree_files};
+use crate::actions::selection::{ConfigPatterns, patterns, read_worktree_files};
 use crate::actions::sync_plan::{Selection, SyncFacts, SyncPlan, SyncRefusal, plan as plan_copies};
 use crate::answer::shapes::{CopyReport, PlacedState, SavedWork};
 use crate::commands::sync::answer::{SyncAnswer, SyncedWorktree};
@@ -88,13 +88,13 @@ pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Err
 
 fn chosen(repository: &Repository, options: &Sync) -> Result<Vec<WorktreeName>, Error> {
     if options.all {
-        let mut all = names(repository)?;
+        let mut names_of_all = names(repository)?;
         // an `add` that is under way copies by itself; what is damaged is reported for each
-        all.retain(|name| {
+        names_of_all.retain(|name| {
             let state = RecordState::read(repository, name);
             !matches!(state, Ok(RecordState::Incomplete(_)))
         });
-        return Ok(all);
+        return Ok(names_of_all);
     }
     let mut chosen = Vec::new();
     for worktree in Worktree::named(repository, &options.names) {
@@ -108,8 +108,7 @@ struct Run<'a> {
     session: &'a Session,
     repository: &'a Repository,
     options: &'a Sync,
-    /// Each by whether the config counts and by the patterns of the record.
-    selections: Vec<(bool, Vec<String>, Rc<Selection>)>,
+    selections: Vec<ChosenFiles>,
     notes: Vec<String>,
 }
 
@@ -271,26 +270,38 @@ impl Run<'_> {
 
     /// What is selected for a worktree.
     fn selection(&mut self, placed: &Placed) -> Result<Rc<Selection>, Error> {
-        let without_config = placed.without_config;
         let globs = &placed.globs;
-        for (used_without_config, used_globs, selection) in &self.selections {
-            if *used_without_config == without_config && used_globs == globs {
-                return Ok(Rc::clone(selection));
+        for chosen in &self.selections {
+            if chosen.without_config == placed.without_config && chosen.globs == *globs {
+                return Ok(Rc::clone(&chosen.selection));
             }
         }
         let loaded = load_config(self.repository, &[], &self.session.environment)?;
         let limits = loaded.config.file_sync.clone();
-        let patterns = patterns(&limits, without_config, globs, &PatternOrigin::Record)?;
-        let include = limits.enabled && !without_config;
+        let config_patterns = ConfigPatterns::of(placed);
+        let patterns = patterns(&limits, config_patterns, globs, &PatternOrigin::Record)?;
+        let include = config_patterns.include_file(&limits);
         let selection = Rc::new(Selection {
             candidates: self.repository.candidates(&patterns, include)?,
             patterns,
             limits,
         });
-        self.selections
-            .push((without_config, globs.clone(), Rc::clone(&selection)));
+        self.selections.push(ChosenFiles {
+            without_config: placed.without_config,
+            globs: globs.clone(),
+            selection: Rc::clone(&selection),
+        });
         Ok(selection)
     }
+}
+
+/// What is selected for the worktrees of the same patterns.
+struct ChosenFiles {
+    /// Whether the patterns of the config do not count.
+    without_config: bool,
+    /// The patterns of the record.
+    globs: Vec<String>,
+    selection: Rc<Selection>,
 }
 
 fn is_config(file: WatchedFile) -> bool {

@@ -179,11 +179,12 @@ struct FinishedCopy {
 }
 
 fn write(staging: &Staging<'_>, to: &Path, text: &[u8], bits: u32) -> io::Result<FinishedCopy> {
-    File::create(to)?.write_all(text)?;
+    let mut copy = File::create(to)?;
+    copy.write_all(text)?;
     staging.progress.add_bytes(text.len() as u64);
     Ok(FinishedCopy {
         digest: Some(digest_of(text)?),
-        stat: finish(to, bits, None)?,
+        stat: finish(&copy, bits)?,
     })
 }
 
@@ -215,13 +216,15 @@ fn copy_file(
     } else {
         copy_bytes(staging, from, to, chosen.size)?;
     }
+    let copy = File::open(to)?;
     let mut digest = None;
     if !is_clone || chosen.size <= READ_CLONE {
-        digest = Some(digest_of(File::open(to)?)?);
+        digest = Some(digest_of(&copy)?);
     }
+    futimens(&copy, &mtime(chosen))?;
     Ok(FinishedCopy {
         digest,
-        stat: finish(to, bits, Some(chosen))?,
+        stat: finish(&copy, bits)?,
     })
 }
 
@@ -300,13 +303,10 @@ fn seek(file: &File, to: rustix::fs::SeekFrom, size: u64) -> Result<u64, Errno> 
     }
 }
 
-fn finish(copy: &Path, bits: u32, source: Option<&Stat>) -> io::Result<Stat> {
-    let opened = File::open(copy)?;
-    if let Some(source) = source {
-        futimens(&opened, &mtime(source))?;
-    }
-    fchmod(&opened, mode_from(bits & 0o777))?;
-    Ok(stat_open(&opened)?)
+/// Sets the permissions of a copy, and returns its stat data.
+fn finish(copy: &File, bits: u32) -> io::Result<Stat> {
+    fchmod(copy, mode_from(bits & 0o777))?;
+    Ok(stat_open(copy)?)
 }
 
 pub(super) fn mtime(stat: &Stat) -> Timestamps {

@@ -36,6 +36,13 @@ impl World {
         bin.expect("it is there")
     }
 
+    /// Moves a worktree into the trash, with its term over.
+    fn expire(&self, name: &str) {
+        let bin = self.bin();
+        bin.keep(name, &format!("{name}-1")).expect("it moves");
+        bin.expire(&format!("{name}-1")).expect("it expires");
+    }
+
     /// Every path below the root.
     fn all(&self) -> String {
         let mut left = vec![self.root.clone()];
@@ -59,16 +66,52 @@ const GONE: Option<Vec<String>> = Some(Vec::new());
 const OUT: &str = "out out/deep out/deep/f";
 
 #[test]
-fn a_worktree_is_moved_and_then_deleted_with_the_bin() {
+fn an_entry_expires_and_is_then_deleted() {
     let world = World::new();
-    world.bin().put("task").expect("it moves");
+    world.expire("task");
     assert!(!world.worktrees().join("task").exists());
-    assert!(world.worktrees().join(DELETED).exists());
-    let left = world.bin().delete(DELETED, None).expect("it is emptied");
+    assert!(
+        world
+            .bin()
+            .place_of_expired()
+            .expect("it is read")
+            .is_some()
+    );
+    let left = world.bin().delete_expired(None).expect("it is emptied");
+    assert_eq!(left, GONE);
+    assert_eq!(world.bin().place_of_expired().expect("it is read"), None);
+    assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
+    world.expire("task");
+    assert_eq!(world.bin().delete_expired(None).expect("nothing"), GONE);
+}
+
+#[test]
+fn only_what_has_expired_is_deleted() {
+    let world = World::new();
+    world.bin().keep("task", "task-1").expect("it moves");
+    let left = world.bin().delete_expired(None).expect("it is looked at");
+    assert_eq!(left, GONE);
+    world.bin().bring_back("task-1", "task").expect("it moves");
+    assert!(world.worktrees().join("task/src/deep/f").exists());
+}
+
+#[test]
+fn what_an_older_version_left_is_deleted() {
+    let world = World::new();
+    let old = world.worktrees().join(".deleted");
+    std::fs::create_dir(&old).expect("a directory");
+    let task = world.worktrees().join("task");
+    std::fs::rename(task, old.join("task-1-2")).expect("it moves");
+    assert!(
+        world
+            .bin()
+            .place_of_expired()
+            .expect("it is read")
+            .is_some()
+    );
+    let left = world.bin().delete_expired(None).expect("it is emptied");
     assert_eq!(left, GONE);
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
-    world.bin().put("task").expect("nothing");
-    assert_eq!(world.bin().delete(DELETED, None).expect("nothing"), GONE);
 }
 
 #[test]
@@ -77,21 +120,26 @@ fn links_are_unlinked_and_never_followed() {
     let task = world.worktrees().join("task");
     symlink(world.root.join("out"), task.join("link")).expect("a link");
     symlink("../../../../out", task.join("src/near")).expect("a link");
-    world.bin().put("task").expect("it moves");
-    world.bin().delete(DELETED, None).expect("it is emptied");
+    world.expire("task");
+    world.bin().delete_expired(None).expect("it is emptied");
     symlink(world.root.join("out"), world.worktrees().join("other")).expect("a link");
-    world.bin().put("other").expect("unlinked");
+    world.bin().delete_in_place("other").expect("unlinked");
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
 }
 
 #[test]
 fn a_bin_or_a_parent_that_is_a_link_is_refused() {
     let world = World::new();
-    symlink(world.root.join("out"), world.worktrees().join(DELETED)).expect("a link");
+    symlink(world.root.join("out"), world.worktrees().join(TRASH)).expect("a link");
     let refused = |error: DiskError| error.to_string();
-    let said = refused(world.bin().put("task").expect_err("it is a link"));
+    let said = refused(
+        world
+            .bin()
+            .keep("task", "task-1")
+            .expect_err("it is a link"),
+    );
     assert!(said.contains("it is a link or not a directory"), "{said}");
-    world.bin().delete(DELETED, None).expect_err("it is a link");
+    world.bin().delete_expired(None).expect_err("it is a link");
     let elsewhere = world.root.join("elsewhere");
     std::fs::rename(world.root.join(".agentwt"), &elsewhere).expect("it moves");
     symlink(&elsewhere, world.root.join(".agentwt")).expect("a link");
@@ -109,8 +157,8 @@ fn closed_directories_are_opened() {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(task.join(path), mode).expect("a directory");
     }
-    world.bin().put("task").expect("it moves");
-    let left = world.bin().delete(DELETED, None).expect("it is emptied");
+    world.expire("task");
+    let left = world.bin().delete_expired(None).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 
@@ -124,17 +172,17 @@ fn a_tree_of_any_depth_is_deleted() {
         mkdirat(&at, "deeper", Mode::RWXU).expect("a directory");
         at = open_directory(&at, "deeper").expect("it opens");
     }
-    bin.put("task").expect("it moves");
-    let left = bin.delete(DELETED, None).expect("it is emptied");
+    world.expire("task");
+    let left = bin.delete_expired(None).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 
 #[test]
 fn whoever_has_no_time_leaves_the_rest() {
     let world = World::new();
-    world.bin().put("task").expect("it moves");
+    world.expire("task");
     let before = world.all();
-    let left = world.bin().delete(DELETED, Some(Instant::now()));
+    let left = world.bin().delete_expired(Some(Instant::now()));
     assert_eq!(left.expect("it is looked at"), None);
     assert_eq!(world.all(), before);
 }
@@ -143,24 +191,23 @@ fn whoever_has_no_time_leaves_the_rest() {
 fn one_empties_at_a_time() {
     let world = World::new();
     let bin = world.bin();
-    bin.put("task").expect("it moves");
+    world.expire("task");
     let held = bin
-        .directory(DELETED)
+        .directory(TRASH)
         .expect("it opens")
         .expect("it is there");
     flock(&held, FlockOperation::LockExclusive).expect("a lock");
     let soon = Some(Instant::now() + Duration::from_secs(60));
-    let left = world.bin().delete(DELETED, soon).expect("it is looked at");
+    let left = world.bin().delete_expired(soon).expect("it is looked at");
     assert_eq!(left, None);
     drop(held);
-    let left = world.bin().delete(DELETED, soon).expect("it is emptied");
+    let left = world.bin().delete_expired(soon).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 
 #[test]
 fn what_is_deleted_in_place_is_gone_without_a_bin() {
     let world = World::new();
-    let left = world.bin().delete("task", None).expect("it is deleted");
-    assert_eq!(left, GONE);
+    world.bin().delete_in_place("task").expect("it is deleted");
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
 }

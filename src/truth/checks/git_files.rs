@@ -32,7 +32,27 @@ pub fn find_git_files(
     _facts: &CommitFacts,
 ) -> Result<Vec<SharedChange>, Error> {
     let seals = &inputs.seals;
-    changed_git_files(inputs.repository, &seals.before, &seals.now)
+    let mut changes = changed_git_files(inputs.repository, &seals.before, &seals.now)?;
+    let place = format!("@git/{SHALLOW}");
+    if seals.before.sealed.files.contains_key(&place) {
+        for change in &mut changes {
+            if change.change.place == Place::Git(SHALLOW.into()) {
+                soften_if_fetched(inputs, change)?;
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// In a shallow clone each fetch may move the ends of history: then nothing is hidden.
+fn soften_if_fetched(inputs: &SurveyInputs<'_>, shallow: &mut SharedChange) -> Result<(), Error> {
+    if shallow.cause == Cause::Hides
+        && let Some(refs) = &inputs.refs
+        && refs.ends_where_others_fetched()?
+    {
+        shallow.cause = Cause::Unknown;
+    }
+    Ok(())
 }
 
 /// Compares the hooks and the files of two seals.

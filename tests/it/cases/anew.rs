@@ -93,7 +93,7 @@ fn a_store_of_a_filter_that_was_edited_with_the_file_is_found() {
         case.does(FORGED);
         assert_eq!(
             case.findings().trim_end(),
-            "docs/x.bin modified read-only violation",
+            "docs/x.bin modified read-only violation\n@git/store config shared notice",
             "{pointer}"
         );
     }
@@ -104,7 +104,10 @@ fn what_a_pointer_of_upstream_leads_to_has_its_digest() {
     let case = with_store(LFS);
     case.main_does("echo newer >docs/x.bin; git commit -qam newer");
     case.does("git merge -q main; grep -q newer docs/x.bin");
-    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.findings(), @"@git/store config shared notice");
     case.does(FORGED);
-    assert_snapshot!(case.findings(), @"docs/x.bin modified read-only violation");
+    assert_snapshot!(case.findings(), @r"
+    docs/x.bin modified read-only violation
+    @git/store config shared notice
+    ");
 }

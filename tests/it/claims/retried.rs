@@ -5,21 +5,26 @@ use std::path::Path;
 use super::{Fleet, REF, SCOPE, line};
 use crate::support::{Said, binary, chmod};
 
-/// `add` whose first `git worktree add` fails as if something stood there, after `meanwhile`.
+/// `add` whose first `git worktree add` fails, as something stands there, after `meanwhile`. It is
+/// gone before the second attempt.
 fn add_with(fleet: &Fleet, meanwhile: &str) -> Said {
     let dir = fleet.repo.root().join("shim");
     std::fs::create_dir(&dir).expect("a directory");
     let path = std::env::var("PATH").expect("a search path");
+    let worktree = fleet.repo.worktree("task");
     let script = format!(
         "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *'worktree add'*)\n\
          if mkdir '{dir}/first' 2>/dev/null; then {meanwhile}\n\
-         echo \"fatal: 'x' already exists\" >&2; exit 128; fi;; esac\n\
+         mkdir -p '{worktree}'; echo theirs >'{worktree}/file'; exit 128; fi;; esac\n\
          exec git \"$@\"\n",
-        dir = dir.display()
+        dir = dir.display(),
+        worktree = worktree.display()
     );
     std::fs::write(dir.join("git"), script).expect("a script");
     chmod(&dir.join("git"), 0o755);
+    let probe = format!("rm -rf '{}'", worktree.display());
     let mut arguments = vec!["add", "task", "--claim", "origin", "--retry-delay=10ms"];
+    arguments.extend(["--owner-probe", &probe]);
     arguments.extend(SCOPE);
     let mut command = fleet.repo.command(binary(), fleet.repo.main());
     command.args(arguments);

@@ -168,7 +168,7 @@ pub fn sync_pattern(bytes: &[u8]) {
     let mut parents = parents.filter_map(Result::ok);
     let is_entered = parents.all(|parent| matcher.enters(&parent));
     // a class of globset's matches a slash too, which leads nowhere
-    let is_selected = matcher.selected(&path, false).any() && !glob.contains('[');
+    let is_selected = matcher.selected(&path, EntryKind::File).any() && !glob.contains('[');
     assert!(
         !is_selected || is_entered,
         "{glob} {path}: it is on the way"

@@ -148,6 +148,6 @@ fn two_that_land_at_once_land_one_after_the_other() {
         assert!(repo.main().join(format!("src/{name}.rs")).exists());
     }
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
-    let left = repo.git(&["for-each-ref", "refs/agentwt", "refs/heads/agentwt"]);
-    assert_eq!(left, "");
+    assert_eq!(repo.own_refs(), [""; 0]);
+    assert_eq!(repo.git(&["for-each-ref", "refs/heads/agentwt"]), "");
 }

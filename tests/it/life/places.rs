@@ -103,8 +103,13 @@ fn drop_from_objects(repo: &TestRepo, missing: &mut HashMap<BlobId, Entry>) {
 fn directories(repo: &TestRepo) -> Vec<PathBuf> {
     let worktrees = repo.main().join(".agentwt/worktrees");
     let mut directories = children(&worktrees);
-    directories.retain(|path| !path.ends_with(".deleted") && !path.ends_with(".trash"));
-    directories.extend(children(&worktrees.join(".trash")));
+    directories.retain(|path| !path.ends_with(".trash"));
+    for entry in children(&worktrees.join(".trash")) {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(".expired-") {
+            directories.push(entry.clone());
+        }
+    }
     directories
 }
 

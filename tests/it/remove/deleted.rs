@@ -19,8 +19,20 @@ fn fill(worktree: &Path) {
     }
 }
 
-fn trash(repo: &TestRepo) -> std::path::PathBuf {
+/// Where an older version put what it was about to delete.
+fn old_bin(repo: &TestRepo) -> std::path::PathBuf {
     repo.main().join(".agentwt/worktrees/.deleted")
+}
+
+/// What waits in the trash to be deleted.
+fn expired(repo: &TestRepo) -> Vec<String> {
+    let trash = repo.main().join(".agentwt/worktrees/.trash");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(trash).into_iter().flatten().flatten() {
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| name.starts_with(".expired-"));
+    names
 }
 
 #[test]
@@ -30,7 +42,11 @@ fn what_takes_long_is_deleted_in_the_background() {
     chmod(&worktree.join("target/7"), 0o500);
     repo.agentwt(&["remove", "task"]).ok();
     assert_gone(&repo, "task");
-    wait_until("the background deletes it", || !trash(&repo).exists());
+    let kept = repo
+        .sh(repo.main(), "ls -d .agentwt/worktrees/.trash/task-*")
+        .ok();
+    let output = repo.main().join(kept).join("target");
+    wait_until("the background deletes it", || !output.exists());
 }
 
 #[test]
@@ -39,18 +55,25 @@ fn who_waits_finds_nothing_left() {
     fill(&worktree);
     repo.agentwt(&["remove", "task", "--wait"]).ok();
     assert_gone(&repo, "task");
-    assert!(!trash(&repo).exists());
+    let left = "find .agentwt/worktrees/.trash -name target";
+    assert_eq!(repo.sh(repo.main(), left).ok(), "");
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    repo.agentwt(&["prune"]).ok();
+    wait_until("the background deletes it", || expired(&repo).is_empty());
 }
 
 #[test]
 fn what_a_dead_one_left_in_the_trash_goes_with_the_next() {
-    let (repo, _) = TestRepo::with_task();
-    let left = trash(&repo).join("old-1-2/deep");
-    std::fs::create_dir_all(&left).expect("a directory");
-    std::os::unix::fs::symlink(repo.main().join("src"), left.join("link")).expect("a link");
-    repo.agentwt(&["remove", "task"]).ok();
-    assert!(!trash(&repo).exists());
-    assert!(repo.main().join("src/main.rs").exists());
+    for bin in [".trash/.expired-old-1-2", ".deleted/old-1-2"] {
+        let (repo, _) = TestRepo::with_task();
+        let left = repo.main().join(".agentwt/worktrees").join(bin);
+        std::fs::create_dir_all(left.join("deep")).expect("a directory");
+        std::os::unix::fs::symlink(repo.main().join("src"), left.join("link")).expect("a link");
+        repo.agentwt(&["remove", "task"]).ok();
+        assert!(!left.exists(), "{bin}");
+        assert!(!old_bin(&repo).exists() && expired(&repo).is_empty());
+        assert!(repo.main().join("src/main.rs").exists());
+    }
 }
 
 #[test]
@@ -167,8 +190,8 @@ fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
     std::fs::write(record.join("removing"), marker).expect("a file");
     // as long as the directory stands, all is looked at again
     let _ = refused(&repo, &["remove", "task"]);
-    std::fs::create_dir_all(trash(&repo)).expect("a directory");
-    std::fs::rename(&worktree, trash(&repo).join("task-1-2")).expect("it moves");
+    std::fs::create_dir_all(old_bin(&repo)).expect("a directory");
+    std::fs::rename(&worktree, old_bin(&repo).join("task-1-2")).expect("it moves");
     let said = repo.agentwt(&["remove", "task"]);
     assert_eq!(said.status, 0, "{said}");
     assert!(
@@ -178,7 +201,7 @@ fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
         "{said}"
     );
     assert_gone(&repo, "task");
-    assert!(!trash(&repo).exists());
+    assert!(!old_bin(&repo).exists());
     assert_eq!(repo.git(&["branch", "--list", "agentwt/*"]), "");
 }
 
@@ -217,5 +240,4 @@ fn as_an_ordinary_user_closed_directories_go_too() {
     assert!(!worktree.exists());
     let record = repo.main().join(".git/agentwt/worktrees/task");
     assert!(!record.exists());
-    assert!(!trash(&repo).exists());
 }

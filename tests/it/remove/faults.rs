@@ -13,8 +13,12 @@ const ONLY_THERE: [&str; 5] = [
 ];
 
 fn has(repo: &TestRepo, object: &str) -> bool {
-    let modules = repo.main().join(".git/worktrees/task/modules/vendor/lib");
-    modules.is_dir() && {
+    // in its place, or in the trash
+    let find = "find .git/worktrees .git/agentwt/trash -path '*/modules/vendor/lib' -prune";
+    let modules = repo
+        .main()
+        .join(repo.sh(repo.main(), find).stdout.trim_end());
+    modules.join("HEAD").is_file() && {
         let said = repo.try_git(
             &modules,
             &["--git-dir=.", "--work-tree=.", "cat-file", "-e", object],
@@ -71,23 +75,32 @@ fn an_edit_in_a_submodule_that_a_flag_hides_is_refused_and_kept() {
 }
 
 #[test]
-fn an_expiry_killed_while_it_deletes_the_entry_of_git_is_finished() {
-    let repo = TestRepo::project();
-    repo.add("task");
-    repo.agentwt(&["remove", "task", "--wait"]).ok();
-    let kept = repo.main().join(".agentwt/worktrees/.trash");
-    std::fs::remove_dir_all(kept).expect("the directory goes first");
-    // the entry is deleted in the order of the directory, so anything may be left of it
-    let entry = repo.main().join(".git/worktrees/task");
-    std::fs::remove_dir_all(&entry).expect("it is there while the worktree is in the trash");
-    std::fs::create_dir_all(entry.join("logs")).expect("a directory");
-    std::fs::write(entry.join("logs/HEAD"), "").expect("a file");
-    std::fs::write(entry.join("commondir"), "../..\n").expect("a file");
-    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
-    repo.agentwt(&["prune"]).ok();
-    assert!(!entry.exists());
-    let trash = repo.main().join(".git/agentwt/trash");
-    assert!(!trash.exists());
+fn an_expiry_killed_while_it_deletes_the_private_git_directory_is_finished() {
+    // an older version left that registered
+    for place in [".git/worktrees/task", ".git/agentwt/trash/*/expired-git"] {
+        let repo = TestRepo::project();
+        repo.add("task");
+        repo.agentwt(&["remove", "task", "--wait"]).ok();
+        let kept = repo.main().join(".agentwt/worktrees/.trash");
+        std::fs::remove_dir_all(kept).expect("the directory goes first");
+        // it is deleted in the order of the directory, so anything may be left of it
+        let script = format!(
+            "rm -r .git/agentwt/trash/*/git; dir=$(echo {place} | sed \"s,[*],$(ls .git/agentwt/trash),\")
+            mkdir -p $dir/logs; : >$dir/logs/HEAD; printf '../..\\n' >$dir/commondir"
+        );
+        repo.script(repo.main(), &script);
+        if place.contains("expired") {
+            let said = repo.agentwt(&["remove", "--undo", "task"]);
+            assert_eq!(said.status, 4, "{said}");
+        }
+        repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+        repo.agentwt(&["prune"]).ok();
+        for left in [".git/worktrees", ".git/agentwt/trash"] {
+            assert!(!repo.main().join(left).exists(), "{place}: {left}");
+        }
+        let held = repo.git(&["for-each-ref", "refs/agentwt"]);
+        assert_eq!(held, "", "{place}");
+    }
 }
 
 /// A worktree whose `add` was killed.

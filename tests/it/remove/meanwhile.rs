@@ -37,7 +37,9 @@ fn is_back(repo: &TestRepo, said: &Said) {
     assert_eq!(status, "## agentwt/task\n?? src/late.rs", "{said}");
     let listed = repo.git(&["worktree", "list", "--porcelain"]);
     assert!(!listed.contains("/task-"), "{listed}");
-    assert_eq!(repo.git(&["for-each-ref", "refs/agentwt"]), "");
+    let held = "git for-each-ref refs/agentwt/trash/+git | grep /task-";
+    assert_eq!(repo.sh(repo.main(), held).stdout, "", "{said}");
+    assert_eq!(repo.own_refs(), [""; 0]);
     let trashed = "find .agentwt/worktrees/.trash .git/agentwt/trash -maxdepth 1 -name 'task*'";
     assert_eq!(repo.sh(repo.main(), trashed).stdout, "", "{said}");
     // and it can be removed

@@ -98,7 +98,9 @@ fn read_all(directory: &Path, text: &mut String) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_directory && !path.ends_with(".deleted") && !path.ends_with("target") {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_expired = name.starts_with(".expired-");
+        if is_directory && !is_expired && !path.ends_with("target") {
             read_all(&path, text);
         } else if let Ok(more) = std::fs::read_to_string(&path) {
             text.push_str(&more);

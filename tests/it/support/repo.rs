@@ -409,6 +409,24 @@ impl TestRepo {
         said.stdout.replace('\t', " ")
     }
 
+    /// The refs of ours, with the objects that they name, but for what is held for the private git
+    /// directories of removed worktrees.
+    #[track_caller]
+    pub fn own_refs(&self) -> Vec<String> {
+        let listed = self.git(&[
+            "for-each-ref",
+            "--format=%(refname) %(objectname)",
+            "refs/agentwt",
+        ]);
+        let mut refs = Vec::new();
+        for line in listed.lines() {
+            if !line.contains("/trash/+git/") {
+                refs.push(line.to_owned());
+            }
+        }
+        refs
+    }
+
     /// Everything that must be as before after a failed `add`: refs, worktrees, configuration,
     /// every file of the git directory that is not an object or a log, and the main worktree.
     #[track_caller]

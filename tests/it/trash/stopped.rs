@@ -91,7 +91,7 @@ fn undone_and_killed(script: &str) -> World {
     let keep = "set -e; cp -a .git/agentwt/trash/task-* ../kept";
     world.repo.sh(main, keep).ok();
     world.agentwt(&["remove", "--undo", "task"]).ok();
-    let put = "set -e; cp -a ../kept/admin ../kept/removing .git/agentwt/worktrees/task/";
+    let put = "set -e; cp -a ../kept/head-before ../kept/branch-log ../kept/removing .git/agentwt/worktrees/task/";
     world.repo.sh(main, put).ok();
     world
 }
@@ -125,12 +125,10 @@ fn prune_leaves_what_an_undo_that_was_killed_has_brought_back() {
 /// With a file where the directory would go, a removal fails before anything has moved.
 fn removal_that_fails(world: &World, options: &[&str]) -> Said {
     let main = world.repo.main();
-    let bins = "for one in .trash .deleted; do echo >.agentwt/worktrees/$one; done";
-    world.repo.sh(main, bins).ok();
+    world.repo.sh(main, "echo >.agentwt/worktrees/.trash").ok();
     let said = world.agentwt(&[&["remove", "task"], options].concat());
     assert_eq!(said.status, 6, "{said}");
-    let bins = "rm .agentwt/worktrees/.trash .agentwt/worktrees/.deleted";
-    world.repo.sh(main, bins).ok();
+    world.repo.sh(main, "rm .agentwt/worktrees/.trash").ok();
     said
 }
 

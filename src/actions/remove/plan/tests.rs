@@ -58,6 +58,13 @@ fn with_force(force: u8) -> RemoveOptions {
     }
 }
 
+fn lost(digit: &str) -> LostCommit {
+    LostCommit {
+        id: commit(digit),
+        subject: "x".into(),
+    }
+}
+
 #[test]
 fn each_reason_needs_its_own_force() {
     type Change = fn(&mut Case);
@@ -87,10 +94,11 @@ fn each_reason_needs_its_own_force() {
         }),
         ("uncommitted changes", Some(1), |f| {
             let path = RepoPath::parse("src/a").expect("a path");
-            f.facts.uncommitted = vec![(path, WorkKind::Changed)];
+            let kind = WorkKind::Changed;
+            f.facts.uncommitted = vec![UncommittedWork { path, kind }];
         }),
         ("is on no other branch", Some(1), |f| {
-            f.facts.unmerged = vec![(commit("2"), "x".into())];
+            f.facts.unmerged = vec![lost("2")];
         }),
         ("it is locked", Some(2), |f| f.facts.locked = true),
         ("process 4 (vi) works in it", Some(2), |f| {
@@ -164,7 +172,7 @@ fn a_branch_merged_by_content_is_deleted_and_its_tip_kept() {
 #[test]
 fn a_branch_that_stays_loses_nothing() {
     let mut case = clean();
-    case.facts.unmerged = vec![(commit("2"), "x".into())];
+    case.facts.unmerged = vec![lost("2")];
     case.record.branch_made = false;
     let decided = case
         .plan(&with_force(0))

@@ -1,0 +1,204 @@
+//! Holds by refs what `git gc` would collect of a private git directory that is not registered.
+//!
+//! Of a registered worktree git keeps what HEAD, its reflog, the index and its own refs name. Each of
+//! these is a text with whole ids, but for the index and a reftable. So every id in them is kept that
+//! names an object, whatever it is there for; the files of a rebase or a bisect are among them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+use camino::Utf8Path;
+
+use crate::actions::trash::entry::REFS;
+use crate::disk::files;
+use crate::git::environment::GitMode;
+use crate::git::index::OpenIndex;
+use crate::git::object_format::ObjectFormat;
+use crate::record::worktree::TrashStamp;
+use crate::words::entry::ObjectId;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::worktree::repository::Repository;
+
+/// The directories of a private git directory whose files name objects.
+const DIRECTORIES: [&str; 5] = ["logs", "refs", "rebase-merge", "rebase-apply", "sequencer"];
+/// The last part of the name of the ref that names the commit.
+const COMMIT: &str = "objects";
+/// The refs that each worktree has for itself (git-worktree(1), "REFS").
+const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+
+/// Holds what a private git directory names, for the entry of this id. What is held already stays so.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub(super) fn hold(
+    repository: &Repository,
+    id: &str,
+    git_dir: &Utf8Path,
+    stamp: &TrashStamp,
+) -> Result<(), Error> {
+    let objects = repository.objects()?;
+    let mut ids = BTreeSet::new();
+    for commit in stamp.head.iter().chain(&stamp.tip) {
+        ids.extend(object_id(commit));
+    }
+    collect_ids_in_files(git_dir.as_std_path(), repository.format, &mut ids)?;
+    if files::is_directory(&git_dir.join("reftable")) {
+        ids.extend(ids_in_reftable(repository, git_dir)?);
+    }
+    // what cannot be read, `git gc` does not follow either
+    if let Ok(index) = OpenIndex::read(&git_dir.join("index"), repository.format) {
+        ids.extend(index.object_ids());
+    }
+    if let Some(head) = &stamp.head
+        && let Ok(commit) = objects.commit(head)
+        && let Ok(committed) = objects.ids_in_tree(&commit.tree)
+    {
+        ids.retain(|id| !committed.contains(id));
+    }
+    let holder = objects.write_holder(&ids)?;
+    let below = refs_of(id);
+    if let Some(commit) = &holder.commit {
+        write_ref(repository, &format!("{below}{COMMIT}"), commit)?;
+    }
+    for tag in &holder.tags {
+        write_ref(repository, &format!("{below}{tag}"), tag)?;
+    }
+    Ok(())
+}
+
+/// Deletes the refs that hold objects for the entry of this id.
+///
+/// # Errors
+/// Fails when git does.
+pub(super) fn release(repository: &Repository, id: &str) -> Result<(), Error> {
+    for held in repository.git.for_each_ref(&[&refs_of(id)])? {
+        repository
+            .git
+            .delete_ref(&held.name.to_string(), &held.id)?;
+    }
+    Ok(())
+}
+
+/// Where the refs are that hold objects for an entry. No name of a worktree begins with `+`.
+fn refs_of(id: &str) -> String {
+    format!("{REFS}+git/{id}/")
+}
+
+fn write_ref(repository: &Repository, name: &str, id: &CommitId) -> Result<(), Error> {
+    let git = &repository.git;
+    let mut refs = git.for_each_ref(&[name])?;
+    refs.retain(|found| found.name == name);
+    let current = refs.first().map(|found| &found.id);
+    if current == Some(id) {
+        return Ok(());
+    }
+    let reason = "agentwt: held for a removed worktree";
+    Ok(git.update_ref(name, id, current, reason)?)
+}
+
+/// Adds every whole id in the files of a private git directory that name objects.
+fn collect_ids_in_files(
+    git_dir: &Path,
+    format: ObjectFormat,
+    ids: &mut BTreeSet<ObjectId>,
+) -> Result<(), Error> {
+    for (name, is_directory) in files::entries(git_dir)? {
+        let path = git_dir.join(&name);
+        let text = name.to_string_lossy();
+        if is_directory && DIRECTORIES.contains(&&*text) {
+            collect_ids_below(&path, format, ids)?;
+        } else if !is_directory && is_root_ref(&text) {
+            collect_ids_in_file(&path, format, ids);
+        }
+    }
+    Ok(())
+}
+
+/// True for names such as `ORIG_HEAD` (gitglossary(7), "pseudoref").
+fn is_root_ref(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+fn collect_ids_below(
+    directory: &Path,
+    format: ObjectFormat,
+    ids: &mut BTreeSet<ObjectId>,
+) -> Result<(), Error> {
+    for (name, is_directory) in files::entries(directory)? {
+        let path = directory.join(name);
+        if is_directory {
+            collect_ids_below(&path, format, ids)?;
+        } else {
+            collect_ids_in_file(&path, format, ids);
+        }
+    }
+    Ok(())
+}
+
+/// Adds every whole id in a file; a pipe, or what cannot be read, has none.
+fn collect_ids_in_file(file: &Path, format: ObjectFormat, ids: &mut BTreeSet<ObjectId>) {
+    let Some(path) = Utf8Path::from_path(file) else {
+        return;
+    };
+    if let Ok(Some(bytes)) = files::read(path) {
+        ids.extend(ids_in(&bytes, format));
+    }
+}
+
+/// Every whole id in a text.
+fn ids_in(text: &[u8], format: ObjectFormat) -> Vec<ObjectId> {
+    let digits = 2 * format.length();
+    text.split(|byte| !byte.is_ascii_hexdigit())
+        .filter(|word| word.len() == digits)
+        .filter_map(ObjectId::from_hex)
+        .collect()
+}
+
+/// The objects that the reftable of a private git directory names.
+fn ids_in_reftable(
+    repository: &Repository,
+    git_dir: &Utf8Path,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let git = repository.git.on(git_dir, None);
+    let hardened = git.with_mode(GitMode::Hardened);
+    let mut ids = BTreeSet::new();
+    let what = "list the refs of a removed worktree";
+    let options = ["--include-root-refs", "--format=%(objectname) %(refname)"];
+    let listed = hardened.perform(what, "for-each-ref", &options)?;
+    for line in listed.lines() {
+        let Some((id, name)) = line.split_once_str(" ") else {
+            continue;
+        };
+        let is_own = OWN_REFS.iter().any(|below| name.starts_with_str(below));
+        if is_own || !name.starts_with_str("refs/") {
+            ids.extend(ObjectId::from_hex(id));
+        }
+    }
+    for entry in hardened.reflog("HEAD")? {
+        ids.extend(object_id(&entry.id));
+    }
+    Ok(ids)
+}
+
+fn object_id(commit: &CommitId) -> Option<ObjectId> {
+    ObjectId::from_hex(commit.as_str().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_ids_are_found_in_any_text() {
+        let id = "ab".repeat(20);
+        let text = format!("{id} {id}\tx\n{} ref: refs/heads/x\n{id}0\n", &id[..39]);
+        let found = ids_in(text.as_bytes(), ObjectFormat::default());
+        assert_eq!(
+            found,
+            [ObjectId::from_hex(id.as_bytes()).expect("an id"); 2]
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! Keeps objects from `git gc` that no ref names: an index, or a file of a git directory, has them.
+//!
+//! Git follows the index and the reflogs of a registered worktree. Of a private git directory that is
+//! not registered, one commit has all of that: commits are its parents, the rest is in its tree.
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice as _;
+use gix::index::extension;
+use gix::objs::tree::{Entry, EntryKind};
+use gix::objs::{Kind, Tree, Write as _};
+use gix::odb::Header as _;
+
+use crate::git::error::{GitError, unwritable};
+use crate::git::index::OpenIndex;
+use crate::git::object_format::{ObjectFormat, gix_id, id_of};
+use crate::git::objects::Objects;
+use crate::words::entry::{Mode, ObjectId};
+use crate::words::name::CommitId;
+
+/// The extension of an index with the sides of conflicts that were resolved (gitformat-index(5)).
+const RESOLVED: &[u8] = b"REUC";
+
+/// What has objects that are to be kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// The commit that has all that is to be kept but the tags, or that is all of it; none where only
+    /// tags are kept.
+    pub commit: Option<CommitId>,
+    /// Annotated tags, which no commit can have.
+    pub tags: Vec<CommitId>,
+}
+
+impl Objects {
+    /// Writes a commit that has those of these objects that are here. The same objects give the same
+    /// commit. Nothing is written where one commit is all that is to be kept: a clean worktree is
+    /// removed on a full disk too.
+    ///
+    /// # Errors
+    /// Fails when writing does.
+    pub fn write_holder(&self, ids: &BTreeSet<ObjectId>) -> Result<Holder, GitError> {
+        let mut holder = Holder::default();
+        let mut parents = Vec::new();
+        let mut tree = Tree::default();
+        for id in ids {
+            let Ok(Some(header)) = self.store.try_header(&gix_id(id)) else {
+                continue;
+            };
+            let mode = match header.kind() {
+                Kind::Commit => {
+                    parents.push(id.to_string());
+                    continue;
+                }
+                Kind::Tag => {
+                    holder.tags.extend(CommitId::parse(&id.to_string()).ok());
+                    continue;
+                }
+                Kind::Blob => EntryKind::Blob,
+                Kind::Tree => EntryKind::Tree,
+            };
+            tree.entries.push(Entry {
+                mode: mode.into(),
+                filename: id.to_string().into(),
+                oid: gix_id(id),
+            });
+        }
+        if parents.is_empty() && tree.entries.is_empty() {
+            return Ok(holder);
+        }
+        if let ([only], true) = (parents.as_slice(), tree.entries.is_empty()) {
+            holder.commit = CommitId::parse(only).ok();
+            return Ok(holder);
+        }
+        let tree_id = match self.store.write(&tree) {
+            Ok(id) => id,
+            Err(error) => return Err(unwritable("a tree", &error)),
+        };
+        let mut raw = format!("tree {tree_id}\n");
+        for parent in parents {
+            raw.push_str(&format!("parent {parent}\n"));
+        }
+        let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
+        raw.push_str(&format!("author {who}\ncommitter {who}\n\n"));
+        raw.push_str("what the private git directory of a removed worktree names\n");
+        holder.commit = Some(self.write_commit(raw.as_bytes())?);
+        Ok(holder)
+    }
+
+    /// Lists a tree with all that is in it, but for the commits of submodules.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn ids_in_tree(&self, tree: &ObjectId) -> Result<BTreeSet<ObjectId>, GitError> {
+        let listing = self.listing(tree)?;
+        let mut ids = BTreeSet::new();
+        listing.trees.collect_ids(&mut ids);
+        for (_path, entry) in &listing.entries {
+            if entry.mode != Mode::Gitlink {
+                ids.insert(entry.id);
+            }
+        }
+        Ok(ids)
+    }
+}
+
+impl OpenIndex {
+    /// Lists the objects that `git gc` keeps for an index: of its entries, of the trees that it says
+    /// to be theirs, and of conflicts that were resolved.
+    pub fn object_ids(&self) -> BTreeSet<ObjectId> {
+        let mut ids = BTreeSet::new();
+        for entry in self.state.entries() {
+            if entry.mode != gix::index::entry::Mode::COMMIT {
+                ids.insert(id_of(&entry.id));
+            }
+        }
+        if let Some(tree) = self.state.tree() {
+            collect_trees(tree, &mut ids);
+        }
+        ids.extend(resolved_conflicts(&self.bytes, self.format));
+        ids
+    }
+}
+
+/// Adds the trees that an index says to be those of its entries, without those inside of another.
+fn collect_trees(tree: &extension::Tree, ids: &mut BTreeSet<ObjectId>) {
+    if tree.num_entries.is_some() {
+        ids.insert(id_of(&tree.id));
+        return;
+    }
+    for child in &tree.children {
+        collect_trees(child, ids);
+    }
+}
+
+/// The sides of conflicts that were resolved, as the last extension of this name in an index has them.
+fn resolved_conflicts(index: &[u8], format: ObjectFormat) -> Vec<ObjectId> {
+    let Some(begin) = index.rfind(RESOLVED) else {
+        return Vec::new();
+    };
+    let Some((size, content)) = index[begin + RESOLVED.len()..].split_first_chunk() else {
+        return Vec::new();
+    };
+    let size = u32::from_be_bytes(*size) as usize;
+    let mut rest = &content[..size.min(content.len())];
+    let mut ids = Vec::new();
+    // a path, three modes, and an id for each mode that is not 0
+    while let Some((_path, after_path)) = rest.split_once_str("\0") {
+        rest = after_path;
+        let mut sides = 0;
+        for _ in 0..3 {
+            let Some((mode, after_mode)) = rest.split_once_str("\0") else {
+                return ids;
+            };
+            sides += usize::from(mode != b"0");
+            rest = after_mode;
+        }
+        for _ in 0..sides {
+            let Some((id, after_id)) = rest.split_at_checked(format.length()) else {
+                return ids;
+            };
+            ids.extend(ObjectId::from_bytes(id));
+            rest = after_id;
+        }
+    }
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sides_of_resolved_conflicts_are_read() {
+        let mut content = b"src/a\x00100644\x000\x00100755\x00".to_vec();
+        content.extend([1; 20]);
+        content.extend([2; 20]);
+        let mut index = b"DIRC and entries".to_vec();
+        index.extend(RESOLVED);
+        index.extend(u32::try_from(content.len()).expect("short").to_be_bytes());
+        index.extend(&content);
+        index.extend([9; 20]);
+        let ids = resolved_conflicts(&index, ObjectFormat::default());
+        let expected = [[1; 20], [2; 20]].map(|bytes| ObjectId::from_bytes(&bytes));
+        assert_eq!(ids, expected.map(|id| id.expect("20 bytes")));
+        for length in 0..index.len() {
+            let cut = resolved_conflicts(&index[..length], ObjectFormat::default());
+            assert!(cut.len() <= 2, "{length}");
+        }
+        assert_eq!(resolved_conflicts(b"DIRC", ObjectFormat::default()), []);
+    }
+}

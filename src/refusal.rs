@@ -41,7 +41,7 @@ pub enum Refusal {
         known: String,
     },
 
-    #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
+    #[error("a prompt was given for `{name}`, and no client that reads it{}", by_setting(set_by.as_deref()))]
     #[diagnostic(code(agentwt::add::no_client))]
     #[diagnostic(help(
         "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} \
@@ -534,4 +534,12 @@ fn is_disk(words: &str) -> bool {
     ]
     .iter()
     .any(|text| words.contains(text))
+}
+
+/// Names the setting that says `none`, as the end of a message.
+fn by_setting(set_by: Option<&str>) -> String {
+    match set_by {
+        Some(by) => format!(": it is `none` ({by})"),
+        None => String::new(),
+    }
 }

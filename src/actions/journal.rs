@@ -139,6 +139,30 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
+    /// Takes back the steps of a worktree that git did not create, and of the directories that it
+    /// needs: git writes its entry before the directory, so what stands there is not ours.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn withdraw_worktree(&mut self, path: &Utf8Path) -> Result<(), DiskError> {
+        if !self.entries_of(path).is_empty() {
+            return Ok(());
+        }
+        while let Some(last) = journal::begun(&self.entries).pop() {
+            let is_of_worktree = matches!(
+                last,
+                Step::CreatedDirectory { .. } | Step::CreatedWorktree { .. }
+            );
+            if !is_of_worktree {
+                break;
+            }
+            self.add(Step::NotTaken)?;
+        }
+        // git leaves it where it could not create the entry
+        files::remove_if_empty(&self.repository.common_dir.join("worktrees"));
+        Ok(())
+    }
+
     /// Writes down that a file is about to change, and keeps what it holds. `step` says which step
     /// that is; `after` is what the file will hold, where that is known.
     ///
@@ -334,7 +358,7 @@ impl<'a> Journal<'a> {
 
     /// Removes the directories above the file of a branch: a lock that git could not write, or took
     /// for a branch that is not there, leaves them.
-    fn remove_empty_directories(&self, branch: &BranchName) {
+    pub fn remove_empty_directories(&self, branch: &BranchName) {
         let file = Utf8PathBuf::from(branch.full_ref());
         for directory in file.ancestors().skip(1) {
             if directory == "refs/heads" {

@@ -149,8 +149,8 @@ pub fn with_tsv(format: Arg) -> Arg {
 
 /// Adds the forms TSV and those for code review to `--format` of [`ListOutput`].
 pub fn with_review_forms(format: Arg) -> Arg {
-    let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow commands \
-        that GitHub shows as annotations.";
+    let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
+        commands that GitHub shows as annotations.";
     format
         .long_help(format!("{FORMS_HELP} {review}"))
         .value_parser(forms(&[
@@ -165,5 +165,6 @@ pub fn with_review_forms(format: Arg) -> Arg {
 
 /// The help of `--format` with TSV.
 const FORMS_HELP: &str = "Print the answer in this form [default: human]\n\n`human` is for people \
-    and may change between versions; `json` is one document with a versioned schema; `porcelain` is \
-    one record a line for scripts; `tsv` is one finding a line with its path, kind, reason and level.";
+    and may change between versions; `json` is one document with a versioned schema; `porcelain` \
+    is one record a line for scripts; `tsv` is one finding a line with its path, kind, reason and \
+    level.";

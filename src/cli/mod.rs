@@ -99,9 +99,9 @@ const GROUPS: [(&str, &str); 5] = [
     arg_required_else_help = true,
     subcommand_value_name = "command",
     subcommand_help_heading = "Commands",
-    after_help = "'git agentwt <command> -h' is the short help of one command. Synonyms: 'create' and \
-        'new' for add, 'merge' for land, 'cd' for path, 'diff' for 'changed --patch', 'log' for \
-        'changed --commits'."
+    after_help = "'git agentwt <command> -h' is the short help of one command. Synonyms: 'create' \
+        and 'new' for add, 'merge' for land, 'cd' for path, 'diff' for 'changed --patch', 'log' \
+        for 'changed --commits'."
 )]
 pub struct Cli {
     /// The options that every command takes.

@@ -4,51 +4,178 @@
 use crate::config::settings::is_users_only;
 use crate::judge::change::Cause;
 
-/// Settings by which git starts a program, or reads more settings (git-config(1)): in each line
-/// sections, and the last parts of their keys.
-const RUNS_CODE: &str = "\
-core: hookspath fsmonitor sshcommand editor pager askpass gitproxy alternaterefscommand
-alias pager hook include includeif protocol unreadable: *
-filter: clean smudge process required
-diff: external command textconv
-merge mergetool difftool browser man guitool trailer tar: driver cmd command path
-credential gpg sequence interactive: helper program editor difffilter defaultkeycommand
-gc uploadpack: recentobjectshook packobjectshook
-remote: uploadpack receivepack vcs proxy
-submodule: update
-imap: tunnel
-lfs: path clean smudge
-init sendemail: templatedir sendmailcmd tocmd cccmd headercmd smtpserver
-web help instaweb: browser httpd
-agentwt: client opener";
+/// Holds settings that mean the same.
+struct KeyGroup {
+    /// The first parts of their keys.
+    sections: &'static [&'static str],
+    /// The last parts of their keys.
+    names: KeyNames,
+}
+
+/// Says which last parts of keys are meant.
+enum KeyNames {
+    Any,
+    Of(&'static [&'static str]),
+}
+
+impl KeyGroup {
+    fn has(&self, section: &str, name: &str) -> bool {
+        let has_name = match self.names {
+            KeyNames::Any => true,
+            KeyNames::Of(names) => names.contains(&name),
+        };
+        has_name && self.sections.contains(&section)
+    }
+}
+
+/// Settings by which git starts a program, or reads more settings (git-config(1)).
+const RUNS_CODE: &[KeyGroup] = &[
+    KeyGroup {
+        sections: &["core"],
+        names: KeyNames::Of(&[
+            "hookspath",
+            "fsmonitor",
+            "sshcommand",
+            "editor",
+            "pager",
+            "askpass",
+            "gitproxy",
+            "alternaterefscommand",
+        ]),
+    },
+    KeyGroup {
+        sections: &[
+            "alias",
+            "pager",
+            "hook",
+            "include",
+            "includeif",
+            "protocol",
+            "unreadable",
+        ],
+        names: KeyNames::Any,
+    },
+    KeyGroup {
+        sections: &["filter"],
+        names: KeyNames::Of(&["clean", "smudge", "process", "required"]),
+    },
+    KeyGroup {
+        sections: &["diff"],
+        names: KeyNames::Of(&["external", "command", "textconv"]),
+    },
+    KeyGroup {
+        sections: &[
+            "merge",
+            "mergetool",
+            "difftool",
+            "browser",
+            "man",
+            "guitool",
+            "trailer",
+            "tar",
+        ],
+        names: KeyNames::Of(&["driver", "cmd", "command", "path"]),
+    },
+    KeyGroup {
+        sections: &["credential", "gpg", "sequence", "interactive"],
+        names: KeyNames::Of(&[
+            "helper",
+            "program",
+            "editor",
+            "difffilter",
+            "defaultkeycommand",
+        ]),
+    },
+    KeyGroup {
+        sections: &["gc", "uploadpack"],
+        names: KeyNames::Of(&["recentobjectshook", "packobjectshook"]),
+    },
+    KeyGroup {
+        sections: &["remote"],
+        names: KeyNames::Of(&["uploadpack", "receivepack", "vcs", "proxy"]),
+    },
+    KeyGroup {
+        sections: &["submodule"],
+        names: KeyNames::Of(&["update"]),
+    },
+    KeyGroup {
+        sections: &["imap"],
+        names: KeyNames::Of(&["tunnel"]),
+    },
+    KeyGroup {
+        sections: &["lfs"],
+        names: KeyNames::Of(&["path", "clean", "smudge"]),
+    },
+    KeyGroup {
+        sections: &["init", "sendemail"],
+        names: KeyNames::Of(&[
+            "templatedir",
+            "sendmailcmd",
+            "tocmd",
+            "cccmd",
+            "headercmd",
+            "smtpserver",
+        ]),
+    },
+    KeyGroup {
+        sections: &["web", "help", "instaweb"],
+        names: KeyNames::Of(&["browser", "httpd"]),
+    },
+    KeyGroup {
+        sections: &["agentwt"],
+        names: KeyNames::Of(&["client", "opener"]),
+    },
+];
 
 /// Settings on which depends what git reports of a worktree.
-const HIDES: &str = "\
-status fsck grep log blame attr: *
-diff submodule: ignoresubmodules ignore
-core: filemode checkstat trustctime ignorestat ignorecase symlinks excludesfile attributesfile
-core: worktree bare autocrlf eol safecrlf quotepath
-core: precomposeunicode logallrefupdates usereplacerefs commitgraph alternaterefsprefixes";
+const HIDES: &[KeyGroup] = &[
+    KeyGroup {
+        sections: &["status", "fsck", "grep", "log", "blame", "attr"],
+        names: KeyNames::Any,
+    },
+    KeyGroup {
+        sections: &["diff", "submodule"],
+        names: KeyNames::Of(&["ignoresubmodules", "ignore"]),
+    },
+    KeyGroup {
+        sections: &["core"],
+        names: KeyNames::Of(&[
+            "filemode",
+            "checkstat",
+            "trustctime",
+            "ignorestat",
+            "ignorecase",
+            "symlinks",
+            "excludesfile",
+            "attributesfile",
+            "worktree",
+            "bare",
+            "autocrlf",
+            "eol",
+            "safecrlf",
+            "quotepath",
+            "precomposeunicode",
+            "logallrefupdates",
+            "usereplacerefs",
+            "commitgraph",
+            "alternaterefsprefixes",
+        ]),
+    },
+];
 
-/// What a change of a key means, by its new value: empty where the setting was removed, none where
-/// the value is not known.
+/// Returns what a change of a key means, by its new value: empty where the setting was removed, none
+/// where the value is not known.
 pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
-    let last = rest.rsplit('.').next().unwrap_or(rest);
-    let has = |words: &str, word: &str| words.split(' ').any(|one| one == word || one == "*");
-    let is_in = |table: &str| {
-        let mut rows = table.lines().filter_map(|line| line.split_once(": "));
-        rows.any(|(sections, parts)| has(sections, section) && has(parts, last))
-    };
-    if is_harmless(section, last, value) {
+    let name = rest.rsplit('.').next().unwrap_or(rest);
+    let is_command = ["command", "cmd", "hook"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    if is_harmless(section, name, value) {
         Cause::Unknown
-    } else if is_in(RUNS_CODE)
-        || ["command", "cmd", "hook"]
-            .iter()
-            .any(|end| last.ends_with(end))
-    {
+    } else if is_command || RUNS_CODE.iter().any(|group| group.has(section, name)) {
         Cause::RunsCode
-    } else if is_in(HIDES) {
+    } else if HIDES.iter().any(|group| group.has(section, name)) {
         Cause::Hides
     } else if is_users_only(key) {
         Cause::Loosens
@@ -57,9 +184,9 @@ pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
     }
 }
 
-/// Whether a key of the tables has a value by which no other program runs: an alias of a git command,
+/// True if a key of the tables has a value by which no other program runs: an alias of a git command,
 /// git's own file system monitor, a pager that is on or off.
-fn is_harmless(section: &str, last: &str, value: Option<&str>) -> bool {
+fn is_harmless(section: &str, name: &str, value: Option<&str>) -> bool {
     const SWITCH: [&str; 9] = ["", "true", "false", "yes", "no", "on", "off", "1", "0"];
     let Some(value) = value.map(str::to_ascii_lowercase) else {
         return false;
@@ -67,26 +194,37 @@ fn is_harmless(section: &str, last: &str, value: Option<&str>) -> bool {
     match section {
         "alias" => !value.trim_start().starts_with('!'),
         "pager" => SWITCH.contains(&&*value),
-        "core" => last == "fsmonitor" && SWITCH.contains(&&*value),
+        "core" => name == "fsmonitor" && SWITCH.contains(&&*value),
         _any => false,
     }
 }
 
-/// The remote of a key that says where it is and what is fetched from there.
+/// Returns the remote of a key that says where it is and what is fetched from there.
 pub fn remote_of(key: &str) -> Option<&str> {
-    let (name, last) = key.strip_prefix("remote.")?.rsplit_once('.')?;
-    matches!(last, "url" | "fetch" | "pushurl").then_some(name)
+    let (remote, name) = key.strip_prefix("remote.")?.rsplit_once('.')?;
+    matches!(name, "url" | "fetch" | "pushurl").then_some(remote)
 }
 
-/// Whether a value may be shown: not a password, and short enough for a line.
+/// Words in the keys of settings that may hold a password.
+const SECRETS: [&str; 6] = [
+    "credential",
+    "extraheader",
+    "pass",
+    "token",
+    "secret",
+    "cookie",
+];
+
+/// True if a value may be shown: not a password, and short enough for a line.
 pub fn may_show(key: &str, value: &str) -> bool {
-    const SECRETS: &str = "credential extraheader pass token secret cookie";
-    let key = key.to_ascii_lowercase();
+    let lower_key = key.to_ascii_lowercase();
     // as in `https://user:password@host`
-    let url = value.split_once("://");
-    let host = url.and_then(|(_, rest)| rest.split('/').next());
-    let has_login = host.is_some_and(|host| host.contains('@'));
-    !has_login && value.len() <= 200 && !SECRETS.split(' ').any(|one| key.contains(one))
+    let has_login = value
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next())
+        .is_some_and(|host| host.contains('@'));
+    let may_be_secret = SECRETS.iter().any(|word| lower_key.contains(word));
+    !has_login && value.len() <= 200 && !may_be_secret
 }
 
 #[cfg(test)]

@@ -227,28 +227,44 @@ fn run_passes_of_worktree(
         deltas.push(&files.disk.delta);
         placed.extend(files.disk.placed.values().cloned());
     }
+    let layers = Layers {
+        states,
+        deltas,
+        placed,
+        ..layers_without_states(inputs, facts, files)
+    };
+    run_passes(&layers, inputs.options)
+}
+
+/// Returns what the layers of a worktree are held against.
+fn layers_without_states<'a>(
+    inputs: &'a SurveyInputs<'_>,
+    facts: &'a CommitFacts,
+    files: Option<&FileLayers<'_>>,
+) -> Layers<'a> {
+    let references = &facts.references;
     let mut upstream_trees: Vec<&Delta> = references.working.iter().collect();
     upstream_trees.extend(&references.tips);
-    let mut known_references: Vec<&Delta> = references.committed.iter().collect();
-    known_references.extend(&references.tips);
-    let scope = &inputs.worktree.scope;
+    let mut references_of_head: Vec<&Delta> = references.committed.iter().collect();
+    references_of_head.extend(&references.tips);
     let manifest = &inputs.manifest;
     let whole_base = match files {
         Some(_) => WholeBase::Read(manifest),
         None => WholeBase::Recorded(inputs.worktree),
     };
-    let upstream_states = &references.upstream_states;
-    let layers = Layers {
-        states,
-        deltas,
-        placed,
-        references: known_references,
+    Layers {
+        references: references_of_head,
         created_here: CreatedHere::Among(commits_head_was_on(inputs, facts)),
         upstream_trees,
         former_versions: former_versions(inputs, facts),
-        ..Layers::new(scope, manifest, whole_base, &facts.history, upstream_states)
-    };
-    run_passes(&layers, inputs.options)
+        ..Layers::new(
+            &inputs.worktree.scope,
+            manifest,
+            whole_base,
+            &facts.history,
+            &references.upstream_states,
+        )
+    }
 }
 
 /// Returns how a path on disk is seen.
@@ -306,7 +322,6 @@ fn survey_everything(
     options: &SurveyOptions,
     index: IndexThread<'_>,
 ) -> Result<Survey, Error> {
-    let read_policy = &options.read_policy;
     let to_read = ToRead {
         repository,
         worktree,
@@ -325,8 +340,7 @@ fn survey_everything(
     let mut untracked = classify(&inputs, &facts, &placed, &disk.delta, &index)?;
     let self_ignored = find_self_ignored(&inputs, &facts, &index, &placed, &mut untracked);
     let hidden = find_hidden(&inputs, &facts, &disk.delta, &untracked, self_ignored.files)?;
-    let mut deltas_of_files: Vec<&Delta> = index.deltas.iter().collect();
-    deltas_of_files.push(&disk.delta);
+    let deltas_of_files: Vec<&Delta> = index.deltas.iter().chain([&disk.delta]).collect();
     facts.add_upstream_states_for_files(&inputs, &deltas_of_files)?;
     let files = FileLayers {
         index: &index,
@@ -335,14 +349,12 @@ fn survey_everything(
     };
     let findings = run_passes_of_worktree(&inputs, &facts, Some(&files))?;
     let links_out = links_out(worktree, &findings.net, &disk.delta);
-    let beside_net = changes_beside_net(&inputs, &facts, &disk, &findings.net);
-    let mut changes = findings.net;
-    changes.extend(beside_net);
-    changes.sort();
-    let filters = Filters::of(worktree, &shared);
-    let harmless = find_harmless(&inputs, filters, &index, &changes);
+    let mut net = changes_beside_net(&inputs, &facts, &disk, &findings.net);
+    net.extend(findings.net);
+    net.sort();
+    let harmless = find_harmless(&inputs, Filters::of(worktree, &shared), &index, &net);
     let mut notices = self_ignored.directories;
-    notices.extend(read_policy.or(harmless, Vec::new)?);
+    notices.extend(options.read_policy.or(harmless, Vec::new)?);
     let mut integrity = find_damage(&index, &disk);
     integrity.extend(find_integrity(&inputs)?);
     let changes = ChangeSet {
@@ -351,7 +363,7 @@ fn survey_everything(
         links_out,
         apart: notices,
         shared,
-        ..change_set(&inputs, &facts, changes, integrity)
+        ..change_set(&inputs, &facts, net, integrity)
     };
     Ok(Survey {
         changes,

@@ -32,7 +32,7 @@ pub struct Planted {
     place: Place,
     /// The key of a setting; none for a file.
     key: Option<String>,
-    /// Whether it is a setting of the repository that had no value before.
+    /// True if it is a setting of the repository that had no value before.
     is_added: bool,
 }
 
@@ -40,16 +40,16 @@ pub struct Planted {
 ///
 /// # Errors
 /// Fails when something was planted, and when it cannot be looked for.
-pub fn refuse(repository: &Repository, known: &Worktree, action: &str) -> Result<(), Error> {
-    let planted = find(repository, known)?;
+pub fn refuse(repository: &Repository, worktree: &Worktree, action: &str) -> Result<(), Error> {
+    let planted = find(repository, worktree)?;
     if planted.is_empty() {
         return Ok(());
     }
-    let name = known.record.name.to_string();
+    let name = worktree.record.name.to_string();
     let fault = WorktreeFault::Planted {
         action: action.to_owned(),
         what: names(&planted),
-        help: help(known, &planted),
+        help: help(worktree, &planted),
         name,
     };
     Err(fault.into())
@@ -59,10 +59,10 @@ pub fn refuse(repository: &Repository, known: &Worktree, action: &str) -> Result
 ///
 /// # Errors
 /// Fails when the record is damaged, or git or the disk fails.
-pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, Error> {
-    let before = known.shared()?;
-    let now = seal::read(repository, Some(&known.record.admin_dir))?;
-    let accepted = Acceptances::new(&known.record.decisions);
+pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>, Error> {
+    let before = worktree.shared()?;
+    let now = seal::read(repository, Some(&worktree.record.admin_dir))?;
+    let accepted = Acceptances::new(&worktree.record.decisions);
     let mut found = Vec::new();
     let mut changes = changed_git_files(repository, &before, &now)?;
     changes.extend(settings::changed_settings(repository, &before, &now));
@@ -80,24 +80,24 @@ pub fn find(repository: &Repository, known: &Worktree) -> Result<Vec<Planted>, E
             place: one.change.place,
         });
     }
-    for change in changed_files(repository, &known.record)? {
+    for change in changed_files(repository, &worktree.record)? {
         if !accepted.cover(&change, Reason::Integrity) {
-            found.extend(planted_in_own_settings(known, &change.place));
+            found.extend(planted_in_own_settings(worktree, &change.place));
         }
     }
     Ok(found)
 }
 
 /// Git for a change of refs that is made whatever was planted: without hooks if they may be among it.
-pub fn git_without_hooks(repository: &Repository, known: &Worktree) -> Git {
-    match find(repository, known) {
+pub fn git_without_hooks(repository: &Repository, worktree: &Worktree) -> Git {
+    match find(repository, worktree) {
         Ok(planted) if planted.is_empty() => repository.git.clone(),
         Ok(_) | Err(_) => repository.git.with_mode(GitMode::Hardened),
     }
 }
 
 /// The settings by which git runs a program in a file of the worktree's own settings.
-fn planted_in_own_settings(known: &Worktree, place: &Place) -> Vec<Planted> {
+fn planted_in_own_settings(worktree: &Worktree, place: &Place) -> Vec<Planted> {
     let Place::Admin(name) = place else {
         return Vec::new();
     };
@@ -106,11 +106,11 @@ fn planted_in_own_settings(known: &Worktree, place: &Place) -> Vec<Planted> {
         b"agentwt/hooks/config" => &["core.hookspath"],
         _other => return Vec::new(),
     };
-    let file = known.record.admin_dir.join(name.to_string());
+    let file = worktree.record.admin_dir.join(name.to_string());
     let mut found = Vec::new();
     for (key, value) in read_settings(&file) {
         let text = value.map(|value| value.to_string());
-        let is_ours = ours.contains(&key.as_str()) && is_our_hooks(known, &key, text.as_deref());
+        let is_ours = ours.contains(&key.as_str()) && is_our_hooks(worktree, &key, text.as_deref());
         if !is_ours && cause_of(&key, text.as_deref()) == Cause::RunsCode {
             found.push(Planted {
                 place: place.clone(),
@@ -122,9 +122,9 @@ fn planted_in_own_settings(known: &Worktree, place: &Place) -> Vec<Planted> {
     found
 }
 
-/// Whether a setting leads to our hooks.
-fn is_our_hooks(known: &Worktree, key: &str, value: Option<&str>) -> bool {
-    let directory = WorktreeHooks::directory_in(&known.record.admin_dir);
+/// True if a setting leads to our hooks.
+fn is_our_hooks(worktree: &Worktree, key: &str, value: Option<&str>) -> bool {
+    let directory = WorktreeHooks::directory_in(&worktree.record.admin_dir);
     let is_included = key == "include.path" && value == Some(INCLUDED);
     is_included || key == "core.hookspath" && value == Some(directory.as_str())
 }
@@ -159,18 +159,21 @@ pub fn unset_command(worktree: &Utf8Path, key: &str) -> String {
 }
 
 /// What a person can do about it: see all of it, take it away, accept it.
-fn help(known: &Worktree, planted: &[Planted]) -> String {
-    let name = &known.record.name;
+fn help(worktree: &Worktree, planted: &[Planted]) -> String {
+    let name = &worktree.record.name;
     let mut help = format!("to see what changed: git agentwt verify {name}");
-    let added = planted.iter().filter(|one| one.is_added);
-    for key in added.filter_map(|one| one.key.as_deref()).take(NAMED) {
-        let command = unset_command(&known.record.path, key);
+    let added_keys = planted
+        .iter()
+        .filter(|one| one.is_added)
+        .filter_map(|one| one.key.as_deref());
+    for key in added_keys.take(NAMED) {
+        let command = unset_command(&worktree.record.path, key);
         help.push_str(&format!("; to remove it: {command}"));
     }
     for one in planted.iter().take(NAMED) {
         if let (Place::Admin(name), Some(key)) = (&one.place, &one.key) {
-            let file = known.record.admin_dir.join(name.to_string());
-            let file = shell_word(file.as_str());
+            let path = worktree.record.admin_dir.join(name.to_string());
+            let file = shell_word(path.as_str());
             let key = shell_word(key);
             help.push_str(&format!(
                 "; to remove it: git config --file {file} --unset-all {key}"

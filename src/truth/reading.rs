@@ -79,7 +79,7 @@ impl<'a> ToRead<'a> {
         let placed = read_policy.or(worktree.placed(), Placed::default)?;
         // where nothing else is needed to walk, that is done beside everything else
         let mut reading = if placed.leaves(&manifest) {
-            self.read_beside_walk(index, Arc::new(manifest), placed, &walked_before)?
+            self.read_beside_walk(index, &Arc::new(manifest), placed, &walked_before)?
         } else {
             self.read_before_walk(index, manifest, placed, &walked_before)?
         };
@@ -95,16 +95,16 @@ impl<'a> ToRead<'a> {
     fn read_beside_walk(
         &self,
         index: IndexThread<'_>,
-        manifest: Arc<Manifest>,
+        manifest: &Arc<Manifest>,
         placed: Placed,
         walked_before: &CleanDirectories,
     ) -> Result<Reading<'a>, Error> {
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
         let without_disk = std::thread::scope(|threads| {
-            let walk = self.walk_of(&manifest, &placed, walked_before, &hash);
+            let walk = self.walk_of(manifest, &placed, walked_before, &hash);
             let walk = RunningWalk::begin(threads, walk);
-            let read = self.read_all_but_disk(index, Arc::clone(&manifest))?;
+            let read = self.read_all_but_disk(index, Arc::clone(manifest))?;
             let proof = self.proof_of(&placed);
             let disk = DiskState::read(&read.disk_references(), walk, proof)?;
             Ok::<_, Error>(Reading { disk, ..read })

@@ -68,9 +68,13 @@ impl<'a> RefHistory<'a> {
         head: &WorktreeHead,
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
-        let mut before = worktree.recorded_ref_names()?;
+        let mut before = worktree.refs_at_add()?;
         // a command of an earlier worktree of this name left them, and the next one takes them over
-        before.retain(|name, _| !is_ref_of_runs(worktree, name));
+        let incoming = incoming_ref(worktree);
+        let runs = run_refs(worktree);
+        before
+            .commits
+            .retain(|name, _| *name != incoming && !name.starts_with(runs.as_bytes()));
         let mut now = BTreeMap::new();
         for found in git.for_each_ref(&["refs/"])? {
             now.insert(found.name.clone(), found);
@@ -98,8 +102,8 @@ impl<'a> RefHistory<'a> {
                 branch: record.branch.full_ref(),
                 base: record.base.commit.clone(),
                 head_ref: head.symbolic.clone(),
-                before,
-                symbolic_before: worktree.recorded_symbolic_refs()?,
+                before: before.commits,
+                symbolic_before: before.targets,
                 now,
                 journal,
                 made_here,
@@ -305,7 +309,7 @@ impl RecordSource for RepositoryRecords<'_> {
     fn read_main_head(&self) -> Option<OtherHead> {
         let has_head = self.repository.main == Main::Worktree && !self.repository.is_clone();
         let common_dir = &self.repository.common_dir;
-        has_head.then(|| self.read_head(&self.git, common_dir, "main-worktree"))
+        has_head.then(|| read_head(&self.git, common_dir, "main-worktree"))
     }
 
     fn read_linked_heads(&self) -> Vec<OtherHead> {
@@ -315,38 +319,34 @@ impl RecordSource for RepositoryRecords<'_> {
             if self.own_id != Some(&id) && !self.made_ids.contains(&id) {
                 let git_dir = linked.join(&id);
                 let git = self.git.on(&git_dir, None);
-                heads.push(self.read_head(&git, &git_dir, &format!("worktrees/{id}")));
+                heads.push(read_head(&git, &git_dir, &format!("worktrees/{id}")));
             }
         }
         heads
     }
 }
 
-impl RepositoryRecords<'_> {
-    fn read_head(&self, git: &Git, git_dir: &Utf8Path, private: &str) -> OtherHead {
-        let file = files::read(&git_dir.join("HEAD")).ok().flatten();
-        let file = file.unwrap_or_default();
-        let mut head = OtherHead {
-            name: format!("{private}/HEAD"),
-            is_of_agent: files::exists(&git_dir.join(journal::FILE)),
-            ..OtherHead::default()
-        };
-        // where refs are tables, the file of that name does not say
-        if file.trim_ascii_end().ends_with(b"/.invalid") {
-            head.branch = git.symbolic_ref_head().ok().flatten();
-            head.log = git.log("HEAD").ok().flatten().unwrap_or_default();
-        } else {
-            let name = file.strip_prefix(b"ref:").map(<[u8]>::trim_ascii);
-            head.branch = name.and_then(|name| Some(name.to_str().ok()?.to_owned()));
-            head.log = reflog_file(git_dir).unwrap_or_default();
-        }
-        head
+/// Reads a HEAD and its log from its git directory.
+fn read_head(git: &Git, git_dir: &Utf8Path, private: &str) -> OtherHead {
+    let file = files::read(&git_dir.join("HEAD"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let mut head = OtherHead {
+        name: format!("{private}/HEAD"),
+        is_of_agent: files::exists(&git_dir.join(journal::FILE)),
+        ..OtherHead::default()
+    };
+    // where refs are tables, the file of that name does not say
+    if file.trim_ascii_end().ends_with(b"/.invalid") {
+        head.branch = git.symbolic_ref_head().ok().flatten();
+        head.log = git.log("HEAD").ok().flatten().unwrap_or_default();
+    } else {
+        let name = file.strip_prefix(b"ref:").map(<[u8]>::trim_ascii);
+        head.branch = name.and_then(|name| Some(name.to_str().ok()?.to_owned()));
+        head.log = reflog_file(git_dir).unwrap_or_default();
     }
-}
-
-/// True if a ref names what commands in a fence made in a worktree, until it is imported.
-fn is_ref_of_runs(worktree: &Worktree, name: &BString) -> bool {
-    *name == incoming_ref(worktree) || name.starts_with(run_refs(worktree).as_bytes())
+    head
 }
 
 /// Finds the worktrees that were created from this one (gitrepository-layout(5), `worktrees/<id>`).
@@ -365,8 +365,10 @@ fn read_made_worktrees(
         let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
         let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
         if own_id != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
-            let path = path.to_str_lossy().into_owned();
-            made_worktrees.push(MadeWorktree { id, path });
+            made_worktrees.push(MadeWorktree {
+                id,
+                path: path.to_str_lossy().into_owned(),
+            });
         }
     }
     Ok(made_worktrees)

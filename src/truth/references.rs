@@ -91,22 +91,8 @@ impl ReferenceTrees {
         }
         let of_head = References::find(git, &mut trees, head_commit, base, &head_tips, rewound)?;
         let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
-        let newest = match &inputs.options.base {
-            Some(other_base) => vec![other_base.clone()],
-            None => read_policy.or(ref_facts.tips.newest(git), Vec::new)?,
-        };
-        let mut tips = Vec::new();
-        if !newest.iter().all(|newest| merge.commits.contains(newest)) {
-            tips = trees.merged(git, &newest)?;
-        }
-        let mut branches = Vec::new();
-        for branch in branches_beside_head(head, ref_facts, &taken_over) {
-            let mut branch_tips = trusted.clone();
-            branch_tips.extend(taken_over.among(branch.start.into_iter()));
-            let of_branch =
-                BranchTrees::read(git, &mut trees, branch.tip, base, &branch_tips, rewound);
-            branches.extend(read_policy.or(of_branch.map(Some), || None)?);
-        }
+        let tips = read_tips(inputs, ref_facts, &mut trees, &merge)?;
+        let branches = BranchTrees::read_all(inputs, ref_facts, &taken_over, &trusted, &mut trees)?;
         let unchanged = || of_head.deltas.first().cloned().unwrap_or_default();
         Ok(Self {
             head: read_policy.or(trees.delta(head_commit), unchanged)?,
@@ -158,7 +144,46 @@ impl ReferenceTrees {
     }
 }
 
+/// Reads what the newest of upstream have that no merge in progress brings.
+fn read_tips(
+    inputs: &SurveyInputs<'_>,
+    ref_facts: &RefFacts,
+    trees: &mut Trees<'_>,
+    merge: &MergeInProgress,
+) -> Result<Vec<Delta>, Error> {
+    let read_policy = &inputs.options.read_policy;
+    let newest = match &inputs.options.base {
+        Some(other_base) => vec![other_base.clone()],
+        None => read_policy.or(ref_facts.tips.newest(&inputs.git), Vec::new)?,
+    };
+    if newest.iter().all(|tip| merge.commits.contains(tip)) {
+        return Ok(Vec::new());
+    }
+    trees.merged(&inputs.git, &newest)
+}
+
 impl BranchTrees {
+    /// Reads those of each branch that is not on HEAD.
+    fn read_all(
+        inputs: &SurveyInputs<'_>,
+        ref_facts: &RefFacts,
+        taken_over: &TakenOver,
+        trusted: &[CommitId],
+        trees: &mut Trees<'_>,
+    ) -> Result<Vec<Self>, Error> {
+        let recorded_base = &inputs.worktree.record.base.commit;
+        let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
+        let rewound = &ref_facts.tips.rewound;
+        let mut branches = Vec::new();
+        for branch in branches_beside_head(&inputs.head, ref_facts, taken_over) {
+            let mut branch_tips = trusted.to_vec();
+            branch_tips.extend(taken_over.among(branch.start.into_iter()));
+            let read = Self::read(&inputs.git, trees, branch.tip, base, &branch_tips, rewound);
+            branches.extend(inputs.options.read_policy.or(read.map(Some), || None)?);
+        }
+        Ok(branches)
+    }
+
     fn read(
         git: &Git,
         trees: &mut Trees<'_>,

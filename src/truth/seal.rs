@@ -306,12 +306,11 @@ impl<'a> Seal<'a> {
             let entry = directory.join(&name);
             match role_of(&name) {
                 Role::Settings if is_clone && name == "config.worktree" => {}
-                Role::Worktrees if is_clone => {}
+                Role::Worktrees | Role::Operation if is_clone => {}
                 // `read_hooks` reads the hooks of the repository, and a worktree has none
                 Role::Hooks if !is_submodule => {}
                 // each fetch of a shallow submodule moves where its history ends
                 Role::Shallow if is_submodule => {}
-                Role::Operation if is_clone => {}
                 Role::Data | Role::Link => {}
                 Role::DataDirectory => self.read_data_directory(&entry)?,
                 Role::Objects => self.read_objects(&entry)?,
@@ -506,7 +505,8 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error
     let ours = WorktreeHooks::directory_in(&repository.common_dir);
     let mut users = None;
     for (_, path) in repository.git.config_get_all_paths("core.hooksPath")? {
-        if !path.as_str().is_empty() && !(is_clone && path == ours) {
+        let is_ours = is_clone && path == ours;
+        if !is_ours && !path.as_str().is_empty() {
             users = Some(path);
         }
     }

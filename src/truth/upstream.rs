@@ -232,41 +232,23 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
 /// Fails when the repository cannot be read.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
-    let exact = |name: &str| -> Result<Option<Tip>, Error> {
-        // `refs/heads/main~1` is a revision, and no ref
-        let found = git.for_each_ref(&[name])?;
-        let Some(found) = found.into_iter().find(|found| found.name == name) else {
-            return Ok(None);
-        };
-        // of a symbolic ref (`origin/HEAD`) git logs no move: what it names is followed
-        let name = git.last_name(name)?;
-        Ok(Some(Tip {
-            logged: git.log(&name)?.is_some_and(|log| !log.is_empty()),
-            name,
-            commit: found.id,
-        }))
-    };
-    let exact_branch = exact(&format!("refs/heads/{short}"))?;
-    let mut branch = exact_branch.as_ref().map(|tip| tip.name.clone());
-    let mut tips: Vec<Tip> = exact_branch.into_iter().collect();
+    let of_branch = read_tip(git, &format!("refs/heads/{short}"))?;
+    let mut branch = of_branch.as_ref().map(|tip| tip.name.clone());
+    let mut tips: Vec<Tip> = of_branch.into_iter().collect();
     if tips.is_empty() {
-        tips.extend(exact(&format!("refs/remotes/{short}"))?);
+        tips.extend(read_tip(git, &format!("refs/remotes/{short}"))?);
     }
     if tips.is_empty()
         && let Some(own) = git.symbolic_ref_head()?
-        && let Some(tip) = exact(&own)?
+        && let Some(tip) = read_tip(git, &own)?
         && git.is_ancestor(base, &tip.commit)?
     {
         tips.push(tip);
         branch = Some(own);
     }
     if let Some(branch) = branch {
-        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
-        let pattern = format!("refs/remotes/*/{name}");
-        let found = git.for_each_ref(&[&pattern])?.into_iter();
-        let names = found.filter_map(|found| found.name.to_str().ok().map(ToOwned::to_owned));
-        for name in names.chain(git.upstream(&branch)?) {
-            tips.extend(exact(&name)?);
+        for name in names_on_remotes(git, &branch)? {
+            tips.extend(read_tip(git, &name)?);
         }
     }
     tips.sort_by(|a, b| a.name.cmp(&b.name));
@@ -274,14 +256,38 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
     let mut related = Vec::new();
     for tip in tips {
         // a branch of that name on a remote may be of another project
-        if !git
-            .merge_base_all(&tip.commit, std::slice::from_ref(base))?
-            .is_empty()
-        {
+        let common = git.merge_base_all(&tip.commit, std::slice::from_ref(base))?;
+        if !common.is_empty() {
             related.push(tip);
         }
     }
     Ok(related)
+}
+
+/// Reads the ref of this full name; none where there is none: `refs/heads/main~1` is a revision.
+fn read_tip(git: &Git, full_name: &str) -> Result<Option<Tip>, Error> {
+    let refs = git.for_each_ref(&[full_name])?;
+    let Some(found) = refs.into_iter().find(|found| found.name == full_name) else {
+        return Ok(None);
+    };
+    // of a symbolic ref (`origin/HEAD`) git logs no move: what it names is followed
+    let name = git.last_name(full_name)?;
+    Ok(Some(Tip {
+        logged: git.log(&name)?.is_some_and(|log| !log.is_empty()),
+        name,
+        commit: found.id,
+    }))
+}
+
+/// Lists what a branch tracks, and the branches of its name on remotes.
+fn names_on_remotes(git: &Git, branch: &str) -> Result<Vec<String>, Error> {
+    let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+    let mut names = Vec::new();
+    for found in git.for_each_ref(&[&format!("refs/remotes/*/{short}")])? {
+        names.extend(found.name.to_str().ok().map(ToOwned::to_owned));
+    }
+    names.extend(git.upstream(branch)?);
+    Ok(names)
 }
 
 /// Holds the states that upstream had of each path since HEAD left it.

@@ -72,6 +72,15 @@ pub struct Activity {
     pub locked: bool,
 }
 
+/// Holds the refs that there were when a worktree was made.
+#[derive(Debug, Default)]
+pub struct RefsAtAdd {
+    /// What each named.
+    pub commits: BTreeMap<BString, CommitId>,
+    /// The refs that symbolic ones named.
+    pub targets: BTreeMap<BString, BString>,
+}
+
 /// Says what is on disk of a name.
 #[derive(Clone, Debug)]
 pub enum RecordState {
@@ -301,10 +310,9 @@ impl Worktree {
     /// Fails when it is missing or damaged.
     pub fn manifest(&self) -> Result<Manifest, Error> {
         let damaged = |detail| WorktreeFault::damaged(&self.record.name, "the manifest", detail);
-        let bytes = files::read(&self.dir.join("manifest"))?;
-        let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let manifest = Manifest::from_bytes(&bytes);
-        let manifest = manifest.map_err(|error| damaged(error.to_string()))?;
+        let bytes = files::read(&self.dir.join("manifest"))?
+            .ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let manifest = Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
         if self.proves() {
             return Ok(manifest);
         }
@@ -388,39 +396,30 @@ impl Worktree {
         Ok(Manifest::new(items, i64::MIN))
     }
 
-    /// Loads the refs that there were when the worktree was made, with what they named.
+    /// Loads the refs that there were when the worktree was made.
     ///
     /// # Errors
     /// Fails when the list cannot be read.
-    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, Error> {
+    pub fn refs_at_add(&self) -> Result<RefsAtAdd, Error> {
         let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
-        let one = |line: &[u8]| {
-            let (id, name) = line.split_once_str(" ")?;
-            let id = CommitId::parse(id.to_str().ok()?).ok()?;
-            let name = name
-                .split_once_str(" ")
-                .map_or(name, |(name, _target)| name);
-            Some((name.into(), id))
-        };
-        Ok(bytes.lines().filter_map(one).collect())
-    }
-
-    /// Loads the symbolic refs that there were when the worktree was made, with the refs they named.
-    ///
-    /// # Errors
-    /// Fails when the list cannot be read.
-    pub fn recorded_symbolic_refs(&self) -> Result<BTreeMap<BString, BString>, Error> {
-        let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
-        let mut all = BTreeMap::new();
+        let mut refs = RefsAtAdd::default();
         for line in bytes.lines() {
-            let mut words = line.splitn_str(3, " ").skip(1);
-            if let Some(name) = words.next()
-                && let Some(target) = words.next()
-            {
-                all.insert(name.into(), target.into());
+            let Some((id, rest)) = line.split_once_str(" ") else {
+                continue;
+            };
+            let (name, target) = match rest.split_once_str(" ") {
+                Some((name, target)) => (name, Some(target)),
+                None => (rest, None),
+            };
+            if let Some(target) = target {
+                refs.targets.insert(name.into(), target.into());
+            }
+            let text = id.to_str().unwrap_or_default();
+            if let Ok(commit) = CommitId::parse(text) {
+                refs.commits.insert(name.into(), commit);
             }
         }
-        Ok(all)
+        Ok(refs)
     }
 
     /// Loads the commits that these refs named.
@@ -428,7 +427,7 @@ impl Worktree {
     /// # Errors
     /// Fails when the list cannot be read.
     pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, Error> {
-        Ok(self.recorded_ref_names()?.into_values().collect())
+        Ok(self.refs_at_add()?.commits.into_values().collect())
     }
 
     /// Loads what was beside the worktree when it was made.

@@ -177,7 +177,8 @@ fn a_second_path_to_the_same_repository_works() {
 #[test]
 fn without_its_private_git_directory_nothing_comes_back() {
     let (repo, _) = world();
-    repo.sh(repo.main(), "rm -r .git/worktrees/b").ok();
+    repo.sh(repo.main(), "rm -r .git/agentwt/trash/b-*/git")
+        .ok();
     let said = repo.agentwt(&["remove", "--undo", "b"]);
     assert_eq!(said.status, 4, "{said}");
     assert_eq!(said.stdout, "", "{said}");

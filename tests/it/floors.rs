@@ -10,7 +10,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "toml",
         &[
-            "actions", "cli", "config", "fence", "scope", "words", "worktree",
+            "actions", "cli", "commands", "config", "fence", "scope", "words", "worktree",
         ],
     ),
     ("duct", &["git", "system", "fence"]),

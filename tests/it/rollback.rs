@@ -398,3 +398,19 @@ fn what_a_hook_changed_since_stays_and_is_named() {
     assert_eq!(repo.git(&["config", "user.mine"]), "yes");
     assert!(!repo.worktree("task-5").exists(), "{said}");
 }
+
+/// Another process puts a directory where the worktree goes, just before git is asked to: it stays.
+#[test]
+fn what_another_process_put_in_the_place_of_the_worktree_stays() {
+    let repo = TestRepo::project();
+    let before = repo.git(&["for-each-ref"]);
+    let theirs = "case \"$*\" in *'worktree add'*)
+        mkdir -p \"$HOME/../repo/.agentwt/worktrees/task-5\"
+        echo precious >\"$HOME/../repo/.agentwt/worktrees/task-5/file\" ;; esac";
+    let shim = Shim::new(repo.root(), theirs);
+    let said = shim.run_at_words(&repo, ADD, "worktree add");
+    assert_eq!(said.status, 4, "{said}");
+    let text = std::fs::read_to_string(repo.worktree("task-5").join("file"));
+    assert_eq!(text.expect("it stays"), "precious\n", "{said}");
+    assert_eq!(repo.git(&["for-each-ref"]), before);
+}

@@ -298,7 +298,11 @@ impl Creation<'_> {
         }
         journal.add(Step::CreatedWorktree { path: path.clone() })?;
         self.add_directories(journal)?;
-        home.git.worktree_add_no_checkout(path, &record.branch)?;
+        let added = home.git.worktree_add_no_checkout(path, &record.branch);
+        if added.as_ref().is_err_and(|error| !error.was_killed()) {
+            journal.withdraw_worktree(path)?;
+        }
+        added?;
         let git = home.git.at(path);
         if let Some(upstream) = &record.upstream {
             git.branch_set_upstream(&record.branch, upstream)?;
@@ -319,6 +323,7 @@ impl Creation<'_> {
         let reason = reason_of_creation(at);
         let created = self.home.git.create_branch(branch, at, &reason);
         if created.as_ref().is_err_and(|error| !error.was_killed()) {
+            journal.remove_empty_directories(branch);
             journal.add(Step::NotTaken)?;
         }
         Ok(created?)

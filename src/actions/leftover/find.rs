@@ -79,72 +79,108 @@ pub fn of_name(
     now: i64,
 ) -> Result<NameLeftovers, Error> {
     let dir = repository.record_dir(name);
-    let path = repository.worktree_path(name);
     let mut found = NameLeftovers::default();
-    let of_name = |kind, why: &str| Leftover::new(kind, name.as_str(), why).going();
     let mut damage = files::exists(&dir).then(|| "there is no record in it".to_owned());
     match RecordState::read(repository, name) {
         Ok(RecordState::Missing) => {}
         Ok(RecordState::Incomplete(intent)) => {
             let why = "`add` was killed; work in it is kept in the trash";
-            found.all.push(of_name(LeftoverKind::Incomplete, why));
+            found.add_of_name(LeftoverKind::Incomplete, name, why);
             found.intent = Some(*intent);
         }
-        Ok(RecordState::Complete(known)) => {
-            let record = &known.record;
-            // what a run left there is not deleted unasked
-            let is_git = record.made_by == MadeBy::Git && !PrivateGit::new(&known).is_there();
-            if pending_move(repository, &known).is_some() {
-                let why = "its removal was interrupted";
-                found.all.push(of_name(LeftoverKind::Worktree, why));
-            } else if files::exists(&record.path) {
-                found.is_there = true;
-            } else if is_git && !files::exists(&record.admin_dir) {
-                let why = "git has no such worktree any more";
-                found.all.push(of_name(LeftoverKind::Record, why).at(&dir));
-            } else {
-                let why = "its directory is gone";
-                found.all.push(of_name(LeftoverKind::Worktree, why));
-            }
-            found.worktree = Some(*known);
-        }
+        Ok(RecordState::Complete(worktree)) => found.add_of_worktree(repository, *worktree),
         Err(error) => match error.find() {
             Some(WorktreeFault::Damaged { .. }) => damage = Some(error.to_string()),
             Some(WorktreeFault::Elsewhere { .. }) => {
-                let record = Leftover::new(LeftoverKind::Record, name.as_str(), error.to_string());
-                let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
-                found.all.push(Leftover { help, ..record });
+                let leftover =
+                    Leftover::new(LeftoverKind::Record, name.as_str(), error.to_string());
+                found.all.push(Leftover {
+                    help: miette::Diagnostic::help(&error).map(|help| help.to_string()),
+                    ..leftover
+                });
                 return Ok(found);
             }
             _ => return Err(error),
         },
     }
-    let copies = COPIES.map(|start| format!("{WORKTREES}/{start}{name}"));
-    let mut copies = copies.to_vec();
-    if found.intent.is_some() || found.worktree.is_some() {
+    let is_recorded = found.intent.is_some() || found.worktree.is_some();
+    if !is_recorded {
+        found
+            .all
+            .extend(unrecorded(repository, name, damage.as_deref(), now)?);
+    }
+    let mut copies = COPIES
+        .map(|start| format!("{WORKTREES}/{start}{name}"))
+        .to_vec();
+    if is_recorded {
         // in the root only a record says that it is ours
         copies.push(format!("{}{name}", COPIES[0]));
-    } else {
-        let entry = entry_of(repository, &path)?.is_some();
-        let name = name.as_str();
-        let stands = standing(&path, entry);
-        let unrecorded = judge_name(name, stands, entry, damage.as_deref());
-        let at = if damage.is_some() { &dir } else { &path };
-        found.all.extend(unrecorded.map(|one| one.at(at)));
-        let claim = claims(repository).join(format!("{name}.toml"));
-        let written = files::modified(&claim).filter(|_| damage.is_none());
-        let line = written.map(|at| judge_claim(name, age(now, at)).at(claim));
-        found.all.extend(line);
     }
     for copy in copies {
         let path = repository.root.join(&copy);
         if files::exists(&path) {
             let why = "the process that copied into it was killed";
-            let line = Leftover::new(LeftoverKind::Copies, copy, why);
-            found.all.push(line.at(path).going());
+            let leftover = Leftover::new(LeftoverKind::Copies, copy, why);
+            found.all.push(leftover.at(path).going());
         }
     }
     Ok(found)
+}
+
+impl NameLeftovers {
+    /// Adds what goes, of which the name says all.
+    fn add_of_name(&mut self, kind: LeftoverKind, name: &WorktreeName, why: &str) {
+        self.all
+            .push(Leftover::new(kind, name.as_str(), why).going());
+    }
+
+    /// Adds what there is of a worktree with a whole record.
+    fn add_of_worktree(&mut self, repository: &Repository, worktree: Worktree) {
+        let record = &worktree.record;
+        // what a run left there is not deleted unasked
+        let is_git = record.made_by == MadeBy::Git && !PrivateGit::new(&worktree).is_there();
+        if pending_move(repository, &worktree).is_some() {
+            let why = "its removal was interrupted";
+            self.add_of_name(LeftoverKind::Worktree, &record.name, why);
+        } else if files::exists(&record.path) {
+            self.is_there = true;
+        } else if is_git && !files::exists(&record.admin_dir) {
+            let why = "git has no such worktree any more";
+            let leftover = Leftover::new(LeftoverKind::Record, record.name.as_str(), why);
+            self.all.push(leftover.going().at(&worktree.dir));
+        } else {
+            let why = "its directory is gone";
+            self.add_of_name(LeftoverKind::Worktree, &record.name, why);
+        }
+        self.worktree = Some(worktree);
+    }
+}
+
+/// What there is of a name without a record that can be read: a directory, and what is known of a claim.
+fn unrecorded(
+    repository: &Repository,
+    name: &WorktreeName,
+    damage: Option<&str>,
+    now: i64,
+) -> Result<Vec<Leftover>, Error> {
+    let path = repository.worktree_path(name);
+    let entry = entry_of(repository, &path)?.is_some();
+    let stands = standing(&path, entry);
+    let place = match damage {
+        Some(_) => repository.record_dir(name),
+        None => path,
+    };
+    let mut leftovers = Vec::new();
+    if let Some(leftover) = judge_name(name.as_str(), stands, entry, damage) {
+        leftovers.push(leftover.at(place));
+    }
+    let claim = claims(repository).join(format!("{name}.toml"));
+    if damage.is_none()
+        && let Some(written) = files::modified(&claim)
+    {
+        leftovers.push(judge_claim(name.as_str(), age(now, written)).at(claim));
+    }
+    Ok(leftovers)
 }
 
 fn standing(path: &Utf8Path, entry: bool) -> EntryStanding {
@@ -184,20 +220,20 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
 }
 
 /// Finds what no name accounts for: strangers among the worktrees, private git directories, locks of
-/// git, unfinished files and objects of ours, and what has expired in the trash. `known` are all
-/// worktrees that have a whole record.
+/// git, unfinished files and objects of ours, and what has expired in the trash. `worktrees` are all that
+/// have a whole record.
 ///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn shared(
     repository: &Repository,
-    known: &[Worktree],
+    worktrees: &[Worktree],
     in_trash: &[Trashed],
     now: i64,
 ) -> Result<Vec<Leftover>, Error> {
     let mut all = strangers(repository, in_trash)?;
     all.extend(entries(repository, now)?);
-    all.extend(git_locks(repository, known)?);
+    all.extend(git_locks(repository, worktrees)?);
     all.extend(temporaries(repository, now)?);
     if !in_trash.is_empty() {
         let expiry = Expiry::read(repository)?;
@@ -213,21 +249,21 @@ pub fn shared(
 
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
 fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftover>, Error> {
-    let is_ours = |name: &str| {
-        matches!(name, TRASH | OLD_BIN | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
-    };
-    let worktrees = files::names(&repository.root.join(WORKTREES))?.into_iter();
-    let others = worktrees.filter(|name| !is_ours(name));
-    let others = others.map(|name| format!("{WORKTREES}/{name}"));
-    let mut found: Vec<String> = others.collect();
-    let mut known = ids_of_pending_removals(repository);
-    known.extend(in_trash.iter().map(Trashed::id));
-    let kept = files::names(&repository.root.join(WORKTREES).join(TRASH))?;
-    let unknown = kept
-        .iter()
-        .filter(|id| !known.contains(id) && !id.starts_with(EXPIRED));
-    found.extend(unknown.map(|id| format!("{WORKTREES}/{TRASH}/{id}")));
-    Ok(found.iter().map(|path| stranger(path)).collect())
+    let mut found = Vec::new();
+    for name in files::names(&repository.root.join(WORKTREES))? {
+        let is_ours = matches!(&*name, TRASH | OLD_BIN | ".gitignore");
+        if !is_ours && WorktreeName::parse(bare(&name)).is_err() {
+            found.push(stranger(&format!("{WORKTREES}/{name}")));
+        }
+    }
+    let mut accounted = ids_of_pending_removals(repository);
+    accounted.extend(in_trash.iter().map(Trashed::id));
+    for id in files::names(&repository.root.join(WORKTREES).join(TRASH))? {
+        if !accounted.contains(&id) && !id.starts_with(EXPIRED) {
+            found.push(stranger(&format!("{WORKTREES}/{TRASH}/{id}")));
+        }
+    }
+    Ok(found)
 }
 
 /// Files and objects that a killed process of ours was writing, old enough that none can be at it.
@@ -329,7 +365,7 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
 }
 
 /// Looks at git's lock files.
-fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover>, Error> {
+fn git_locks(repository: &Repository, worktrees: &[Worktree]) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
     let mut found = lock_files(common, LockDepth::Here);
     found.extend(lock_files(&common.join("info"), LockDepth::Here));
@@ -340,8 +376,11 @@ fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover
         found.extend(lock_files(&admin_dir, LockDepth::Here));
         found.extend(lock_files(&admin_dir.join("info"), LockDepth::Here));
     }
-    for known in known.iter().filter(|known| known.has_own_repository()) {
-        let own = known.record.path.join(".git");
+    for worktree in worktrees {
+        if !worktree.has_own_repository() {
+            continue;
+        }
+        let own = worktree.record.path.join(".git");
         found.extend(lock_files(&own, LockDepth::Here));
         found.extend(lock_files(&own.join("info"), LockDepth::Here));
         found.extend(lock_files(&own.join("refs"), LockDepth::Below));
@@ -358,7 +397,7 @@ fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover
         judge_lock(&LockFacts {
             path: path.clone(),
             age: *age,
-            ours: is_ours(repository, known, path),
+            ours: is_ours(repository, worktrees, path),
             gits,
             open: open.as_ref().map(|open| open.contains(path.as_path())),
         })
@@ -367,11 +406,11 @@ fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover
 }
 
 /// Whether a lock is for one of our worktrees, its branch, or a ref of ours alone.
-fn is_ours(repository: &Repository, known: &[Worktree], path: &Utf8Path) -> bool {
+fn is_ours(repository: &Repository, worktrees: &[Worktree], path: &Utf8Path) -> bool {
     let common = &repository.common_dir;
-    let is_of = |known: &Worktree| {
-        let branch = format!("{}.lock", known.record.branch.full_ref());
-        path.starts_with(&known.record.admin_dir) || *path == common.join(branch)
-    };
-    path.starts_with(common.join("refs/agentwt")) || known.iter().any(is_of)
+    path.starts_with(common.join("refs/agentwt"))
+        || worktrees.iter().any(|worktree| {
+            let branch = format!("{}.lock", worktree.record.branch.full_ref());
+            path.starts_with(&worktree.record.admin_dir) || *path == common.join(branch)
+        })
 }

@@ -44,82 +44,141 @@ pub fn find(
     if let Some(shallow) = files::read(&repository.common_dir.join("shallow")).ok()? {
         files::write(&quarantine.git_dir.join("shallow"), &shallow).ok()?;
     }
-    let git = repository.git.on(&quarantine.git_dir, None);
-    let git = git.with_mode(GitMode::Hardened);
-    // a history that cannot be read, in a shallow or partial clone, proves nothing
-    let merged = |target: &&Ref| compare(&git, &quarantine.objects, tip, own, target).ok()?;
-    targets.iter().find_map(merged)
+    let comparison = Comparison {
+        git: repository
+            .git
+            .on(&quarantine.git_dir, None)
+            .with_mode(GitMode::Hardened),
+        objects: &quarantine.objects,
+        tip,
+        own,
+    };
+    for target in targets {
+        // a history that cannot be read, in a shallow or partial clone, proves nothing
+        if let Ok(Some(merged)) = comparison.with(target) {
+            return Some(merged);
+        }
+    }
+    None
 }
 
-fn compare(
-    git: &Git,
-    objects: &Objects,
-    tip: &CommitId,
-    own: &[CommitId],
-    target: &Ref,
-) -> Result<Option<Merged>, Error> {
-    let bases = git.merge_base_all(tip, std::slice::from_ref(&target.id))?;
-    // where histories crossed there is no one difference to look for
-    let [base] = bases.as_slice() else {
-        return Ok(None);
-    };
-    let base_tree = objects.commit(base)?.tree;
-    let tree = objects.commit(tip)?.tree;
-    let net = objects.difference(Some(&base_tree), Some(&tree))?;
-    // whether each commit changes something and is not a merge, and whether no change was reset
-    let mut is_plain = true;
-    let mut is_whole = !net.is_empty();
-    for commit in own {
-        let paths = touched(objects, commit)?;
-        is_plain &= objects.commit(commit)?.parents.len() < 2 && !paths.is_empty();
-        is_whole &= paths.keys().all(|path| net.contains_key(path));
-    }
-    let theirs = git.rev_list_count(tip, &target.id)?;
-    let ours = git.rev_list_count(&target.id, tip)?;
-    if theirs == 0 {
-        return Ok(None);
-    }
-    if theirs <= COMPARED && ours <= COMPARED {
-        // all of it as one commit, here only, which git compares as any other
-        let squashed = is_whole.then(|| objects.write_commit_on(base, &tree));
-        let squashed = squashed.transpose()?;
-        let rights: Vec<&CommitId> = std::iter::once(tip).chain(&squashed).collect();
-        // the commits that only one side has, with the same change on both, the newest first
-        let alike = git.rev_list_alike(&target.id, &rights)?;
-        let mut left: BTreeSet<CommitId> = BTreeSet::new();
-        let mut patches = std::collections::BTreeMap::new();
-        if !alike.is_empty() {
-            left.extend(git.rev_list(&[&target.id], &rights)?);
-            patches = git.comparable_patches(&alike)?;
+/// Holds what is compared with the refs in which it may be.
+struct Comparison<'a> {
+    git: Git,
+    objects: &'a Objects,
+    tip: &'a CommitId,
+    /// The commits that are nowhere else, the newest first.
+    own: &'a [CommitId],
+}
+
+/// Says what kind of changes the own commits make.
+struct OwnChanges {
+    /// Each commit changes something, and none is a merge.
+    is_plain: bool,
+    /// All that they changed is different in the end: nothing was reset.
+    is_whole: bool,
+}
+
+impl Comparison<'_> {
+    /// How the content of the tip came into this ref; none when it did not.
+    fn with(&self, target: &Ref) -> Result<Option<Merged>, Error> {
+        let bases = self
+            .git
+            .merge_base_all(self.tip, std::slice::from_ref(&target.id))?;
+        // where histories crossed there is no one difference to look for
+        let [base] = bases.as_slice() else {
+            return Ok(None);
+        };
+        let changes = self.own_changes(base)?;
+        let behind = self.git.rev_list_count(self.tip, &target.id)?;
+        let ahead = self.git.rev_list_count(&target.id, self.tip)?;
+        if behind == 0 {
+            return Ok(None);
         }
+        if behind <= COMPARED
+            && ahead <= COMPARED
+            && let Some(commit) = self.find_same_changes(base, target, &changes)?
+        {
+            return Ok(Some(commit));
+        }
+        if !changes.is_whole {
+            return Ok(None);
+        }
+        let target_tree = self.objects.commit(&target.id)?.tree;
+        let is_contained = self.git.merge_commits(&target.id, self.tip)? == Ok(target_tree);
+        Ok(is_contained.then(|| Merged {
+            how: "contained",
+            commit: None,
+            reference: Some(target.name.to_string()),
+        }))
+    }
+
+    fn own_changes(&self, base: &CommitId) -> Result<OwnChanges, Error> {
+        let objects = self.objects;
+        let base_tree = objects.commit(base)?.tree;
+        let tree = objects.commit(self.tip)?.tree;
+        let net = objects.difference(Some(&base_tree), Some(&tree))?;
+        let mut changes = OwnChanges {
+            is_plain: true,
+            is_whole: !net.is_empty(),
+        };
+        for commit in self.own {
+            let paths = touched(objects, commit)?;
+            changes.is_plain &= objects.commit(commit)?.parents.len() < 2 && !paths.is_empty();
+            changes.is_whole &= paths.keys().all(|path| net.contains_key(path));
+        }
+        Ok(changes)
+    }
+
+    /// Finds the commits of the ref with exactly the changes of the own ones, each or all in one.
+    fn find_same_changes(
+        &self,
+        base: &CommitId,
+        target: &Ref,
+        changes: &OwnChanges,
+    ) -> Result<Option<Merged>, Error> {
+        let mut own_tips = vec![self.tip.clone()];
+        if changes.is_whole {
+            // all of it as one commit, here only, which git compares as any other
+            let tree = self.objects.commit(self.tip)?.tree;
+            own_tips.push(self.objects.write_commit_on(base, &tree)?);
+        }
+        let rights: Vec<&CommitId> = own_tips.iter().collect();
+        // the commits that only one side has, with the same change on both, the newest first
+        let alike = self.git.rev_list_alike(&target.id, &rights)?;
+        if alike.is_empty() {
+            return Ok(None);
+        }
+        let of_target: BTreeSet<CommitId> = self
+            .git
+            .rev_list(&[&target.id], &rights)?
+            .into_iter()
+            .collect();
+        let patches = self.git.comparable_patches(&alike)?;
         // the newest commit of the base branch with exactly the change of this one
-        let other = |commit: &CommitId| {
+        let counterpart = |commit: &CommitId| {
             let patch = patches.get(commit).filter(|patch| !patch.is_empty())?;
-            let mut theirs = alike.iter().filter(|id| left.contains(*id));
-            theirs.find(|id| patches.get(*id) == Some(patch))
+            alike
+                .iter()
+                .filter(|id| of_target.contains(*id))
+                .find(|id| patches.get(*id) == Some(patch))
         };
         let merged = |how, commit: &CommitId| Merged {
             how,
             commit: Some(commit.clone()),
             reference: None,
         };
-        let others: Option<BTreeSet<&CommitId>> = own.iter().map(other).collect();
-        let others = others.filter(|_| is_plain).unwrap_or_default();
-        if let Some(newest) = alike.iter().find(|id| others.contains(id)) {
+        if changes.is_plain
+            && let Some(picked) = self
+                .own
+                .iter()
+                .map(counterpart)
+                .collect::<Option<BTreeSet<&CommitId>>>()
+            && let Some(newest) = alike.iter().find(|id| picked.contains(id))
+        {
             return Ok(Some(merged("picked", newest)));
         }
-        if let Some(commit) = squashed.as_ref().and_then(other) {
-            return Ok(Some(merged("squashed", commit)));
-        }
+        let squashed = own_tips.get(1).and_then(counterpart);
+        Ok(squashed.map(|commit| merged("squashed", commit)))
     }
-    if !is_whole {
-        return Ok(None);
-    }
-    let theirs = objects.commit(&target.id)?.tree;
-    let is_contained = git.merge_commits(&target.id, tip)? == Ok(theirs);
-    Ok(is_contained.then(|| Merged {
-        how: "contained",
-        commit: None,
-        reference: Some(target.name.to_string()),
-    }))
 }

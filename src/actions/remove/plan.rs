@@ -665,9 +665,9 @@ fn about_runs(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             Some(1),
             format!("a command in a fence left work that is not imported: {runs}"),
             format!(
-                "see what is left, and import it: git agentwt exec {name} -- git status; a stash is \
-                    left: git agentwt exec {name} -- git stash list; its directory is gone: git \
-                    agentwt remove --force {name}, which fetches what was committed"
+                "see what is left, and import it: git agentwt exec {name} -- git status; a stash \
+                    is left: git agentwt exec {name} -- git stash list; its directory is gone: \
+                    git agentwt remove --force {name}, which fetches what was committed"
             ),
         ));
     }

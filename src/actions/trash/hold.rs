@@ -73,10 +73,9 @@ pub(super) fn hold(
 /// # Errors
 /// Fails when git does.
 pub(super) fn release(repository: &Repository, id: &str) -> Result<(), Error> {
-    for held in repository.git.for_each_ref(&[&refs_of(id)])? {
-        repository
-            .git
-            .delete_ref(&held.name.to_string(), &held.id)?;
+    let git = repository.git.with_mode(GitMode::Hardened);
+    for held in git.for_each_ref(&[&refs_of(id)])? {
+        git.delete_ref(&held.name.to_string(), &held.id)?;
     }
     Ok(())
 }
@@ -86,8 +85,9 @@ fn refs_of(id: &str) -> String {
     format!("{REFS}+git/{id}/")
 }
 
+/// Writes one of these refs. No hook runs for them: an agent can have planted it.
 fn write_ref(repository: &Repository, name: &str, id: &CommitId) -> Result<(), Error> {
-    let git = &repository.git;
+    let git = repository.git.with_mode(GitMode::Hardened);
     let mut refs = git.for_each_ref(&[name])?;
     refs.retain(|found| found.name == name);
     let current = refs.first().map(|found| &found.id);

@@ -121,11 +121,12 @@ pub(super) fn plan_new(
     }
     let mut tip = require_free(repository, options, &record)?;
     record.branch_made = tip.is_none();
-    if options.branch.is_some() && tip.is_none() {
-        if let Some(upstream) = find_remote_branch(&repository.git, &record.branch)? {
-            record.upstream = Some(upstream.name.to_string());
-            tip = Some(upstream.id);
-        }
+    if options.branch.is_some()
+        && tip.is_none()
+        && let Some(upstream) = find_remote_branch(&repository.git, &record.branch)?
+    {
+        record.upstream = Some(upstream.name.to_string());
+        tip = Some(upstream.id);
     }
     if let Some(asked) = AskedRequest::of(options) {
         return plan_request(repository, loaded, &asked, options, record);

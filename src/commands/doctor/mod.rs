@@ -8,6 +8,7 @@ pub mod arguments;
 pub mod context;
 pub mod repository;
 pub mod surroundings;
+mod tools;
 pub mod worktrees;
 
 use miette::Diagnostic as _;
@@ -98,7 +99,7 @@ impl Topics {
         self.add("hooks", Ok(worktrees::hooks(context)));
         if context.repository.main == Main::Worktree {
             self.add("ignore-rules", repository::ignore_rules(context));
-            self.add("tools", surroundings::tools(&context.repository.root));
+            self.add("tools", tools::check_tools(&context.repository.root));
         }
         self.add("setup", surroundings::setup(session, context));
         self.add("leftovers", worktrees::leftovers(context));

@@ -182,6 +182,7 @@ fn saved_paths(
 }
 
 /// A move of the worktree's branch.
+#[derive(Clone, Copy)]
 struct MovedBranch<'a> {
     from: &'a CommitId,
     to: &'a CommitId,

@@ -33,26 +33,25 @@ pub fn find_git_files(
 ) -> Result<Vec<SharedChange>, Error> {
     let seals = &inputs.seals;
     let mut changes = changed_git_files(inputs.repository, &seals.before, &seals.now)?;
-    let place = format!("@git/{SHALLOW}");
-    if seals.before.sealed.files.contains_key(&place) {
-        for change in &mut changes {
-            if change.change.place == Place::Git(SHALLOW.into()) {
-                soften_if_fetched(inputs, change)?;
-            }
+    let was_shallow = seals
+        .before
+        .sealed
+        .files
+        .contains_key(&format!("@git/{SHALLOW}"));
+    let Some(refs) = inputs.refs.as_ref().filter(|_| was_shallow) else {
+        return Ok(changes);
+    };
+    let shallow = Place::Git(SHALLOW.into());
+    for change in &mut changes {
+        // in a shallow clone each fetch may move the ends of history
+        if change.change.place == shallow
+            && change.cause == Cause::Hides
+            && refs.ends_where_others_fetched()?
+        {
+            change.cause = Cause::Unknown;
         }
     }
     Ok(changes)
-}
-
-/// In a shallow clone each fetch may move the ends of history: then nothing is hidden.
-fn soften_if_fetched(inputs: &SurveyInputs<'_>, shallow: &mut SharedChange) -> Result<(), Error> {
-    if shallow.cause == Cause::Hides
-        && let Some(refs) = &inputs.refs
-        && refs.ends_where_others_fetched()?
-    {
-        shallow.cause = Cause::Unknown;
-    }
-    Ok(())
 }
 
 /// Compares the hooks and the files of two seals.
@@ -209,24 +208,13 @@ impl FileJudge<'_> {
         if self.extent == SealExtent::Entries && !is_comparable_by_entry(state, before, now) {
             return None;
         }
-        let done = done_to(before, now);
         match state {
             "HEAD" => self.judge_head(name, before, now),
             TODO => judge_todo(before, now),
-            _state if OPERATION.contains(&state) => {
-                now?;
-                let detail = format!("the state of an operation was {done} since `add`");
-                Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
-            }
-            _state if role == Role::Operation => {
-                // another operation is everyday work
-                before?;
-                now?;
-                let detail = "how an operation in progress goes on was changed since `add`";
-                Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
-            }
+            _state if OPERATION.contains(&state) => judge_operation(before, now),
+            _state if role == Role::Operation => judge_way_of_operation(before, now),
             _state if is_watched(state) => {
-                let detail = format!("it was {done} since `add`");
+                let detail = format!("it was {} since `add`", done_to(before, now));
                 let shared = format!("@git/{state}");
                 // git reads only that of the repository
                 let is_of_worktree = owner == GitDirOwner::Worktree;
@@ -235,10 +223,7 @@ impl FileJudge<'_> {
             }
             // `core.hooksPath` names a directory in the git directory
             _file if role == Role::Unknown && state != first => Some(self.judge_hook(before, now)),
-            _unknown => {
-                let detail = format!("it was {done} since `add`, and what reads it is not known");
-                Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
-            }
+            _unknown => Some(judge_unknown(before, now)),
         }
     }
 
@@ -287,6 +272,28 @@ fn judge_link(now: Option<&String>, why: &str) -> Judged {
     now?;
     let detail = format!("it leads to another git directory since `add`: {why}");
     Some(FileChange::new(Kind::Config, Cause::RunsCode, detail))
+}
+
+fn judge_operation(before: Option<&String>, now: Option<&String>) -> Judged {
+    now?;
+    let done = done_to(before, now);
+    let detail = format!("the state of an operation was {done} since `add`");
+    Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
+}
+
+/// Says what it means that the strategy or the options of an operation are others; nothing where
+/// another operation is in progress, which is everyday work.
+fn judge_way_of_operation(before: Option<&String>, now: Option<&String>) -> Judged {
+    before?;
+    now?;
+    let detail = "how an operation in progress goes on was changed since `add`";
+    Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
+}
+
+fn judge_unknown(before: Option<&String>, now: Option<&String>) -> FileChange {
+    let done = done_to(before, now);
+    let detail = format!("it was {done} since `add`, and what reads it is not known");
+    FileChange::new(Kind::Config, Cause::Unknown, detail)
 }
 
 fn judge_todo(before: Option<&String>, now: Option<&String>) -> Judged {

@@ -107,12 +107,12 @@ fn ignore_below(untracked: &mut BTreeMap<RepoPath, Seen>, directory: &RepoPath) 
     ignored
 }
 
-/// Whether the user's set-up created a directory that ignores itself.
+/// True if the user's set-up created a directory that ignores itself.
 fn is_output_of_setup(file: &PlacedFile) -> bool {
     file.origin == PlacedOrigin::Setup && file.kind == PlacedKind::Directory
 }
 
-/// Whether a `.gitignore` on disk has one pattern, `*` (gitignore(5)).
+/// True if a `.gitignore` on disk has one pattern, `*` (gitignore(5)).
 fn ignores_everything(inputs: &SurveyInputs<'_>, path: &RepoPath) -> bool {
     let opened = open_below(&inputs.worktree.record.path, path);
     let Ok(Opened::File { size, content, .. }) = opened else {
@@ -120,22 +120,29 @@ fn ignores_everything(inputs: &SurveyInputs<'_>, path: &RepoPath) -> bool {
     };
     let mut text = Vec::new();
     let read = std::io::Read::read_to_end(&mut std::io::Read::take(content, LONGEST), &mut text);
-    let lines = text.lines().map(<[u8]>::trim_ascii_end);
-    let patterns = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-    let patterns: Vec<&[u8]> = patterns.collect();
+    let patterns: Vec<&[u8]> = text
+        .lines()
+        .map(<[u8]>::trim_ascii_end)
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+        .collect();
     size < LONGEST && read.is_ok() && patterns == [b"*"]
 }
 
-/// Whether the base or one of these trees has a file below a directory, or in its place.
+/// True if the base or one of these trees has a file below a directory, or in its place.
 fn has_tracked(inputs: &SurveyInputs<'_>, trees: &[&Delta], directory: &RepoPath) -> bool {
     let manifest = &inputs.manifest;
-    let mut base = manifest.items()[manifest.below(Some(directory))].iter();
-    let in_tree = |tree: &Delta| {
-        let below = tree.range(RepoPath::child(Some(directory), b"")..);
-        let mut below = below.take_while(|(path, _)| path.is_below(directory.as_bstr()));
-        below.any(|(_, entry)| entry.is_some()) || tree.get(directory).is_some_and(Option::is_some)
-    };
+    let below = &manifest.items()[manifest.below(Some(directory))];
     manifest.base(directory).is_some()
-        || base.any(|item| item.base.is_some())
-        || trees.iter().any(|tree| in_tree(tree))
+        || below.iter().any(|item| item.base.is_some())
+        || trees.iter().any(|tree| has_in_tree(tree, directory))
+}
+
+/// True if a tree has a file below a directory, or in its place.
+fn has_in_tree(tree: &Delta, directory: &RepoPath) -> bool {
+    let is_file = tree.get(directory).is_some_and(Option::is_some);
+    is_file
+        || tree
+            .range(RepoPath::child(Some(directory), b"")..)
+            .take_while(|(path, _)| path.is_below(directory.as_bstr()))
+            .any(|(_, entry)| entry.is_some())
 }

@@ -85,8 +85,12 @@ impl Converted<'_> {
     /// # Errors
     /// Fails when git, an object or the disk does.
     pub fn settle(mut self) -> Result<(), Error> {
-        let mut trees = self.references.iter().chain([self.head]);
-        if !self.inputs.worktree.record.conversions && !trees.any(changes_attributes) {
+        let changes_conversions = self
+            .references
+            .iter()
+            .chain([self.head])
+            .any(changes_attributes);
+        if !self.inputs.worktree.record.conversions && !changes_conversions {
             return Ok(());
         }
         let untouched = self.take_untouched();
@@ -94,40 +98,50 @@ impl Converted<'_> {
         if self.filters == Filters::Allowed {
             asked = self.ask_all();
         }
-        let is_stored = |path: &RepoPath, entry: Entry| {
-            let at = |tree| entry_in(&self.inputs.manifest, tree, path);
-            let mut there = self.references.iter().filter_map(at);
-            there.any(|other| other.mode.is_regular() && other.id == entry.id)
-        };
         for path in self.stored.difference(&self.settled) {
-            if let Some(Some(entry)) = self.delta.get_mut(path)
-                && is_stored(path, *entry)
-            {
-                entry.id = ObjectId::none();
+            let Some(Some(entry)) = self.delta.get(path).copied() else {
+                continue;
+            };
+            if self.is_stored(path, entry) {
+                let id = ObjectId::none();
+                self.delta.insert(path.clone(), Some(Entry { id, ..entry }));
             }
         }
         for path in untouched.difference(&self.settled) {
-            let now = self.delta.get(path).copied().flatten();
-            if !now.is_some_and(|entry| is_stored(path, entry)) {
+            let entry = self.delta.get(path).copied().flatten();
+            if !entry.is_some_and(|entry| self.is_stored(path, entry)) {
                 self.delta.remove(path);
             }
         }
         asked
     }
 
+    /// True if a reference has just these bytes at a path, as git stores them.
+    fn is_stored(&self, path: &RepoPath, entry: Entry) -> bool {
+        self.references
+            .iter()
+            .filter_map(|tree| entry_in(&self.inputs.manifest, tree, path))
+            .any(|stored| stored.mode.is_regular() && stored.id == entry.id)
+    }
+
     /// Takes in what is as it was at `add` while every reference has another blob there: upstream
     /// may have changed the blob and its conversion so that the same bytes come of it.
     fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut taken = BTreeSet::new();
+        let manifest = &self.inputs.manifest;
         for path in self.references.iter().flat_map(Delta::keys) {
-            let item = self.inputs.manifest.get(path);
-            let Some((base, disk)) = item.and_then(|item| Some((item.base?, item.disk?))) else {
+            let Some(item) = manifest.get(path) else {
                 continue;
             };
-            let regular = base.mode.is_regular() && disk.entry.mode.is_regular();
-            let at = |tree| entry_in(&self.inputs.manifest, tree, path);
-            let is_base = self.references.iter().any(|tree| at(tree) == Some(base));
-            if regular && !is_base && !self.delta.contains_key(path) {
+            let (Some(base), Some(disk)) = (item.base, item.disk) else {
+                continue;
+            };
+            let is_regular = base.mode.is_regular() && disk.entry.mode.is_regular();
+            let is_base = self
+                .references
+                .iter()
+                .any(|tree| entry_in(manifest, tree, path) == Some(base));
+            if is_regular && !is_base && !self.delta.contains_key(path) {
                 let id = disk.entry.id;
                 self.delta.insert(path.clone(), Some(Entry { id, ..base }));
                 taken.insert(path.clone());
@@ -153,28 +167,40 @@ impl Converted<'_> {
         Ok(())
     }
 
-    /// The attributes of a tree, as a checkout has them.
+    /// Writes the attributes of a tree, as a checkout has them.
     fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), Error> {
-        let base = self.inputs.manifest.items().iter().map(|item| &item.path);
-        let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
-        for path in all.into_iter().filter(|path| is_attributes(path)) {
-            let entry = entry_in(&self.inputs.manifest, reference, path);
+        let manifest = &self.inputs.manifest;
+        let paths: BTreeSet<&RepoPath> = manifest
+            .items()
+            .iter()
+            .map(|item| &item.path)
+            .chain(reference.keys())
+            .filter(|path| is_attributes(path))
+            .collect();
+        for path in paths {
+            let entry = entry_in(manifest, reference, path);
             put_aside(&self.inputs.objects, path, entry, dir)?;
         }
         Ok(())
     }
 
-    /// What could be a file of a reference's, and is not known to be.
+    /// Lists what could be a file of a reference's, and is not known to be.
     fn wanted(&self) -> Blobs {
         let mut wanted = Blobs::new();
-        let there = self.delta.iter().filter_map(|(p, e)| Some((p, (*e)?)));
-        let open = there.filter(|(path, e)| e.mode.is_regular() && !self.settled.contains(*path));
-        for (path, entry) in open {
-            let trees = self.references.iter().chain([self.head]);
-            let others = trees.filter_map(|tree| entry_in(&self.inputs.manifest, tree, path));
-            for other in others.filter(|other| other.mode.is_regular()) {
-                if other.id != entry.id || self.stored.contains(path) {
-                    wanted.insert((path.clone(), other.id), entry.mode);
+        for (path, entry) in &*self.delta {
+            let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
+                continue;
+            };
+            if self.settled.contains(path) {
+                continue;
+            }
+            for tree in self.references.iter().chain([self.head]) {
+                let stored = entry_in(&self.inputs.manifest, tree, path);
+                let Some(stored) = stored.filter(|stored| stored.mode.is_regular()) else {
+                    continue;
+                };
+                if stored.id != entry.id || self.stored.contains(path) {
+                    wanted.insert((path.clone(), stored.id), entry.mode);
                 }
             }
         }
@@ -213,8 +239,9 @@ pub fn put_aside(
         return Ok(());
     };
     let failed = |error| DiskError::new(format!("write {path} aside"), error);
-    let relative = path.to_os_path();
-    let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
+    let relative = path
+        .to_os_path()
+        .map_err(|error| failed(std::io::Error::other(error)))?;
     let file = dir.path().as_std_path().join(relative);
     Ok(files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?)
 }
@@ -247,9 +274,11 @@ pub fn undo_checkout(
     if blobs.is_empty() {
         return Ok(settled);
     }
-    let asked = blobs.keys();
-    let asked = asked.map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()));
-    let answers = git.cat_file_filters(&asked.collect::<Vec<_>>())?;
+    let asked: Vec<(String, Vec<u8>)> = blobs
+        .keys()
+        .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
+        .collect();
+    let answers = git.cat_file_filters(&asked)?;
     for (((path, id), mode), content) in blobs.into_iter().zip(answers) {
         let Some(content) = content else { continue };
         let raw = format.blob_id(&content);
@@ -268,7 +297,7 @@ pub fn undo_checkout(
     Ok(settled)
 }
 
-/// Whether a checkout can have written this content of a blob with nothing forged: a filter can have a
+/// True if a checkout can have written this content of a blob with nothing forged: a filter can have a
 /// store of its own that was edited together with the file. What a checkout wrote at `add` it writes
 /// now, and what a pointer of Git LFS leads to has the digest that the pointer names.
 fn is_genuine(
@@ -279,20 +308,24 @@ fn is_genuine(
     content: &[u8],
 ) -> bool {
     let item = inputs.manifest.get(path);
-    let both = item.and_then(|item| Some((item.base?.id, item.disk?.entry.id)));
-    let was_converted = both.filter(|(base, written)| base == id && written != id);
-    let is_other = was_converted.is_some_and(|(_, written)| {
-        !references.iter().any(changes_attributes)
+    let base = item.and_then(|item| item.base);
+    let written = item.and_then(|item| item.disk).map(|disk| disk.entry.id);
+    let is_other = written.is_some_and(|written| {
+        base.is_some_and(|base| base.id == *id)
+            && written != *id
+            && !references.iter().any(changes_attributes)
             && inputs.repository.format.blob_id(content) != written
     });
     let blob = inputs.objects.blob(id);
     !is_other && blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
 }
 
+/// True if a tree has another `.gitattributes` than the base.
 fn changes_attributes(tree: &Delta) -> bool {
     tree.keys().any(is_attributes)
 }
 
+/// True if git reads attributes from a file of this path.
 pub fn is_attributes(path: &RepoPath) -> bool {
     path.file_name() == ".gitattributes"
 }

@@ -51,7 +51,8 @@ fn nothing_is_lost_that_is_written_while_it_is_removed() {
             });
             let began = Instant::now();
             let said = repo.agentwt(command);
-            assert!(matches!(said.status, 0 | 4), "{command:?}: {said}");
+            // 1: `land` could not tell what a file is that changed each time it was read
+            assert!(matches!(said.status, 0 | 1 | 4), "{command:?}: {said}");
             longest = longest.max(began.elapsed());
             removed += usize::from(!repo.worktree("task").join(".git").exists());
             let texts = writers.map(|writer| writer.join().expect("it writes"));

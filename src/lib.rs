@@ -12,33 +12,37 @@
 //! The rest of the program stands around five ideas.
 //!
 //! 1. **The truth** ([`truth`]). `git status` is never asked. `add` writes a manifest of every path
-//!    ([`inventory`]); later the disk is walked and compared with it, trees are compared with trees,
-//!    the index entry by entry. Each is compared with the *reference trees* of the base, so that
-//!    upstream work that was merged in is not a change ([`judge`],
+//!    ([`inventory`]); later the disk is walked and compared with it, trees are compared with
+//!    trees, the index entry by entry. Each is compared with the *reference trees* of the base, so
+//!    that upstream work that was merged in is not a change ([`judge`],
 //!    `docs/decisions/0003-reference-trees.md`). Who moved which ref is read from reflogs and from
-//!    the journal of our hooks. The verdict follows from the changes and the scope, and nothing else.
-//! 2. **A removal is a move into the trash** ([`actions::remove`], [`actions::trash`]). The worktree
-//!    is looked at, renamed into the trash, and looked at again there: the second look decides, since
-//!    nobody finds the directory under its old path any more. Nothing that is written around a
-//!    removal is lost (`docs/decisions/0040-look-again-in-the-trash.md`). Git does not list what is in the
-//!    trash, and refs keep what `git gc` would collect of it (`docs/decisions/0055-one-trash.md`).
-//! 3. **A fenced run has one state** ([`record::run`], `worktree/run_state.rs`). The command works on
-//!    a private git directory ([`worktree::private_git`]) inside of a fence that the kernel enforces
-//!    ([`fence`]); when it ends, [`actions::import`] verifies its commits and brings them home, or keeps
-//!    them and says why (`docs/decisions/0054-one-state-of-a-run.md`).
+//!    the journal of our hooks. The verdict follows from the changes and the scope, and nothing
+//!    else.
+//! 2. **A removal is a move into the trash** ([`actions::remove`], [`actions::trash`]). The
+//!    worktree is looked at, renamed into the trash, and looked at again there: the second look
+//!    decides, since nobody finds the directory under its old path any more. Nothing that is
+//!    written around a removal is lost (`docs/decisions/0040-look-again-in-the-trash.md`). Git does
+//!    not list what is in the trash, and refs keep what `git gc` would collect of it
+//!    (`docs/decisions/0055-one-trash.md`).
+//! 3. **A fenced run has one state** ([`record::run`], `worktree/run_state.rs`). The command works
+//!    on a private git directory ([`worktree::private_git`]) inside of a fence that the kernel
+//!    enforces ([`fence`]); when it ends, [`actions::import`] verifies its commits and brings them
+//!    home, or keeps them and says why (`docs/decisions/0054-one-state-of-a-run.md`).
 //! 4. **What several commands do is an action** ([`actions`]). It is planned from facts by a pure
-//!    function, `-n` prints the plan, and it is undone when a step fails, or by the next command when
-//!    the program was killed: `add` writes each step into a journal before it is taken
-//!    ([`record::journal`], [`actions::journal`]), and `restore` saves everything under a ref first.
-//! 5. **A report is a value** ([`answer`]). A command returns what it found and did; only [`output`]
-//!    prints it: for people, as JSON, as SARIF, or as rows for scripts.
+//!    function, `-n` prints the plan, and it is undone when a step fails, or by the next command
+//!    when the program was killed: `add` writes each step into a journal before it is taken
+//!    ([`record::journal`], [`actions::journal`]), and `restore` saves everything under a ref
+//!    first.
+//! 5. **A report is a value** ([`answer`]). A command returns what it found and did; only
+//!    [`output`] prints it: for people, as JSON, as SARIF, or as rows for scripts.
 //!
 //! Every command that changes something is **facts → plan → apply → report**; every command that
 //! looks is **inputs → passes → report**.
 //!
 //! # Floors
-//! Imports go strictly down: no room imports one of its own floor, and no file imports itself by way
-//! of others. `tests/it/floors.rs` reads every path in the code and holds it against this table.
+//! Imports go strictly down: no room imports one of its own floor, and no file imports itself by
+//! way of others. `tests/it/floors.rs` reads every path in the code and holds it against this
+//! table.
 //!
 //! | floor | rooms | what they are |
 //! |---|---|---|
@@ -63,9 +67,9 @@
 //!
 //! # Speed
 //! `gix` reads the repository (`git/repo.rs`) and checks files out (`git/checkout.rs`), so that few
-//! commands start git. The walk trusts stat data, of directories too ([`inventory::clean_directories`]), except
-//! where a file system leaves no trace of a write; `GIT_AGENTWT_WALK=full` reads every file
-//! (`docs/decisions/0021-speed.md`).
+//! commands start git. The walk trusts stat data, of directories too
+//! ([`inventory::clean_directories`]), except where a file system leaves no trace of a write;
+//! `GIT_AGENTWT_WALK=full` reads every file (`docs/decisions/0021-speed.md`).
 //!
 //! # Ten minutes
 //! [`scope`] → `commands/add/mod.rs` (read `attempt` from top to bottom) → `commands/add/plan.rs` →

@@ -1,7 +1,7 @@
 //! Offers what the commands do and answer to programs: as values, and nothing printed.
 //!
-//! [`provision`] makes a worktree, or finds it, [`path`] says where one is, and [`teardown`] removes
-//! it without losing work:
+//! [`provision`] makes a worktree, or finds it, [`path`] says where one is, and [`teardown`]
+//! removes it without losing work:
 //!
 //! ```
 //! use std::time::Duration;

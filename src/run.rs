@@ -222,8 +222,8 @@ fn utf8_path(path: PathBuf, what: &str) -> Result<Utf8PathBuf, Error> {
     })
 }
 
-/// Writes each signal that would end the program into `signal`; while `idle` is set, the signal ends
-/// the program.
+/// Writes each signal that would end the program into `signal`; while `idle` is set, the signal
+/// ends the program.
 fn listen_for_signals(signal: &Arc<AtomicUsize>, idle: &Arc<AtomicBool>) -> Result<(), Error> {
     let failed = |error| DiskError::new("listen for signals", error);
     for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -268,8 +268,9 @@ fn command_line(arguments: &[OsString]) -> String {
     line
 }
 
-/// Reads what git tells a hook, or a prompt, paths or a tool call that were promised there. Only the scripts of ours that
-/// have something to hand on leave it open, so a hook never waits for a terminal.
+/// Reads what git tells a hook, or a prompt, paths or a tool call that were promised there. Only
+/// the scripts of ours that have something to hand on leave it open, so a hook never waits for a
+/// terminal.
 fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let by_hook = matches!(command, Command::Hook(hook)

@@ -36,8 +36,8 @@ pub fn kept_ref(worktree: &Worktree, id: &CommitId) -> String {
     kept_refs(worktree) + id.as_str()
 }
 
-/// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone. Returns what
-/// the user should hear of it.
+/// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone.
+/// Returns what the user should hear of it.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
@@ -234,8 +234,8 @@ fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitI
     Ok(ids)
 }
 
-/// What `restore` saved in the clone and is not at home, with its ref there. Where home has something
-/// else under that name, it is kept by its commit.
+/// What `restore` saved in the clone and is not at home, with its ref there. Where home has
+/// something else under that name, it is kept by its commit.
 fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error> {
     let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
     let refs_of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
@@ -275,8 +275,8 @@ const IDS_AT_ONCE: usize = 1000;
 /// The files that git overwrites unasked: what they name stops nothing.
 const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
 
-/// The commits that the private git directory of a worktree names in passing, and that were not made
-/// there: what a fetch brought, or a reset left. None twice.
+/// The commits that the private git directory of a worktree names in passing, and that were not
+/// made there: what a fetch brought, or a reset left. None twice.
 ///
 /// # Errors
 /// Fails when git or the disk does.

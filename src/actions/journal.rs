@@ -72,8 +72,8 @@ struct AppendedStep<'s> {
 }
 
 impl<'a> Journal<'a> {
-    /// Begins the journal of the worktree of this name. The lock of the name is held, and the intent
-    /// is written.
+    /// Begins the journal of the worktree of this name. The lock of the name is held, and the
+    /// intent is written.
     ///
     /// # Errors
     /// Fails when the disk refuses.
@@ -368,8 +368,8 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Lists the private git directories that git has created for a worktree's path, or was half-way
-    /// through creating: first the directory, then the file that names the path.
+    /// Lists the private git directories that git has created for a worktree's path, or was
+    /// half-way through creating: first the directory, then the file that names the path.
     fn entries_of(&self, path: &Utf8Path) -> Vec<Utf8PathBuf> {
         let worktrees = self.repository.common_dir.join("worktrees");
         let since = intent_file(self.repository, &self.name);
@@ -403,8 +403,8 @@ fn parse(text: &str) -> Option<JournalFile> {
     parsed.or_else(|| from_text(journal::without_cut_step(text)).ok())
 }
 
-/// Returns the steps of an `add` that wrote no journal: one of an older version, or one whose journal
-/// was lost with the power.
+/// Returns the steps of an `add` that wrote no journal: one of an older version, or one whose
+/// journal was lost with the power.
 fn steps_of_intent(repository: &Repository, intent: &Intent) -> Vec<Step> {
     let record = &intent.record;
     let mut steps = Vec::new();

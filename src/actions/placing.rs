@@ -133,8 +133,8 @@ impl PlacedNow {
     }
 }
 
-/// Where files for a worktree are staged, also by an undo of `restore`: beside it, and so on the same
-/// file system. No worktree of ours can have that name.
+/// Where files for a worktree are staged, also by an undo of `restore`: beside it, and so on the
+/// same file system. No worktree of ours can have that name.
 pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
     let name = worktree.file_name().unwrap_or("worktree");
     worktree.with_file_name(format!(".placing-{name}"))

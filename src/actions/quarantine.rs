@@ -21,7 +21,8 @@ pub struct QuarantineRepository {
 }
 
 impl QuarantineRepository {
-    /// Creates the git directory; `settings` are added to a configuration that only says the format.
+    /// Creates the git directory; `settings` are added to a configuration that only says the
+    /// format.
     ///
     /// # Errors
     /// Fails when the disk refuses.

@@ -61,8 +61,8 @@ impl Registration<'_> {
         let record = &self.record;
         let dir = repository.record_dir(&record.name);
         let refs = repository.git.for_each_ref(&["refs/"])?;
-        // whether a file on disk may differ from what git stores, by whatever says so now: what is put
-        // into the shared configuration later must hide no edit; so may a replaced object
+        // whether a file on disk may differ from what git stores, by whatever says so now: what is
+        // put into the shared configuration later must hide no edit; so may a replaced object
         // (git-replace(1))
         let is_replaced = |found: &Ref| found.name.starts_with(b"refs/replace/");
         let attributes = self.head.attributes(repository)?;
@@ -234,8 +234,8 @@ impl Worktree {
         Ok((lock, Self::load(repository, name)?))
     }
 
-    /// Loads the named worktrees, each once, or the current one, and takes their locks: in the order of
-    /// the names, so that two commands for the same ones never wait for each other.
+    /// Loads the named worktrees, each once, or the current one, and takes their locks: in the
+    /// order of the names, so that two commands for the same ones never wait for each other.
     ///
     /// # Errors
     /// As [`Lock::wait`] and [`Worktree::of`].

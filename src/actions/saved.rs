@@ -6,8 +6,8 @@
 //! whose tree has what no other tree can say, `list`, and below `index/<stage>/` what was staged;
 //! and, if it moved the branch, a third one: where to.
 //!
-//! All objects are moved into the repository together ([`QuarantinedObjects`]), before a ref names them:
-//! a kill leaves one directory of a known name, which the next run for that worktree removes.
+//! All objects are moved into the repository together ([`QuarantinedObjects`]), before a ref names
+//! them: a kill leaves one directory of a known name, which the next run for that worktree removes.
 //!
 //! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
 //! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
@@ -101,8 +101,9 @@ impl<'a> Saving<'a> {
         })
     }
 
-    /// Saves files of a root, the worktree's or the main one's, before `sync --force` replaces them.
-    /// What the scope excludes is absent on purpose, not deleted. `time` becomes part of the ref.
+    /// Saves files of a root, the worktree's or the main one's, before `sync --force` replaces
+    /// them. What the scope excludes is absent on purpose, not deleted. `time` becomes part of the
+    /// ref.
     ///
     /// # Errors
     /// Fails when a file cannot be read or git fails; no ref is then written.
@@ -232,8 +233,8 @@ pub fn unused_ref(repository: &Repository, name: &str) -> Result<String, GitErro
     Ok(free)
 }
 
-/// Reads what stands at a path; none when nothing does that git can hold. `id` is given the size and
-/// the content. Nothing is read through a link on the way: what is there is not the root's.
+/// Reads what stands at a path; none when nothing does that git can hold. `id` is given the size
+/// and the content. Nothing is read through a link on the way: what is there is not the root's.
 ///
 /// # Errors
 /// Fails when it cannot be read.

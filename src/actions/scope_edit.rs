@@ -1,4 +1,5 @@
-//! Says what a scope makes of a commit's entries, and gives a worktree its sparse patterns and write bits.
+//! Says what a scope makes of a commit's entries, and gives a worktree its sparse patterns and
+//! write bits.
 
 use camino::Utf8Path;
 
@@ -24,9 +25,11 @@ use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// The file of a record that says that the scope is being applied: a kill in between leaves it there.
+/// The file of a record that says that the scope is being applied: a kill in between leaves it
+/// there.
 const APPLYING: &str = "applying-scope";
-/// The locks that a git that is killed while it applies a scope leaves in the private git directory.
+/// The locks that a git that is killed while it applies a scope leaves in the private git
+/// directory.
 const LOCKS: [&str; 3] = [SPARSE_LOCK, "config.worktree.lock", INDEX_LOCK];
 
 /// Represents what a commit has.
@@ -166,9 +169,9 @@ pub const fn write_bits(access: Access) -> Option<WriteBits> {
     }
 }
 
-/// Sets (or only looks for) the write bits of tracked and of placed files: none on what is only to be
-/// read, the owner's on tracked files that may be edited. A placed file that may be edited keeps the bits
-/// that it was placed with. Directories, links and submodules are left alone.
+/// Sets (or only looks for) the write bits of tracked and of placed files: none on what is only to
+/// be read, the owner's on tracked files that may be edited. A placed file that may be edited keeps
+/// the bits that it was placed with. Directories, links and submodules are left alone.
 ///
 /// # Errors
 /// Fails when the worktree cannot be opened.
@@ -239,7 +242,8 @@ impl Worktree {
         Ok(reapplied)
     }
 
-    /// Notes that the scope is being applied. An earlier note stays: what a killed git left is newer.
+    /// Notes that the scope is being applied. An earlier note stays: what a killed git left is
+    /// newer.
     fn begin_applying(&self) -> Result<(), DiskError> {
         let note = self.dir.join(APPLYING);
         if files::exists(&note) {
@@ -252,7 +256,8 @@ impl Worktree {
         files::remove_file(&self.dir.join(APPLYING))
     }
 
-    /// Checks that the scope is applied. While it is not, the disk says nothing of what the agent did.
+    /// Checks that the scope is applied. While it is not, the disk says nothing of what the agent
+    /// did.
     ///
     /// # Errors
     /// Fails while a command applies the scope, and after one that was killed.
@@ -296,8 +301,8 @@ impl Worktree {
         Ok(reapplied)
     }
 
-    /// Gives the worktree the scope that this value has. The record comes first, with the digest that the
-    /// sparse patterns will have: a kill leaves the new scope, and `reapply` finishes.
+    /// Gives the worktree the scope that this value has. The record comes first, with the digest
+    /// that the sparse patterns will have: a kill leaves the new scope, and `reapply` finishes.
     ///
     /// # Errors
     /// Fails when git or the disk does.
@@ -362,8 +367,8 @@ impl Worktree {
         Ok(())
     }
 
-    /// Sets the sparse patterns, and removes what else switches them off. Git removes excluded files
-    /// without changes, and brings others back.
+    /// Sets the sparse patterns, and removes what else switches them off. Git removes excluded
+    /// files without changes, and brings others back.
     ///
     /// # Errors
     /// Fails when git or the disk does.

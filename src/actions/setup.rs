@@ -1,5 +1,6 @@
-//! Runs the user's own commands in a worktree: its set-up after `add`, and the teardown before a removal.
-//! What they leave there counts as placed: unchanged it is no finding, and it stays out of commits.
+//! Runs the user's own commands in a worktree: its set-up after `add`, and the teardown before a
+//! removal. What they leave there counts as placed: unchanged it is no finding, and it stays out of
+//! commits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,9 +67,10 @@ pub struct UntrackedBefore {
 }
 
 impl UntrackedBefore {
-    /// Reads it before a set-up, and marks in the record directory that one runs. What a set-up that was
-    /// killed has created counts as anybody's: an agent may have worked there since. Copies of the user's
-    /// files are writable until [`UserSteps::note`]: an installer may write the same files.
+    /// Reads it before a set-up, and marks in the record directory that one runs. What a set-up
+    /// that was killed has created counts as anybody's: an agent may have worked there since.
+    /// Copies of the user's files are writable until [`UserSteps::note`]: an installer may write
+    /// the same files.
     ///
     /// # Errors
     /// As [`read`](Self::read), and when the disk refuses.
@@ -202,8 +204,8 @@ fn is_newer(now: Option<&Stat>, file: &PlacedFile) -> bool {
     now.is_some_and(|now| now.mtime != file.stat.mtime || now.inode != file.stat.inode)
 }
 
-/// Lists the untracked paths that are new since, and what an earlier run of the set-up left; not what
-/// the scope excludes.
+/// Lists the untracked paths that are new since, and what an earlier run of the set-up left; not
+/// what the scope excludes.
 fn new_untracked<'s>(
     worktree: &Worktree,
     survey: &'s Survey,
@@ -330,8 +332,9 @@ impl UserSteps<'_> {
         fault.into()
     }
 
-    /// Checks out the submodules that the main worktree has and the scope does not exclude, several at a
-    /// time, with the objects of the main worktree's. What the main worktree does not have stays empty.
+    /// Checks out the submodules that the main worktree has and the scope does not exclude, several
+    /// at a time, with the objects of the main worktree's. What the main worktree does not have
+    /// stays empty.
     ///
     /// # Errors
     /// Fails when git does: the others are there.
@@ -396,9 +399,9 @@ impl UserSteps<'_> {
         Ok(submodules)
     }
 
-    /// Notes what came into the worktree since, but not what the scope excludes. A copy of the user's
-    /// that the commands wrote is theirs from now on. The lock of the name is held. Returns the worktree
-    /// as it is recorded now.
+    /// Notes what came into the worktree since, but not what the scope excludes. A copy of the
+    /// user's that the commands wrote is theirs from now on. The lock of the name is held. Returns
+    /// the worktree as it is recorded now.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or the list not be written.
@@ -440,8 +443,9 @@ impl UserSteps<'_> {
         Ok(worktree)
     }
 
-    /// Accepts what the commands changed of the settings and hooks that worktrees share, where no other
-    /// worktree shares them: then no agent can have changed them meanwhile. The lock of the name is held.
+    /// Accepts what the commands changed of the settings and hooks that worktrees share, where no
+    /// other worktree shares them: then no agent can have changed them meanwhile. The lock of the
+    /// name is held.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or the record not be written.
@@ -467,9 +471,9 @@ impl UserSteps<'_> {
         Ok(worktree.write_record(&worktree.record)?)
     }
 
-    /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a command
-    /// was started, and what the user should know; a failure stops nothing. Nothing runs for a removal that
-    /// had begun before. The lock of the name is held.
+    /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a
+    /// command was started, and what the user should know; a failure stops nothing. Nothing runs
+    /// for a removal that had begun before. The lock of the name is held.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or a signal came.

@@ -297,8 +297,8 @@ fn rule_line(rule: &ScopeRule) -> String {
     format!("{} \"{pattern}\" ({})", rule.list, rule.origin)
 }
 
-/// A typo must not pass silently, and a pattern that was given for this worktree contradicts a scope
-/// that excludes everything of it. A pattern of the config is for all scopes.
+/// A typo must not pass silently, and a pattern that was given for this worktree contradicts a
+/// scope that excludes everything of it. A pattern of the config is for all scopes.
 fn require_matches(
     selection: &Selection,
     shown: &BTreeSet<usize>,

@@ -1,8 +1,9 @@
-//! Removes what an `add` left that was killed: its intent says what it was to create, and its journal
-//! which steps it had begun.
+//! Removes what an `add` left that was killed: its intent says what it was to create, and its
+//! journal which steps it had begun.
 //!
-//! Git itself is asked only for the branch: it never forgets an entry that it was killed in the middle
-//! of making, and its `worktree prune` would forget those of the user's that are merely not mounted.
+//! Git itself is asked only for the branch: it never forgets an entry that it was killed in the
+//! middle of making, and its `worktree prune` would forget those of the user's that are merely not
+//! mounted.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What a command answers: [`Answer`], a plain value that prints itself into a [`Text`].
 //!
 //! A verb's answer derives `Serialize`, which is its JSON: absent means not applicable, null asked
-//! but unknown. [`shapes`] holds the parts that documents share. The text for people and the records
-//! for scripts are written from the same value.
+//! but unknown. [`shapes`] holds the parts that documents share. The text for people and the
+//! records for scripts are written from the same value.
 
 pub mod groups;
 pub mod paint;

@@ -184,8 +184,8 @@ fn position_of_clone(
     points.branch_position(&worktree.record, reachability.as_ref())
 }
 
-/// Reads which commits these have; none where git cannot say. A base may be gone, where a branch was
-/// moved away from it.
+/// Reads which commits these have; none where git cannot say. A base may be gone, where a branch
+/// was moved away from it.
 fn read_reachability<'c>(
     git: &Git,
     ids: impl Iterator<Item = &'c CommitId>,

@@ -1,5 +1,5 @@
-//! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
-//! apply to them. Programs read each finding by itself ([`VerdictReport::rows`]).
+//! Prints a verdict for people: findings in groups, a limited number of lines, and the commands
+//! that apply to them. Programs read each finding by itself ([`VerdictReport::rows`]).
 
 use std::collections::BTreeSet;
 

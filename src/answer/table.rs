@@ -82,8 +82,8 @@ impl Cell {
         Self::new(None, Some(Field::Raw(value.as_ref().to_vec())))
     }
 
-    /// Lets the column be left out where the table is too wide, the highest rank first, or where only
-    /// the heading has a value.
+    /// Lets the column be left out where the table is too wide, the highest rank first, or where
+    /// only the heading has a value.
     pub fn rank(mut self, rank: u8) -> Self {
         self.rank = rank;
         self

@@ -45,7 +45,8 @@ pub struct VerdictReport {
     pub accepted: Vec<Finding>,
     /// What changed, in scope or not.
     pub changed: Vec<Change>,
-    /// What of commands in a fence waits, of which the verdict says nothing; absent if nothing does.
+    /// What of commands in a fence waits, of which the verdict says nothing; absent if nothing
+    /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingRun>,
 }
@@ -100,8 +101,8 @@ impl VerdictReport {
         groups(&violations, Grouping::ByDirectory)
     }
 
-    /// The violations in one line, for a hook and for the end of a run: their number, as these words say
-    /// it, and the first groups.
+    /// The violations in one line, for a hook and for the end of a run: their number, as these
+    /// words say it, and the first groups.
     pub fn in_a_line(&self, paint: Paint, one: &str, many: &str) -> String {
         /// The number of groups that are named.
         const SHOWN: usize = 3;

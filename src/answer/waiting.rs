@@ -1,4 +1,5 @@
-//! What of commands in a fence waits, so that no verdict over the worktree tells it: [`WaitingRun`].
+//! What of commands in a fence waits, so that no verdict over the worktree tells it:
+//! [`WaitingRun`].
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,9 +30,10 @@ pub enum WaitingState {
 /// What of commands in a fence waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitingRun {
-    /// `running` (a command runs), `commits` (its branch does not have those of a command), `operation` (a
-    /// command ended in the middle of a merge, a rebase …), `left` (a command was killed or stashed something) or
-    /// `apart` (only git directories that were moved out of the way).
+    /// `running` (a command runs), `commits` (its branch does not have those of a command),
+    /// `operation` (a command ended in the middle of a merge, a rebase …), `left` (a command was
+    /// killed or stashed something) or `apart` (only git directories that were moved out of the
+    /// way).
     pub state: WaitingState,
     /// The ref of the commits; absent if there are none.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
@@ -39,10 +41,11 @@ pub struct WaitingRun {
     /// The command of git that is in progress there; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'static str>,
-    /// Why it waits: `killed` (the `exec` was), `import-stopped`, `violations`, what you did meanwhile
-    /// (`branch-moved`, `switched-away`, `operation-begun`, `index-locked`, `staged-otherwise`), what only the git
-    /// directory of the command has (`operation`, `other-head`, `stash`, `repositories`, `unfetched-commits`,
-    /// `unfetched-files`, `locked-index`), or `unrecorded` (an older version left it); absent while a command runs.
+    /// Why it waits: `killed` (the `exec` was), `import-stopped`, `violations`, what you did
+    /// meanwhile (`branch-moved`, `switched-away`, `operation-begun`, `index-locked`,
+    /// `staged-otherwise`), what only the git directory of the command has (`operation`,
+    /// `other-head`, `stash`, `repositories`, `unfetched-commits`, `unfetched-files`,
+    /// `locked-index`), or `unrecorded` (an older version left it); absent while a command runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub why: Option<WaitingReason>,

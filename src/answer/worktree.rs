@@ -251,8 +251,8 @@ fn decimal(number: u64) -> String {
     number.to_string()
 }
 
-/// What the records of `list` and `status` have of a worktree; none where it is unknown, or does not
-/// apply.
+/// What the records of `list` and `status` have of a worktree; none where it is unknown, or does
+/// not apply.
 #[derive(Default)]
 pub struct RecordedFacts {
     pub base: Option<String>,

@@ -114,7 +114,8 @@ pub struct Cli {
 
 impl Cli {
     /// Parses a command line, the program's name first. To define all commands takes longer than
-    /// most of them run, so only the called one is defined; the error comes of the whole definition.
+    /// most of them run, so only the called one is defined; the error comes of the whole
+    /// definition.
     ///
     /// # Errors
     /// Returns what clap says of it: what is wrong, or the help that was asked for.
@@ -146,7 +147,8 @@ impl Cli {
     }
 }
 
-/// The command line with the command that `diff` or `log` stands for, which people type who know git.
+/// The command line with the command that `diff` or `log` stands for, which people type who know
+/// git.
 fn with_synonyms(arguments: &[OsString]) -> Vec<OsString> {
     let mut words = arguments.to_vec();
     let at = find_verb(arguments);

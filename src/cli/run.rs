@@ -9,8 +9,8 @@ use crate::commands::exec::arguments::FenceOptions;
 
 /// Create a worktree, and run a command in its fence
 ///
-/// `git agentwt add`, then `git agentwt exec`. With --rm, the worktree is removed at the end if the command
-/// ended with 0, everything is in scope, and nothing would be lost.
+/// `git agentwt add`, then `git agentwt exec`. With --rm, the worktree is removed at the end if the
+/// command ended with 0, everything is in scope, and nothing would be lost.
 #[derive(Args, Debug)]
 pub struct Run {
     /// The worktree.

@@ -18,9 +18,9 @@ pub struct Completions {
 
 /// Print a shell function that changes to worktrees
 ///
-/// Add `eval "$(git agentwt shell-init bash)"` to ~/.bashrc, or likewise for zsh; for fish, `git agentwt
-/// shell-init fish | source`. Then `awt task-5` changes to the worktree, `awt -` goes back, `awt` goes to
-/// the main worktree, and Tab completes names.
+/// Add `eval "$(git agentwt shell-init bash)"` to ~/.bashrc, or likewise for zsh; for fish, `git
+/// agentwt shell-init fish | source`. Then `awt task-5` changes to the worktree, `awt -` goes back,
+/// `awt` goes to the main worktree, and Tab completes names.
 #[derive(Args, Debug)]
 pub struct ShellInit {
     /// The shell

@@ -1,12 +1,12 @@
 //! Reads the tool call that an agent program is about to make, and writes the answer that it takes.
 //!
-//! Only tools that edit files have paths here; all others, shell commands too, pass. The names of the tools
-//! differ little: `Write`, `write_file` and `mcp__files__write_file` are one.
+//! Only tools that edit files have paths here; all others, shell commands too, pass. The names of
+//! the tools differ little: `Write`, `write_file` and `mcp__files__write_file` are one.
 
 use serde_json::{Value, json};
 
-/// The tools that edit, create and delete files. Here and below, names have no case and no punctuation:
-/// `file_path` and `filePath` are one.
+/// The tools that edit, create and delete files. Here and below, names have no case and no
+/// punctuation: `file_path` and `filePath` are one.
 const EDITS: &[&str] = &[
     "applypatch",
     "create",

@@ -1,8 +1,8 @@
-//! Knows the hooks by which Claude Code lets another program make its worktrees: what they are given,
-//! and where they stand in its settings.
+//! Knows the hooks by which Claude Code lets another program make its worktrees: what they are
+//! given, and where they stand in its settings.
 //!
-//! Settings are edited as text, at the place that a parser found, so that all else stays as the user
-//! wrote it.
+//! Settings are edited as text, at the place that a parser found, so that all else stays as the
+//! user wrote it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,8 +46,8 @@ impl WorktreeEvent {
         })
     }
 
-    /// The name as a worktree can have it: every other character is a dash, and a name that was changed
-    /// ends with a digest of the original, so that two names never are one worktree.
+    /// The name as a worktree can have it: every other character is a dash, and a name that was
+    /// changed ends with a digest of the original, so that two names never are one worktree.
     pub fn worktree_name(&self) -> Option<WorktreeName> {
         let given = self.name.as_deref()?;
         if let Ok(name) = WorktreeName::parse(given) {

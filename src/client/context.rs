@@ -109,8 +109,8 @@ impl Context<'_> {
     }
 }
 
-/// A code span that its text cannot leave (`CommonMark` 0.31, 6.1): one line, without what could act
-/// on a terminal, between more backticks than it has itself, and never the start of a comment.
+/// A code span that its text cannot leave (`CommonMark` 0.31, 6.1): one line, without what could
+/// act on a terminal, between more backticks than it has itself, and never the start of a comment.
 pub(super) fn code(text: &str) -> String {
     let escaped = escape_for_rule(text).replace("<!--", "\\074!--");
     let runs_of_backticks = escaped.split(|c| c != '`').map(str::len);

@@ -1,8 +1,10 @@
-//! Generates, from the rules of a scope, the files by which an agent program keeps to the scope itself.
+//! Generates, from the rules of a scope, the files by which an agent program keeps to the scope
+//! itself.
 //!
-//! Each program has its own language: rules that deny, a sandbox, a command that is asked before each tool
-//! call ([`super::call`]). The command has the exact matcher, and so have `verify` and the hooks; rules in a
-//! weaker language than gitignore(5) never deny what the scope allows, and may allow more.
+//! Each program has its own language: rules that deny, a sandbox, a command that is asked before
+//! each tool call ([`super::call`]). The command has the exact matcher, and so have `verify` and
+//! the hooks; rules in a weaker language than gitignore(5) never deny what the scope allows, and
+//! may allow more.
 
 use std::collections::BTreeSet;
 
@@ -74,9 +76,10 @@ pub fn top_entries<'p>(
     entries
 }
 
-/// Rules that deny edits: of what the scope excludes, and of the entries of the root in which it lets
-/// nothing be written; and the command, which decides about all else. Claude Code looks at the rules first
-/// and names no reason, so none covers the main worktree: the agent is to be told the path to use instead.
+/// Rules that deny edits: of what the scope excludes, and of the entries of the root in which it
+/// lets nothing be written; and the command, which decides about all else. Claude Code looks at the
+/// rules first and names no reason, so none covers the main worktree: the agent is to be told the
+/// path to use instead.
 pub(super) fn claude_code(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
     let hook = json!({"type": "command", "command": facts.command("claude-code"), "timeout": 10});
     let matcher = "Edit|MultiEdit|Write|NotebookEdit";
@@ -86,8 +89,8 @@ pub(super) fn claude_code(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
     }))
 }
 
-/// A sandbox in which only the directories that the write patterns begin with are writable, also for
-/// shell commands; and the command.
+/// A sandbox in which only the directories that the write patterns begin with are writable, also
+/// for shell commands; and the command.
 pub(super) fn codex(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
     let mut text = "default_permissions = \"agentwt\"\n\n\
         [permissions.agentwt]\nextends = \":workspace\"\n\n\
@@ -153,8 +156,8 @@ pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
 }
 
 impl GuardFacts<'_> {
-    /// The command that is asked before a tool call. It names the worktree, as the agent may have gone
-    /// elsewhere.
+    /// The command that is asked before a tool call. It names the worktree, as the agent may have
+    /// gone elsewhere.
     fn command(&self, client: &str) -> String {
         let binary = match self.binary.as_str() {
             "" => "git-agentwt".to_owned(),
@@ -210,8 +213,8 @@ impl GuardFacts<'_> {
         })
     }
 
-    /// The directories and files with which the write patterns begin; none where one of them begins with
-    /// a wildcard.
+    /// The directories and files with which the write patterns begin; none where one of them begins
+    /// with a wildcard.
     fn roots(&self) -> Option<BTreeSet<String>> {
         let mut roots = BTreeSet::new();
         for pattern in self.patterns(RuleList::Write) {
@@ -261,8 +264,8 @@ fn joined(config: Option<&str>, guard: &str) -> String {
     }
 }
 
-/// Writes a pattern of gitignore(5) in a language in which `*` is any text, with slashes too; and whether
-/// the result matches nothing else.
+/// Writes a pattern of gitignore(5) in a language in which `*` is any text, with slashes too; and
+/// whether the result matches nothing else.
 fn wildcards(pattern: &str) -> (Vec<String>, bool) {
     let is_of_directories = pattern.ends_with('/');
     let mut path = pattern.trim_matches('/').to_owned();

@@ -1,8 +1,8 @@
 //! Decides what comes back of a file of settings of which a client in a fence had a copy.
 //!
-//! Such a file names programs that the client runs for the user (`mcpServers`), and what it may do without asking
-//! (`allowedTools`). So keys come back that are listed, and only where their values are plain: a text, a number,
-//! or an object of such.
+//! Such a file names programs that the client runs for the user (`mcpServers`), and what it may do
+//! without asking (`allowedTools`). So keys come back that are listed, and only where their values
+//! are plain: a text, a number, or an object of such.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub struct Versions<'a> {
 }
 
 impl Versions<'_> {
-    /// The user's file with the values of these keys that the client has changed; none where it stays as it is.
-    /// `*.key` is one that is in an object of the user's file.
+    /// The user's file with the values of these keys that the client has changed; none where it
+    /// stays as it is. `*.key` is one that is in an object of the user's file.
     pub fn brought_back(&self, keys: &[&str]) -> Option<Vec<u8>> {
         let after = parse(Some(self.after))?;
         let before = parse(self.before).unwrap_or_default();
@@ -46,8 +46,8 @@ impl Versions<'_> {
     }
 }
 
-/// A copy for a client, with what its last copy knew of the directory in which it starts, where the user's file knows
-/// nothing of that: it does not ask again whether it is trusted.
+/// A copy for a client, with what its last copy knew of the directory in which it starts, where the
+/// user's file knows nothing of that: it does not ask again whether it is trusted.
 pub fn with_last(copy: &[u8], last: &[u8], directory: &str) -> Option<Vec<u8>> {
     let mut settings = parse(Some(copy))?;
     let last_projects = object(parse(Some(last))?.get(PROJECTS)?)?;

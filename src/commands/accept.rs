@@ -31,13 +31,13 @@ use crate::worktree::repository::Repository;
 
 /// Accept findings of a worktree as they are now
 ///
-/// An accepted finding is neither a violation nor a notice any more. A path is accepted by its content,
-/// a ref by its commit, a setting or hook by its value: a later change is reported again. Who accepted
-/// what, and when, is in the record, and `git agentwt status` shows it. The base and the scope stay as
-/// they are.
+/// An accepted finding is neither a violation nor a notice any more. A path is accepted by its
+/// content, a ref by its commit, a setting or hook by its value: a later change is reported again.
+/// Who accepted what, and when, is in the record, and `git agentwt status` shows it. The base and
+/// the scope stay as they are.
 ///
-/// Only a person accepts: the command is refused (exit 4) inside a worktree. A path stands for itself
-/// and all paths below it; it is relative to the current directory.
+/// Only a person accepts: the command is refused (exit 4) inside a worktree. A path stands for
+/// itself and all paths below it; it is relative to the current directory.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "git agentwt accept [OPTIONS] <name> <path>...\n       \
@@ -56,14 +56,14 @@ pub struct Accept {
     pub refs: bool,
     /// Accept shared settings, hooks and rule files, for all worktrees at once
     ///
-    /// All linked worktrees of a repository share them. What differs in another worktree only, as that
-    /// worktree was created earlier, is not accepted. A clone has its own.
+    /// All linked worktrees of a repository share them. What differs in another worktree only, as
+    /// that worktree was created earlier, is not accepted. A clone has its own.
     #[arg(long)]
     pub shared: bool,
     /// Accept everything, history too
     ///
-    /// What has no content that could be recorded, as damage of the worktree, cannot be accepted; if
-    /// such violations remain, the exit status is 1.
+    /// What has no content that could be recorded, as damage of the worktree, cannot be accepted;
+    /// if such violations remain, the exit status is 1.
     #[arg(long)]
     pub all: bool,
     /// Take the last acceptance back
@@ -206,7 +206,8 @@ fn find_last(repository: &Repository, worktree: &Worktree) -> Result<Decisions, 
     Ok((last, others))
 }
 
-/// Decides about the selected findings, and about the same findings of the shared side in other worktrees.
+/// Decides about the selected findings, and about the same findings of the shared side in other
+/// worktrees.
 fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
     let name = &worktree.record.name;
     let paths = operands::parse_all(repository, &worktree.record.path, &asked.paths)?;
@@ -272,8 +273,8 @@ fn require_acceptable(
     Ok(())
 }
 
-/// Finds what a decision says of the shared side as another worktree has it. What cannot be verified keeps
-/// its findings.
+/// Finds what a decision says of the shared side as another worktree has it. What cannot be
+/// verified keeps its findings.
 fn find_same(
     repository: &Repository,
     other: Worktree,

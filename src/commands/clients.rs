@@ -16,8 +16,9 @@ use crate::client::programs;
 ///
 /// These are the names for `git agentwt add --client` and for `client` in the config. Prints for
 /// each program the context files in the order in which they are tried, how the program reads them,
-/// the guard that is generated from the scope, what the program enforces with it, is told, and leaves
-/// to `verify`, and the version or the date of its documentation. This command needs no repository.
+/// the guard that is generated from the scope, what the program enforces with it, is told, and
+/// leaves to `verify`, and the version or the date of its documentation. This command needs no
+/// repository.
 #[derive(Args, Debug)]
 pub struct Clients {
     /// How to print the answer.

@@ -28,11 +28,11 @@ pub enum ShellName {
 
 /// Print the environment of a worktree's programs, for a shell
 ///
-/// `eval "$(git agentwt env task-5)"` sets `AGENTWT_NAME`, `AGENTWT_ROOT` (the worktree), `AGENTWT_MAIN`
-/// (the main worktree), `AGENTWT_BASE` (the base commit), `AGENTWT_SCOPE_FILE` (the patterns of the
-/// scope, as TOML), `AGENTWT_PORT` (the first of ten ports that no other worktree of this repository
-/// has), and `GIT_CEILING_DIRECTORIES`, so that git never takes the main worktree for this one. `git
-/// agentwt open` sets the same variables.
+/// `eval "$(git agentwt env task-5)"` sets `AGENTWT_NAME`, `AGENTWT_ROOT` (the worktree),
+/// `AGENTWT_MAIN` (the main worktree), `AGENTWT_BASE` (the base commit), `AGENTWT_SCOPE_FILE` (the
+/// patterns of the scope, as TOML), `AGENTWT_PORT` (the first of ten ports that no other worktree
+/// of this repository has), and `GIT_CEILING_DIRECTORIES`, so that git never takes the main
+/// worktree for this one. `git agentwt open` sets the same variables.
 #[derive(Args, Debug)]
 pub struct Env {
     /// The worktree [default: the current worktree]

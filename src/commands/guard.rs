@@ -26,14 +26,14 @@ use crate::worktree::repository::{Repository, WORKTREES};
 
 /// Decide on a tool call of an agent program, before it edits a file
 ///
-/// Reads the call from stdin, the JSON that the program gives its hook, and decides by the scope of the
-/// worktree. A call that edits a file out of scope, in the main worktree or in another worktree is answered
-/// with a denial that the program understands: the rule that decided, and the path to use instead. Every
-/// other call is answered with nothing, and the program goes on as usual. `git agentwt add --client` writes
-/// the hook.
+/// Reads the call from stdin, the JSON that the program gives its hook, and decides by the scope of
+/// the worktree. A call that edits a file out of scope, in the main worktree or in another worktree
+/// is answered with a denial that the program understands: the rule that decided, and the path to
+/// use instead. Every other call is answered with nothing, and the program goes on as usual. `git
+/// agentwt add --client` writes the hook.
 ///
-/// Links and `..` are followed; a file that does not exist yet is judged as a new file. Shell commands pass.
-/// Input that is not a tool call passes with a warning on stderr.
+/// Links and `..` are followed; a file that does not exist yet is judged as a new file. Shell
+/// commands pass. Input that is not a tool call passes with a warning on stderr.
 #[derive(Args, Debug)]
 pub struct Guard {
     /// Answer as this program expects it [default: detected from the call]
@@ -179,7 +179,8 @@ impl Judge<'_> {
         Some((verdict.access, format!("{path} {what} in this task: {by}")))
     }
 
-    /// Whether a path is neither in the base nor staged nor placed, and the ignore rules of the base ignore it.
+    /// Whether a path is neither in the base nor staged nor placed, and the ignore rules of the
+    /// base ignore it.
     fn is_build_output(&self, path: &RepoPath) -> Result<bool, Error> {
         let manifest = self.worktree.manifest()?;
         if manifest.base(path).is_some() || self.worktree.placed()?.get(path).is_some() {

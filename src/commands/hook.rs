@@ -284,15 +284,15 @@ fn before_ref_update(
     Ok(asked(worktree, &worktree.judge(changes, options)))
 }
 
-// Git creates a file anew where its content changes, with the write bits of the umask, and writes the
-// change time of each such file into the index. Files that were there when the index was last read here
-// are older than that index. As a write bit changes the change time in turn, git would read the file
-// again: so the new change time goes into the index.
+// Git creates a file anew where its content changes, with the write bits of the umask, and writes
+// the change time of each such file into the index. Files that were there when the index was last
+// read here are older than that index. As a write bit changes the change time in turn, git would
+// read the file again: so the new change time goes into the index.
 
 /// The file in the record with the time and the inode number of the index that was last read here.
 const READ_BEFORE: &str = "bits";
-/// How much older than that index a file may be and is looked at all the same: clocks of file systems
-/// tick in hundredths of a second.
+/// How much older than that index a file may be and is looked at all the same: clocks of file
+/// systems tick in hundredths of a second.
 const MARGIN: i64 = 1_000_000_000;
 
 /// Gives the write bits back.
@@ -353,8 +353,8 @@ fn put_back(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces the index, unless git has it locked, or has written it meanwhile: then the index stays, and
-/// git reads the files again, once.
+/// Replaces the index, unless git has it locked, or has written it meanwhile: then the index stays,
+/// and git reads the files again, once.
 fn replace(file: &Utf8Path, written: Stat, bytes: &[u8]) {
     if let Ok(locked) = LockedFile::take(file)
         && files::stat(file) == Some(written)
@@ -363,7 +363,8 @@ fn replace(file: &Utf8Path, written: Stat, bytes: &[u8]) {
     }
 }
 
-/// The new change times, by number, of files of which the index knows that they are as git created them.
+/// The new change times, by number, of files of which the index knows that they are as git created
+/// them.
 fn ctimes<'p>(
     files: impl Iterator<Item = (&'p RepoPath, (usize, IndexStat))>,
     applied: &ChangedBits,

@@ -339,8 +339,8 @@ fn uninstall(
     known.change_hooks(repository, uninstall)
 }
 
-/// Plans the record: the base is where the branch of the worktree left the base branch, the scope is
-/// the profile that the settings name.
+/// Plans the record: the base is where the branch of the worktree left the base branch, the scope
+/// is the profile that the settings name.
 ///
 /// # Errors
 /// Refuses a worktree without a branch, a commit or a usable name, and a config without a scope.

@@ -64,8 +64,8 @@ pub struct Session {
     pub hook_index: Option<Utf8PathBuf>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
     pub walking: WalkMode,
-    /// What came on standard input for a hook (githooks(5)), as a prompt, as paths or as a tool call;
-    /// empty elsewhere.
+    /// What came on standard input for a hook (githooks(5)), as a prompt, as paths or as a tool
+    /// call; empty elsewhere.
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
     pub quarantine: Option<Utf8PathBuf>,
@@ -149,8 +149,8 @@ impl Session {
         self.repository_at(&self.start)
     }
 
-    /// Finds the repository for a command that changes something: a git that is missing or too old is
-    /// refused before anything is touched.
+    /// Finds the repository for a command that changes something: a git that is missing or too old
+    /// is refused before anything is touched.
     ///
     /// # Errors
     /// Fails when there is none, or git cannot be used.
@@ -165,8 +165,8 @@ impl Session {
         })
     }
 
-    /// Where no repository is around, starts in the directory that keeps the records of what is made
-    /// without one.
+    /// Where no repository is around, starts in the directory that keeps the records of what is
+    /// made without one.
     pub fn or_in_parent_dir(self) -> Self {
         let around = self.parent_dir.as_ref().map(|_| self.repository());
         match (&self.parent_dir, around) {

@@ -21,9 +21,10 @@ use crate::worktree::variables::variables;
 
 /// Start the agent program or the editor in a worktree
 ///
-/// Starts the command of `git config --global agentwt.opener`, else the client of the worktree, else that of the
-/// config, else your editor, if one is set, in the worktree and with the variables of `git agentwt env`. The program is not fenced: it
-/// can read and write whatever you can. The exit status is that of the program.
+/// Starts the command of `git config --global agentwt.opener`, else the client of the worktree,
+/// else that of the config, else your editor, if one is set, in the worktree and with the variables
+/// of `git agentwt env`. The program is not fenced: it can read and write whatever you can. The
+/// exit status is that of the program.
 #[derive(Args, Debug)]
 pub struct Open {
     /// The worktree
@@ -73,7 +74,8 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     }
 }
 
-/// The command line of the program: the opener of git's settings, the client, or the editor that the user has set.
+/// The command line of the program: the opener of git's settings, the client, or the editor that
+/// the user has set.
 fn find_program(
     session: &Session,
     repository: &Repository,
@@ -140,7 +142,8 @@ fn no_opener(worktree: &Worktree, why: &'static str) -> Error {
     .into()
 }
 
-/// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes where there is none.
+/// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes
+/// where there is none.
 fn find_editor(session: &Session, repository: &Repository) -> Result<Option<String>, Error> {
     let variable = |name: &str| {
         let value = environment::variable(name)?.into_string().ok()?;

@@ -157,8 +157,8 @@ fn renew_claim(
     if options.dry_run {
         return Ok((held, who, recorded));
     }
-    // a lease must not end because a long `sync` has the lock; the next renewal recognizes the claim
-    // without the record
+    // a lease must not end because a long `sync` has the lock; the next renewal recognizes the
+    // claim without the record
     let Some(_name) = Lock::if_free(&repository.name_lock(name))? else {
         return Ok((held, who, recorded));
     };

@@ -135,9 +135,9 @@ fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Re
 }
 
 impl Shown {
-    /// The access of a path, and the rule that decides. A path that was given like that of a file is
-    /// that of a directory where a directory or submodule is (`git check-ignore` asks the index and
-    /// the disk); only where that makes a difference is it looked at.
+    /// The access of a path, and the rule that decides. A path that was given like that of a file
+    /// is that of a directory where a directory or submodule is (`git check-ignore` asks the index
+    /// and the disk); only where that makes a difference is it looked at.
     fn verdict(
         &self,
         repository: &Repository,

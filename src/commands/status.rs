@@ -38,8 +38,8 @@ use crate::worktree::repository::Repository;
 /// Show one worktree in full
 ///
 /// Verifies the worktree, and prints the verdict, where HEAD is, the branch and the distance to the
-/// main branch, base, scope, owner, hooks, placed files that changed, and the changes since the base.
-/// A violation is marked with `!`, a notice with `-`.
+/// main branch, base, scope, owner, hooks, placed files that changed, and the changes since the
+/// base. A violation is marked with `!`, a notice with `-`.
 #[derive(Args, Debug)]
 pub struct Status {
     /// The worktrees [default: the current worktree]

@@ -9,8 +9,8 @@ use crate::worktree::repository::Repository;
 
 /// Print one short line on a worktree, for prompts and status lines
 ///
-/// Prints the name, the stored verdict, and the number of commits since the base: `task-5 ok +2`. Prints
-/// nothing outside of a worktree. No file of the worktree is read.
+/// Prints the name, the stored verdict, and the number of commits since the base: `task-5 ok +2`.
+/// Prints nothing outside of a worktree. No file of the worktree is read.
 #[derive(Args, Debug)]
 pub struct Statusline {
     /// The worktree [default: the current worktree]

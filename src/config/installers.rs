@@ -2,9 +2,9 @@
 
 /// Names of lock files, with their commands.
 ///
-/// Sources: docs.npmjs.com (npm ci), pnpm.io (install), yarnpkg.com (install), bun.sh (install), the
-/// Cargo book (`--locked`), docs.astral.sh/uv (sync), python-poetry.org (install), bundler.io (frozen),
-/// go.dev/ref/mod (go mod download).
+/// Sources: docs.npmjs.com (npm ci), pnpm.io (install), yarnpkg.com (install), bun.sh (install),
+/// the Cargo book (`--locked`), docs.astral.sh/uv (sync), python-poetry.org (install), bundler.io
+/// (frozen), go.dev/ref/mod (go mod download).
 pub const INSTALLERS: [(&str, &str); 11] = [
     ("package-lock.json", "npm ci"),
     ("npm-shrinkwrap.json", "npm ci"),

@@ -107,7 +107,8 @@ pub struct FenceConfig {
     pub kind: Option<Located<Fence>>,
     /// The network, as `Net::parse` reads it.
     pub net: Option<Located<String>>,
-    /// Paths that a command should be able to write beside the scope; the user's settings must name them.
+    /// Paths that a command should be able to write beside the scope; the user's settings must name
+    /// them.
     pub rw: Vec<Located<String>>,
     /// `[fence.container]`.
     pub container: ContainerConfig,

@@ -201,8 +201,8 @@ enum WordKind {
 }
 
 impl<'t> UnknownWord<'t> {
-    /// Parses ``unknown field `wirte`, expected one of `read`, `write`, `exclude` ``, or the same of a
-    /// variant.
+    /// Parses ``unknown field `wirte`, expected one of `read`, `write`, `exclude` ``, or the same
+    /// of a variant.
     fn parse(text: &'t str) -> Option<Self> {
         let kind = if text.starts_with("unknown field") {
             WordKind::Key

@@ -77,8 +77,8 @@ const USERS_ONLY: [&str; 10] = [
     "core.editor",
 ];
 
-/// True if a setting of git counts only where no agent can write it: in the user's own files, in the
-/// environment and on the command line.
+/// True if a setting of git counts only where no agent can write it: in the user's own files, in
+/// the environment and on the command line.
 pub fn is_users_only(key: &str) -> bool {
     USERS_ONLY.contains(&key)
 }

@@ -83,8 +83,8 @@ pub fn leaves_no_trace(directory: &Utf8Path) -> bool {
     matches!(kind(directory), Some("tmpfs" | "ramfs"))
 }
 
-/// True if whatever is made, removed or renamed in a directory there changes its change time, as far
-/// as we know: of others, what is in a directory is read each time.
+/// True if whatever is made, removed or renamed in a directory there changes its change time, as
+/// far as we know: of others, what is in a directory is read each time.
 pub fn notes_names(directory: &Utf8Path) -> bool {
     matches!(
         kind(directory),

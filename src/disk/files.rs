@@ -102,7 +102,8 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     written.attempting("write", file)
 }
 
-/// As [`write()`], readable by this user only. The directory, if it is created here, is private too.
+/// As [`write()`], readable by this user only. The directory, if it is created here, is private
+/// too.
 ///
 /// # Errors
 /// As [`write()`].

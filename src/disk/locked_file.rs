@@ -1,5 +1,5 @@
-//! Replaces a file of git's as git does: under `<file>.lock`, by rename (git-update-index(1)). Finds
-//! such locks, with their age.
+//! Replaces a file of git's as git does: under `<file>.lock`, by rename (git-update-index(1)).
+//! Finds such locks, with their age.
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
 use std::fs::File;

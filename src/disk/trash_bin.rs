@@ -1,6 +1,6 @@
-//! Takes worktrees off the disk: renamed into `.agentwt/worktrees/.trash`, where they are kept until
-//! they expire. An entry that has expired gets a name that begins with `.expired-`, and is deleted
-//! later.
+//! Takes worktrees off the disk: renamed into `.agentwt/worktrees/.trash`, where they are kept
+//! until they expire. An entry that has expired gets a name that begins with `.expired-`, and is
+//! deleted later.
 //!
 //! Everything is reached from one open directory, `.agentwt/worktrees` of a root, each step
 //! without following a link: whatever is swapped meanwhile, nothing outside is touched
@@ -105,8 +105,8 @@ impl TrashBin {
         Ok(())
     }
 
-    /// Marks an entry of the trash as expired: [`TrashBin::delete_expired`] deletes it. Nothing there
-    /// is fine.
+    /// Marks an entry of the trash as expired: [`TrashBin::delete_expired`] deletes it. Nothing
+    /// there is fine.
     ///
     /// # Errors
     /// Fails when the trash is a link or not a directory, or the disk refuses.
@@ -134,9 +134,9 @@ impl TrashBin {
         Ok((!expired_names(&trash)?.is_empty()).then_some(TRASH))
     }
 
-    /// Deletes the expired entries of the trash, and what an older version left to be deleted: until
-    /// `deadline` if one is given, and then not at all while another process deletes. Returns what
-    /// cannot be deleted, and why; none where more can be.
+    /// Deletes the expired entries of the trash, and what an older version left to be deleted:
+    /// until `deadline` if one is given, and then not at all while another process deletes. Returns
+    /// what cannot be deleted, and why; none where more can be.
     ///
     /// # Errors
     /// Fails when the trash is a link or not a directory, or cannot be opened.
@@ -236,8 +236,8 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
     Ok(names)
 }
 
-/// Deletes a directory with all that is in it, until `deadline` if one is given. Returns what cannot
-/// be deleted, and why; none where more can be.
+/// Deletes a directory with all that is in it, until `deadline` if one is given. Returns what
+/// cannot be deleted, and why; none where more can be.
 fn delete(
     parent: &OwnedFd,
     name: &str,

@@ -146,7 +146,8 @@ impl NewWorktree<'_> {
         index
     }
 
-    /// Creates the directories with the ordinary umask, those of submodules too, which gix leaves out.
+    /// Creates the directories with the ordinary umask, those of submodules too, which gix leaves
+    /// out.
     fn create_directories(&self) -> std::io::Result<()> {
         let mut created = None;
         for ((path, entry), access) in self.entries.iter().zip(self.accesses) {
@@ -186,7 +187,8 @@ impl NewWorktree<'_> {
 }
 
 impl Creation {
-    /// Says what becomes of a checkout that gix could not finish; `path` is where, if that is known.
+    /// Says what becomes of a checkout that gix could not finish; `path` is where, if that is
+    /// known.
     fn failed(path: Option<&BStr>, error: &gix::Error) -> Result<Self, GitError> {
         let of_disk = [
             ErrorKind::StorageFull,

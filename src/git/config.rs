@@ -13,8 +13,8 @@ use crate::git::settings_file::{read_config, setting_path, setting_text};
 pub type ScopedSetting = (&'static str, String, String);
 
 impl Git {
-    /// Returns the moment that a setting such as `30.days` or `never` names, seconds since the epoch
-    /// (`--type=expiry-date`, git-config(1)); none when it is not set. Never is 0.
+    /// Returns the moment that a setting such as `30.days` or `never` names, seconds since the
+    /// epoch (`--type=expiry-date`, git-config(1)); none when it is not set. Never is 0.
     ///
     /// # Errors
     /// Fails when the setting names no moment, or git fails.

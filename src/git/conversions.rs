@@ -17,8 +17,8 @@ use crate::git::process::Git;
 /// Attributes that let a checkout write other bytes than git stores (gitattributes(5)).
 const CONVERTING: [&str; 4] = ["crlf", "ident", "filter=", "working-tree-encoding="];
 
-/// Attributes that gix 0.90 applies otherwise than git: it writes `$Id: <id>$` without git's last space,
-/// and UTF-8 where UTF-16 is wanted.
+/// Attributes that gix 0.90 applies otherwise than git: it writes `$Id: <id>$` without git's last
+/// space, and UTF-8 where UTF-16 is wanted.
 const ONLY_GIT: [&str; 2] = ["ident", "working-tree-encoding"];
 
 /// What messages call what a checkout reads first.
@@ -33,8 +33,8 @@ pub struct Conversions {
     pub only_git: Option<String>,
 }
 
-/// Reads what a checkout may convert: by settings, by attributes beside the tree, or by those of the
-/// tree (`tracked`).
+/// Reads what a checkout may convert: by settings, by attributes beside the tree, or by those of
+/// the tree (`tracked`).
 ///
 /// # Errors
 /// Fails when the repository cannot be opened.

@@ -30,8 +30,8 @@ impl GitMode {
 }
 
 /// Variables that point git at another repository, worktree, index, object store or refs, or change
-/// how a pathspec reads: never inherited, so that a call from inside a hook means what it says. What
-/// gix takes from them does not count either (`Source::EnvOverride`).
+/// how a pathspec reads: never inherited, so that a call from inside a hook means what it says.
+/// What gix takes from them does not count either (`Source::EnvOverride`).
 pub const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE \
      GIT_CEILING_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG \
      GIT_DEFAULT_HASH GIT_DIR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_EXTERNAL_DIFF \
@@ -94,8 +94,8 @@ pub fn default_excludes_file() -> Option<Utf8PathBuf> {
 }
 
 /// Returns what gix may read of the settings and attributes of the machine (`sysconfdir` in git's
-/// Makefile). Only a git that is not known to read those in `/etc`, as gix does, has to be asked for
-/// its own, once a run.
+/// Makefile). Only a git that is not known to read those in `/etc`, as gix does, has to be asked
+/// for its own, once a run.
 pub(super) fn permissions() -> gix::open::Permissions {
     let must_ask_git = !(cfg!(target_os = "linux") && reads_etc());
     let mut permissions = gix::open::Permissions::all();
@@ -104,8 +104,8 @@ pub(super) fn permissions() -> gix::open::Permissions {
     permissions
 }
 
-/// True if the git on `PATH` is known to read the settings in `/etc`: one with the prefix `/usr`, and
-/// one with the prefix `/usr/local` that has none below it.
+/// True if the git on `PATH` is known to read the settings in `/etc`: one with the prefix `/usr`,
+/// and one with the prefix `/usr/local` that has none below it.
 fn reads_etc() -> bool {
     let Some(program) = git_program() else {
         return false;

@@ -12,9 +12,9 @@ use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 
 impl Git {
-    /// Writes the files that this worktree gets when it is brought from one commit to another into a
-    /// directory, with the user's filters and line endings. `index` is a copy of its index, which is
-    /// changed. Files that a sparse worktree leaves out are not written.
+    /// Writes the files that this worktree gets when it is brought from one commit to another into
+    /// a directory, with the user's filters and line endings. `index` is a copy of its index, which
+    /// is changed. Files that a sparse worktree leaves out are not written.
     ///
     /// # Errors
     /// Fails when git does: a filter fails, or the disk is full.

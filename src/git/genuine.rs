@@ -1,8 +1,8 @@
 //! Holds what git reads of objects against their ids.
 //!
-//! Git computes no id of what it reads, and may read an object from another place than we do: from a
-//! pack whose index lies, where the true one lies beside it as a loose file. What verification read
-//! has its ids; what git is to merge is asked of git.
+//! Git computes no id of what it reads, and may read an object from another place than we do: from
+//! a pack whose index lies, where the true one lies beside it as a loose file. What verification
+//! read has its ids; what git is to merge is asked of git.
 
 use std::collections::BTreeSet;
 

@@ -142,7 +142,8 @@ impl Reachability {
         Some(self.commits.get(&oid_of(tip))?.time)
     }
 
-    /// Counts the commits that one tip has and another has not; none where one of them is not a tip.
+    /// Counts the commits that one tip has and another has not; none where one of them is not a
+    /// tip.
     pub fn only_in(&self, tip: &CommitId, other: &CommitId) -> Option<u64> {
         let tip = self.tip(tip)?;
         let other = self.tip(other)?;
@@ -336,7 +337,8 @@ impl Git {
         })
     }
 
-    /// Returns the commits at which history ends here, as `shallow` says; of those only what is here.
+    /// Returns the commits at which history ends here, as `shallow` says; of those only what is
+    /// here.
     ///
     /// # Errors
     /// Fails when the repository cannot be read.
@@ -448,8 +450,8 @@ impl Git {
         Ok(older == newer || self.reach([older, newer])?.has(newer, older))
     }
 
-    /// Returns the commits that are reachable from `tips` and not from `excluded`, the newest first.
-    /// Tips that are gone (a reflog can name what was collected) are passed over.
+    /// Returns the commits that are reachable from `tips` and not from `excluded`, the newest
+    /// first. Tips that are gone (a reflog can name what was collected) are passed over.
     ///
     /// # Errors
     /// Fails when another commit is missing or damaged.

@@ -1,7 +1,7 @@
 //! Keeps objects from `git gc` that no ref names: an index, or a file of a git directory, has them.
 //!
-//! Git follows the index and the reflogs of a registered worktree. Of a private git directory that is
-//! not registered, one commit has all of that: commits are its parents, the rest is in its tree.
+//! Git follows the index and the reflogs of a registered worktree. Of a private git directory that
+//! is not registered, one commit has all of that: commits are its parents, the rest is in its tree.
 
 use std::collections::BTreeSet;
 
@@ -24,17 +24,17 @@ const RESOLVED: &[u8] = b"REUC";
 /// What has objects that are to be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
-    /// The commit that has all that is to be kept but the tags, or that is all of it; none where only
-    /// tags are kept.
+    /// The commit that has all that is to be kept but the tags, or that is all of it; none where
+    /// only tags are kept.
     pub commit: Option<CommitId>,
     /// Annotated tags, which no commit can have.
     pub tags: Vec<CommitId>,
 }
 
 impl Objects {
-    /// Writes a commit that has those of these objects that are here. The same objects give the same
-    /// commit. Nothing is written where one commit is all that is to be kept: a clean worktree is
-    /// removed on a full disk too.
+    /// Writes a commit that has those of these objects that are here. The same objects give the
+    /// same commit. Nothing is written where one commit is all that is to be kept: a clean worktree
+    /// is removed on a full disk too.
     ///
     /// # Errors
     /// Fails when writing does.
@@ -104,8 +104,8 @@ impl Objects {
 }
 
 impl OpenIndex {
-    /// Lists the objects that `git gc` keeps for an index: of its entries, of the trees that it says
-    /// to be theirs, and of conflicts that were resolved.
+    /// Lists the objects that `git gc` keeps for an index: of its entries, of the trees that it
+    /// says to be theirs, and of conflicts that were resolved.
     pub fn object_ids(&self) -> BTreeSet<ObjectId> {
         let mut ids = BTreeSet::new();
         for entry in self.state.entries() {
@@ -132,7 +132,8 @@ fn collect_trees(tree: &extension::Tree, ids: &mut BTreeSet<ObjectId>) {
     }
 }
 
-/// The sides of conflicts that were resolved, as the last extension of this name in an index has them.
+/// The sides of conflicts that were resolved, as the last extension of this name in an index has
+/// them.
 fn resolved_conflicts(index: &[u8], format: ObjectFormat) -> Vec<ObjectId> {
     let Some(begin) = index.rfind(RESOLVED) else {
         return Vec::new();

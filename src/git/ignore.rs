@@ -124,8 +124,8 @@ impl IgnoreStack {
     }
 }
 
-/// Returns a place for a `.gitignore` file below the root `/`, which gix strips again to learn where
-/// the file's rules begin; none for a directory that is no path here.
+/// Returns a place for a `.gitignore` file below the root `/`, which gix strips again to learn
+/// where the file's rules begin; none for a directory that is no path here.
 fn source_of(directory: Option<&RepoPath>) -> Option<PathBuf> {
     let mut source = PathBuf::from("/");
     if let Some(directory) = directory {

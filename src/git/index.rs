@@ -98,8 +98,8 @@ pub fn take_lock(file: &Utf8Path) -> Result<Option<IndexLock>, GitError> {
 }
 
 impl OpenIndex {
-    /// Reads an index file as git does; a missing one is an empty index. A split index whose base is
-    /// named by zeros (`index.skipHash`, git-config(1)) has none, whatever file has that name.
+    /// Reads an index file as git does; a missing one is an empty index. A split index whose base
+    /// is named by zeros (`index.skipHash`, git-config(1)) has none, whatever file has that name.
     ///
     /// # Errors
     /// Fails when it is damaged, of an unknown version, or its entries are not in order.
@@ -275,8 +275,8 @@ impl OpenIndex {
     }
 }
 
-/// True if git would check a path out nowhere, as a part of it is a name of `.git` on some file system
-/// (`verify_path`, git's read-cache.c).
+/// True if git would check a path out nowhere, as a part of it is a name of `.git` on some file
+/// system (`verify_path`, git's read-cache.c).
 fn has_part_of_git(path: &RepoPath) -> bool {
     path.as_bstr()
         .split(|byte| b"/\\".contains(byte))
@@ -391,8 +391,9 @@ const fn mode_of(bits: u32) -> Option<Mode> {
     }
 }
 
-/// Returns how an index is decoded: from its beginning to its end. In several threads gix reads from wherever
-/// the offset table of the index (`IEOT`) says, which nothing checks, and panics past its end.
+/// Returns how an index is decoded: from its beginning to its end. In several threads gix reads
+/// from wherever the offset table of the index (`IEOT`) says, which nothing checks, and panics past
+/// its end.
 fn options() -> Options {
     Options {
         thread_limit: Some(1),

@@ -93,8 +93,8 @@ impl Git {
         }
     }
 
-    /// Returns the message that `git merge` would propose, or the given one, with the list of commits
-    /// that `merge.log` asks for.
+    /// Returns the message that `git merge` would propose, or the given one, with the list of
+    /// commits that `merge.log` asks for.
     ///
     /// # Errors
     /// Fails when git does.
@@ -193,8 +193,8 @@ impl Git {
         Ok(())
     }
 
-    /// Tries whether the branch that is checked out at one commit can be brought to another one, and
-    /// changes nothing but `index`, a copy of the worktree's (git-read-tree(1)).
+    /// Tries whether the branch that is checked out at one commit can be brought to another one,
+    /// and changes nothing but `index`, a copy of the worktree's (git-read-tree(1)).
     ///
     /// # Errors
     /// Fails when git does: a file is in the way.
@@ -212,8 +212,8 @@ impl Git {
         Ok(())
     }
 
-    /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are left
-    /// out.
+    /// Lists the paths that one commit has and an older one has not; paths that are not UTF-8 are
+    /// left out.
     ///
     /// # Errors
     /// Fails when git does.
@@ -263,9 +263,9 @@ impl Git {
         Ok(())
     }
 
-    /// Fetches one commit from another git directory, without its history and without the blobs that
-    /// the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)). The
-    /// remote stands in the settings of this one, with a place where nothing is.
+    /// Fetches one commit from another git directory, without its history and without the blobs
+    /// that the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)).
+    /// The remote stands in the settings of this one, with a place where nothing is.
     ///
     /// # Errors
     /// Fails when git does.
@@ -318,8 +318,9 @@ impl Git {
         Ok(listed)
     }
 
-    /// Fetches commits from the git directory of a clone, each into the ref that follows a colon, if
-    /// one does; where this git has a quarantine, into that. Nothing of the clone's settings is run.
+    /// Fetches commits from the git directory of a clone, each into the ref that follows a colon,
+    /// if one does; where this git has a quarantine, into that. Nothing of the clone's settings is
+    /// run.
     ///
     /// # Errors
     /// Fails when git does: then no ref is there.

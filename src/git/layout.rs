@@ -102,7 +102,8 @@ impl Git {
         Ok(self.repo()?.is_bare())
     }
 
-    /// Returns the repository, opened at the first question, and again when its settings have changed.
+    /// Returns the repository, opened at the first question, and again when its settings have
+    /// changed.
     ///
     /// # Errors
     /// Fails when there is none, or it cannot be read.

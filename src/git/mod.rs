@@ -9,10 +9,11 @@
 //!    through `gix`).
 //! 3. `process`: [`process::Git`], a directory and the way to ask git about it. `layout` opens its
 //!    repository.
-//! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`, `trees`,
-//!    `reflog`, `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing`,
+//! 4. One file for each part of a repository, most as methods of `Git`: `config`, `objects`,
+//!    `trees`, `reflog`, `refs`, `reftable`, `index`, `history`, `remote`, `worktree`, `plumbing`,
 //!    `patches` and the like.
-//! 5. What is made of those: `quarantined_objects`, `holding`, `conversions` and `checkout`, `landing`, `forward`, `hooks`.
+//! 5. What is made of those: `quarantined_objects`, `holding`, `conversions` and `checkout`,
+//!    `landing`, `forward`, `hooks`.
 //!
 //! Nothing above this folder sees a `gix` type or git's prose. Only `checkout` knows what the scope
 //! allows of a path.

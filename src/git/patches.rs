@@ -35,8 +35,8 @@ const APPLICABLE_PATCH: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// Makes patches that are compared with others: nothing that is configured, and no more context than
-/// usual.
+/// Makes patches that are compared with others: nothing that is configured, and no more context
+/// than usual.
 const COMPARABLE_PATCHES: &[&str] = &[
     "-c",
     "core.quotePath=true",
@@ -91,9 +91,10 @@ impl Git {
         self.perform("print a patch", "", &args)
     }
 
-    /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on
-    /// the other side with a patch that looks the same (`--cherry-mark`, git-rev-list(1)), the
-    /// newest first. Git leaves out of its patch ids what it takes for unimportant: blanks and modes.
+    /// Lists the commits of `left...right`, for each of these right ones, for which git finds one
+    /// on the other side with a patch that looks the same (`--cherry-mark`, git-rev-list(1)), the
+    /// newest first. Git leaves out of its patch ids what it takes for unimportant: blanks and
+    /// modes.
     ///
     /// # Errors
     /// Fails when git does.

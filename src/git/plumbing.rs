@@ -186,8 +186,8 @@ impl Git {
         Ok(answers)
     }
 
-    /// Computes the ids of the blobs that `git add` would write of these files of the worktree (`git
-    /// hash-object --stdin-paths`), in order. No path may have a newline.
+    /// Computes the ids of the blobs that `git add` would write of these files of the worktree
+    /// (`git hash-object --stdin-paths`), in order. No path may have a newline.
     ///
     /// # Errors
     /// Fails when git fails or answers out of order.

@@ -1,8 +1,8 @@
 //! Prepares each call of `git`: arguments, environment, settings; `runner.rs` starts it.
 //!
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright), which
-//! settings count ([`GitMode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
-//! command; what reads the output of a command is a method of a sibling file.
+//! settings count ([`GitMode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs
+//! any command; what reads the output of a command is a method of a sibling file.
 #![expect(clippy::disallowed_methods, reason = "starts git, in its environment")]
 
 use std::ffi::{OsStr, OsString};
@@ -116,8 +116,8 @@ impl Git {
     }
 
     /// Shows bytes in the user's pager, which git starts and chooses (`GIT_PAGER`, `core.pager`,
-    /// `PAGER`, git-var(1)); true if git could be started. Without a repository: an agent could name
-    /// a program in its settings.
+    /// `PAGER`, git-var(1)); true if git could be started. Without a repository: an agent could
+    /// name a program in its settings.
     pub fn page(bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return false;
@@ -174,7 +174,8 @@ impl Git {
         Ok(GitVersion::parse(text.trim()).unwrap_or(GitVersion(0, 0, 0)))
     }
 
-    /// Runs a command that must succeed, whose first words are split at blanks; its standard output.
+    /// Runs a command that must succeed, whose first words are split at blanks; its standard
+    /// output.
     ///
     /// # Errors
     /// Fails when git cannot be started, or ends with another status than 0.
@@ -344,8 +345,8 @@ fn is_listed(names: &str, name: &OsStr) -> bool {
     names.split_ascii_whitespace().any(|listed| name == listed)
 }
 
-/// Shortens what git wrote to standard error: the first lines say what is wrong, the last what became
-/// of the command.
+/// Shortens what git wrote to standard error: the first lines say what is wrong, the last what
+/// became of the command.
 fn shortened(stderr: &str) -> String {
     let mut lines = Vec::new();
     for line in stderr.lines() {

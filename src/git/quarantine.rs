@@ -55,8 +55,8 @@ impl Quarantine {
         &self.directory
     }
 
-    /// Returns the variables under which git finds the objects of both, and during a push refuses to
-    /// move refs (git(1)).
+    /// Returns the variables under which git finds the objects of both, and during a push refuses
+    /// to move refs (git(1)).
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let directory = self.directory.to_string();
         let alternates = quoted(self.objects.as_str());

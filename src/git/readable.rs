@@ -62,8 +62,8 @@ impl Objects {
     }
 }
 
-/// Returns the objects that an object names, without the commits of submodules; none where it cannot
-/// be parsed.
+/// Returns the objects that an object names, without the commits of submodules; none where it
+/// cannot be parsed.
 fn named_objects(kind: Kind, data: &[u8], hash: gix::hash::Kind) -> Option<Vec<GixId>> {
     let mut named = Vec::new();
     match kind {

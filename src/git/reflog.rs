@@ -44,10 +44,10 @@ impl ReflogEntry {
         !reason.is_empty() && !has_moved && !has_no_commit
     }
 
-    /// True if the command that logged a move of this ref brought the commit from another repository,
-    /// or made it in a worktree that has the branch checked out: by what that command wrote into the
-    /// log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a push to this
-    /// repository "push").
+    /// True if the command that logged a move of this ref brought the commit from another
+    /// repository, or made it in a worktree that has the branch checked out: by what that command
+    /// wrote into the log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a
+    /// push to this repository "push").
     pub fn came_from_elsewhere(&self, name: &str) -> bool {
         let is_tracking = name.starts_with("refs/remotes/");
         match self.command_words().next() {
@@ -91,8 +91,8 @@ impl ReflogEntry {
         command.split_whitespace()
     }
 
-    /// True if a command moved the ref that can bring a commit from anywhere: `reset`, `checkout -B`,
-    /// `branch -f`, a push to this repository, and `update-ref` without a message.
+    /// True if a command moved the ref that can bring a commit from anywhere: `reset`, `checkout
+    /// -B`, `branch -f`, a push to this repository, and `update-ref` without a message.
     pub fn is_bare_move(&self) -> bool {
         self.reason.is_empty()
             || BARE_MOVES
@@ -105,7 +105,8 @@ impl ReflogEntry {
         self.reason.starts_with("reset:")
     }
 
-    /// Returns the branch that this one was before `git branch -m`, or is a copy of (git-branch(1)).
+    /// Returns the branch that this one was before `git branch -m`, or is a copy of
+    /// (git-branch(1)).
     pub fn renamed_or_copied_from(&self) -> Option<&str> {
         let mut words = self.reason.strip_prefix("Branch: ")?.split(' ');
         match words.next()? {

@@ -448,8 +448,8 @@ impl Git {
     }
 }
 
-/// True if a line of `git ls-files -v` has a flag for which status says nothing of the file: it may be
-/// edited (git-update-index(1)).
+/// True if a line of `git ls-files -v` has a flag for which status says nothing of the file: it may
+/// be edited (git-update-index(1)).
 fn is_hidden_from_status(line: &[u8]) -> bool {
     match line.first() {
         Some(flag) => flag.is_ascii_lowercase() || *flag == b'S',

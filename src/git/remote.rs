@@ -21,8 +21,8 @@ use crate::words::name::{BranchName, CommitId};
 pub struct AskedRemote {
     /// Its name.
     pub name: String,
-    /// Where pushes go, or the name, where fetches come from there too: reading elsewhere may give an
-    /// older state.
+    /// Where pushes go, or the name, where fetches come from there too: reading elsewhere may give
+    /// an older state.
     place: String,
 }
 
@@ -35,8 +35,8 @@ impl AskedRemote {
         }
     }
 
-    /// Returns the words of a command, after what the user has set for their own pushes and fetches,
-    /// and is not meant for ours.
+    /// Returns the words of a command, after what the user has set for their own pushes and
+    /// fetches, and is not meant for ours.
     fn words(&self, command: &str, more: &[&str]) -> Vec<String> {
         let name = &self.name;
         let settings = [
@@ -122,8 +122,8 @@ impl Git {
         self.commit_tree(&tree, message, &[])
     }
 
-    /// Moves a ref of a server, or deletes it, if it is where it is expected to be (none: not there).
-    /// Where git does not say that the server did it, the inner error has git's words.
+    /// Moves a ref of a server, or deletes it, if it is where it is expected to be (none: not
+    /// there). Where git does not say that the server did it, the inner error has git's words.
     ///
     /// # Errors
     /// Fails when git cannot be started.

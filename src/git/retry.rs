@@ -2,8 +2,8 @@
 //!
 //! Git waits for hardly any of its locks: of twenty `git config` at once three to eleven fail, and
 //! a `git worktree` that lists can meet an entry that another is just making. Only commands that
-//! have done nothing when they fail so are repeated, and no lock file is ever removed here: whose it
-//! is cannot be known.
+//! have done nothing when they fail so are repeated, and no lock file is ever removed here: whose
+//! it is cannot be known.
 
 #![expect(clippy::disallowed_methods, reason = "locks git's own files")]
 

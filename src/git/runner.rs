@@ -1,7 +1,7 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
-//! Every git command of this crate goes through the runner that its
-//! [`Git`](super::process::Git) holds, except two: asking whether the user lets git colour a terminal
+//! Every git command of this crate goes through the runner that its [`Git`](super::process::Git)
+//! holds, except two: asking whether the user lets git colour a terminal
 //! ([`wants_colour`](super::process::Git::wants_colour)), and the pager
 //! ([`page`](super::process::Git::page)).
 //!
@@ -69,8 +69,8 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Duct;
 
-/// Does as [`Duct`], and hands a signal on that comes while git runs: a signal to this program alone
-/// would otherwise act only when git has ended by itself. Git cleans up after itself at one.
+/// Does as [`Duct`], and hands a signal on that comes while git runs: a signal to this program
+/// alone would otherwise act only when git has ended by itself. Git cleans up after itself at one.
 ///
 /// What had been signalled before a call began is not handed on: then it is a call that undoes.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use crate::git::git_dir::read_file;
 
 const NOT_UTF8: &str = "it is not UTF-8";
 
-/// A key as git lists it (section and last part in lower case), and its value; none for a key alone,
-/// which means true.
+/// A key as git lists it (section and last part in lower case), and its value; none for a key
+/// alone, which means true.
 pub type Setting = (String, Option<BString>);
 
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
@@ -49,8 +49,8 @@ fn is_sparse_setting(key: &str, value: &BString) -> bool {
         .any(|(sparse_key, sparse_value)| key == *sparse_key && value == sparse_value)
 }
 
-/// Writes a value as git reads it in its settings (git-config(1), "Syntax") and a path as the list of
-/// alternates has it (gitrepository-layout(5)), whatever is in it.
+/// Writes a value as git reads it in its settings (git-config(1), "Syntax") and a path as the list
+/// of alternates has it (gitrepository-layout(5)), whatever is in it.
 pub fn in_quotes(text: &[u8]) -> BString {
     let mut quoted = BString::from("\"");
     for byte in text {
@@ -89,8 +89,8 @@ pub fn quoted_setting(key: &str, value: &BString) -> BString {
     text
 }
 
-/// Reads the settings of one file, whose includes do not count; nothing where there is no file. What
-/// cannot be read, or is not a file of settings, is one setting `unreadable`.
+/// Reads the settings of one file, whose includes do not count; nothing where there is no file.
+/// What cannot be read, or is not a file of settings, is one setting `unreadable`.
 pub fn read_settings(file: &Utf8Path) -> Vec<Setting> {
     let bytes = match read_file(file) {
         Ok(bytes) => bytes.unwrap_or_default(),

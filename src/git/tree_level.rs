@@ -1,7 +1,7 @@
 //! Parses one tree object.
 //!
-//! A tree is sorted as an index is (git-mktree(1)): each path comes after the one before it. One that
-//! is not, or has a name that no tree may have, is damage.
+//! A tree is sorted as an index is (git-mktree(1)): each path comes after the one before it. One
+//! that is not, or has a name that no tree may have, is damage.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -213,8 +213,8 @@ impl Objects {
         Ok(TreeListing { entries, trees })
     }
 
-    /// Writes the tree that another one, or the empty one, becomes by these edits: an entry replaces
-    /// a directory of its name, and none removes only itself.
+    /// Writes the tree that another one, or the empty one, becomes by these edits: an entry
+    /// replaces a directory of its name, and none removes only itself.
     ///
     /// # Errors
     /// Fails when a tree is missing, damaged, or cannot be written.
@@ -321,7 +321,8 @@ impl TreeReader<'_> {
     }
 }
 
-/// Compares the places of two directories in the cache tree of an index: the shorter name comes first.
+/// Compares the places of two directories in the cache tree of an index: the shorter name comes
+/// first.
 fn order_in_index(left: &CachedTree, right: &CachedTree) -> Ordering {
     left.name
         .len()

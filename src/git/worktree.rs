@@ -74,8 +74,8 @@ impl Git {
         Ok(entries)
     }
 
-    /// Registers a worktree on a branch that exists, without filling it. Where the lock of another git
-    /// stops it, it is tried again.
+    /// Registers a worktree on a branch that exists, without filling it. Where the lock of another
+    /// git stops it, it is tried again.
     ///
     /// # Errors
     /// Fails when the path is taken, another worktree has the branch, or git fails.

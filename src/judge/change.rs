@@ -244,8 +244,8 @@ pub struct ChangeSet {
     pub leaks: Vec<Change>,
     /// Links that the scope allows and that lead to what it does not.
     pub links_out: Vec<Change>,
-    /// Changes of paths that do no harm: directories that ignore themselves, files in a conflict, files
-    /// that git converted anew.
+    /// Changes of paths that do no harm: directories that ignore themselves, files in a conflict,
+    /// files that git converted anew.
     pub apart: Vec<Change>,
     /// What is wrong with the worktree or its private git directory.
     pub integrity: Vec<Change>,
@@ -266,7 +266,8 @@ impl Place {
         }
     }
 
-    /// The place of something shared, from the text of [`Place::to_tsv`] or from its name in the seal.
+    /// The place of something shared, from the text of [`Place::to_tsv`] or from its name in the
+    /// seal.
     pub fn of_shared(text: &str) -> Self {
         let all = text.strip_prefix('@').and_then(|text| text.split_once('/'));
         match all {

@@ -82,7 +82,8 @@ struct ReasonText {
     /// `history`.
     #[schemars(with = "String")]
     reason: Reason,
-    /// `net` for a change that a merge would bring, `history` for a change that a later commit reset.
+    /// `net` for a change that a merge would bring, `history` for a change that a later commit
+    /// reset.
     layer: &'static str,
 }
 
@@ -133,7 +134,8 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     let mut report = without_scope(changes);
     let changes = &report.changes;
     let mut weighted: Vec<(&Change, Weight)> = Vec::new();
-    // What does no harm is among the net changes as well, but a directory that ignores itself is not.
+    // What does no harm is among the net changes as well, but a directory that ignores itself is
+    // not.
     let mut harmless = BTreeSet::new();
     for change in &changes.apart {
         weighted.push((change, Weight::Harmless));
@@ -216,7 +218,8 @@ fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Op
     })
 }
 
-/// True for an untracked file that an agent program writes for itself, also one that was placed for it.
+/// True for an untracked file that an agent program writes for itself, also one that was placed for
+/// it.
 fn is_client_state(change: &Change) -> bool {
     let mut seen = change.seen.iter();
     let is_untracked = seen.all(|seen| matches!(seen, Seen::Untracked | Seen::Synced));

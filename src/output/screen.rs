@@ -14,8 +14,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Draws a text in place of the last one. A text that the terminal would scroll is not drawn, as
-    /// a line that was scrolled away cannot be replaced.
+    /// Draws a text in place of the last one. A text that the terminal would scroll is not drawn,
+    /// as a line that was scrolled away cannot be replaced.
     pub fn draw(&mut self, text: &[u8]) {
         let lines = text.lines().count();
         if lines >= self.height {

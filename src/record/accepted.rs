@@ -138,8 +138,9 @@ impl Acceptances {
         true
     }
 
-    /// Finds the accepted settings, hooks and rule files that are as they were recorded again: an agent
-    /// that takes back what the user set up is reported. `changes` is what is not as recorded.
+    /// Finds the accepted settings, hooks and rule files that are as they were recorded again: an
+    /// agent that takes back what the user set up is reported. `changes` is what is not as
+    /// recorded.
     pub fn find_reverted(&self, changes: &[SharedChange]) -> Vec<SharedChange> {
         let mut not_as_recorded = BTreeSet::new();
         for shared in changes {

@@ -1,9 +1,9 @@
 //! Defines the journal of a command: the steps by which it changes a repository, and what undoes
 //! each of them.
 //!
-//! A step is written down before it is taken, so that a kill at any moment leaves no change that the
-//! journal does not name. Whether a step was taken is decided by what stands where it works, and
-//! what another process changed since is never touched. This file knows no disk and no git:
+//! A step is written down before it is taken, so that a kill at any moment leaves no change that
+//! the journal does not name. Whether a step was taken is decided by what stands where it works,
+//! and what another process changed since is never touched. This file knows no disk and no git:
 //! `actions/journal.rs` looks and acts.
 //!
 //! ```toml

@@ -5,9 +5,9 @@
 //! Prepared ──▶ Running ──▶ Ended ──▶ Imported   the branch has the commits; something else is left
 //!                                └──▶ Kept       the branch does not have them, and why
 //! ```
-//! A run of which nothing is left has no file. Whoever finds `Running` while no process holds the lock
-//! of the run knows that its `exec` was killed. What is to be imported is never decided by the state:
-//! the import reads the git directory itself, so that a kill between two steps loses nothing
+//! A run of which nothing is left has no file. Whoever finds `Running` while no process holds the
+//! lock of the run knows that its `exec` was killed. What is to be imported is never decided by the
+//! state: the import reads the git directory itself, so that a kill between two steps loses nothing
 //! (`docs/decisions/0054-one-state-of-a-run.md`).
 
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Creates a worktree, runs a command in its fence, and removes the worktree: `run`. It stands here, as
-//! it is made of three commands.
+//! Creates a worktree, runs a command in its fence, and removes the worktree: `run`. It stands
+//! here, as it is made of three commands.
 
 use crate::arguments::output::OutputForm;
 use crate::cli::Cli;

@@ -24,7 +24,8 @@ pub fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Returns the number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
+/// Returns the number of columns: `COLUMNS`, else that of the terminal; none where there is no
+/// terminal.
 pub fn width_of(stream: impl AsFd) -> Option<usize> {
     let named: Option<usize> = std::env::var("COLUMNS")
         .ok()

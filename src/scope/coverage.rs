@@ -1,6 +1,6 @@
-//! Holds [`Coverage`]: how many tracked paths each rule matches, and what looks like a mistake. That
-//! counts what a rule's own pattern matches, whatever other rules say of the path, because an author
-//! asks whether a line does anything.
+//! Holds [`Coverage`]: how many tracked paths each rule matches, and what looks like a mistake.
+//! That counts what a rule's own pattern matches, whatever other rules say of the path, because an
+//! author asks whether a line does anything.
 
 use std::borrow::Borrow;
 use std::sync::Arc;

@@ -1,11 +1,12 @@
-//! Holds [`Descent`]: a walk over paths that remembers a value for each directory above the current one.
+//! Holds [`Descent`]: a walk over paths that remembers a value for each directory above the current
+//! one.
 
 use bstr::ByteSlice as _;
 
 use crate::scope::rule::Case;
 
-/// Remembers one value for each directory on the way to the current path. Paths come sorted from git
-/// and from a walk, so that neighbours share most of their directories.
+/// Remembers one value for each directory on the way to the current path. Paths come sorted from
+/// git and from a walk, so that neighbours share most of their directories.
 #[derive(Clone, Debug)]
 pub(super) struct Descent<T> {
     case: Case,

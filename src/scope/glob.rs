@@ -1,12 +1,12 @@
 //! Holds `Glob`, the body of a pattern, matched against text byte by byte as git does, and the
 //! bracket expressions in it.
 //!
-//! It knows no anchors, no directories and no lists: that is `Pattern`.
-//! It follows git's `wildmatch.c` with `WM_PATHNAME`. It is our own and not `gix-glob`'s because
-//! that one (0.29.1) was measured to differ from git under `core.ignoreCase` (it folds class members
-//! and escaped letters, which git does not) and gives up, silently as "no match", beyond 64 nested
-//! stars; for an exclude rule that is the wrong side. Here a pattern is parsed once into tokens and
-//! matched without recursion: at most two places are kept to come back to.
+//! It knows no anchors, no directories and no lists: that is `Pattern`. It follows git's
+//! `wildmatch.c` with `WM_PATHNAME`. It is our own and not `gix-glob`'s because that one (0.29.1)
+//! was measured to differ from git under `core.ignoreCase` (it folds class members and escaped
+//! letters, which git does not) and gives up, silently as "no match", beyond 64 nested stars; for
+//! an exclude rule that is the wrong side. Here a pattern is parsed once into tokens and matched
+//! without recursion: at most two places are kept to come back to.
 
 use bstr::{ByteSlice, Finder};
 
@@ -241,14 +241,15 @@ fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
     }
 }
 
-/// Parses the bracket expression that begins after the `[` at the start of `text`. Returns its set and
-/// how many bytes of `text` it took, with the closing `]`. `/` and NUL are never in the set: git's `*`, `?`
-/// and classes do not cross a directory.
+/// Parses the bracket expression that begins after the `[` at the start of `text`. Returns its set
+/// and how many bytes of `text` it took, with the closing `]`. `/` and NUL are never in the set:
+/// git's `*`, `?` and classes do not cross a directory.
 ///
-/// The rules are those of git's `wildmatch.c` (2.47), which are not POSIX's: a class works on bytes,
-/// `^` negates as `!` does, and under `core.ignoreCase` a single upper-case member (`[A]`) matches
-/// nothing at all, because git folds the text and not the member, while ranges and `[:upper:]` do
-/// fold. For [`Case::Insensitive`] the set answers for text that is already lower case.
+/// The rules are those of git's `wildmatch.c` (2.47), which are not POSIX's: a class works on
+/// bytes, `^` negates as `!` does, and under `core.ignoreCase` a single upper-case member (`[A]`)
+/// matches nothing at all, because git folds the text and not the member, while ranges and
+/// `[:upper:]` do fold. For [`Case::Insensitive`] the set answers for text that is already lower
+/// case.
 pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), PatternFault> {
     let mut set: ByteSet = Box::new([false; 256]);
     let negated = matches!(text.first(), Some(b'!' | b'^'));

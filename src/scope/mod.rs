@@ -1,4 +1,5 @@
-//! Decides what an agent may see and edit: [`Scope`](compiled::Scope), the one matcher of the program.
+//! Decides what an agent may see and edit: [`Scope`](compiled::Scope), the one matcher of the
+//! program.
 //!
 //! It is pure: rules and paths in, answers out. The same scope makes the sparse-checkout patterns
 //! (what is present), the write bits (what is writable) and the verification (what was allowed), so

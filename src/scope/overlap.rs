@@ -1,9 +1,9 @@
 //! Finds what several worktrees may write: tracked files in common, and patterns that meet.
 //!
-//! Two write patterns meet where one of a few example paths, built from both, may be written in both
-//! scopes. Every reported pair is real; patterns that meet only at unusual names are not found.
-//! Worktrees whose scopes write alike are compared once, as a group: dozens that a scheduler created
-//! from one profile cost as much as one.
+//! Two write patterns meet where one of a few example paths, built from both, may be written in
+//! both scopes. Every reported pair is real; patterns that meet only at unusual names are not
+//! found. Worktrees whose scopes write alike are compared once, as a group: dozens that a scheduler
+//! created from one profile cost as much as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -14,8 +14,8 @@ use crate::scope::rule::{Case, EntryKind};
 pub(super) struct ScopePattern {
     /// What was written, without trailing spaces and without a trailing `/`.
     pub(super) line: String,
-    /// True if it is matched against the whole path from the root, because it has a leading or inner
-    /// slash; else against the last component of a path, at any depth.
+    /// True if it is matched against the whole path from the root, because it has a leading or
+    /// inner slash; else against the last component of a path, at any depth.
     pub(super) is_anchored: bool,
     /// True if it matches directories only, because of a trailing slash.
     pub(super) is_of_directories: bool,

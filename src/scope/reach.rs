@@ -1,5 +1,5 @@
-//! Says where on the disk a pattern can match: [`Reach`], for those who have to name directories and
-//! files (`fence`), and the pattern as an extended regular expression, for those who take one.
+//! Says where on the disk a pattern can match: [`Reach`], for those who have to name directories
+//! and files (`fence`), and the pattern as an extended regular expression, for those who take one.
 //!
 //! It answers nothing about a path: that is [`Scope::verdict`].
 
@@ -35,8 +35,8 @@ impl Scope {
             .map(|(rule, pattern)| (rule, pattern.reach()))
     }
 
-    /// The patterns of a list as extended regular expressions (regex(7)) for a path from the root, which
-    /// match what a pattern covers.
+    /// The patterns of a list as extended regular expressions (regex(7)) for a path from the root,
+    /// which match what a pattern covers.
     pub fn regexes(&self, list: RuleList) -> impl Iterator<Item = String> {
         self.list(list).map(|(_, pattern)| pattern.regex(self.case))
     }
@@ -121,7 +121,8 @@ pub fn quote_for_regex(text: &str) -> String {
     String::from_utf8_lossy(&regex).into_owned()
 }
 
-/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Everything else is in it as 0xff is.
+/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Everything else is in it as
+/// 0xff is.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let is_negated = set[0xff];
     let is_member = |byte: &u8| {

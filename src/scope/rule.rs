@@ -1,4 +1,5 @@
-//! Defines the words of a scope: [`ScopeRule`] and its parts, [`Access`], [`EntryKind`] and [`Case`].
+//! Defines the words of a scope: [`ScopeRule`] and its parts, [`Access`], [`EntryKind`] and
+//! [`Case`].
 
 use std::fmt;
 

@@ -6,9 +6,9 @@
 //! there twice, for the entries it matches and for all that lies below them. The second line must
 //! match exactly what lies below *directories* that the first one matches, at the path's own level.
 //!
-//! Two readers take the lines. `git sparse-checkout set --stdin` takes them as they are; every later
-//! command reads the file, which trims trailing spaces, strips a byte order mark and has comments.
-//! The lines mean the same to both.
+//! Two readers take the lines. `git sparse-checkout set --stdin` takes them as they are; every
+//! later command reads the file, which trims trailing spaces, strips a byte order mark and has
+//! comments. The lines mean the same to both.
 //!
 //! One thing no pattern can say: git (all versions up to 2.55) asks the *disk* whether a gitlink is
 //! a directory (`ce_to_dtype` swaps the bytes of a mode that is not swapped), so `!sub/` hides the
@@ -28,8 +28,8 @@ use crate::words::path::RepoPath;
 
 impl Scope {
     /// Renders the scope for a tree with these gitlinks (entries of mode 160000): exactly the paths
-    /// that are not [`Excluded`](Access::Excluded) are in the sparse checkout. A gitlink gets a line
-    /// where git's answer would depend on whether the submodule's directory is on disk.
+    /// that are not [`Excluded`](Access::Excluded) are in the sparse checkout. A gitlink gets a
+    /// line where git's answer would depend on whether the submodule's directory is on disk.
     pub fn sparse_patterns<P: Borrow<RepoPath>>(
         &self,
         gitlinks: impl IntoIterator<Item = P>,

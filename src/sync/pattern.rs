@@ -167,8 +167,8 @@ fn check(glob: &str) -> Result<(), Wrong> {
     check_components(&plain)
 }
 
-/// Refuses components that no path has. A brace counts as the end of a component here, which refuses
-/// more than it has to: `a{..,b}`.
+/// Refuses components that no path has. A brace counts as the end of a component here, which
+/// refuses more than it has to: `a{..,b}`.
 fn check_components(plain: &str) -> Result<(), Wrong> {
     let mut components: Vec<Vec<&str>> = Vec::new();
     for component in plain.split('/') {

@@ -1,6 +1,6 @@
-//! Says who moved which ref: the worktree itself, by its journal and the log of its HEAD; or others,
-//! by the log of the ref and the logs of the HEADs of other worktrees. Pure: all rules about
-//! reflogs, journals, pushes and fetches stand here, and are tested as a table.
+//! Says who moved which ref: the worktree itself, by its journal and the log of its HEAD; or
+//! others, by the log of the ref and the logs of the HEADs of other worktrees. Pure: all rules
+//! about reflogs, journals, pushes and fetches stand here, and are tested as a table.
 //!
 //! | ref | was moved from here, as the journal says | was not |
 //! |---|---|---|
@@ -187,8 +187,8 @@ const RESCUED: &str = "refs/agentwt/rescue/";
 /// Refs that are judged as a whole, or not at all.
 const APART: [&str; 3] = ["refs/replace/", "refs/prefetch/", "refs/stash"];
 
-/// Says of each ref that is not as it was at `add`, or that was moved from the worktree, how it came
-/// to be what it is.
+/// Says of each ref that is not as it was at `add`, or that was moved from the worktree, how it
+/// came to be what it is.
 pub fn attribute(records: &RefRecords<'_>) -> BTreeMap<BString, Origin> {
     let mut names: BTreeSet<&BString> = records.journal.shared().collect();
     for (name, commit) in &records.before {
@@ -299,8 +299,8 @@ impl RefRecords<'_> {
             .any(|other| other.left_branch_at(name, newest) && !self.has_moved(other, now))
     }
 
-    /// True if a place to which a ref was moved from here is one to which others had brought it: by a
-    /// fetch, or by a commit of their own in a worktree of theirs.
+    /// True if a place to which a ref was moved from here is one to which others had brought it: by
+    /// a fetch, or by a commit of their own in a worktree of theirs.
     pub fn is_place_of_others(&self, name: &str, place: &CommitId) -> bool {
         self.is_fetched_place(name, place)
             || self.is_where_others_left_it(name, place)
@@ -323,8 +323,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// True if git's logs show that others moved a ref to where it is now, which brought `new` commits.
-    /// `was_logged` says whether it had a log at `add`.
+    /// True if git's logs show that others moved a ref to where it is now, which brought `new`
+    /// commits. `was_logged` says whether it had a log at `add`.
     pub fn proves_move_elsewhere(
         &self,
         name: &str,
@@ -409,8 +409,8 @@ impl RefRecords<'_> {
             .is_some_and(|oldest| oldest.is_push_of(&oldest.id))
     }
 
-    /// True if a ref is the remote-tracking branch of the worktree's own branch: of the same name, on
-    /// any remote. The name of a remote can have slashes.
+    /// True if a ref is the remote-tracking branch of the worktree's own branch: of the same name,
+    /// on any remote. The name of a remote can have slashes.
     pub fn is_own_upstream(&self, name: &BStr) -> bool {
         let name = name.to_str_lossy();
         let branch = self
@@ -425,8 +425,8 @@ impl RefRecords<'_> {
         !remote.contains('/') || self.source.is_remote(remote)
     }
 
-    /// True if a ref was made in this worktree: it was not there at `add`, and its first place is the
-    /// one that the journal has first. The branch of another agent is none.
+    /// True if a ref was made in this worktree: it was not there at `add`, and its first place is
+    /// the one that the journal has first. The branch of another agent is none.
     pub fn is_own(&self, name: &BStr) -> bool {
         if *name == self.branch {
             return true;
@@ -467,8 +467,8 @@ impl RefRecords<'_> {
             || self.is_created_here(from, &self.log(from))
     }
 
-    /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells: the
-    /// branch and HEAD are deleted at one commit, and HEAD is then set to the new name.
+    /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells:
+    /// the branch and HEAD are deleted at one commit, and HEAD is then set to the new name.
     fn is_renamed_from_own(&self, name: &BStr) -> bool {
         let mut own = BString::from(self.branch.as_str());
         for pair in self.journal.moves(b"HEAD").windows(2) {
@@ -512,8 +512,9 @@ impl RefRecords<'_> {
         is_created || self.is_packed(name)
     }
 
-    /// True if a branch that was there at `add` became another one by a rename from here: the journal
-    /// has that it was deleted. No hook tells of that where refs are tables; then the commit counts.
+    /// True if a branch that was there at `add` became another one by a rename from here: the
+    /// journal has that it was deleted. No hook tells of that where refs are tables; then the
+    /// commit counts.
     fn was_renamed_here(&self, from: &BStr, name: &BStr) -> bool {
         if !self.before.contains_key(from) || self.now.contains_key(from) {
             return false;
@@ -583,8 +584,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// Our commands only make refs that keep saved work, and delete those that expired or came back;
-    /// they leave no line in a journal then.
+    /// Our commands only make refs that keep saved work, and delete those that expired or came
+    /// back; they leave no line in a journal then.
     fn origin_of_saved(&self, name: &BStr) -> Origin {
         let before = self.before.get(name);
         let now = self.now.get(name).map(|now| &now.id);
@@ -687,8 +688,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// True if the journal only has moves that were none, as the ref was there already, or fetches, and
-    /// others moved the ref.
+    /// True if the journal only has moves that were none, as the ref was there already, or fetches,
+    /// and others moved the ref.
     fn is_moved_by_others_alone(&self, name: &BStr, now: Option<&Ref>) -> bool {
         let Some(now) = now.filter(|now| !now.is_symbolic()) else {
             return false;
@@ -713,8 +714,8 @@ impl RefRecords<'_> {
         true
     }
 
-    /// True if a place is the one at `add`, and the log shows no other move to it: a clone logs no move
-    /// of the refs that it makes, and a push of what is there moves nothing.
+    /// True if a place is the one at `add`, and the log shows no other move to it: a clone logs no
+    /// move of the refs that it makes, and a push of what is there moves nothing.
     fn stayed_at_place_of_add(&self, name: &BStr, place: &CommitId) -> bool {
         let log = self.log(name);
         self.before.get(name) == Some(place)
@@ -725,8 +726,8 @@ impl RefRecords<'_> {
                 .all(|entry| self.is_logged_as_foreign(name, entry))
     }
 
-    /// True if others wrote an entry in the log of a ref; of a branch, if the log of another HEAD has
-    /// the same entry.
+    /// True if others wrote an entry in the log of a ref; of a branch, if the log of another HEAD
+    /// has the same entry.
     fn is_logged_as_foreign(&self, name: &BStr, entry: &ReflogEntry) -> bool {
         if name.starts_with(b"refs/heads/") {
             return self.other_heads().any(|other| other.log.contains(entry));
@@ -745,8 +746,8 @@ impl RefRecords<'_> {
         }
         let Some(newest) = log.first().filter(|newest| newest.id == *current) else {
             let may_be_fetched = is_own_upstream || !self.was_made_or_moved_here(current);
-            // git logs each fetch and each push, so a log that is empty was emptied: it hides a push
-            // to the branch of another
+            // git logs each fetch and each push, so a log that is empty was emptied: it hides a
+            // push to the branch of another
             let is_log_emptied = !is_own_upstream && self.source.keeps_logs();
             return if may_be_fetched && log.is_empty() && !is_log_emptied {
                 Origin::Everyday

@@ -8,8 +8,8 @@ use crate::disk::{files, open};
 use crate::words::error::Error;
 use crate::worktree::repository::{Main, Repository};
 
-/// What a digest ends with of a script that is not executable, and of a list of commands that starts
-/// a program.
+/// What a digest ends with of a script that is not executable, and of a list of commands that
+/// starts a program.
 pub const PLAIN: &str = " plain";
 pub const STARTS: &str = " exec";
 /// What the digest of an unknown directory begins with; older records have this word alone.
@@ -79,8 +79,8 @@ impl Digester<'_> {
         Some(format!("{}{end}", self.digest(&text)))
     }
 
-    /// Returns the digest of what git is not known to read: of a large file its size, of a directory
-    /// one digest of all that is in it.
+    /// Returns the digest of what git is not known to read: of a large file its size, of a
+    /// directory one digest of all that is in it.
     ///
     /// # Errors
     /// Fails when a directory cannot be read.
@@ -133,8 +133,8 @@ impl Digester<'_> {
         Ok(())
     }
 
-    /// Returns the digest of the commands that remain of a rebase, and whether one starts a program;
-    /// none where there is no list. A command that ran is in the file `done`.
+    /// Returns the digest of the commands that remain of a rebase, and whether one starts a
+    /// program; none where there is no list. A command that ran is in the file `done`.
     pub fn commands(&self, todo: &Utf8Path) -> Option<String> {
         let text = files::read(todo).ok().flatten()?;
         let done = files::read(&todo.with_file_name("done")).ok().flatten();

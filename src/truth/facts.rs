@@ -55,8 +55,8 @@ impl CommitFacts {
         Ok(facts)
     }
 
-    /// Reads what upstream had since HEAD left it, where the index or the disk has a change that the
-    /// scope does not let the worktree make: a merge may have staged what upstream had then.
+    /// Reads what upstream had since HEAD left it, where the index or the disk has a change that
+    /// the scope does not let the worktree make: a merge may have staged what upstream had then.
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
@@ -147,8 +147,8 @@ fn is_picking(inputs: &SurveyInputs<'_>) -> bool {
     files::exists(&admin_dir.join("CHERRY_PICK_HEAD"))
 }
 
-/// Lists the commits that can be reached from here and are no work of others, the newest first; then
-/// those that could be once.
+/// Lists the commits that can be reached from here and are no work of others, the newest first;
+/// then those that could be once.
 fn new_commits(
     inputs: &SurveyInputs<'_>,
     trusted: &[CommitId],

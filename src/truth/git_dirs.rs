@@ -279,7 +279,8 @@ pub fn directories(sealed: &Sealed) -> Directories {
     directories
 }
 
-/// True if a seal of entries alone ([`SealExtent::Entries`]) has a file at a path in a git directory.
+/// True if a seal of entries alone ([`SealExtent::Entries`]) has a file at a path in a git
+/// directory.
 pub fn is_sealed_by_entry(state: &str) -> bool {
     let (first, below) = state.split_once('/').unwrap_or((state, ""));
     let is_direct = !below.contains('/');
@@ -310,8 +311,8 @@ pub fn is_of_older_version(sealed: &Sealed) -> bool {
 mod tests {
     use super::*;
 
-    /// Every file and directory of gitrepository-layout(5) and of the manuals that it names, and what
-    /// is in none of them.
+    /// Every file and directory of gitrepository-layout(5) and of the manuals that it names, and
+    /// what is in none of them.
     #[test]
     fn what_is_not_known_is_sealed() {
         for (name, role) in [
@@ -337,7 +338,8 @@ mod tests {
             ("gitdir", Role::Link),
             ("locked", Role::Data),
             ("description", Role::Data),
-            // git-rerere(1), git-rebase(1), git-fsck(1), git-gc(1), git-fsmonitor--daemon(1), reftable
+            // git-rerere(1), git-rebase(1), git-fsck(1), git-gc(1), git-fsmonitor--daemon(1),
+            // reftable
             ("rr-cache", Role::Resolutions),
             ("MERGE_RR", Role::Data),
             ("rebase-merge", Role::Operation),

@@ -109,8 +109,8 @@ impl WorktreeHead {
         base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
     }
 
-    /// Lists where HEAD is, and where it was each time that it left a commit that it named by itself:
-    /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
+    /// Lists where HEAD is, and where it was each time that it left a commit that it named by
+    /// itself: perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
         let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
         for pair in self.reflog.windows(2) {
@@ -159,7 +159,8 @@ pub fn pipes(record: &Record) -> Vec<&'static str> {
         .collect()
 }
 
-/// Reads what HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
+/// Reads what HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry
+/// first.
 ///
 /// # Errors
 /// Fails when the file is there and cannot be read.

@@ -81,8 +81,8 @@ impl History {
     }
 }
 
-/// What a commit has otherwise than its parent, and a merge otherwise than every parent. Where a shallow
-/// history ends, a commit has all of its files otherwise.
+/// What a commit has otherwise than its parent, and a merge otherwise than every parent. Where a
+/// shallow history ends, a commit has all of its files otherwise.
 ///
 /// # Errors
 /// Fails when a commit or a tree cannot be read.
@@ -101,8 +101,8 @@ pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Error> {
     Ok(delta)
 }
 
-/// Reads how each commit differs from its first parent, the newest first: at most so many, and as long
-/// as they are wanted.
+/// Reads how each commit differs from its first parent, the newest first: at most so many, and as
+/// long as they are wanted.
 ///
 /// # Errors
 /// Fails when a commit or a tree cannot be read.

@@ -130,8 +130,8 @@ pub fn has_hooks(record: &Record) -> bool {
         .any(|print| print.file == WatchedFile::HooksConfig && print.digest.is_some())
 }
 
-/// Lists the commits that were made here and that the journal does not have, the newest first: no hook
-/// ran for them. A worktree without hooks has no journal, and nothing is missing.
+/// Lists the commits that were made here and that the journal does not have, the newest first: no
+/// hook ran for them. A worktree without hooks has no journal, and nothing is missing.
 pub fn commits_without_hooks(
     record: &Record,
     journal: &Journal,

@@ -1,5 +1,5 @@
-//! Reads once everything that a survey is made from, but for the index and the files on disk; judges
-//! nothing.
+//! Reads once everything that a survey is made from, but for the index and the files on disk;
+//! judges nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Says what a changed setting of git means: whether a program can run by it, or something is hidden;
-//! pure.
+//! Says what a changed setting of git means: whether a program can run by it, or something is
+//! hidden; pure.
 
 use crate::config::settings::is_users_only;
 use crate::judge::change::Cause;
@@ -163,8 +163,8 @@ const HIDES: &[KeyGroup] = &[
     },
 ];
 
-/// Returns what a change of a key means, by its new value: empty where the setting was removed, none
-/// where the value is not known.
+/// Returns what a change of a key means, by its new value: empty where the setting was removed,
+/// none where the value is not known.
 pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let name = rest.rsplit('.').next().unwrap_or(rest);
@@ -184,8 +184,8 @@ pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
     }
 }
 
-/// True if a key of the tables has a value by which no other program runs: an alias of a git command,
-/// git's own file system monitor, a pager that is on or off.
+/// True if a key of the tables has a value by which no other program runs: an alias of a git
+/// command, git's own file system monitor, a pager that is on or off.
 fn is_harmless(section: &str, name: &str, value: Option<&str>) -> bool {
     const SWITCH: [&str; 9] = ["", "true", "false", "yes", "no", "on", "off", "1", "0"];
     let Some(value) = value.map(str::to_ascii_lowercase) else {

@@ -1,5 +1,5 @@
-//! Holds what the passes hold against each other: plain data, of a worktree, of a proposed commit or
-//! of a range of commits.
+//! Holds what the passes hold against each other: plain data, of a worktree, of a proposed commit
+//! or of a range of commits.
 
 use std::collections::HashSet;
 use std::time::SystemTime;

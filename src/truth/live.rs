@@ -132,8 +132,8 @@ pub fn verify_all<T: Send>(
     answers
 }
 
-/// Verifies worktrees as [`verify_all`] does, and meanwhile counts the changed files of the main worktree.
-/// A failure of git's status there is not a reason to show nothing.
+/// Verifies worktrees as [`verify_all`] does, and meanwhile counts the changed files of the main
+/// worktree. A failure of git's status there is not a reason to show nothing.
 pub fn verify_beside_main<T: Send>(
     repository: &Repository,
     worktrees: &[Worktree],

@@ -4,7 +4,8 @@
 //! commits are compared as trees, the index entry by entry, and the disk by an own walk that is
 //! held against the manifest. Each is compared with the reference trees of the base.
 //!
-//! 1. [`inputs`]: all that is read of refs, logs, the journal and seals, once; [`options`] says how.
+//! 1. [`inputs`]: all that is read of refs, logs, the journal and seals, once; [`options`] says
+//!    how.
 //! 2. [`attribution`]: who moved which ref; [`ref_facts`] and [`upstream`]: whose work a commit is.
 //! 3. [`references`]: what may be taken over from others without a change.
 //! 4. [`layers`]: the index, the disk and submodules as differences from the base.
@@ -302,7 +303,8 @@ fn commits_head_was_on<'a>(
     commits
 }
 
-/// Says where the history of upstream is read; none where it is not known when the worktree was made.
+/// Says where the history of upstream is read; none where it is not known when the worktree was
+/// made.
 fn former_versions<'a>(
     inputs: &'a SurveyInputs<'_>,
     facts: &'a CommitFacts,

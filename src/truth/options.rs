@@ -21,12 +21,13 @@ pub struct SurveyOptions {
     /// Another index than the worktree's own: the one that a hook was given (`GIT_INDEX_FILE`,
     /// githooks(5)), with what is to be committed.
     pub index: Option<Utf8PathBuf>,
-    /// Another commit than the worktree's branch and HEAD name: the one that they are to be moved to.
+    /// Another commit than the worktree's branch and HEAD name: the one that they are to be moved
+    /// to.
     pub head: Option<CommitId>,
 }
 
-/// Says which large files are read although their size tells that they are changed: a person accepts
-/// a file by its content.
+/// Says which large files are read although their size tells that they are changed: a person
+/// accepts a file by its content.
 #[derive(Clone, Debug, Default)]
 pub enum LargeFiles {
     /// None of them.

@@ -1,5 +1,5 @@
-//! Finds what git would run, or convert files by, that came since `add` and that nobody accepted: no
-//! command that changes a worktree may run it.
+//! Finds what git would run, or convert files by, that came since `add` and that nobody accepted:
+//! no command that changes a worktree may run it.
 
 use camino::Utf8Path;
 
@@ -88,7 +88,8 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
     Ok(found)
 }
 
-/// Git for a change of refs that is made whatever was planted: without hooks if they may be among it.
+/// Git for a change of refs that is made whatever was planted: without hooks if they may be among
+/// it.
 pub fn git_without_hooks(repository: &Repository, worktree: &Worktree) -> Git {
     match find(repository, worktree) {
         Ok(planted) if planted.is_empty() => repository.git.clone(),
@@ -151,8 +152,8 @@ fn names(planted: &[Planted]) -> String {
     named.join(", ")
 }
 
-/// The command that removes a setting from the repository of a worktree: of a clone its own, and not
-/// the one around it.
+/// The command that removes a setting from the repository of a worktree: of a clone its own, and
+/// not the one around it.
 pub fn unset_command(worktree: &Utf8Path, key: &str) -> String {
     let worktree = shell_word(worktree.as_str());
     format!("git -C {worktree} config --unset-all {}", shell_word(key))

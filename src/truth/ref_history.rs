@@ -134,8 +134,8 @@ impl<'a> RefHistory<'a> {
         Ok(true)
     }
 
-    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and stashes. A
-    /// branch that was renamed or copied from one of these is one.
+    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and
+    /// stashes. A branch that was renamed or copied from one of these is one.
     pub fn own_refs(&self) -> Vec<OwnRef> {
         let records = &self.records;
         let mut own_refs = Vec::new();
@@ -161,8 +161,8 @@ impl<'a> RefHistory<'a> {
         own_refs
     }
 
-    /// True if a ref is the branch on a remote of another name than the own one, which a push made. A
-    /// log is only read of what the worktree moved.
+    /// True if a ref is the branch on a remote of another name than the own one, which a push made.
+    /// A log is only read of what the worktree moved.
     fn is_pushed_to_other(&self, name: &BStr) -> bool {
         let records = &self.records;
         name.starts_with(b"refs/remotes/")
@@ -221,8 +221,8 @@ impl<'a> RefHistory<'a> {
         own_refs
     }
 
-    /// Lists the commits that others brought: what refs named at `add`, and the remote-tracking refs
-    /// that a fetch moved since; sorted, each once: there can be as many as refs.
+    /// Lists the commits that others brought: what refs named at `add`, and the remote-tracking
+    /// refs that a fetch moved since; sorted, each once: there can be as many as refs.
     pub fn fetched_commits(&self) -> Vec<CommitId> {
         let records = &self.records;
         // what others put on top there brings back what was pushed from here
@@ -247,8 +247,8 @@ impl<'a> RefHistory<'a> {
         commits.into_iter().cloned().collect()
     }
 
-    /// True if all that the file `shallow` names is where a fetch lets history end: commits of others,
-    /// whose parents are not here, or that upstream has, or that no ref leads to.
+    /// True if all that the file `shallow` names is where a fetch lets history end: commits of
+    /// others, whose parents are not here, or that upstream has, or that no ref leads to.
     ///
     /// # Errors
     /// Fails when a commit is damaged.

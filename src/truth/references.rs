@@ -1,5 +1,5 @@
-//! Finds the trees of what a worktree is on, and the reference trees of each: what it may have taken
-//! over from others without a change made here.
+//! Finds the trees of what a worktree is on, and the reference trees of each: what it may have
+//! taken over from others without a change made here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,19 +23,21 @@ pub struct ReferenceTrees {
     pub nearest: Option<CommitId>,
     /// HEAD's tree.
     pub head: Delta,
-    /// References of HEAD, the nearest first: what the base has, with upstream work that was merged.
+    /// References of HEAD, the nearest first: what the base has, with upstream work that was
+    /// merged.
     pub committed: Vec<Delta>,
     /// References of the index and the disk: a merge in progress brings more.
     pub working: Vec<Delta>,
     /// What a merge in progress changes.
     pub arriving: Delta,
-    /// What the newest of upstream have, merged where they went different ways: to be like that is no
-    /// change, as a merge makes none of it.
+    /// What the newest of upstream have, merged where they went different ways: to be like that is
+    /// no change, as a merge makes none of it.
     pub tips: Vec<Delta>,
-    /// What upstream had since HEAD left it; only read where a commit touched what the scope does not
-    /// let the worktree write.
+    /// What upstream had since HEAD left it; only read where a commit touched what the scope does
+    /// not let the worktree write.
     pub upstream_states: UpstreamStates,
-    /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on HEAD.
+    /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on
+    /// HEAD.
     pub branches: Vec<BranchTrees>,
     /// True if HEAD does not have the base any more, nor anything newer of upstream.
     pub base_lost: bool,
@@ -397,8 +399,8 @@ impl<'a> Trees<'a> {
         Ok(deltas)
     }
 
-    /// Returns what a merge of these commits may look like: their trees, and where only some of them
-    /// changed a path since their common ancestor, only what those have.
+    /// Returns what a merge of these commits may look like: their trees, and where only some of
+    /// them changed a path since their common ancestor, only what those have.
     ///
     /// # Errors
     /// Fails when git, a commit or a tree cannot be read.

@@ -1,8 +1,9 @@
 //! Reads what changes what git does beside a worktree: hooks and what they run, settings, states of
 //! other worktrees.
 //!
-//! The git directories are walked, and [`role_of`] says what an entry is. What is not known to be data
-//! is sealed. The worktrees that a record names are left out: each verdict answers for its own.
+//! The git directories are walked, and [`role_of`] says what an entry is. What is not known to be
+//! data is sealed. The worktrees that a record names are left out: each verdict answers for its
+//! own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +71,8 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
     })
 }
 
-/// Digests the values of every setting of the repository, includes among them, as git sees it. Those
-/// of the main worktree's own file (`config.worktree`) begin with `worktree:`.
+/// Digests the values of every setting of the repository, includes among them, as git sees it.
+/// Those of the main worktree's own file (`config.worktree`) begin with `worktree:`.
 ///
 /// # Errors
 /// Fails when git does.
@@ -336,8 +337,9 @@ impl<'a> Seal<'a> {
         Ok(())
     }
 
-    /// Walks the private git directory of the worktree itself. The record has digests of the settings
-    /// and the sparse patterns in it, and what the worktree is on and what it does there is its own.
+    /// Walks the private git directory of the worktree itself. The record has digests of the
+    /// settings and the sparse patterns in it, and what the worktree is on and what it does there
+    /// is its own.
     fn read_own_git_dir(&mut self, directory: &Utf8Path) -> Result<(), Error> {
         let place = self.digester.place(directory);
         self.sealed.directories.insert(place, GitDirOwner::Worktree);
@@ -518,7 +520,8 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error
     Ok(users.map(|path| relative_to.join(path)))
 }
 
-/// Returns the path that a file of a git directory names, after a word; none where it cannot be read.
+/// Returns the path that a file of a git directory names, after a word; none where it cannot be
+/// read.
 fn named_in(file: &Utf8Path, word: &str) -> Option<Utf8PathBuf> {
     let bytes = files::read(file).ok()??;
     let rest = bytes.trim_ascii().strip_prefix(word.as_bytes())?;
@@ -547,8 +550,8 @@ fn dot_git_of_submodule(directory: &Utf8Path) -> Option<Utf8PathBuf> {
     Some(files::canonical(&root).ok()?.join(".git"))
 }
 
-/// Returns the git directory that a `.git` leads to, whether it is one, a file or a link; none where nothing
-/// is there.
+/// Returns the git directory that a `.git` leads to, whether it is one, a file or a link; none
+/// where nothing is there.
 fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
     let target = if files::is_directory(dot_git) {
         dot_git.to_owned()

@@ -173,8 +173,8 @@ impl Survey {
             .map(|(path, _)| path)
     }
 
-    /// Lists the files that the base's own rules ignore, and that were not there when the worktree was
-    /// made.
+    /// Lists the files that the base's own rules ignore, and that were not there when the worktree
+    /// was made.
     pub fn build_output(&self) -> impl Iterator<Item = &RepoPath> {
         let hidden = &self.states.hidden;
         self.ignored_paths().filter(|path| !hidden.contains(*path))
@@ -185,13 +185,14 @@ impl Survey {
         self.places(self.build_output())
     }
 
-    /// Lists where the ignored files are that the base's own rules do not name, the largest place first.
+    /// Lists where the ignored files are that the base's own rules do not name, the largest place
+    /// first.
     pub fn hidden_places(&self) -> Vec<IgnoredPlace> {
         self.places(self.states.hidden.iter())
     }
 
-    /// Lists the places of these files, each with what is in it, the largest first: a directory that the
-    /// base does not have (`target/`), or a file in one that it has.
+    /// Lists the places of these files, each with what is in it, the largest first: a directory
+    /// that the base does not have (`target/`), or a file in one that it has.
     fn places<'a>(&self, paths: impl Iterator<Item = &'a RepoPath>) -> Vec<IgnoredPlace> {
         let states = &self.states;
         let mut places: BTreeMap<RepoPath, IgnoredPlace> = BTreeMap::new();
@@ -215,8 +216,8 @@ impl Survey {
         largest_first
     }
 
-    /// Lists the directories in the shape of a bare repository (`is_git_directory`, git's setup.c) whose
-    /// HEAD is new or changed: a commit can hold them.
+    /// Lists the directories in the shape of a bare repository (`is_git_directory`, git's setup.c)
+    /// whose HEAD is new or changed: a commit can hold them.
     pub fn bare(&self, root: &Utf8Path) -> Vec<RepoPath> {
         let mut directories = Vec::new();
         for (path, entry) in &self.states.disk.delta {
@@ -233,8 +234,8 @@ impl Survey {
         directories
     }
 
-    /// Lists the directories with something named `.git` inside: no commit of ours can hold that, as
-    /// git takes no such path, and it may be a repository with a history of its own.
+    /// Lists the directories with something named `.git` inside: no commit of ours can hold that,
+    /// as git takes no such path, and it may be a repository with a history of its own.
     pub fn nested(&self) -> Vec<RepoPath> {
         let mut directories: Vec<RepoPath> = Vec::new();
         for (path, entry) in &self.states.disk.delta {

@@ -36,8 +36,8 @@ pub struct Tips {
     pub untrusted: Vec<String>,
 }
 
-/// Finds the tips for a worktree. `rewired` are the remotes that lead elsewhere by now; an empty name
-/// stands for all.
+/// Finds the tips for a worktree. `rewired` are the remotes that lead elsewhere by now; an empty
+/// name stands for all.
 ///
 /// # Errors
 /// Fails when git or an object cannot be read.
@@ -125,7 +125,8 @@ pub fn is_reachable_from_any(
 const FORMER_PLACES: usize = 100;
 
 impl Tips {
-    /// Returns the tips of now that no other of them has: one, where they did not go different ways.
+    /// Returns the tips of now that no other of them has: one, where they did not go different
+    /// ways.
     ///
     /// # Errors
     /// Fails when a commit is missing or damaged.
@@ -136,9 +137,9 @@ impl Tips {
         Ok(git.merge_base_independent(&self.current)?)
     }
 
-    /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there by
-    /// a command outside of the worktree, and the journal does not say otherwise. Returns true if it is
-    /// trusted.
+    /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there
+    /// by a command outside of the worktree, and the journal does not say otherwise. Returns true
+    /// if it is trusted.
     fn trust_if_moved_elsewhere(
         &mut self,
         objects: &Objects,
@@ -182,8 +183,8 @@ impl Tips {
         Ok(true)
     }
 
-    /// True if a ref has a commit that it was moved to from here and that nothing else brings. One that
-    /// is gone is in nothing.
+    /// True if a ref has a commit that it was moved to from here and that nothing else brings. One
+    /// that is gone is in nothing.
     fn has_work_of_here(
         &self,
         refs: &RefHistory<'_>,

@@ -375,7 +375,8 @@ fn push_octal(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// True for bidirectional controls and zero-width characters, with which a name can look like another.
+/// True for bidirectional controls and zero-width characters, with which a name can look like
+/// another.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

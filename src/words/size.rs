@@ -1,7 +1,7 @@
 //! Holds [`Size`].
 
-/// Shows a number of bytes as people read it: in the largest unit of 1,024, 1,048,576, … bytes of which
-/// there is at least one, as the bar of a long copy does.
+/// Shows a number of bytes as people read it: in the largest unit of 1,024, 1,048,576, … bytes of
+/// which there is at least one, as the bar of a long copy does.
 ///
 /// ```
 /// use git_agentwt::words::size::Size;

@@ -1,4 +1,5 @@
-//! Finds and deletes the private git directory of a worktree (gitrepository-layout(5), `worktrees/<id>/`).
+//! Finds and deletes the private git directory of a worktree (gitrepository-layout(5),
+//! `worktrees/<id>/`).
 
 use camino::{Utf8Path, Utf8PathBuf};
 

@@ -1,7 +1,7 @@
 //! Finds out whether a command was called from inside a worktree of ours, where an agent works.
 //!
-//! An agent changes its own worktree and nothing else (`docs/decisions/0052-who-calls.md`). This keeps
-//! ordinary commands from harm, not a hostile process: against that, only a fence helps.
+//! An agent changes its own worktree and nothing else (`docs/decisions/0052-who-calls.md`). This
+//! keeps ordinary commands from harm, not a hostile process: against that, only a fence helps.
 
 use camino::Utf8Path;
 
@@ -24,8 +24,8 @@ pub struct CallerWorktree {
     pub process: Option<Ancestor>,
 }
 
-/// Lists the worktrees from which a command was called: the one in which the command was started, and
-/// those of the processes that started the command, where the system tells.
+/// Lists the worktrees from which a command was called: the one in which the command was started,
+/// and those of the processes that started the command, where the system tells.
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
@@ -123,8 +123,9 @@ pub(super) fn works_there(caller: &CallerWorktree) -> String {
     }
 }
 
-/// The directory in which the user can run the command that was refused, as a shell reads it: the main
-/// worktree. A bare repository has none, but often a worktree of plain git, and `add` wants a checkout.
+/// The directory in which the user can run the command that was refused, as a shell reads it: the
+/// main worktree. A bare repository has none, but often a worktree of plain git, and `add` wants a
+/// checkout.
 pub(super) fn directory_for_user(repository: &Repository) -> String {
     if repository.main == Main::Worktree {
         return shell_word(repository.root.as_str());

@@ -1,9 +1,9 @@
 //! Takes, renews, checks and gives back the claim on a name at a git server: [`Claims`].
 //!
-//! [`crate::record::claim`] decides, `git/remote.rs` asks git; the order is here: what may become ours is
-//! written down before a push, and whatever a push says, only what the server shows afterwards
-//! counts. Objects go into a directory that is thrown away, so the repository gets neither refs nor
-//! objects of claims.
+//! [`crate::record::claim`] decides, `git/remote.rs` asks git; the order is here: what may become
+//! ours is written down before a push, and whatever a push says, only what the server shows
+//! afterwards counts. Objects go into a directory that is thrown away, so the repository gets
+//! neither refs nor objects of claims.
 
 use std::time::Duration;
 
@@ -203,8 +203,8 @@ impl Claims {
     /// Renews a claim of ours; with `-n` only looks whether it can be.
     ///
     /// # Errors
-    /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked or
-    /// refuses.
+    /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked
+    /// or refuses.
     pub fn renew(&self, held: &HeldClaim, renewal: &Renewal) -> Result<(HeldClaim, Who), Error> {
         if renewal.dry_run {
             let claim = self.renewed(self.read(RENEW)?, held, renewal)?;
@@ -296,8 +296,8 @@ impl Claims {
         }
     }
 
-    /// Reads the claim, lets `next` decide what takes its place (none deletes it), and moves the ref
-    /// by compare-and-swap; again while others move it.
+    /// Reads the claim, lets `next` decide what takes its place (none deletes it), and moves the
+    /// ref by compare-and-swap; again while others move it.
     fn swap<T>(
         &self,
         doing: &'static str,

@@ -1,7 +1,7 @@
 //! Keeps what a person decided about a worktree: accepted findings, and rules added to its scope.
 //!
-//! Decisions are in the record, outside of every worktree. A command that decides is refused where an
-//! agent works; a process of the same user can still forge a record (`docs/limits.md`).
+//! Decisions are in the record, outside of every worktree. A command that decides is refused where
+//! an agent works; a process of the same user can still forge a record (`docs/limits.md`).
 
 use crate::config::value::Strategy;
 use crate::judge::change::{ABSENT, ChangeSet};
@@ -56,8 +56,8 @@ impl Worktree {
         verify(&self.scope, changes, options).accepting(&accepted)
     }
 
-    /// The recorded settings, with the values that were accepted since in the place of recorded ones:
-    /// for what depends on settings, as which remote a fetch is believed of.
+    /// The recorded settings, with the values that were accepted since in the place of recorded
+    /// ones: for what depends on settings, as which remote a fetch is believed of.
     pub fn settings_as_accepted(&self, recorded: &Digests) -> Digests {
         let mut settings = recorded.clone();
         let decisions = self.record.decisions.iter();

@@ -1,12 +1,12 @@
 //! Makes git ignore what is ours: `.agentwt/worktrees/` in the main worktree, and placed files in
 //! each worktree.
 //!
-//! The first by a line in the common `info/exclude`, and by a `.gitignore` in it that ignores itself.
-//! One alone is not enough: a branch can hide the first, and `git clean -ffd` passes over what the
-//! second covers. The second by an exclude file of the worktree's own, which its `config.worktree`
-//! names as `core.excludesFile` (gitignore(5)): it begins with the rules of the user's own
-//! `core.excludesFile`, which it stands for. A `.gitignore` of the branch counts more than both.
-//! Verification uses none of it.
+//! The first by a line in the common `info/exclude`, and by a `.gitignore` in it that ignores
+//! itself. One alone is not enough: a branch can hide the first, and `git clean -ffd` passes over
+//! what the second covers. The second by an exclude file of the worktree's own, which its
+//! `config.worktree` names as `core.excludesFile` (gitignore(5)): it begins with the rules of the
+//! user's own `core.excludesFile`, which it stands for. A `.gitignore` of the branch counts more
+//! than both. Verification uses none of it.
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -27,9 +27,9 @@ use crate::worktree::repository::{Repository, WORKTREES};
 /// The rule in `info/exclude` of the common git directory (gitignore(5)).
 pub const EXCLUDE_RULE: &str = "/.agentwt/worktrees/";
 
-/// Where the `.gitignore` is, relative to the root of the main worktree. It ignores everything beside
-/// and below it, itself too: it works where `info/exclude` is not read or was lost, and is never
-/// committed.
+/// Where the `.gitignore` is, relative to the root of the main worktree. It ignores everything
+/// beside and below it, itself too: it works where `info/exclude` is not read or was lost, and is
+/// never committed.
 pub const WORKTREES_GITIGNORE_PATH: &str = ".agentwt/worktrees/.gitignore";
 
 /// The file, below the worktree's private git directory.
@@ -121,7 +121,8 @@ pub struct NewRule {
 }
 
 /// Writes the rules that are missing, one process at a time: no other line is lost, and a temporary
-/// file that stands there then is that of a dead process. `announce` is called before each is written.
+/// file that stands there then is that of a dead process. `announce` is called before each is
+/// written.
 ///
 /// # Errors
 /// Fails when `announce` does, or the disk refuses.

@@ -132,8 +132,8 @@ pub fn load_record(
     }))
 }
 
-/// Checks that a record is of this repository: the paths in one of a copied repository lead into the
-/// original, those of a moved one to nothing, or to what stands there by now.
+/// Checks that a record is of this repository: the paths in one of a copied repository lead into
+/// the original, those of a moved one to nothing, or to what stands there by now.
 fn check_origin(repository: &Repository, record: &Record) -> Result<(), WorktreeFault> {
     let home = repository.home();
     let (there, here) = match record.strategy {
@@ -527,8 +527,8 @@ fn is_unrecorded(repository: &Repository, name: &str, git_dir: &Utf8Path) -> boo
         && !all.any(|file| files::exists(&record.join(file)))
 }
 
-/// The private git directories of linked worktrees, with the name and path of each, without those in
-/// the trash, which are recorded there; and those of clones, which are in no list of git's.
+/// The private git directories of linked worktrees, with the name and path of each, without those
+/// in the trash, which are recorded there; and those of clones, which are in no list of git's.
 fn git_dirs(
     repository: &Repository,
 ) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
@@ -557,9 +557,9 @@ fn git_dirs(
     }))
 }
 
-/// Gives what git has read in a private git directory. Where it failed there and can read the common
-/// one, that directory is damaged: nothing can be read in it, and that is an answer. Where it fails
-/// in both, what is there cannot be determined.
+/// Gives what git has read in a private git directory. Where it failed there and can read the
+/// common one, that directory is damaged: nothing can be read in it, and that is an answer. Where
+/// it fails in both, what is there cannot be determined.
 ///
 /// # Errors
 /// Fails when git cannot read the common directory either.
@@ -616,8 +616,8 @@ pub fn whole_records(
     Ok(all.filter_map(|name| Worktree::load(repository, &name).ok()))
 }
 
-/// Lists the scopes of the worktrees that an agent may be working in: those whose record is complete
-/// and whose directory exists, except this one.
+/// Lists the scopes of the worktrees that an agent may be working in: those whose record is
+/// complete and whose directory exists, except this one.
 ///
 /// # Errors
 /// Fails when the records cannot be listed. A damaged record has no scope to compare.

@@ -1,4 +1,5 @@
-//! Reads the arguments of commands that take a worktree and paths in it: `[<name>] [--] [<path>...]`.
+//! Reads the arguments of commands that take a worktree and paths in it: `[<name>] [--]
+//! [<path>...]`.
 
 use std::ffi::{OsStr, OsString};
 
@@ -44,8 +45,8 @@ pub fn bytes_of(word: OsString) -> BString {
     }
 }
 
-/// Parses paths of a worktree: relative ones begin where the command started, inside the worktree or in
-/// the main worktree.
+/// Parses paths of a worktree: relative ones begin where the command started, inside the worktree
+/// or in the main worktree.
 ///
 /// # Errors
 /// Fails when one is outside of the repository, or is not a path.

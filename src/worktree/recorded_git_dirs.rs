@@ -1,7 +1,7 @@
 //! Knows which private git directories a record names: [`RecordedGitDirs`].
 //!
-//! Each verdict asks. To read each record for each verdict would be quadratic in their number, so one
-//! reading counts for a command, until a record comes or goes.
+//! Each verdict asks. To read each record for each verdict would be quadratic in their number, so
+//! one reading counts for a command, until a record comes or goes.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,8 @@ use crate::inventory::manifest::Stat;
 use crate::words::error::Error;
 use crate::worktree::gitdir::{TRASHED_GIT_DIR, read_gitdir};
 
-/// Younger stat data of a directory do not show each change of it: clocks of file systems are coarse.
+/// Younger stat data of a directory do not show each change of it: clocks of file systems are
+/// coarse.
 const RACY: Duration = Duration::from_secs(2);
 
 /// Where records and worktrees are.
@@ -104,8 +105,8 @@ fn read(places: &RecordPlaces) -> Result<(BTreeSet<String>, bool), Error> {
     Ok((all, false))
 }
 
-/// The name of the private git directory in the text of a record. Reading all of it takes long where
-/// there are hundreds.
+/// The name of the private git directory in the text of a record. Reading all of it takes long
+/// where there are hundreds.
 fn named_git_dir(record: &[u8]) -> Option<String> {
     let mut lines = record.lines();
     let value = lines.find_map(|line| line.strip_prefix(b"admin_dir = "))?;

@@ -163,8 +163,8 @@ impl Repository {
         self.root.join(WORKTREES).join(name.as_str())
     }
 
-    /// The directory of which a task must leave everything else alone: around clones without a repository
-    /// stands whatever the user has there.
+    /// The directory of which a task must leave everything else alone: around clones without a
+    /// repository stands whatever the user has there.
     pub fn closed_root(&self) -> Utf8PathBuf {
         if self.home().common_dir == self.root.join(PARENT_HOME) {
             return self.root.join(".agentwt");
@@ -202,8 +202,8 @@ impl Repository {
         self.lock(file, Some(name.to_string()))
     }
 
-    /// The lock of the set-up of a worktree, whose commands may use the worktree. No name of a worktree
-    /// begins with `+`.
+    /// The lock of the set-up of a worktree, whose commands may use the worktree. No name of a
+    /// worktree begins with `+`.
     pub fn setup_lock(&self, name: &WorktreeName) -> LockFile {
         let file = format!("agentwt/locks/+{}", name.as_str().to_ascii_lowercase());
         self.lock(file, Some(name.to_string()))

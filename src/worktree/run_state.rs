@@ -33,8 +33,8 @@ impl RunFile {
         }
     }
 
-    /// Reads the state. A directory without the file is of an older version; of a file that cannot be
-    /// read, no commit of the branch is known, so that nothing moves the branch.
+    /// Reads the state. A directory without the file is of an older version; of a file that cannot
+    /// be read, no commit of the branch is known, so that nothing moves the branch.
     ///
     /// # Errors
     /// Fails when the disk refuses.
@@ -119,7 +119,8 @@ impl RunFile {
         })
     }
 
-    /// Writes that the branch has the commits of the run, and what else is left in its git directory.
+    /// Writes that the branch has the commits of the run, and what else is left in its git
+    /// directory.
     ///
     /// # Errors
     /// Fails when the disk refuses.

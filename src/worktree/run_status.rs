@@ -1,5 +1,5 @@
-//! Says what of the fenced runs of a worktree is not in the worktree: [`RunStatus`]. Every command that
-//! shows a worktree reads this.
+//! Says what of the fenced runs of a worktree is not in the worktree: [`RunStatus`]. Every command
+//! that shows a worktree reads this.
 
 use camino::Utf8PathBuf;
 use serde::Serialize;

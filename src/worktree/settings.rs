@@ -105,7 +105,8 @@ impl GitSettings {
     }
 }
 
-/// The values of a key (git-config(1): the names of a section and a variable are not case sensitive).
+/// The values of a key (git-config(1): the names of a section and a variable are not case
+/// sensitive).
 fn values<'s>(settings: &'s [(String, String)], key: &str) -> impl Iterator<Item = &'s str> {
     let of_key = settings
         .iter()
@@ -173,8 +174,8 @@ pub fn load_config_of(
 }
 
 impl Repository {
-    /// Reads which revision names a base, and the same in full: the setting, or the branch of the main
-    /// worktree, whose short name a tag may have too. None where HEAD is detached.
+    /// Reads which revision names a base, and the same in full: the setting, or the branch of the
+    /// main worktree, whose short name a tag may have too. None where HEAD is detached.
     ///
     /// # Errors
     /// Fails when git cannot read HEAD.

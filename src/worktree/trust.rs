@@ -1,5 +1,5 @@
-//! Keeps which commands of a config the user trusts: by repository and exact text, in the user's own
-//! state directory, which no repository can write.
+//! Keeps which commands of a config the user trusts: by repository and exact text, in the user's
+//! own state directory, which no repository can write.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
@@ -99,8 +99,8 @@ impl TrustStore {
     }
 
     /// Writes what the user trusts with other commands of one repository, one process at a time:
-    /// with these commands added, or without any of the repository. Returns the number of entries that
-    /// are gone.
+    /// with these commands added, or without any of the repository. Returns the number of entries
+    /// that are gone.
     ///
     /// # Errors
     /// Fails when there is no state directory, or the disk refuses.

@@ -1,5 +1,5 @@
-//! Computes what the programs of a worktree get to know of it by variables, and gives each worktree a
-//! block of ports.
+//! Computes what the programs of a worktree get to know of it by variables, and gives each worktree
+//! a block of ports.
 
 use std::collections::BTreeSet;
 

@@ -56,8 +56,8 @@ enum Content {
 type Created = (Vec<Option<Stat>>, Vec<bool>);
 
 impl Checkout<'_> {
-    /// Creates the files with the write bits that the scope says, and writes the index. Returns what
-    /// is on disk for each entry, and whether the user has a post-checkout hook.
+    /// Creates the files with the write bits that the scope says, and writes the index. Returns
+    /// what is on disk for each entry, and whether the user has a post-checkout hook.
     ///
     /// # Errors
     /// Fails when an object, a filter or the disk does, or a signal came; what was created stays.
@@ -217,7 +217,8 @@ impl Checkout<'_> {
         }
         let mut directory = self.own.common_dir.join("hooks");
         if settings.iter().any(|(key, _)| key == "core.hookspath") {
-            // relative to the root of the worktree, where hooks run; git takes an empty path for `/`
+            // relative to the root of the worktree, where hooks run; git takes an empty path for
+            // `/`
             let hooks_path = self
                 .git
                 .config_get_path("core.hooksPath")?

@@ -41,8 +41,8 @@ impl Drop for FetchedClone {
 }
 
 impl FetchedClone {
-    /// Begins a clone for the worktree of this name, whose lock is held: what stands in its place was
-    /// left by a killed command.
+    /// Begins a clone for the worktree of this name, whose lock is held: what stands in its place
+    /// was left by a killed command.
     ///
     /// # Errors
     /// Fails when the disk refuses.
@@ -133,7 +133,8 @@ fn origin_of(home: &Repository) -> Result<Origin, Error> {
     Ok(Origin::TheRepository)
 }
 
-/// Fetches all refs, and the base, into the clone of a shallow repository: it has only what was sent.
+/// Fetches all refs, and the base, into the clone of a shallow repository: it has only what was
+/// sent.
 fn fetch_all_refs(own: &Repository, from: &Utf8Path, record: &Record) -> Result<(), Error> {
     let refspecs = SHARED.map(|prefix| format!("+{prefix}*:{prefix}*"));
     let mut args = vec![from.as_str()];

@@ -1,7 +1,7 @@
 //! Creates a worktree as it was planned, or removes everything that was created.
 //!
-//! What is created is decided before (`commands/add/plan.rs`). Each step that changes the repository
-//! is written into the journal first, and the journal undoes the steps.
+//! What is created is decided before (`commands/add/plan.rs`). Each step that changes the
+//! repository is written into the journal first, and the journal undoes the steps.
 
 pub mod checkout;
 pub mod clone;
@@ -96,8 +96,8 @@ impl Creation<'_> {
     /// Creates the worktree, or nothing: when a step fails, all of them are undone.
     ///
     /// # Errors
-    /// Fails when git or the disk does, a signal comes, or a hook of the user's fails; what could not
-    /// be undone is named.
+    /// Fails when git or the disk does, a signal comes, or a hook of the user's fails; what could
+    /// not be undone is named.
     pub fn apply(
         &self,
         classified: &Classified<'_>,
@@ -312,7 +312,8 @@ impl Creation<'_> {
         Ok(admin_dir)
     }
 
-    /// Creates the branch, in one step that fails where another process has created one of this name.
+    /// Creates the branch, in one step that fails where another process has created one of this
+    /// name.
     fn create_branch(&self, journal: &mut Journal<'_>) -> Result<(), Error> {
         let branch = &self.record.branch;
         let at = &self.record.checked_out;

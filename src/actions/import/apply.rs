@@ -1,5 +1,5 @@
-//! Performs the plan of an import: the index first and the branch last, so that a kill in between leaves the
-//! branch where it was, and the next import does the rest.
+//! Performs the plan of an import: the index first and the branch last, so that a kill in between
+//! leaves the branch where it was, and the next import does the rest.
 
 use camino::Utf8PathBuf;
 
@@ -40,8 +40,8 @@ enum IndexSource {
     User,
 }
 
-/// Performs the plan of an import. `run_index` are the bytes of the index of the run, which may become that of
-/// the worktree.
+/// Performs the plan of an import. `run_index` are the bytes of the index of the run, which may
+/// become that of the worktree.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -100,8 +100,8 @@ fn write_index(run: &RunToImport<'_>, new_index: &NewIndex) -> Result<(), Error>
     Ok(())
 }
 
-/// Moves the branch by compare-and-swap. Where that fails, the index is put back; the user, who had the lock
-/// before, can have moved the branch.
+/// Moves the branch by compare-and-swap. Where that fails, the index is put back; the user, who had
+/// the lock before, can have moved the branch.
 fn move_branch(run: &RunToImport<'_>, from: &CommitId, to: &CommitId) -> Result<Applied, Error> {
     let branch = run.worktree.record.branch.full_ref();
     let git = run.worktree.git(run.repository);

@@ -1,5 +1,6 @@
-//! Finds out why git cannot fetch from the git directory of a run: is it damaged, or did something else
-//! stop git? What git says is for people; here the objects are read, and git is asked again in another way.
+//! Finds out why git cannot fetch from the git directory of a run: is it damaged, or did something
+//! else stop git? What git says is for people; here the objects are read, and git is asked again in
+//! another way.
 
 use std::time::Duration;
 
@@ -59,9 +60,9 @@ pub fn examine_objects(
     }
 }
 
-/// Examines a commit whose objects can be read, and that git did not fetch in two tries: does git refuse
-/// what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check and without: only
-/// where the check alone makes the difference, it is the objects.
+/// Examines a commit whose objects can be read, and that git did not fetch in two tries: does git
+/// refuse what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check
+/// and without: only where the check alone makes the difference, it is the objects.
 pub fn examine_content(
     repository: &Repository,
     worktree: &Worktree,

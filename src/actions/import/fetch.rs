@@ -1,9 +1,9 @@
 //! Fetches all that a run made: from here on nothing of it can be lost.
 //!
 //! The tip of its branch comes into `refs/agentwt/incoming/<name>`, what else it made or left into
-//! `refs/agentwt/run/<name>/<id>`, its branches and tags into `refs/agentwt/kept/<name>/<id>`. What the
-//! repository has already can be there for an import that was stopped, or for a reflog: only a ref keeps
-//! it, so that is fetched all the same.
+//! `refs/agentwt/run/<name>/<id>`, its branches and tags into `refs/agentwt/kept/<name>/<id>`. What
+//! the repository has already can be there for an import that was stopped, or for a reflog: only a
+//! ref keeps it, so that is fetched all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -52,7 +52,8 @@ struct Wanted<'a> {
     abandoned: BTreeMap<&'a CommitId, String>,
 }
 
-/// Fetches all that the run made. Without the tip of its branch there is no import; all else is here then.
+/// Fetches all that the run made. Without the tip of its branch there is no import; all else is
+/// here then.
 ///
 /// # Errors
 /// Fails when git does.
@@ -77,7 +78,8 @@ pub fn fetch(run: &RunToImport<'_>) -> Result<Fetched, ImportFailure> {
     Ok(Fetched { lost, notes })
 }
 
-/// Fetches the objects of staged files, of which no commit may know, and returns whether all are here now.
+/// Fetches the objects of staged files, of which no commit may know, and returns whether all are
+/// here now.
 ///
 /// # Errors
 /// Fails when the repository cannot be read.
@@ -97,8 +99,8 @@ pub fn fetch_staged(run: &RunToImport<'_>, staged: &BTreeSet<ObjectId>) -> Resul
     Ok(staged.iter().all(|id| objects.is_blob(id)))
 }
 
-/// Fetches the tip of the branch. Where git fails though all objects can be read, it is started once more: a
-/// child of it can have been ended, as for want of memory.
+/// Fetches the tip of the branch. Where git fails though all objects can be read, it is started
+/// once more: a child of it can have been ended, as for want of memory.
 fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure> {
     let specs = [spec(tip, &run_ref(run, tip))];
     let Err(first_error) = fetch_specs(run, &specs) else {
@@ -127,7 +129,8 @@ fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure>
     }
 }
 
-/// Fetches many objects, and returns those that git did not fetch. What is broken keeps nothing else away.
+/// Fetches many objects, and returns those that git did not fetch. What is broken keeps nothing
+/// else away.
 fn fetch_each(run: &RunToImport<'_>, wanted: &BTreeMap<&CommitId, String>) -> Vec<CommitId> {
     let mut lost = Vec::new();
     let all: Vec<(&CommitId, String)> = wanted
@@ -182,8 +185,8 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     })
 }
 
-/// Finds the commits on which HEAD was, by its reflog, and that neither the branch nor the refs that the
-/// run began with reach. A reflog can name what is gone, for which no git is asked.
+/// Finds the commits on which HEAD was, by its reflog, and that neither the branch nor the refs
+/// that the run began with reach. A reflog can name what is gone, for which no git is asked.
 fn find_abandoned<'a>(
     run: &RunToImport<'_>,
     git: &Git,

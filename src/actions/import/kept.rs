@@ -31,8 +31,8 @@ pub fn keep_all(repository: &Repository, worktree: &Worktree) -> Result<(), Erro
     Ok(())
 }
 
-/// Has the reflog of HEAD name what the runs of a worktree made and the branch does not have, and removes the
-/// refs that did. Killed here, the next import does it again.
+/// Has the reflog of HEAD name what the runs of a worktree made and the branch does not have, and
+/// removes the refs that did. Killed here, the next import does it again.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -59,8 +59,8 @@ pub fn keep(git: &Git, worktree: &Worktree, id: &CommitId) -> Result<Option<Stri
     Ok(Some(kept))
 }
 
-/// Takes the lock of a file of git's, also the one that an import left which was killed; none while a
-/// git has the lock.
+/// Takes the lock of a file of git's, also the one that an import left which was killed; none while
+/// a git has the lock.
 ///
 /// # Errors
 /// Fails when the disk refuses.
@@ -72,8 +72,8 @@ pub fn take_own_lock(file: &Utf8Path) -> Result<Option<IndexLock>, Error> {
     Ok(take_lock(file)?)
 }
 
-/// Has the reflog of HEAD name what the branch does not have, as after a reset without a fence: there and back.
-/// Where there is no such log, or a git writes it, a ref keeps it.
+/// Has the reflog of HEAD name what the branch does not have, as after a reset without a fence:
+/// there and back. Where there is no such log, or a git writes it, a ref keeps it.
 fn log_abandoned(repository: &Repository, worktree: &Worktree, refs: &[Ref]) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     let branch = worktree.record.branch.full_ref();
@@ -112,8 +112,8 @@ enum Appended {
     No,
 }
 
-/// Appends lines to the reflog of HEAD under the lock of HEAD, which git has while it writes that log, and
-/// while it writes it anew (git-reflog(1), `expire`).
+/// Appends lines to the reflog of HEAD under the lock of HEAD, which git has while it writes that
+/// log, and while it writes it anew (git-reflog(1), `expire`).
 fn append_to_head_log(worktree: &Worktree, lines: &str) -> Result<Appended, Error> {
     let admin_dir = &worktree.record.admin_dir;
     let log = admin_dir.join("logs/HEAD");

@@ -74,7 +74,8 @@ impl LeftBehind {
         }
     }
 
-    /// Returns the word for it in the state of the run; none where the git directory does not stay for it.
+    /// Returns the word for it in the state of the run; none where the git directory does not stay
+    /// for it.
     pub const fn leftover(&self) -> Option<Leftover> {
         match self {
             Self::OtherHead => Some(Leftover::OtherHead),

@@ -1,4 +1,5 @@
-//! Copies the contents of large files that a command stored (git-lfs, docs/spec.md), each named by its SHA-256.
+//! Copies the contents of large files that a command stored (git-lfs, docs/spec.md), each named by
+//! its SHA-256.
 
 use camino::Utf8Path;
 

@@ -37,18 +37,20 @@ use crate::worktree::operation::read_operation;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
 
-/// Imports what the last run left. The processes of that run have ended, and the lock of the name is held.
+/// Imports what the last run left. The processes of that run have ended, and the lock of the name
+/// is held.
 ///
 /// 1. The git directory of the run is made readable, and what the run left is listed.
 /// 2. All of it is fetched with fsck, and named by refs: from here on nothing can be lost.
 /// 3. The worktree is verified as if its branch had the commits already.
 /// 4. Under the lock of the index, what the user did meanwhile is read.
 /// 5. What becomes of branch, index and git directory is planned.
-/// 6. The index of the run becomes that of the worktree, the branch moves by compare-and-swap, and the
-///    git directory goes, or stays for what only it has.
+/// 6. The index of the run becomes that of the worktree, the branch moves by compare-and-swap, and
+///    the git directory goes, or stays for what only it has.
 ///
 /// # Errors
-/// Fails when git or the disk does: then the branch is where it was, and the git directory of the run stays.
+/// Fails when git or the disk does: then the branch is where it was, and the git directory of the
+/// run stays.
 pub fn import(
     repository: &Repository,
     worktree: &Worktree,

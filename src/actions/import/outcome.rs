@@ -81,7 +81,8 @@ impl Imported {
         })
     }
 
-    /// Says why the branch stays though all is in scope, and how the commits come from the ref where they are.
+    /// Says why the branch stays though all is in scope, and how the commits come from the ref
+    /// where they are.
     pub fn conflict_note(&self, worktree: &Worktree, incoming: &str) -> Option<String> {
         let conflict = self.conflict_with_commits()?;
         let record = &worktree.record;
@@ -123,8 +124,8 @@ impl ImportFailure {
         }
     }
 
-    /// Sorts an error of a step that only reads and writes the git directory of the run: where something
-    /// of another kind stands in the way, the command put it there.
+    /// Sorts an error of a step that only reads and writes the git directory of the run: where
+    /// something of another kind stands in the way, the command put it there.
     pub fn in_git_directory(error: Error) -> Self {
         use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
         let kind = error.find::<DiskError>().map(|error| error.source.kind());

@@ -1,5 +1,5 @@
-//! Plans the import of a run from facts: what becomes of the branch, the index, what is staged and the
-//! private git directory; pure.
+//! Plans the import of a run from facts: what becomes of the branch, the index, what is staged and
+//! the private git directory; pure.
 
 use crate::actions::import::left_behind::{LeftBehind, RunIndex, index_of, leftovers};
 use crate::record::run::{ImportConflict, KeptReason, Leftover};
@@ -142,7 +142,8 @@ impl ImportFacts {
         }
     }
 
-    /// Returns why nothing is imported; none where it is. A conflict without commits of the run is none.
+    /// Returns why nothing is imported; none where it is. A conflict without commits of the run is
+    /// none.
     fn kept_reason(&self) -> Option<KeptReason> {
         if self.verdict == ImportVerdict::Violations {
             return Some(KeptReason::Violations);

@@ -37,7 +37,8 @@ impl StagedEntry {
     }
 }
 
-/// Says whether the user staged files or switched in the worktree; git can also have read the files anew only.
+/// Says whether the user staged files or switched in the worktree; git can also have read the files
+/// anew only.
 pub fn user_index(run: &RunToImport<'_>) -> UserIndex {
     let index = run.worktree.record.admin_dir.join("index");
     // an import that was stopped has written that of the run
@@ -60,8 +61,8 @@ fn is_same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
     inode(one) == inode(other)
 }
 
-/// Makes the bytes of the index of the worktree, moved from one commit to another (git-read-tree(1), "Two Tree
-/// Merge"): what the user staged stays. None where that does not fit.
+/// Makes the bytes of the index of the worktree, moved from one commit to another
+/// (git-read-tree(1), "Two Tree Merge"): what the user staged stays. None where that does not fit.
 ///
 /// # Errors
 /// Fails when the disk refuses.
@@ -104,7 +105,8 @@ pub fn move_index(
     Ok(files::read(&copy)?)
 }
 
-/// True if one path is a directory of another: of a file and a directory of one name, git takes one without an error.
+/// True if one path is a directory of another: of a file and a directory of one name, git takes one
+/// without an error.
 fn has_path_below_path<'a>(entries: impl Iterator<Item = &'a StagedEntry>) -> bool {
     let mut directories = BTreeSet::new();
     for staged in entries {
@@ -115,8 +117,8 @@ fn has_path_below_path<'a>(entries: impl Iterator<Item = &'a StagedEntry>) -> bo
     pairs.any(|(above, path)| path.starts_with(above))
 }
 
-/// Has a ref keep which of these paths the run staged, as its index does not become that of the worktree.
-/// Returns what the user should know.
+/// Has a ref keep which of these paths the run staged, as its index does not become that of the
+/// worktree. Returns what the user should know.
 ///
 /// # Errors
 /// Fails when the repository cannot be read or written.

@@ -22,7 +22,8 @@ use crate::words::path::RepoPath;
 pub struct Verified {
     /// The verdict.
     pub report: Report,
-    /// The bytes of the index of the run without what git would believe of it; none where it cannot be read.
+    /// The bytes of the index of the run without what git would believe of it; none where it cannot
+    /// be read.
     pub index: Option<Vec<u8>>,
     /// The staged files.
     pub staged: BTreeSet<ObjectId>,
@@ -83,7 +84,8 @@ pub fn seal_of(run: &RunToImport<'_>, report: &Report) -> Seal {
     if is_broken { Seal::Broken } else { Seal::Whole }
 }
 
-/// True if a place is out of reach of the command, and not known to be as it was when the run began.
+/// True if a place is out of reach of the command, and not known to be as it was when the run
+/// began.
 fn is_changed_outside(run: &RunToImport<'_>, place: &Place) -> bool {
     // the index and the HEAD that were verified are those of the run
     if *place == Place::Admin("index".into()) || *place == Place::Head {

@@ -46,7 +46,8 @@ pub struct NameLeftovers {
     pub is_there: bool,
 }
 
-/// Returns every name that has something: a record, a directory, copies, or what is known of a claim.
+/// Returns every name that has something: a record, a directory, copies, or what is known of a
+/// claim.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
@@ -156,7 +157,8 @@ impl NameLeftovers {
     }
 }
 
-/// What there is of a name without a record that can be read: a directory, and what is known of a claim.
+/// What there is of a name without a record that can be read: a directory, and what is known of a
+/// claim.
 fn unrecorded(
     repository: &Repository,
     name: &WorktreeName,
@@ -219,9 +221,9 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     Ok(there.map(lock).filter(|lock| !lock.is_held()).collect())
 }
 
-/// Finds what no name accounts for: strangers among the worktrees, private git directories, locks of
-/// git, unfinished files and objects of ours, and what has expired in the trash. `worktrees` are all that
-/// have a whole record.
+/// Finds what no name accounts for: strangers among the worktrees, private git directories, locks
+/// of git, unfinished files and objects of ours, and what has expired in the trash. `worktrees` are
+/// all that have a whole record.
 ///
 /// # Errors
 /// Fails when git or the disk does.

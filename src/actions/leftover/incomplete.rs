@@ -1,9 +1,10 @@
 //! Tells whether what no record accounts for holds work: an incomplete worktree something that
-//! neither a checkout nor a copy has written, a private git directory something that is nowhere else.
+//! neither a checkout nor a copy has written, a private git directory something that is nowhere
+//! else.
 //!
-//! A killed `add` has neither a record nor, maybe, an index, so the files are compared with the base
-//! and with the main worktree. A file that was being written when `add` was killed is the beginning
-//! of the expected content. Every doubt counts as work.
+//! A killed `add` has neither a record nor, maybe, an index, so the files are compared with the
+//! base and with the main worktree. A file that was being written when `add` was killed is the
+//! beginning of the expected content. Every doubt counts as work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

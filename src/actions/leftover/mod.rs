@@ -2,8 +2,8 @@
 //! One model for `prune`, which clears it, and for `doctor` and `list`, which show it.
 //!
 //! `of_name` finds what a name has, `shared` the rest; each [`Leftover`] says whether `prune`
-//! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here are
-//! pure.
+//! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here
+//! are pure.
 
 pub mod find;
 pub mod incomplete;

@@ -512,8 +512,9 @@ fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace
-/// of `git gc`. Submodules of its own count too: git finds them only where the worktree was made.
+/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no
+/// trace of `git gc`. Submodules of its own count too: git finds them only where the worktree was
+/// made.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.

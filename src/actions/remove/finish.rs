@@ -115,8 +115,8 @@ fn delete_branch(
     }
 }
 
-/// Deletes the branch at `tip`. A lock of a git that was killed, now or with the removal that this one
-/// goes on with, is removed.
+/// Deletes the branch at `tip`. A lock of a git that was killed, now or with the removal that this
+/// one goes on with, is removed.
 fn delete_ref_despite_dead_locks(
     repository: &Repository,
     worktree: &Worktree,

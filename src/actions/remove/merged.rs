@@ -29,8 +29,8 @@ const SETTINGS: &str =
 
 /// How the content of `tip` came into one of these refs; none when it did not, or that cannot be
 /// told. `own` are the commits that are nowhere else, the newest first. It is compared in a git
-/// directory of its own, where nothing is written into the repository, and neither its attributes nor
-/// its merge drivers count.
+/// directory of its own, where nothing is written into the repository, and neither its attributes
+/// nor its merge drivers count.
 pub fn find(
     repository: &Repository,
     tip: &CommitId,

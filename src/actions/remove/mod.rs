@@ -1,9 +1,9 @@
 //! Removes one worktree, as `remove`, `prune`, `land`, `run --rm` and the roll-back of `add` do.
 //!
-//! 1. [`RemovalCandidate::read`] reads what decides, and [`RemovalCandidate::plan`] decides. A refusal
-//!    moves nothing, as an agent may be at work there.
-//! 2. [`RemovalCandidate::apply`] writes down that the removal begins (the file `removing`), and moves
-//!    the directory into the trash.
+//! 1. [`RemovalCandidate::read`] reads what decides, and [`RemovalCandidate::plan`] decides. A
+//!    refusal moves nothing, as an agent may be at work there.
+//! 2. [`RemovalCandidate::apply`] writes down that the removal begins (the file `removing`), and
+//!    moves the directory into the trash.
 //! 3. It looks again there, where nobody finds the directory under its old path any more: what came
 //!    meanwhile puts it back, with the reasons (`docs/decisions/0040-look-again-in-the-trash.md`).
 //! 4. [`finish`](finish::finish) deletes the branch and moves the record, last. After a kill in
@@ -96,7 +96,8 @@ struct BegunRemoval {
 }
 
 impl RemovalCandidate {
-    /// Reads a worktree whose lock is ours. `leaving_branches` are those that go in the same command.
+    /// Reads a worktree whose lock is ours. `leaving_branches` are those that go in the same
+    /// command.
     ///
     /// # Errors
     /// Fails when it cannot be read.
@@ -251,8 +252,8 @@ impl RemovalCandidate {
         }
     }
 
-    /// Begins the removal and moves the worktree into the trash, where it is looked at again if a look
-    /// has decided.
+    /// Begins the removal and moves the worktree into the trash, where it is looked at again if a
+    /// look has decided.
     fn move_away(
         &self,
         plan: &mut RemovePlan,

@@ -25,7 +25,8 @@ use crate::worktree::repository::WORKTREES;
 /// What a removal may give up, and what becomes of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoveOptions {
-    /// How often `--force` was given: once, work goes into the trash; twice, a worktree in use goes too.
+    /// How often `--force` was given: once, work goes into the trash; twice, a worktree in use goes
+    /// too.
     pub force: u8,
     /// The owner that asks: its own live process does not stop the removal.
     pub owner: Option<String>,
@@ -323,8 +324,8 @@ impl BranchAfter {
 /// Decides.
 ///
 /// # Errors
-/// Refuses what is not ours to remove, and what would lose work that the user did not allow to save:
-/// all reasons at once.
+/// Refuses what is not ours to remove, and what would lose work that the user did not allow to
+/// save: all reasons at once.
 pub fn plan(
     record: &Record,
     facts: &RemoveFacts,

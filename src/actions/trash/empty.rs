@@ -153,8 +153,8 @@ fn expire_clean(repository: &Repository, failures: &mut Vec<String>) -> Result<(
 }
 
 /// Deletes an entry whose term is over, unless its name is in use: the directory in the background,
-/// the record, and the ref unless that is kept longer. What was kept as clean is looked at once more:
-/// with work in it by now, it is kept as work is; while a process works in it, it stays.
+/// the record, and the ref unless that is kept longer. What was kept as clean is looked at once
+/// more: with work in it by now, it is kept as work is; while a process works in it, it stays.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -280,8 +280,8 @@ fn discard_registered(repository: &Repository, entry: &Trashed) -> Result<(), Er
     Ok(())
 }
 
-/// Deletes the build output of all that is in the trash. Adds a line to `failures` for each of which
-/// that fails, and goes on.
+/// Deletes the build output of all that is in the trash. Adds a line to `failures` for each of
+/// which that fails, and goes on.
 ///
 /// # Errors
 /// Fails when the trash cannot be listed.

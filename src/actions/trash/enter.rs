@@ -23,12 +23,13 @@ use crate::worktree::gitdir::{TRASHED_GIT_DIR, read_if_whole};
 use crate::worktree::loaded::{LOCKED, MadeAt, Worktree};
 use crate::worktree::repository::{Repository, trash_records};
 
-/// What the file `commondir` of a private git directory in a record says; a record is as deep below the
-/// common git directory in its place as in the trash.
+/// What the file `commondir` of a private git directory in a record says; a record is as deep below
+/// the common git directory in its place as in the trash.
 const COMMON_DIR_FROM_RECORD: &[u8] = b"../../../..\n";
 /// The log of the branch, in a record: git deletes it with the branch.
 pub(super) const BRANCH_LOG: &str = "branch-log";
-/// The file of a record with the `.git` file of before, where a private git directory got another name.
+/// The file of a record with the `.git` file of before, where a private git directory got another
+/// name.
 pub(super) const OLD_DOT_GIT: &str = "old-dot-git";
 
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
@@ -100,8 +101,8 @@ pub fn cannot_be_renamed(error: &DiskError) -> bool {
     )
 }
 
-/// Moves the directory of a worktree into the trash. What is there already stays: what then stands in
-/// its place is not ours.
+/// Moves the directory of a worktree into the trash. What is there already stays: what then stands
+/// in its place is not ours.
 ///
 /// # Errors
 /// Fails when the disk does: the next call goes on.
@@ -135,8 +136,8 @@ pub fn move_directory(
     bin.keep(name.as_str(), &id)
 }
 
-/// Moves the private git directory of a linked worktree into its record, and holds what it names. What
-/// is done already stays.
+/// Moves the private git directory of a linked worktree into its record, and holds what it names.
+/// What is done already stays.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -159,8 +160,8 @@ pub fn move_private_git_dir(
     Ok(())
 }
 
-/// Moves a registered private git directory into a record. Git keeps what it names until it is moved,
-/// and a ref from then on.
+/// Moves a registered private git directory into a record. Git keeps what it names until it is
+/// moved, and a ref from then on.
 fn move_git_dir(
     repository: &Repository,
     id: &str,

@@ -14,8 +14,8 @@ use crate::worktree::repository::Repository;
 /// The file HEAD of before, in the record.
 pub(super) const HEAD_BEFORE: &str = "head-before";
 
-/// Makes HEAD name the commit that it is on, if it names a branch. The private git directory is in the
-/// record.
+/// Makes HEAD name the commit that it is on, if it names a branch. The private git directory is in
+/// the record.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -51,8 +51,8 @@ pub(super) fn detach_head_in(git: &Git, git_dir: &Utf8Path, head: &CommitId) -> 
     set_head(git, git_dir, &format!("{head}\n"))
 }
 
-/// Makes HEAD in a private git directory what it was, as the file `copy` says. Nothing is to be done
-/// where that is not there, or was done already.
+/// Makes HEAD in a private git directory what it was, as the file `copy` says. Nothing is to be
+/// done where that is not there, or was done already.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.

@@ -1,8 +1,9 @@
 //! Holds by refs what `git gc` would collect of a private git directory that is not registered.
 //!
-//! Of a registered worktree git keeps what HEAD, its reflog, the index and its own refs name. Each of
-//! these is a text with whole ids, but for the index and a reftable. So every id in them is kept that
-//! names an object, whatever it is there for; the files of a rebase or a bisect are among them.
+//! Of a registered worktree git keeps what HEAD, its reflog, the index and its own refs name. Each
+//! of these is a text with whole ids, but for the index and a reftable. So every id in them is kept
+//! that names an object, whatever it is there for; the files of a rebase or a bisect are among
+//! them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +29,8 @@ const COMMIT: &str = "objects";
 /// The refs that each worktree has for itself (git-worktree(1), "REFS").
 const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 
-/// Holds what a private git directory names, for the entry of this id. What is held already stays so.
+/// Holds what a private git directory names, for the entry of this id. What is held already stays
+/// so.
 ///
 /// # Errors
 /// Fails when git or the disk does.

@@ -9,9 +9,9 @@
 //! | what `git gc` would collect of it | refs below `refs/agentwt/trash/+git/<name>-<time>/` |
 //! | commits that are kept for the user | `refs/agentwt/trash/<name>/<time>` |
 //!
-//! The file `removing` of the record says what is being done: with it, a removal and an undo are one
-//! state, which either can finish. First comes the directory, then the private git directory, last
-//! the record; an undo goes the other way round.
+//! The file `removing` of the record says what is being done: with it, a removal and an undo are
+//! one state, which either can finish. First comes the directory, then the private git directory,
+//! last the record; an undo goes the other way round.
 
 pub mod empty;
 pub mod enter;

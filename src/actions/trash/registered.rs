@@ -1,7 +1,7 @@
 //! Brings back what an older version changed in the private git directory of a removed worktree.
 //!
-//! It left that directory where it was, locked, with a detached HEAD. The files that it changed wait
-//! in `admin/` of the record.
+//! It left that directory where it was, locked, with a detached HEAD. The files that it changed
+//! wait in `admin/` of the record.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -18,8 +18,8 @@ pub(super) const ADMIN: &str = "admin";
 /// What makes git count a branch as checked out (git-worktree(1)), beside HEAD.
 const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 
-/// Puts the files back into the registered private git directory; what is back already stays. Nothing
-/// is to be done for what this version removed.
+/// Puts the files back into the registered private git directory; what is back already stays.
+/// Nothing is to be done for what this version removed.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.

@@ -1,4 +1,5 @@
-//! Brings a worktree back out of the trash, in steps of which each looks whether it is done already.
+//! Brings a worktree back out of the trash, in steps of which each looks whether it is done
+//! already.
 
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -106,8 +107,8 @@ pub fn finish_undo(repository: &Repository, worktree: &Worktree) -> Result<(), E
 }
 
 /// Moves the private git directory of a linked worktree back to where git finds it. Where another
-/// worktree has its name by now, it gets a new one, as git would give it. Returns the worktree with that
-/// name.
+/// worktree has its name by now, it gets a new one, as git would give it. Returns the worktree with
+/// that name.
 fn return_private_git_dir(
     repository: &Repository,
     worktree: &Worktree,
@@ -131,8 +132,8 @@ fn return_private_git_dir(
     Ok(returned)
 }
 
-/// Gives the private git directory of a worktree a name that no other has. The `.git` file of before
-/// is written down first: [`mend_links`] changes it.
+/// Gives the private git directory of a worktree a name that no other has. The `.git` file of
+/// before is written down first: [`mend_links`] changes it.
 fn with_free_name(worktree: &Worktree) -> Result<Worktree, Error> {
     let mut renamed = worktree.clone();
     let record = &mut renamed.record;
@@ -155,9 +156,9 @@ fn with_free_name(worktree: &Worktree) -> Result<Worktree, Error> {
     Ok(renamed)
 }
 
-/// Makes what names the private git directory lead to it by its new name, if it has one: the settings
-/// and hooks of the worktree at `root`, and the `.git` files of that and of its submodules. What led
-/// elsewhere before stays as it is, for `verify` to find.
+/// Makes what names the private git directory lead to it by its new name, if it has one: the
+/// settings and hooks of the worktree at `root`, and the `.git` files of that and of its
+/// submodules. What led elsewhere before stays as it is, for `verify` to find.
 fn mend_links(repository: &Repository, worktree: &Worktree, root: &Utf8Path) -> Result<(), Error> {
     let Some(old_dot_git) = files::read(&worktree.dir.join(OLD_DOT_GIT))? else {
         return Ok(());

@@ -274,6 +274,7 @@ pub struct SetupReport {
     pub submodules: bool,
     /// Whether you trust the commands as they are now.
     pub trusted: bool,
-    /// `planned` (`-n`), `done`, or `skipped` (commands are not trusted, or would run in a new pull request).
+    /// `planned` (`-n`), `done`, or `skipped` (commands are not trusted, or would run in a new pull
+    /// request).
     pub state: &'static str,
 }

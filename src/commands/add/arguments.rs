@@ -43,10 +43,10 @@ pub struct Add {
     pub branch: Option<String>,
     /// Work on this pull request of GitHub, Gitea or Forgejo
     ///
-    /// Fetches `refs/pull/<number>/head` from the remote of the base branch, else from `origin` or the
-    /// only remote; requests from forks are there too. The new branch starts there. The base is where
-    /// the request left the base branch, so `git agentwt verify` judges what the request changes.
-    /// The default name is `pr-<number>`.
+    /// Fetches `refs/pull/<number>/head` from the remote of the base branch, else from `origin` or
+    /// the only remote; requests from forks are there too. The new branch starts there. The base is
+    /// where the request left the base branch, so `git agentwt verify` judges what the request
+    /// changes. The default name is `pr-<number>`.
     #[arg(long, value_name = "number", conflicts_with_all = ["mr", "repo", "branch"])]
     pub pr: Option<std::num::NonZeroU64>,
     /// Work on this merge request of GitLab
@@ -68,9 +68,10 @@ pub struct Add {
     /// Refuse when another worktree may write the same files
     ///
     /// Without this option, an overlap is only a note. The write scope is compared with the write
-    /// scope of each other worktree: over the tracked files of the base, and over the patterns, which
-    /// could let both create the same new file. The refusal (exit 4) names the worktrees, the files
-    /// and the patterns. The option applies to this `add` only: a later `add` may overlap again.
+    /// scope of each other worktree: over the tracked files of the base, and over the patterns,
+    /// which could let both create the same new file. The refusal (exit 4) names the worktrees, the
+    /// files and the patterns. The option applies to this `add` only: a later `add` may overlap
+    /// again.
     #[arg(long)]
     pub exclusive: bool,
     /// Clone this repository instead of the current repository
@@ -100,8 +101,8 @@ pub struct Add {
     pub no_setup: bool,
     /// Remove the worktree again if its set-up fails
     ///
-    /// Without this option the worktree stays (exit 5), and a second `add` runs the set-up again. Work
-    /// in the worktree goes into the trash.
+    /// Without this option the worktree stays (exit 5), and a second `add` runs the set-up again.
+    /// Work in the worktree goes into the trash.
     #[arg(long)]
     pub rollback_on_failure: bool,
     /// Print what would be done, and change nothing
@@ -163,7 +164,8 @@ pub struct ContextOptions {
     ///
     /// The context is the prompt, followed by a summary of the scope. A tracked or synced file is
     /// never rewritten: another file that the program reads is used, or the command is refused. A
-    /// guard, by which the program itself refuses edits out of scope, is written too. `none` writes no file, whatever the config says. See git-agentwt-clients(1).
+    /// guard, by which the program itself refuses edits out of scope, is written too. `none` writes
+    /// no file, whatever the config says. See git-agentwt-clients(1).
     #[arg(long, value_name = "name", value_parser = PossibleValuesParser::new(Client::words()))]
     pub client: Option<String>,
     /// Give the agent program this task; '-' reads the task from stdin
@@ -189,10 +191,11 @@ impl ContextOptions {
 pub struct ClaimOptions {
     /// Claim the name on this remote before anything is created
     ///
-    /// Creates `refs/agentwt/claims/<name>` on the remote unless the ref exists: of all repositories
-    /// that push to one server, only one at a time has a worktree of this name. If another owner has
-    /// the claim, nothing is created (exit 8), and the message names the owner. A claim ends with
-    /// its lease, unless `git agentwt renew` renews it; `git agentwt remove` gives it back.
+    /// Creates `refs/agentwt/claims/<name>` on the remote unless the ref exists: of all
+    /// repositories that push to one server, only one at a time has a worktree of this name. If
+    /// another owner has the claim, nothing is created (exit 8), and the message names the owner. A
+    /// claim ends with its lease, unless `git agentwt renew` renews it; `git agentwt remove` gives
+    /// it back.
     #[arg(
         long,
         value_name = "remote",

@@ -46,8 +46,8 @@ pub(super) fn find_home(
     repository_of_records(session, &session.resolve(parent))
 }
 
-/// Finds the repository in a directory that only keeps records, and creates it where the directory is
-/// in no repository.
+/// Finds the repository in a directory that only keeps records, and creates it where the directory
+/// is in no repository.
 fn repository_of_records(session: &Session, directory: &Utf8Path) -> Result<Repository, Error> {
     if !files::is_directory(directory) {
         let path = directory.to_string();

@@ -336,8 +336,8 @@ impl Addition<'_> {
     }
 }
 
-/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; work in it is
-/// kept in the trash.
+/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; work in it
+/// is kept in the trash.
 fn existing(
     home: &Repository,
     name: &WorktreeName,
@@ -367,8 +367,9 @@ fn existing(
     Ok(None)
 }
 
-/// The access to each file. Notes advice for the author of the scope, and what other worktrees of the
-/// repository around may write as well: two that are created at the same moment do not see each other.
+/// The access to each file. Notes advice for the author of the scope, and what other worktrees of
+/// the repository around may write as well: two that are created at the same moment do not see each
+/// other.
 fn classify<'l>(
     around: Option<&Repository>,
     name: &WorktreeName,
@@ -512,8 +513,8 @@ fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> V
     notes
 }
 
-/// Removes what an `add` left that was killed at its end, and what a removal left that was interrupted
-/// before it took the directory.
+/// Removes what an `add` left that was killed at its end, and what a removal left that was
+/// interrupted before it took the directory.
 fn remove_rest_of_add(home: &Repository, worktree: &Worktree) -> Result<(), Error> {
     files::remove_file(&intent_file(home, &worktree.record.name))?;
     files::remove_directory(&journal::directory(&worktree.dir))?;

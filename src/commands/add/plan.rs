@@ -136,8 +136,8 @@ pub(super) fn plan_new(
     Ok(record)
 }
 
-/// Refuses a path that is taken, and a branch that another worktree has; returns the tip of a branch
-/// that exists and was named.
+/// Refuses a path that is taken, and a branch that another worktree has; returns the tip of a
+/// branch that exists and was named.
 fn require_free(
     repository: &Repository,
     options: &Add,
@@ -155,8 +155,8 @@ fn require_free(
     branch_tip(repository, record, options, &worktrees)
 }
 
-/// Returns why a worktree could not be created: what has come in its way since it was planned, where
-/// something has, else the error. Git's own words say nothing of it that can be relied on.
+/// Returns why a worktree could not be created: what has come in its way since it was planned,
+/// where something has, else the error. Git's own words say nothing of it that can be relied on.
 pub(super) fn explain(
     repository: &Repository,
     options: &Add,
@@ -179,8 +179,8 @@ pub(super) fn explain(
 }
 
 /// Plans the worktree of a pull request: it starts at the request's head, and its base is where the
-/// request left the base branch. With `-n` nothing is fetched, and what is not here is planned as the
-/// base.
+/// request left the base branch. With `-n` nothing is fetched, and what is not here is planned as
+/// the base.
 fn plan_request(
     repository: &Repository,
     loaded: &Loaded,
@@ -335,8 +335,8 @@ fn is_base_asked(loaded: &Loaded) -> bool {
     setting.is_some_and(|setting| matches!(setting.set_by, SetBy::Flag(_)))
 }
 
-/// Decides whether a worktree of this name is kept, and its new owner. The same name and scope again
-/// is not an error; anything else under the name is.
+/// Decides whether a worktree of this name is kept, and its new owner. The same name and scope
+/// again is not an error; anything else under the name is.
 ///
 /// # Errors
 /// Refuses a worktree that is not as asked for, or that another owner has.
@@ -390,8 +390,8 @@ pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
     inside.map(|one| one.pid).filter(is_other).collect()
 }
 
-/// Decides which owner is recorded from now on; none when the record is right as it is. `inside` are
-/// the processes that work in the worktree, without our own and the one that asks.
+/// Decides which owner is recorded from now on; none when the record is right as it is. `inside`
+/// are the processes that work in the worktree, without our own and the one that asks.
 fn new_owner(
     existing: &Record,
     asked: Option<&Owner>,

@@ -43,8 +43,9 @@ impl AskedRequest {
         })
     }
 
-    /// Asks the server, and fetches what it names unless that is here, or with `-n`. The base branch is
-    /// fetched with it: one that is behind would make upstream's commits part of the request.
+    /// Asks the server, and fetches what it names unless that is here, or with `-n`. The base
+    /// branch is fetched with it: one that is behind would make upstream's commits part of the
+    /// request.
     ///
     /// # Errors
     /// Fails when no remote is meant, the server cannot be asked, or it has no such ref.

@@ -28,8 +28,8 @@ pub(super) struct Attempts<'a> {
     claim: Option<(Claims, TakenClaim)>,
 }
 
-/// Makes attempts until one succeeds, fails for good, or was the last one; gives the claim back when
-/// all have failed.
+/// Makes attempts until one succeeds, fails for good, or was the last one; gives the claim back
+/// when all have failed.
 ///
 /// # Errors
 /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.

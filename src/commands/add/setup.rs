@@ -21,8 +21,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::trust::{TrustStore, UserCommands};
 
-/// Decides what is to be run; none where there is nothing. The set-up of this repository is not that of
-/// a clone of a URL.
+/// Decides what is to be run; none where there is nothing. The set-up of this repository is not
+/// that of a clone of a URL.
 pub(super) fn plan(
     session: &Session,
     home: &Repository,

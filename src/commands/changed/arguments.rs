@@ -32,23 +32,24 @@ pub struct Changed {
     pub ignored: bool,
     /// Compare with this commit instead of the recorded base
     ///
-    /// A branch, a tag or any other revision of the main worktree. Only changes that this commit has
-    /// count as upstream work.
+    /// A branch, a tag or any other revision of the main worktree. Only changes that this commit
+    /// has count as upstream work.
     #[arg(long, value_name = "ref")]
     pub base: Option<String>,
     /// List each commit with its paths, and then the uncommitted changes
     ///
     /// The oldest commit comes first; upstream commits are left out. A commit that was amended or
-    /// reset away since is listed too, and marked. For a merge commit, only the paths that differ from
-    /// every parent are listed.
+    /// reset away since is listed too, and marked. For a merge commit, only the paths that differ
+    /// from every parent are listed.
     #[arg(long, conflicts_with = "roots")]
     pub commits: bool,
     /// Print the full patch from the base to what is on disk
     ///
-    /// Committed, staged, unstaged and untracked work in one patch for `git apply`; with --commits one
-    /// patch for each commit, and one for the uncommitted changes. JSON has the patch beside the
-    /// list; the other forms print it in place of the list. On a terminal the patch is coloured and
-    /// shown in the pager of the user's own git settings; the repository's settings name no pager here.
+    /// Committed, staged, unstaged and untracked work in one patch for `git apply`; with --commits
+    /// one patch for each commit, and one for the uncommitted changes. JSON has the patch beside
+    /// the list; the other forms print it in place of the list. On a terminal the patch is coloured
+    /// and shown in the pager of the user's own git settings; the repository's settings name no
+    /// pager here.
     #[arg(short, long, conflicts_with_all = ["roots", "name_only"])]
     pub patch: bool,
     /// Print only paths outside these directories, and exit with 1 if there are any

@@ -399,8 +399,8 @@ fn resolve_roots(worktree: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Err
 }
 
 /// Picks the changes that no root covers; what is no path of the repository never is. A path counts
-/// where its file really is: links in its parents are resolved, each directory once, the file itself
-/// is not.
+/// where its file really is: links in its parents are resolved, each directory once, the file
+/// itself is not.
 fn outside_of(
     worktree: &Worktree,
     roots: &[PathBuf],

@@ -12,8 +12,8 @@ use crate::commands::{Outcome, Session};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 
-/// Collects what changed, and holds it against write roots if there are any; with coloured patches if
-/// `colour`.
+/// Collects what changed, and holds it against write roots if there are any; with coloured patches
+/// if `colour`.
 ///
 /// # Errors
 /// Fails when the facts cannot be read, unless the best effort is asked for; never says

@@ -27,8 +27,8 @@ use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// Above this many bytes no patch has a file: git takes it for binary and reads it whole into memory
-/// (the default of `core.bigFileThreshold`, git-config(1)).
+/// Above this many bytes no patch has a file: git takes it for binary and reads it whole into
+/// memory (the default of `core.bigFileThreshold`, git-config(1)).
 const NO_PATCH_ABOVE: u64 = 512 << 20;
 
 /// Makes patches of one worktree.
@@ -232,8 +232,8 @@ impl<'a> Patches<'a> {
     }
 }
 
-/// What a tree has for an entry: nothing for an empty directory, and no way to say that a submodule's
-/// files are edited.
+/// What a tree has for an entry: nothing for an empty directory, and no way to say that a
+/// submodule's files are edited.
 fn in_tree(entry: Option<Entry>) -> Option<Option<Entry>> {
     match entry {
         Some(Entry { mode, id }) if mode != Mode::EmptyDirectory => {

@@ -28,7 +28,8 @@ pub struct DoctorAnswer {
 /// What one check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DoctorCheck {
-    /// `versions`, `fences`, `settings`, `hooks`, `ignore-rules`, `tools`, `setup`, `leftovers` or `file-system`.
+    /// `versions`, `fences`, `settings`, `hooks`, `ignore-rules`, `tools`, `setup`, `leftovers` or
+    /// `file-system`.
     pub topic: &'static str,
     /// The name of the check.
     pub check: &'static str,

@@ -1,5 +1,5 @@
-//! Checks the worktrees: our hooks and the user's in each, what is left over, as `prune -n` lists it,
-//! and what is kept on purpose.
+//! Checks the worktrees: our hooks and the user's in each, what is left over, as `prune -n` lists
+//! it, and what is kept on purpose.
 
 use camino::Utf8PathBuf;
 
@@ -146,8 +146,8 @@ fn were_installed(worktree: &Worktree) -> bool {
     files.any(|file| file.file == WatchedFile::HooksBinary && file.digest.is_some())
 }
 
-/// True if the directory of the user's hooks is one of the worktree's own and is not there, although
-/// the main worktree has it: git then skips the hooks, without a word.
+/// True if the directory of the user's hooks is one of the worktree's own and is not there,
+/// although the main worktree has it: git then skips the hooks, without a word.
 fn lacks_users_hooks(
     context: &DoctorContext<'_>,
     worktree: &Worktree,

@@ -60,7 +60,8 @@ pub struct ExecRun {
     /// The ref of the commits to which the branch did not move; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incoming: Option<String>,
-    /// What was kept beside the branch: commits, stashes and branches of the command, and what it staged.
+    /// What was kept beside the branch: commits, stashes and branches of the command, and what it
+    /// staged.
     pub kept: Vec<KeptWork>,
     /// What waits for the next command; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,9 +29,10 @@ pub enum PolicyForm {
 pub struct FenceOptions {
     /// Enforce the scope with this fence [default: config, else auto]
     ///
-    /// `mount` uses namespaces of bubblewrap with Landlock inside, `landlock` Landlock alone, `container`
-    /// podman or docker, `seatbelt` the sandbox of macOS. `auto` takes the strongest of mount, landlock
-    /// and seatbelt that works here. `perms` is the write bits only, `none` is nothing.
+    /// `mount` uses namespaces of bubblewrap with Landlock inside, `landlock` Landlock alone,
+    /// `container` podman or docker, `seatbelt` the sandbox of macOS. `auto` takes the strongest of
+    /// mount, landlock and seatbelt that works here. `perms` is the write bits only, `none` is
+    /// nothing.
     #[arg(long, value_name = "fence", value_parser = PossibleValuesParser::new(Fence::words()))]
     pub fence: Option<String>,
     /// Give the command this network: host, none, or ports:443,22 [default: host]
@@ -44,28 +45,28 @@ pub struct FenceOptions {
     pub rw: Vec<Utf8PathBuf>,
     /// Let the command use the Unix socket at this path
     ///
-    /// By default a command cannot connect to any Unix socket: that of a tmux server or of docker would
-    /// lead out of the fence.
+    /// By default a command cannot connect to any Unix socket: that of a tmux server or of docker
+    /// would lead out of the fence.
     #[arg(long, value_name = "path")]
     pub socket: Vec<Utf8PathBuf>,
     /// Let the command write the state and the caches of this program
     ///
     /// The default is the program that the command starts: claude, codex, gemini, opencode, aider,
-    /// cargo, npm, pip or uv. The first four get a directory of their own in the place of yours: their
-    /// sessions and tokens are there for you, their settings and what they run are not.
+    /// cargo, npm, pip or uv. The first four get a directory of their own in the place of yours:
+    /// their sessions and tokens are there for you, their settings and what they run are not.
     #[arg(long, value_name = "program")]
     pub preset: Vec<String>,
     /// Grant no path that the scope does not let the command write
     ///
-    /// A fence cannot express every pattern, such as `*.md`. By default the directory around such paths is
-    /// granted, and the verification finds what is out of scope; with this option only the files that
-    /// are there.
+    /// A fence cannot express every pattern, such as `*.md`. By default the directory around such
+    /// paths is granted, and the verification finds what is out of scope; with this option only the
+    /// files that are there.
     #[arg(long)]
     pub strict: bool,
     /// Keep the content of excluded files out of the git objects of the command too
     ///
-    /// Without this option, `git show main:.env` prints an excluded file. The command then has only the
-    /// last commit of its branch, and no history. Takes seconds in a large repository.
+    /// Without this option, `git show main:.env` prints an excluded file. The command then has only
+    /// the last commit of its branch, and no history. Takes seconds in a large repository.
     #[arg(long)]
     pub withhold: bool,
     /// Let the command start a sandbox of its own
@@ -104,13 +105,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Run a command in a worktree, fenced in by its scope
 ///
-/// The system itself refuses writes outside of the scope while the command runs, and the command works
-/// on a private git directory. When the command has ended, all its processes are ended, its commits
-/// are fetched and verified, and the branch moves to them if everything is in scope. Otherwise the
-/// branch stays (exit 120), and the commits are kept below refs/agentwt/incoming.
+/// The system itself refuses writes outside of the scope while the command runs, and the command
+/// works on a private git directory. When the command has ended, all its processes are ended, its
+/// commits are fetched and verified, and the branch moves to them if everything is in scope.
+/// Otherwise the branch stays (exit 120), and the commits are kept below refs/agentwt/incoming.
 ///
-/// Without a command, the client of the worktree or of the config is started, else the shell. The exit status is that of
-/// the command.
+/// Without a command, the client of the worktree or of the config is started, else the shell. The
+/// exit status is that of the command.
 #[derive(Args, Debug, Default)]
 pub struct Exec {
     /// The worktree [default: the current worktree]

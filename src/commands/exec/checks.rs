@@ -10,8 +10,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
 
-/// Checks that a fence can stand around the worktree: it is linked, there, and on its branch with nothing in
-/// progress; and we are neither root nor in a fence already.
+/// Checks that a fence can stand around the worktree: it is linked, there, and on its branch with
+/// nothing in progress; and we are neither root nor in a fence already.
 ///
 /// # Errors
 /// Fails when one of these is not so.

@@ -1,9 +1,12 @@
-//! Gives a client in a fence a directory in the place of its own, and brings back what may come back of it.
+//! Gives a client in a fence a directory in the place of its own, and brings back what may come
+//! back of it.
 //!
-//! The directory is in the record of the worktree: it stays for the next run there, and goes with the worktree. What
-//! the user's directory has is made new in it before each run. No client of the user reads it.
+//! The directory is in the record of the worktree: it stays for the next run there, and goes with
+//! the worktree. What the user's directory has is made new in it before each run. No client of the
+//! user reads it.
 //!
-//! The command may write all of it, so nothing is written, and nothing is read afterwards, through a link of its.
+//! The command may write all of it, so nothing is written, and nothing is read afterwards, through
+//! a link of its.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -128,7 +131,8 @@ impl ClientState {
             .join(settings.file.file_name().unwrap_or_default())
     }
 
-    /// Links to what the user's directory has, and copies of its small files, which a client may lock or replace.
+    /// Links to what the user's directory has, and copies of its small files, which a client may
+    /// lock or replace.
     fn fill(&self) -> Result<(), DiskError> {
         let directory = &self.stand_in.directory;
         let shared = &self.stand_in.shared;

@@ -1,5 +1,5 @@
-//! Makes the private git directory ready for the next command: what an earlier one left is imported first,
-//! and what cannot be imported is moved out of the way.
+//! Makes the private git directory ready for the next command: what an earlier one left is imported
+//! first, and what cannot be imported is moved out of the way.
 
 use camino::Utf8Path;
 
@@ -86,8 +86,9 @@ impl Preparation<'_> {
         Ok(moved)
     }
 
-    /// Makes way where commits of the earlier run do not fit what the user did: they are kept by refs, and the
-    /// next command begins on the branch. An operation in progress goes on where it is.
+    /// Makes way where commits of the earlier run do not fit what the user did: they are kept by
+    /// refs, and the next command begins on the branch. An operation in progress goes on where it
+    /// is.
     fn settle_conflict(&self, imported: Imported, notes: &mut Vec<String>) -> Result<(), Error> {
         let Some(conflict) = imported.conflict_with_commits() else {
             return Ok(());
@@ -124,7 +125,8 @@ impl Preparation<'_> {
         )
     }
 
-    /// Moves a git directory that cannot be read out of the way, with what could be read kept by refs.
+    /// Moves a git directory that cannot be read out of the way, with what could be read kept by
+    /// refs.
     fn set_unreadable_apart(&self) -> Result<String, Error> {
         keep_all(self.repository, self.worktree)?;
         let place = self.private.set_apart(self.worktree)?;

@@ -31,10 +31,12 @@ use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
 use crate::worktree::variables::variables as own_variables;
 
-/// Directories of output that are known by name where a `.gitignore` does not say that they are one.
+/// Directories of output that are known by name where a `.gitignore` does not say that they are
+/// one.
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle \
      .tox __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
-/// What of the git directory can have the content of excluded files, and what other worktrees have there.
+/// What of the git directory can have the content of excluded files, and what other worktrees have
+/// there.
 const WITHHELD: &str = "agentwt/trash agentwt/worktrees annex lfs lost-found objects rebase-apply \
     rebase-merge rr-cache";
 /// Variables that lead to a program outside of the fence, or to another repository.
@@ -129,7 +131,8 @@ fn stat_below(root: &Utf8Path, path: &BStr) -> Option<Stat> {
     files::stat(&root.as_std_path().join(path.to_path().ok()?))
 }
 
-/// The other worktrees that are not in the main one, which is hidden unless it is a bare repository.
+/// The other worktrees that are not in the main one, which is hidden unless it is a bare
+/// repository.
 pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let is_main_hidden = repository.root != repository.home().common_dir;
     let mut others = Vec::new();
@@ -145,7 +148,8 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
     Ok(others)
 }
 
-/// Where the content of files is, also that of borrowed objects (gitrepository-layout(5), `objects/info/alternates`).
+/// Where the content of files is, also that of borrowed objects (gitrepository-layout(5),
+/// `objects/info/alternates`).
 fn withheld(common_dir: &Utf8Path, admin_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let mut places = Vec::new();
     for name in WITHHELD.split_whitespace() {
@@ -186,8 +190,9 @@ fn tracked(repository: &Repository, worktree: &Worktree) -> Result<Vec<RepoPath>
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The files of a main worktree around the worktree that stay readable, for programs that look for their files in all
-/// directories above: those at its top that its HEAD has and the scope shows, and cargo's.
+/// The files of a main worktree around the worktree that stay readable, for programs that look for
+/// their files in all directories above: those at its top that its HEAD has and the scope shows,
+/// and cargo's.
 fn shown(
     repository: &Repository,
     worktree: &Worktree,
@@ -224,8 +229,8 @@ fn shown(
     Ok(shown)
 }
 
-/// The directories of ignored output: verification takes what is in them for no change, so a build may
-/// write there. Only names that the base's own `.gitignore` has at the root count.
+/// The directories of ignored output: verification takes what is in them for no change, so a build
+/// may write there. Only names that the base's own `.gitignore` has at the root count.
 fn ignored_output(
     objects: &Objects,
     tree: &ObjectId,
@@ -247,8 +252,8 @@ fn ignored_output(
     Ok(directories.into_iter().collect())
 }
 
-/// Returns the directory of output that a pattern of `.gitignore` names: one that is known by name, or that is there.
-/// Only what is known to be created by a build is created before.
+/// Returns the directory of output that a pattern of `.gitignore` names: one that is known by name,
+/// or that is there. Only what is known to be created by a build is created before.
 fn output_directory<'p>(pattern: &'p str, root: &Utf8Path) -> Option<&'p str> {
     let from_root = pattern.strip_prefix('/').unwrap_or(pattern);
     let name = from_root.trim_end_matches('/');
@@ -302,7 +307,8 @@ fn is_handed_on(name: &str) -> bool {
     !is_listed(LOCAL_VARIABLES) && !is_listed(NOT_HANDED_ON) && !begins_so
 }
 
-/// Chooses the fence: the one that was asked for, or the strongest that works here and can do what was asked.
+/// Chooses the fence: the one that was asked for, or the strongest that works here and can do what
+/// was asked.
 ///
 /// # Errors
 /// Fails when there is none.

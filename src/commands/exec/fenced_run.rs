@@ -83,7 +83,8 @@ impl FencedRun<'_> {
         }
     }
 
-    /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
+    /// Runs the command and imports what it committed. The lock of the name is free while the
+    /// command runs.
     ///
     /// 1. The private git directory is prepared, after the import of what an earlier command left.
     /// 2. The command runs to its end, with the directories of its clients.
@@ -91,7 +92,8 @@ impl FencedRun<'_> {
     /// 4. The worktree is verified, and what the command committed is imported.
     ///
     /// # Errors
-    /// Fails when the command cannot be started, or the import fails: then the branch is where it was.
+    /// Fails when the command cannot be started, or the import fails: then the branch is where it
+    /// was.
     pub fn apply(&self, notes: &mut Vec<String>) -> Result<Done, Error> {
         let git_directory = if self.launch.fence <= Fence::Perms {
             GitDirectoryOfRun::OfWorktree
@@ -182,7 +184,8 @@ impl FencedRun<'_> {
         Ok(prepared)
     }
 
-    /// Verifies the worktree under the lock of the name, with the import of what the command committed.
+    /// Verifies the worktree under the lock of the name, with the import of what the command
+    /// committed.
     fn import(&self, git_directory: GitDirectoryOfRun) -> Result<Imported, Error> {
         let repository = self.repository;
         let (_lock, worktree) = Worktree::lock(repository, &self.worktree.record.name)?;

@@ -43,7 +43,8 @@ pub(super) fn fill_answer(outcome: &mut Outcome<ExecAnswer>, worktree: &Worktree
     });
 }
 
-/// Returns the status: commits that do not come beat violations, and these the status of the command.
+/// Returns the status: commits that do not come beat violations, and these the status of the
+/// command.
 fn exit_of(done: &Done) -> ExitCode {
     let imported = &done.imported;
     if imported.conflict_with_commits().is_some() {

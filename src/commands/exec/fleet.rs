@@ -18,7 +18,8 @@ use crate::worktree::loaded::Worktree;
 /// The status of `exec` where nothing was run.
 const NOT_STARTED: u8 = 125;
 
-/// Runs the command everywhere. Its output comes line by line, each line after the name of the worktree.
+/// Runs the command everywhere. Its output comes line by line, each line after the name of the
+/// worktree.
 pub(super) fn run(session: &Session) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = session.repository()?;
     session.require_no_agent(&repository, &session.command_line)?;
@@ -67,7 +68,8 @@ fn forward(session: &Session, is_done: &AtomicBool) {
     }
 }
 
-/// The command line of the process for one worktree: ours with its name for `--all`, and without a form.
+/// The command line of the process for one worktree: ours with its name for `--all`, and without a
+/// form.
 fn arguments(name: &str) -> Vec<OsString> {
     let mut options = environment::arguments();
     let dashes = options.iter().position(|word| word == "--");

@@ -1,8 +1,9 @@
 //! `git agentwt exec`: runs a command in a worktree, fenced in by its scope.
 //!
-//! Facts: the worktree, what is asked of the fence, which fences work here. Plan: the policy. Apply: a
-//! private git directory, the command in its fence, and, when all its processes have ended, the import of
-//! what it committed. Nothing but the import changes anything that the user's git believes.
+//! Facts: the worktree, what is asked of the fence, which fences work here. Plan: the policy.
+//! Apply: a private git directory, the command in its fence, and, when all its processes have
+//! ended, the import of what it committed. Nothing but the import changes anything that the user's
+//! git believes.
 
 pub mod answer;
 pub mod arguments;
@@ -45,8 +46,8 @@ use crate::worktree::settings::load_config;
 /// Runs the command, and ends with its status if everything is in scope.
 ///
 /// # Errors
-/// Fails when there is no such worktree, or no such fence works here: then nothing was run. Fails when
-/// the import does: then the branch is where it was.
+/// Fails when there is no such worktree, or no such fence works here: then nothing was run. Fails
+/// when the import does: then the branch is where it was.
 pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Error> {
     if options.all {
         return fleet::run(session);
@@ -62,7 +63,8 @@ pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Err
     run_in(session, &repository, &worktree, fence, command, output)
 }
 
-/// Where the output of the command goes: where the answer is a document, standard output is that alone.
+/// Where the output of the command goes: where the answer is a document, standard output is that
+/// alone.
 pub fn output_of(format: Format) -> CommandOutput {
     match format {
         Format::Json => CommandOutput::Stderr,

@@ -1,9 +1,9 @@
 //! Reads what the user wants of a fence: options, then the user's own settings of git, then the
 //! repository's configuration and the config.
 //!
-//! An agent can write the last two. So what they say only counts where it narrows: a stronger fence, less
-//! network, limits of a container. What would widen (`rw`) or start an image counts from the command line
-//! or from `git config --global` only.
+//! An agent can write the last two. So what they say only counts where it narrows: a stronger
+//! fence, less network, limits of a container. What would widen (`rw`) or start an image counts
+//! from the command line or from `git config --global` only.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -107,8 +107,8 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
 }
 
 impl Sources<'_> {
-    /// The fence: the option, the user's setting, or what the repository's configuration or the config names, where
-    /// that enforces something.
+    /// The fence: the option, the user's setting, or what the repository's configuration or the
+    /// config names, where that enforces something.
     fn fence(&self, notes: &mut Vec<String>) -> Result<Fence, Error> {
         const KEY: &str = "agentwt.fence";
         let own = &self.loaded.git_settings;
@@ -140,8 +140,8 @@ impl Sources<'_> {
         })
     }
 
-    /// The network: the option or the user's setting; the repository's configuration and the config may only take
-    /// some of it away.
+    /// The network: the option or the user's setting; the repository's configuration and the config
+    /// may only take some of it away.
     fn net(&self, notes: &mut Vec<String>) -> Result<Net, Error> {
         const KEY: &str = "agentwt.net";
         let own = &self.loaded.git_settings;
@@ -230,7 +230,8 @@ fn uncounted(what: &str, setting: &str, value: &str) -> String {
     )
 }
 
-/// What a command sees and cannot write, though it is not of the system: an image has none of the home directory.
+/// What a command sees and cannot write, though it is not of the system: an image has none of the
+/// home directory.
 fn read_only(stand_ins: &[StandIn], image: Option<&str>) -> Vec<Utf8PathBuf> {
     let mut read_only = Vec::new();
     if image.is_some() {
@@ -260,8 +261,8 @@ fn container_wishes(config: &FenceConfig, fence: Fence, image: Option<String>) -
     }
 }
 
-/// Where the paths are, without those at which an earlier command can have put a link: the last part of each, and
-/// all below one of these `places`, that are or were writable.
+/// Where the paths are, without those at which an earlier command can have put a link: the last
+/// part of each, and all below one of these `places`, that are or were writable.
 fn resolved(
     paths: &[Utf8PathBuf],
     places: &[Utf8PathBuf],

@@ -69,8 +69,8 @@ pub enum ClaudeAction {
 pub struct HooksInstall {
     /// A worktree's name, or the path of any linked worktree [default: the current worktree]
     ///
-    /// A path may be that of a worktree of plain `git worktree add`. An argument that is not the name
-    /// of a git-agentwt worktree is a path.
+    /// A path may be that of a worktree of plain `git worktree add`. An argument that is not the
+    /// name of a git-agentwt worktree is a path.
     #[arg(value_name = "name|path")]
     pub worktree: Option<OsString>,
     /// Print what would be done, and change nothing

@@ -21,8 +21,8 @@ use crate::worktree::decisions::require_outside;
 use crate::worktree::repository::{Main, Repository};
 use crate::worktree::settings::{load_config, rules_of};
 
-/// The settings that Claude Code reads for one user only: a colleague without git-agentwt could make no
-/// worktree if the hooks were in the file that is committed.
+/// The settings that Claude Code reads for one user only: a colleague without git-agentwt could
+/// make no worktree if the hooks were in the file that is committed.
 const LOCAL: &str = ".claude/settings.local.json";
 /// The settings that are committed.
 const SHARED: &str = ".claude/settings.json";
@@ -79,7 +79,8 @@ impl Answer for ClaudeHooksAnswer {
 /// Installs, removes or shows the hooks.
 ///
 /// # Errors
-/// Refuses inside a worktree, and settings that are not those of Claude Code; fails when the disk does.
+/// Refuses inside a worktree, and settings that are not those of Claude Code; fails when the disk
+/// does.
 pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHooksAnswer>, Error> {
     let repository = session.repository_to_change()?;
     if repository.main == Main::Bare {

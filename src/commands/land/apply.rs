@@ -18,7 +18,8 @@ use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::size::Size;
 
-/// The words by which the system and git say that a disk is full; git does not say why a write failed.
+/// The words by which the system and git say that a disk is full; git does not say why a write
+/// failed.
 const DISK_IS_FULL: [&str; 3] = [
     "No space left on device",
     "Disk quota exceeded",
@@ -26,12 +27,12 @@ const DISK_IS_FULL: [&str; 3] = [
 ];
 
 impl Landing<'_> {
-    /// Brings the base branch to the commit that lands the work, and returns that. The remote has it
-    /// first, with `--push`.
+    /// Brings the base branch to the commit that lands the work, and returns that. The remote has
+    /// it first, with `--push`.
     ///
     /// # Errors
-    /// Fails when a branch moved meanwhile, a hook of the user's or the remote refuses, or git fails:
-    /// then the base branch is where it was.
+    /// Fails when a branch moved meanwhile, a hook of the user's or the remote refuses, or git
+    /// fails: then the base branch is where it was.
     pub(super) fn apply(
         &self,
         plan: &LandPlan,
@@ -67,8 +68,8 @@ impl Landing<'_> {
         Ok(commit)
     }
 
-    /// Moves the base branch, with the files of the worktree that has it checked out. Where it does not
-    /// move, the files are put back.
+    /// Moves the base branch, with the files of the worktree that has it checked out. Where it does
+    /// not move, the files are put back.
     fn advance(
         &self,
         plan: &LandPlan,
@@ -203,7 +204,8 @@ impl Landing<'_> {
     /// killed left.
     ///
     /// # Errors
-    /// Refuses where the worktree has changed since, and with `-n`; fails when git or the disk does.
+    /// Refuses where the worktree has changed since, and with `-n`; fails when git or the disk
+    /// does.
     pub(super) fn lock(&self, notes: &mut Vec<String>) -> Result<Option<Lock>, Error> {
         let Some(base) = base_branch(&self.worktree.record) else {
             return Ok(None);
@@ -321,8 +323,8 @@ impl Landing<'_> {
     }
 }
 
-/// The files and links of the user's that stand where a commit adds paths, or a directory above them;
-/// what it removes is not the user's.
+/// The files and links of the user's that stand where a commit adds paths, or a directory above
+/// them; what it removes is not the user's.
 fn in_the_way(checkout: &Utf8Path, added: &[String], removed: &[String]) -> Vec<String> {
     let mut obstacles = BTreeSet::new();
     for path in added {

@@ -6,11 +6,11 @@ use crate::arguments::output::{AnswerOutput, WaitOption};
 
 /// Verify worktrees, merge them into the base branch, and remove them
 ///
-/// Lands the commits of the worktree's branch in the branch from which `git agentwt add` took the base.
-/// Refused when the worktree has violations (exit 1, with the findings), or when something is not
-/// committed, the base branch is checked out with uncommitted changes, or the merge has conflicts (exit
-/// 4, with the next commands): then nothing was changed. What is landed is exactly the commit that was
-/// verified.
+/// Lands the commits of the worktree's branch in the branch from which `git agentwt add` took the
+/// base. Refused when the worktree has violations (exit 1, with the findings), or when something is
+/// not committed, the base branch is checked out with uncommitted changes, or the merge has
+/// conflicts (exit 4, with the next commands): then nothing was changed. What is landed is exactly
+/// the commit that was verified.
 ///
 /// Several worktrees are landed in order; the rest is verified again after each.
 #[derive(Args, Debug)]
@@ -37,8 +37,8 @@ pub struct Land {
     pub keep: bool,
     /// Push what is landed to this remote first
     ///
-    /// If the push fails, nothing has moved: the base branch, the worktree and its claim are as they
-    /// were, the exit status is 5, and the same command can be repeated.
+    /// If the push fails, nothing has moved: the base branch, the worktree and its claim are as
+    /// they were, the exit status is 5, and the same command can be repeated.
     #[arg(long, value_name = "remote")]
     pub push: Option<String>,
     /// Your owner id: your live process does not stop the removal

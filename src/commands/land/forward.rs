@@ -1,8 +1,9 @@
 //! Brings the worktree that has the base branch checked out forward, all of it or nothing.
 //!
-//! Git writes the files. Before that they are written once beside the repository, so that there is room
-//! for all of them, and what they replace is kept: a second name for each file, and the index. Where git
-//! fails or is killed, that is put back, here or by the next `land` (`docs/decisions/0042-land-half.md`).
+//! Git writes the files. Before that they are written once beside the repository, so that there is
+//! room for all of them, and what they replace is kept: a second name for each file, and the index.
+//! Where git fails or is killed, that is put back, here or by the next `land`
+//! (`docs/decisions/0042-land-half.md`).
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -161,8 +162,8 @@ impl<'a> Forward<'a> {
         Ok(needed)
     }
 
-    /// Lets git write the files, and move the branch; what git says. If we are killed, git goes on, and
-    /// holds the lock of the branch until it ends.
+    /// Lets git write the files, and move the branch; what git says. If we are killed, git goes on,
+    /// and holds the lock of the branch until it ends.
     ///
     /// # Errors
     /// Fails when the lock cannot be handed on.
@@ -267,7 +268,8 @@ impl<'a> Forward<'a> {
         Ok(())
     }
 
-    /// Puts back what is kept; the paths at which a directory stands with more in it than git wrote.
+    /// Puts back what is kept; the paths at which a directory stands with more in it than git
+    /// wrote.
     fn restore(&self, touched: &[Touched]) -> Result<Vec<String>, Error> {
         let kept = self.kept();
         let mut blocked = Vec::new();
@@ -288,7 +290,8 @@ impl<'a> Forward<'a> {
         Ok(blocked)
     }
 
-    /// Lists what stands there and is neither what was there before nor what git writes, whole or cut.
+    /// Lists what stands there and is neither what was there before nor what git writes, whole or
+    /// cut.
     fn changed(&self, touched: &[Touched]) -> Result<Vec<String>, Error> {
         let kept = self.kept();
         let mut changed = Vec::new();
@@ -348,8 +351,8 @@ impl<'a> Forward<'a> {
         Ok(changed)
     }
 
-    /// The lock files of a git that wrote the worktree and moved the branch, as far as no living git
-    /// may hold them: one that waits for the user's editor has written its index.
+    /// The lock files of a git that wrote the worktree and moved the branch, as far as no living
+    /// git may hold them: one that waits for the user's editor has written its index.
     fn locks(&self) -> Result<Vec<Utf8PathBuf>, Error> {
         let own = self.git_dir()?;
         let mut locks = locks_of_branch(self.repository, &self.begun.into);

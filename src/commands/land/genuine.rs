@@ -34,8 +34,8 @@ impl Landing<'_> {
         Err(self.refused("forged", reason, help))
     }
 
-    /// Collects what git reads: the commits that are new or merged, the trees in which they differ, and
-    /// the files that the base branch gets.
+    /// Collects what git reads: the commits that are new or merged, the trees in which they differ,
+    /// and the files that the base branch gets.
     fn read_by_the_merge(
         &self,
         plan: &LandPlan,

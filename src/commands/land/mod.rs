@@ -1,8 +1,9 @@
-//! `git agentwt land`: verifies worktrees, merges their work into the base branch, and removes them.
+//! `git agentwt land`: verifies worktrees, merges their work into the base branch, and removes
+//! them.
 //!
 //! What is landed is the commit that was verified, by its id. The merge is made without a checkout;
-//! then the base branch moves at once, with the worktree that has it checked out, if one has. Killed
-//! at any point, the work is merged or not, and the same command goes on
+//! then the base branch moves at once, with the worktree that has it checked out, if one has.
+//! Killed at any point, the work is merged or not, and the same command goes on
 //! (`docs/decisions/0035-land.md`).
 
 pub mod answer;

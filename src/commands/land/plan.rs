@@ -77,8 +77,8 @@ impl Landing<'_> {
     /// Decides. `heads` were verified; what a merge writes stays in a directory of its own.
     ///
     /// # Errors
-    /// Refuses what would lose work, and what git would have to ask the user about; fails when git or
-    /// the disk does.
+    /// Refuses what would lose work, and what git would have to ask the user about; fails when git
+    /// or the disk does.
     pub fn plan(&self, uncommitted: Vec<String>, heads: &WorktreeHead) -> Result<LandPlan, Error> {
         self.require_no_operation()?;
         let verified = self.require_own_branch(heads)?;
@@ -225,8 +225,8 @@ impl Landing<'_> {
         Ok(None)
     }
 
-    /// Decides how the work is landed: it is in the base branch already, or by a fast-forward, or by new
-    /// commits.
+    /// Decides how the work is landed: it is in the base branch already, or by a fast-forward, or
+    /// by new commits.
     fn decide_how(&self, plan: &mut LandPlan) -> Result<(), Error> {
         let record = &self.worktree.record;
         let base = &plan.landed.before;
@@ -262,7 +262,8 @@ impl Landing<'_> {
         Ok(())
     }
 
-    /// Refuses where the base branch does not have the base: more would be merged than was verified.
+    /// Refuses where the base branch does not have the base: more would be merged than was
+    /// verified.
     fn require_verified_history(&self, git: &Git, plan: &LandPlan) -> Result<(), Error> {
         let record = &self.worktree.record;
         let start = &record.base.commit;

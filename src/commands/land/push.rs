@@ -28,8 +28,8 @@ impl Landing<'_> {
         pushed.map_err(|error| self.not_pushed(plan, remote, &target, error))
     }
 
-    /// The commit that an earlier call of the same command pushed, where it was stopped before the base
-    /// branch moved here: one with the same trees and parents as those that are to be created.
+    /// The commit that an earlier call of the same command pushed, where it was stopped before the
+    /// base branch moved here: one with the same trees and parents as those that are to be created.
     pub(super) fn pushed_before(&self, plan: &LandPlan) -> Result<Option<CommitId>, Error> {
         let Some(remote) = &self.options.push else {
             return Ok(None);

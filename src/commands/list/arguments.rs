@@ -6,15 +6,16 @@ use crate::arguments::output::ListOutput;
 
 /// List the worktrees and their verdicts
 ///
-/// Verifies each worktree that `git agentwt add` created in this repository, as `git agentwt verify`
-/// does, and prints a line for each. Unusual states follow below the line of their worktree. On a
-/// terminal, a line is completed as soon as its worktree is verified, and the columns that do not fit
-/// are left out.
+/// Verifies each worktree that `git agentwt add` created in this repository, as `git agentwt
+/// verify` does, and prints a line for each. Unusual states follow below the line of their
+/// worktree. On a terminal, a line is completed as soon as its worktree is verified, and the
+/// columns that do not fit are left out.
 #[derive(Args, Debug)]
 pub struct List {
     /// Show the stored verdicts with their age, and read no worktree
     ///
-    /// A stored verdict is that of the last `verify`, `list`, `status` or hook, and may be out of date.
+    /// A stored verdict is that of the last `verify`, `list`, `status` or hook, and may be out of
+    /// date.
     #[arg(long)]
     pub stored: bool,
     /// Show the disk usage of each worktree

@@ -33,7 +33,8 @@ pub struct Prune {
     /// selection.
     #[arg(long, value_name = "age", value_parser = age)]
     pub older_than: Option<u64>,
-    /// Remove selected worktrees with their work, which is kept in the trash; twice, even while in use
+    /// Remove selected worktrees with their work, which is kept in the trash; twice, even while in
+    /// use
     ///
     /// As `git agentwt remove --force`: `git agentwt remove --undo <name>` brings one back.
     #[arg(short, long, action = ArgAction::Count)]

@@ -1,4 +1,5 @@
-//! Selects worktrees that are there, by their commits, owner, and when something happened: [`select`].
+//! Selects worktrees that are there, by their commits, owner, and when something happened:
+//! [`select`].
 
 use crate::actions::leftover::{age, ago};
 use crate::actions::remove::RemovalCandidate;

@@ -10,9 +10,9 @@ use crate::arguments::output::{AnswerOutput, WaitOption};
 /// Remove worktrees, never losing work
 ///
 /// Refuses (exit 4), with all reasons listed together, when there is uncommitted work, an untracked
-/// file, an edited placed file, or a commit that no other ref has; and while the worktree is in use.
-/// The branch is deleted only when it is merged: by its commits, or by their changes. A worktree that
-/// `git agentwt add` did not create is never touched.
+/// file, an edited placed file, or a commit that no other ref has; and while the worktree is in
+/// use. The branch is deleted only when it is merged: by its commits, or by their changes. A
+/// worktree that `git agentwt add` did not create is never touched.
 #[derive(Args, Debug, Default)]
 pub struct Remove {
     /// The worktrees [default: the current worktree]
@@ -22,9 +22,10 @@ pub struct Remove {
     pub names: Vec<String>,
     /// Remove it with its work, which is kept in the trash; twice, also while it is in use
     ///
-    /// The whole worktree is renamed to `.agentwt/worktrees/.trash/<name>-<time>`, and that directory is
-    /// printed. `--undo` brings it back as it was; only ignored files are deleted, in the background.
-    /// Twice (`-ff`), a lock, a process that works inside and a live owner do not stop it either.
+    /// The whole worktree is renamed to `.agentwt/worktrees/.trash/<name>-<time>`, and that
+    /// directory is printed. `--undo` brings it back as it was; only ignored files are deleted, in
+    /// the background. Twice (`-ff`), a lock, a process that works inside and a live owner do not
+    /// stop it either.
     #[arg(short, long, action = ArgAction::Count)]
     pub force: u8,
     /// Your owner id: your live process does not stop the removal
@@ -52,8 +53,8 @@ pub struct Remove {
     pub undo: bool,
     /// With --undo, the removal to undo [default: the newest]
     ///
-    /// It is named by its directory in the trash, by the time in its name, or by the ref or commit that
-    /// keeps its commits.
+    /// It is named by its directory in the trash, by the time in its name, or by the ref or commit
+    /// that keeps its commits.
     #[arg(long, value_name = "removal", requires = "undo")]
     pub from: Option<String>,
     /// Print what would be removed, and change nothing
@@ -65,7 +66,8 @@ pub struct Remove {
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
-    /// Whether a hook of the program that works there asks: the processes above it do not stop the removal.
+    /// Whether a hook of the program that works there asks: the processes above it do not stop the
+    /// removal.
     #[arg(skip)]
     pub by_hook: bool,
 }

@@ -163,8 +163,8 @@ impl Removing<'_> {
         ))
     }
 
-    /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so there
-    /// is none with `--force`.
+    /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so
+    /// there is none with `--force`.
     fn tear_down(
         &self,
         planned: PlannedRemoval,
@@ -204,8 +204,8 @@ impl Removing<'_> {
     }
 }
 
-/// Checks that an agent removes nothing but its own worktree, and that only as far as nothing is kept
-/// in the trash for it.
+/// Checks that an agent removes nothing but its own worktree, and that only as far as nothing is
+/// kept in the trash for it.
 fn require_callers_own(
     session: &Session,
     repository: &Repository,
@@ -224,8 +224,8 @@ fn require_callers_own(
     }
 }
 
-/// `git agentwt empty-trash`: leaves the terminal, and deletes what `remove` and `prune` leave to the
-/// background. No one listens: the next removal reports what cannot be deleted.
+/// `git agentwt empty-trash`: leaves the terminal, and deletes what `remove` and `prune` leave to
+/// the background. No one listens: the next removal reports what cannot be deleted.
 ///
 /// # Errors
 /// Fails when the directory of worktrees cannot be opened.

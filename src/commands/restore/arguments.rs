@@ -8,13 +8,14 @@ use crate::arguments::output::{AnswerOutput, WaitOption};
 
 /// Revert out-of-scope changes, after saving them
 ///
-/// Every path that `git agentwt verify` reports gets the content of the base, with the upstream work
-/// that was merged since: on disk, in the index and in the branch. Work in scope, staged or not, is
-/// not touched. The replaced files are first saved as a commit under
+/// Every path that `git agentwt verify` reports gets the content of the base, with the upstream
+/// work that was merged since: on disk, in the index and in the branch. Work in scope, staged or
+/// not, is not touched. The replaced files are first saved as a commit under
 /// `refs/agentwt/rescue/<name>/<time>`, from which `--undo` restores them.
 ///
 /// A new commit reverts the commits that went out of scope. A path stands for itself and all paths
-/// below it; it is relative to the current directory inside the worktree, else to the worktree's root.
+/// below it; it is relative to the current directory inside the worktree, else to the worktree's
+/// root.
 ///
 /// Inside a worktree its name may be left out. The first argument before `--` is a name if a
 /// worktree of that name exists, else a path; an argument after `--` is always a path.

@@ -1,7 +1,8 @@
 //! `git agentwt restore`: puts out-of-scope changes back, after saving them, and undoes that.
 //!
-//! The ref under which everything is saved first is the journal of a restore: where a step fails, the
-//! command undoes it by that ref; after a kill, `restore` goes on, or `restore --undo` goes back.
+//! The ref under which everything is saved first is the journal of a restore: where a step fails,
+//! the command undoes it by that ref; after a kill, `restore` goes on, or `restore --undo` goes
+//! back.
 
 pub mod answer;
 pub mod apply;
@@ -96,8 +97,8 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     Ok(outcome)
 }
 
-/// Undoes a restore of which a step failed. Returns its error; where not all could be undone, with the
-/// place where everything is saved.
+/// Undoes a restore of which a step failed. Returns its error; where not all could be undone, with
+/// the place where everything is saved.
 fn undo_failed(repository: &Repository, worktree: &Worktree, failed: FailedRestore) -> Error {
     let Some(rescue) = failed.rescue else {
         return failed.error;

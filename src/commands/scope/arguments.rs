@@ -12,8 +12,8 @@ use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 /// Without paths, prints every rule of the scope with the number of files that it matches. With
 /// paths, prints for each path, as `git check-ignore -v` does, its access (`excluded`, `read` or
 /// `write`), and the list, the pattern and the line that decided. A path need not exist. A path is
-/// relative to the current directory inside the worktree, else to the repository's root. A path that
-/// ends in `/`, or that is a directory or a submodule on disk, is matched as a directory.
+/// relative to the current directory inside the worktree, else to the repository's root. A path
+/// that ends in `/`, or that is a directory or a submodule on disk, is matched as a directory.
 ///
 /// Inside a worktree its name may be left out. The first argument before `--` is a name if a
 /// worktree of that name exists, else a path; an argument after `--` is always a path.
@@ -46,8 +46,8 @@ pub struct ScopeArguments {
     /// Let the agent edit more files, in a worktree that exists
     ///
     /// The pattern is added to the recorded scope, sparse patterns and write bits are set anew, and
-    /// `git agentwt status` shows who added the pattern and when. The base stays as it is. Only a person
-    /// changes a scope: refused (exit 4) inside a worktree. The option may be repeated.
+    /// `git agentwt status` shows who added the pattern and when. The base stays as it is. Only a
+    /// person changes a scope: refused (exit 4) inside a worktree. The option may be repeated.
     #[arg(long, value_name = "pattern", conflicts_with_all = ["profile", "stdin", "undo"])]
     pub add_write: Vec<String>,
     /// Let the agent see more files, in a worktree that exists

@@ -28,7 +28,8 @@ use crate::worktree::repository::Repository;
 /// Adds rules to the scope of a worktree, or removes the rules that the last call added.
 ///
 /// # Errors
-/// Fails when it is refused, a pattern is invalid, or git or the disk fails; `reapply` then finishes.
+/// Fails when it is refused, a pattern is invalid, or git or the disk fails; `reapply` then
+/// finishes.
 pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
     let [name] = options.args.as_slice() else {
         return Err(Refusal::OneName.into());
@@ -148,8 +149,8 @@ fn guards_of(
     Ok(client.guard_files(&facts, context.unwrap_or_default()))
 }
 
-/// Computes the worktree with the rules that the options add, or without those that were added last, and
-/// lists the rules in which the two differ.
+/// Computes the worktree with the rules that the options add, or without those that were added
+/// last, and lists the rules in which the two differ.
 fn plan(
     worktree: &Worktree,
     options: &ScopeArguments,

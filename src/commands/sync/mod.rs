@@ -169,7 +169,8 @@ impl Run<'_> {
         Ok(drift(&worktree.record.path, main, placed)?)
     }
 
-    /// Copies what is selected: reads what stands there, plans, saves what is replaced, and places it.
+    /// Copies what is selected: reads what stands there, plans, saves what is replaced, and places
+    /// it.
     fn copy(
         &mut self,
         worktree: &Worktree,

@@ -28,8 +28,9 @@ pub struct Verify {
     pub all: bool,
     /// Verify a range of commits instead of a worktree
     ///
-    /// `<A>..<B>` stands for the changes of B since it left A; `<A>..` ends at HEAD. This needs neither
-    /// a worktree nor a record: the scope comes from the config in A, never from the config in B.
+    /// `<A>..<B>` stands for the changes of B since it left A; `<A>..` ends at HEAD. This needs
+    /// neither a worktree nor a record: the scope comes from the config in A, never from the config
+    /// in B.
     #[arg(long, value_name = "A..B", conflicts_with_all = ["names", "all"])]
     pub range: Option<String>,
     /// Check only the changes that a merge would bring

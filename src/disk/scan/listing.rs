@@ -148,8 +148,8 @@ impl DirectoryListing {
     }
 }
 
-/// Returns each name that what the base has on disk makes up, once, and of what kind it is; none for
-/// what is not to be known by its name (a submodule, a directory that the base has nothing in).
+/// Returns each name that what the base has on disk makes up, once, and of what kind it is; none
+/// for what is not to be known by its name (a submodule, a directory that the base has nothing in).
 fn names(below: &[Item], skip: usize) -> impl Iterator<Item = Option<(&[u8], FileType)>> {
     let mut previous: Option<&[u8]> = None;
     below.iter().filter_map(move |item| {

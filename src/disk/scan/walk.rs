@@ -130,8 +130,8 @@ impl<'a> KnownDirectories<'a> {
     }
 }
 
-/// How long ago a directory must have changed for its names to be learned, in nanoseconds: clocks of
-/// file systems tick in hundredths of a second.
+/// How long ago a directory must have changed for its names to be learned, in nanoseconds: clocks
+/// of file systems tick in hundredths of a second.
 const MARGIN: i64 = 1_000_000_000;
 
 /// The same where a test says that the clock ticks as on Linux.

@@ -1,5 +1,5 @@
-//! Edits git's configuration files for our hooks: the include in a worktree's `config.worktree`, and
-//! `extensions.worktreeConfig`.
+//! Edits git's configuration files for our hooks: the include in a worktree's `config.worktree`,
+//! and `extensions.worktreeConfig`.
 #![expect(clippy::disallowed_methods, reason = "writes git's own directories")]
 
 use std::fs;
@@ -20,8 +20,8 @@ pub const INCLUDED: &str = "agentwt/hooks/config";
 pub(super) const EXTENSION: &str = "extensions.worktreeConfig";
 const BLOCK: &[u8] = b"[include]\n\tpath = agentwt/hooks/config\n";
 
-/// Makes the include the last entry in the worktree's configuration: of two `core.hooksPath` the last
-/// wins. It is appended as text, as `git config` would put it into an earlier `[include]`.
+/// Makes the include the last entry in the worktree's configuration: of two `core.hooksPath` the
+/// last wins. It is appended as text, as `git config` would put it into an earlier `[include]`.
 pub(super) fn include(git: &Git, file: &Utf8Path) -> Result<(), GitError> {
     if read_file(file)?.is_some_and(|text| text.ends_with(BLOCK)) {
         return Ok(());
@@ -48,10 +48,10 @@ pub(super) fn exclude(git: &Git, file: &Utf8Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Turns the extension on, as git's own `init_worktree_config` (worktree.c) does: `core.bare = true`
-/// and `core.worktree` of the common configuration would break every linked worktree, and move to the
-/// main worktree's `config.worktree`. The common file is replaced once, so that no other worktree sees
-/// half of it.
+/// Turns the extension on, as git's own `init_worktree_config` (worktree.c) does: `core.bare =
+/// true` and `core.worktree` of the common configuration would break every linked worktree, and
+/// move to the main worktree's `config.worktree`. The common file is replaced once, so that no
+/// other worktree sees half of it.
 pub(super) fn enable_extension(git: &Git, common: &Utf8Path) -> Result<(), GitError> {
     let config = common.join("config");
     if git.config_file_get_bool(&config, EXTENSION)? == Some(true) {
@@ -74,7 +74,8 @@ pub(super) fn enable_extension(git: &Git, common: &Utf8Path) -> Result<(), GitEr
     })
 }
 
-/// Replaces a configuration file under git's own lock (`<file>.lock`); `change` edits the copy there.
+/// Replaces a configuration file under git's own lock (`<file>.lock`); `change` edits the copy
+/// there.
 fn edit(
     file: &Utf8Path,
     change: impl FnOnce(&Utf8Path) -> Result<(), GitError>,

@@ -132,8 +132,8 @@ fn config(method: Method, on_violation: OnViolation, directory: &Utf8Path) -> St
     }
 }
 
-/// What the script of reference-transaction does, without starting it: this runs a hundred times in a
-/// rebase.
+/// What the script of reference-transaction does, without starting it: this runs a hundred times in
+/// a rebase.
 const WRITE_JOURNAL: &str = "case $1 in \
      committed) [ -d \"$GIT_DIR/agentwt\" ] && exec cat >>\"$GIT_DIR/agentwt/journal\"; exit 0 ;; \
      prepared) [ -e \"$GIT_DIR/agentwt/committing\" ] || exit 0 ;; \

@@ -21,8 +21,8 @@ pub struct HooksState {
     pub method: Option<Method>,
     /// What is not as installed.
     pub faults: Vec<String>,
-    /// The scope and the directory of another `core.hooksPath`: git runs the hooks there, and none of
-    /// ours.
+    /// The scope and the directory of another `core.hooksPath`: git runs the hooks there, and none
+    /// of ours.
     pub overridden: Option<(String, Utf8PathBuf)>,
     /// The binary that they start first, as recorded, and whether it can be started: where not, the
     /// hooks try `git-agentwt` on `PATH`.

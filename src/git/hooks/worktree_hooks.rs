@@ -155,8 +155,8 @@ impl WorktreeHooks {
     }
 
     /// Writes down for the scripts where the user's hooks are, with the time before the settings
-    /// were read: where a configuration is newer, or this cannot be determined, they ask git. Every start
-    /// of the binary by a hook does this.
+    /// were read: where a configuration is newer, or this cannot be determined, they ask git. Every
+    /// start of the binary by a hook does this.
     ///
     /// # Errors
     /// Fails when the disk does.

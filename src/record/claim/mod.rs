@@ -1,9 +1,9 @@
 //! Says what a claim on a name is, and what follows from a claim on a server: pure.
 //!
 //! A claim is a commit that `refs/agentwt/claims/<name>` names on a git server: an empty tree, no
-//! parent, and a message in TOML. The repository that moves the ref by compare-and-swap holds the name.
-//! The times in the message are for people: the clocks of hosts differ, so no decision uses them. A
-//! lease ends when the observer's own clock has seen the same commit for that long
+//! parent, and a message in TOML. The repository that moves the ref by compare-and-swap holds the
+//! name. The times in the message are for people: the clocks of hosts differ, so no decision uses
+//! them. A lease ends when the observer's own clock has seen the same commit for that long
 //! ([`decide`]; `docs/decisions/0016-claims.md`).
 //!
 //! The message is untrusted: its size is bounded, and every value is escaped before it is shown.

@@ -1,6 +1,7 @@
 //! The rules as a table: what is recorded of a ref, and how it came to be what it is.
 //!
-//! A commit is a letter; `A` is the base. A row is `title | ref | at add | now | journal | log | world
+//! A commit is a letter; `A` is the base. A row is `title | ref | at add | now | journal | log |
+//! world
 //! | origin`. `@x=B` is a symbolic ref to `x`, which is at `B`. The journal has `old>new`, `-` for
 //! zeros and `@` for a ref, of another ref after its name and a colon. The log has the oldest entry
 //! first, with a semicolon between entries, that of another HEAD with a slash.

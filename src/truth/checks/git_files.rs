@@ -1,5 +1,5 @@
-//! Compares the hooks and the files in git directories with what `add` sealed of them: what hooks run,
-//! states of other worktrees, and what nobody knows.
+//! Compares the hooks and the files in git directories with what `add` sealed of them: what hooks
+//! run, states of other worktrees, and what nobody knows.
 //!
 //! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
 
@@ -373,8 +373,8 @@ struct PulledFile {
     id: String,
 }
 
-/// Reads what the commit that the main worktree is on has at these places: hooks of `core.hooksPath`
-/// may be files of the repository, which the user's own pull changes.
+/// Reads what the commit that the main worktree is on has at these places: hooks of
+/// `core.hooksPath` may be files of the repository, which the user's own pull changes.
 fn read_pulled(
     repository: &Repository,
     changes: &[SharedChange],

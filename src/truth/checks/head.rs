@@ -12,7 +12,8 @@ pub enum HeadFinding {
     Wrong(Change),
 }
 
-/// Finds what is to be told of where HEAD is; none where it is on the recorded branch, with the base.
+/// Finds what is to be told of where HEAD is; none where it is on the recorded branch, with the
+/// base.
 pub fn find_head(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Option<HeadFinding> {
     let record = &inputs.worktree.record;
     let references = &facts.references;

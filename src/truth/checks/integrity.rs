@@ -200,8 +200,8 @@ fn past_the_hooks(inputs: &SurveyInputs<'_>) -> Option<Change> {
 const STILL_AT_WORK: &str =
     ", or a hook still runs: git is working here, verify again when it is done";
 
-/// Finds the locks of the worktree's index and sparse patterns that are there. A git that runs now may
-/// hold them.
+/// Finds the locks of the worktree's index and sparse patterns that are there. A git that runs now
+/// may hold them.
 pub fn locks(record: &Record) -> Vec<Change> {
     let mut changes = Vec::new();
     for (lock, guarded) in [(INDEX_LOCK, "index"), (SPARSE_LOCK, "sparse patterns")] {

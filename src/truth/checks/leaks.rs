@@ -53,7 +53,8 @@ pub fn leaks(layers: &Layers<'_>, contents: &Contents<'_>) -> Result<Vec<Change>
 struct Search<'a> {
     classifier: Classifier<'a>,
     contents: &'a Contents<'a>,
-    /// How any of the contents begins: nearly all of a manifest begins otherwise, and is not looked up.
+    /// How any of the contents begins: nearly all of a manifest begins otherwise, and is not looked
+    /// up.
     begins: Vec<bool>,
     /// What is said of each content that is at an excluded path.
     excluded: BTreeMap<ObjectId, String>,

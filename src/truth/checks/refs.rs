@@ -1,8 +1,8 @@
 //! Says what is wrong with the refs and the worktrees that a worktree shares with others, by who
 //! moved them ([`crate::truth::attribution`]).
 //!
-//! A ref that is where it was at `add` again is not a finding, and neither is what `git fetch` and a
-//! push of the worktree's own branch do to remote-tracking refs. Hooks and settings are in
+//! A ref that is where it was at `add` again is not a finding, and neither is what `git fetch` and
+//! a push of the worktree's own branch do to remote-tracking refs. Hooks and settings are in
 //! [`crate::truth::checks::settings`].
 
 use std::collections::BTreeMap;

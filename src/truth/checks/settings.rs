@@ -39,8 +39,8 @@ pub fn find_settings(
 }
 
 /// Counts the files of the main worktree that are not as committed, by git's own status. None where
-/// there is no main worktree, and where a setting that runs a program was changed since one of these
-/// worktrees was created: git's status could start that program.
+/// there is no main worktree, and where a setting that runs a program was changed since one of
+/// these worktrees was created: git's status could start that program.
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.

@@ -229,8 +229,8 @@ impl FileSearch<'_> {
         root.join(inside.trim_start_matches('/'))
     }
 
-    /// Returns the finding of a file that git takes for a ref; none if it was there at `add` with this
-    /// content.
+    /// Returns the finding of a file that git takes for a ref; none if it was there at `add` with
+    /// this content.
     fn judge(&self, directory: &Utf8Path, place: &str, name: &BStr) -> Option<SharedChange> {
         if is_of_git(&name.to_str_lossy()) {
             return None;
@@ -249,7 +249,8 @@ impl FileSearch<'_> {
     }
 }
 
-/// Returns the content of a file that git takes for a ref: an object id, the name of a ref, or a link.
+/// Returns the content of a file that git takes for a ref: an object id, the name of a ref, or a
+/// link.
 fn content_of_ref(directory: &Utf8Path, name: &BStr) -> Option<BString> {
     let path = directory.as_std_path().join(name.to_path().ok()?);
     let file = match open::open_entry(&path).ok()? {

@@ -35,7 +35,8 @@ pub fn read_content(
     }
 }
 
-/// Every path at which a tree or one of these differences from it has a submodule, with the commits.
+/// Every path at which a tree or one of these differences from it has a submodule, with the
+/// commits.
 pub fn gitlinks(
     manifest: &Manifest,
     references: &[Delta],

@@ -38,8 +38,8 @@ pub enum Filters {
 }
 
 impl Filters {
-    /// Refuses filters where a setting that runs a program or says how files are converted was changed
-    /// since `add`, or the repository's attributes, and nobody accepted that.
+    /// Refuses filters where a setting that runs a program or says how files are converted was
+    /// changed since `add`, or the repository's attributes, and nobody accepted that.
     pub fn of(worktree: &Worktree, shared: &[SharedChange]) -> Self {
         let exclude_file = Place::Git("info/exclude".into());
         let accepted = Acceptances::new(&worktree.record.decisions);
@@ -297,9 +297,9 @@ pub fn undo_checkout(
     Ok(settled)
 }
 
-/// True if a checkout can have written this content of a blob with nothing forged: a filter can have a
-/// store of its own that was edited together with the file. What a checkout wrote at `add` it writes
-/// now, and what a pointer of Git LFS leads to has the digest that the pointer names.
+/// True if a checkout can have written this content of a blob with nothing forged: a filter can
+/// have a store of its own that was edited together with the file. What a checkout wrote at `add`
+/// it writes now, and what a pointer of Git LFS leads to has the digest that the pointer names.
 fn is_genuine(
     inputs: &SurveyInputs<'_>,
     references: &[Delta],

@@ -1,7 +1,7 @@
 //! Turns a walk of the disk, and an index, into differences from the base, as trees are told.
 //!
-//! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds to
-//! a `.gitignore` or to `info/exclude` hides nothing.
+//! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds
+//! to a `.gitignore` or to `info/exclude` hides nothing.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,9 +230,9 @@ impl DiskState {
         self.placed.insert(path, change);
     }
 
-    /// A submodule is what its HEAD says, if its files are those of its HEAD. One that is still where
-    /// the base or upstream had it is as committed: `git submodule update` comes after a merge, and
-    /// git leaves a submodule that upstream removed.
+    /// A submodule is what its HEAD says, if its files are those of its HEAD. One that is still
+    /// where the base or upstream had it is as committed: `git submodule update` comes after a
+    /// merge, and git leaves a submodule that upstream removed.
     fn add_submodule(
         &mut self,
         inputs: &SurveyInputs<'_>,

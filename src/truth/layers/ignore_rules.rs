@@ -1,5 +1,5 @@
-//! Reads the ignore rules of a tree: what an agent adds to a `.gitignore` or to `info/exclude` hides
-//! nothing.
+//! Reads the ignore rules of a tree: what an agent adds to a `.gitignore` or to `info/exclude`
+//! hides nothing.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,8 @@ pub fn is_rules_file(path: &RepoPath) -> bool {
     path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
 }
 
-/// True if the user had rules of their own at `add`, which no commit has: what they hide may be work.
+/// True if the user had rules of their own at `add`, which no commit has: what they hide may be
+/// work.
 ///
 /// # Errors
 /// Fails when the disk does.

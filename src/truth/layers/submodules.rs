@@ -83,7 +83,8 @@ pub fn read(
 }
 
 impl<'a> OpenSubmodule<'a> {
-    /// Opens it; none where there is no `.git`, an error where git did not make that for a submodule.
+    /// Opens it; none where there is no `.git`, an error where git did not make that for a
+    /// submodule.
     fn open(
         repository: &'a Repository,
         worktree: &'a Worktree,
@@ -172,8 +173,8 @@ impl<'a> OpenSubmodule<'a> {
         Ok(Manifest::new(items, 0))
     }
 
-    /// Returns the trees of the commits that it may be on, as differences from HEAD's. A commit that
-    /// was never fetched says nothing.
+    /// Returns the trees of the commits that it may be on, as differences from HEAD's. A commit
+    /// that was never fetched says nothing.
     fn references(
         &self,
         allowed: &BTreeSet<ObjectId>,
@@ -189,7 +190,8 @@ impl<'a> OpenSubmodule<'a> {
         Ok(references)
     }
 
-    /// True if its index has what HEAD's tree has. Without an index, git takes every file for deleted.
+    /// True if its index has what HEAD's tree has. Without an index, git takes every file for
+    /// deleted.
     fn stages_nothing(&self, manifest: &Manifest) -> bool {
         let file = self.git_dir.join("index");
         let index = OpenIndex::read(&file, self.layout.format).ok();

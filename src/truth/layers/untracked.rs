@@ -85,8 +85,8 @@ impl BaseRules {
     }
 }
 
-/// Reads the ignore rules of a reference, and these of those that `add` recorded beside it; none where
-/// reading goes on without them.
+/// Reads the ignore rules of a reference, and these of those that `add` recorded beside it; none
+/// where reading goes on without them.
 fn read_rules(
     inputs: &SurveyInputs<'_>,
     reference: &Delta,

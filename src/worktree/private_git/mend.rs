@@ -1,4 +1,5 @@
-//! Makes a private git directory one that git can read after a command that can have put anything there.
+//! Makes a private git directory one that git can read after a command that can have put anything
+//! there.
 
 use std::fs::FileType;
 use std::path::Path;
@@ -29,8 +30,9 @@ const CACHES: &str = "objects/info/commit-graph objects/info/commit-graphs \
     objects/pack/multi-pack-index objects/pack/multi-pack-index.d";
 
 impl PrivateGit {
-    /// Makes the git directory after a run one that can be read, without pipes, locks and links that lead out of
-    /// it, and writes what is known anew, so that nothing hides what the command made (`transfer.hideRefs`, `commondir`).
+    /// Makes the git directory after a run one that can be read, without pipes, locks and links
+    /// that lead out of it, and writes what is known anew, so that nothing hides what the command
+    /// made (`transfer.hideRefs`, `commondir`).
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -63,8 +65,8 @@ impl PrivateGit {
         write_given(&git_dir, repository, worktree, objects)
     }
 
-    /// Writes HEAD and the refs anew where they are none, as after a loss of power: the logs of the branch and of the
-    /// stash have where these were.
+    /// Writes HEAD and the refs anew where they are none, as after a loss of power: the logs of the
+    /// branch and of the stash have where these were.
     fn write_mended_refs(&self, worktree: &Worktree) -> Result<(), Error> {
         let git_dir = self.git_dir();
         let branch = worktree.record.branch.full_ref();
@@ -94,8 +96,8 @@ impl PrivateGit {
     }
 }
 
-/// True if an entry of the git directory stays: a file, a directory, or a link that leads to another entry,
-/// and no lock.
+/// True if an entry of the git directory stays: a file, a directory, or a link that leads to
+/// another entry, and no lock.
 fn stays(git_dir: &Utf8Path, path: &Path, kind: FileType) -> bool {
     if path
         .extension()

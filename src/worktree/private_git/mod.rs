@@ -1,10 +1,10 @@
 //! Gives a command in a fence a git directory of its own: [`PrivateGit`].
 //!
-//! The git directory of a worktree has files beside its index that run code at the next `git status` of
-//! the user (`config.worktree`, `commondir`), so a fenced command must not write there. It works on a
-//! *private git directory* in the record: a whole repository with its own HEAD, index, refs and
-//! settings, whose objects are those of the common repository, read only, and its own. After the
-//! command, its commits are fetched from there; no git is ever run on its settings
+//! The git directory of a worktree has files beside its index that run code at the next `git
+//! status` of the user (`config.worktree`, `commondir`), so a fenced command must not write there.
+//! It works on a *private git directory* in the record: a whole repository with its own HEAD,
+//! index, refs and settings, whose objects are those of the common repository, read only, and its
+//! own. After the command, its commits are fetched from there; no git is ever run on its settings
 //! (`docs/decisions/0039-private-git-directory.md`).
 //!
 //! ```text
@@ -18,8 +18,9 @@
 //! <record>/damaged<n>        a git directory that was moved out of the way of the next run
 //! ```
 //!
-//! The command can replace each entry of the git directory by a link or a pipe, but not the directory itself.
-//! So pipes, and links that lead out of the git directory, are removed after the command.
+//! The command can replace each entry of the git directory by a link or a pipe, but not the
+//! directory itself. So pipes, and links that lead out of the git directory, are removed after the
+//! command.
 
 mod entries;
 mod mend;
@@ -69,7 +70,8 @@ pub struct RunResult {
     pub branch: Option<CommitId>,
     /// The ref that HEAD names; none where HEAD is detached.
     pub head_ref: Option<String>,
-    /// What the refs of the repository named when the run began, without those that runs leave for a time.
+    /// What the refs of the repository named when the run began, without those that runs leave for
+    /// a time.
     pub began: BTreeSet<CommitId>,
     /// The branches and tags that the run made or moved.
     pub others: Vec<(BString, CommitId)>,
@@ -96,8 +98,8 @@ pub enum WorktreeIndex {
     /// The run goes on with its own.
     #[default]
     Stays,
-    /// The user staged something while the run has no commits of its own: where HEAD is on the branch,
-    /// the run gets that.
+    /// The user staged something while the run has no commits of its own: where HEAD is on the
+    /// branch, the run gets that.
     FitsRun,
 }
 
@@ -153,7 +155,8 @@ impl PrivateGit {
         Ok(self.run_file().read()?.objects)
     }
 
-    /// Keeps the index of the worktree: git writes a new file in the place of the old one, which stays here.
+    /// Keeps the index of the worktree: git writes a new file in the place of the old one, which
+    /// stays here.
     ///
     /// # Errors
     /// Fails when the disk refuses.

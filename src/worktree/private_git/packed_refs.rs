@@ -16,8 +16,8 @@ pub(super) fn read_packed(file: &Utf8Path) -> Result<Vec<Ref>, DiskError> {
     Ok(bytes.lines().filter_map(parse_line).collect())
 }
 
-/// Reads a line that names a ref. A name that git calls dangerous is left out: git reads no other ref
-/// beside it.
+/// Reads a line that names a ref. A name that git calls dangerous is left out: git reads no other
+/// ref beside it.
 fn parse_line(line: &[u8]) -> Option<Ref> {
     let (digits, name) = line.split_once_str(" ")?;
     let id = CommitId::parse(digits.to_str().ok()?).ok()?;

@@ -29,8 +29,8 @@ impl RunResult {
 }
 
 impl PrivateGit {
-    /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
-    /// repository that is not trusted (git-upload-pack(1), "SECURITY").
+    /// Reads what a run left, through the server side of a fetch: that is what git documents as
+    /// safe on a repository that is not trusted (git-upload-pack(1), "SECURITY").
     ///
     /// # Errors
     /// Fails when git cannot read it.
@@ -87,8 +87,8 @@ impl PrivateGit {
     }
 }
 
-/// Reads where a ref was, by a reflog that a command could replace by anything: the newest places first,
-/// and no more than `most`.
+/// Reads where a ref was, by a reflog that a command could replace by anything: the newest places
+/// first, and no more than `most`.
 pub(super) fn read_log(log: &Utf8Path, most: usize) -> Vec<CommitId> {
     let bytes = files::read(log).ok().flatten().unwrap_or_default();
     let mut commits = Vec::new();

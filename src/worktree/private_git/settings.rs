@@ -1,5 +1,5 @@
-//! Makes the settings of a private git directory: those of the repository that work in a worktree needs,
-//! those of the worktree, and those that a run needs whatever the user has set.
+//! Makes the settings of a private git directory: those of the repository that work in a worktree
+//! needs, those of the worktree, and those that a run needs whatever the user has set.
 
 use bstr::BString;
 
@@ -19,12 +19,14 @@ const SECTIONS: &str = "core remote branch user author committer filter diff mer
 /// The settings of these sections that are not taken.
 const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
      core.fsmonitor core.splitindex core.untrackedcache";
-/// The sections that say who commits: an image does not have the home directory with the user's file.
+/// The sections that say who commits: an image does not have the home directory with the user's
+/// file.
 const IDENTITY: &str = "user author committer";
 /// The setting of a repository that lacks objects, which a remote has (partial clones).
 const PARTIAL_CLONE: &str = "extensions.partialclone";
-/// The remote of a repository without the objects of excluded files: git takes what is missing for what this
-/// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
+/// The remote of a repository without the objects of excluded files: git takes what is missing for
+/// what this remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository
+/// there.
 pub(super) const WITHHELD_REMOTE: &str = "withheld";
 /// The settings with that remote.
 const WITHHELD: &str = "\

@@ -24,15 +24,16 @@ use crate::worktree::repository::Repository;
 enum BranchOfRun {
     /// On that where the run left it.
     Kept,
-    /// On the commit of the user, who moved the branch while the run had nothing that was not imported.
+    /// On the commit of the user, who moved the branch while the run had nothing that was not
+    /// imported.
     TakenFromUser(CommitId),
     /// On the commit where the operation in progress began, though the user moved the branch.
     Held(Option<CommitId>),
 }
 
 impl PrivateGit {
-    /// Writes the git directory for a new run. A new one takes its place at the end, so that a kill leaves
-    /// none or a whole one.
+    /// Writes the git directory for a new run. A new one takes its place at the end, so that a kill
+    /// leaves none or a whole one.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -64,9 +65,9 @@ impl PrivateGit {
         Ok(files::rename(&new, &self.git_dir())?)
     }
 
-    /// Writes the git directory that an earlier run left for the next, after its import: HEAD, the index,
-    /// objects, its own refs and an operation in progress stay; the refs of the repository are written anew,
-    /// as the settings were by [`Self::write_mended`].
+    /// Writes the git directory that an earlier run left for the next, after its import: HEAD, the
+    /// index, objects, its own refs and an operation in progress stay; the refs of the repository
+    /// are written anew, as the settings were by [`Self::write_mended`].
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -128,15 +129,17 @@ impl PrivateGit {
         put(&self.dir, "dotgit", text.as_bytes())
     }
 
-    /// Writes the refs that the run begins with, and returns when that was, by the clock of the file system.
+    /// Writes the refs that the run begins with, and returns when that was, by the clock of the
+    /// file system.
     fn write_snapshot(&self, refs: &[Ref]) -> Result<i64, DiskError> {
         put(&self.dir, SNAPSHOT, &packed(refs))?;
         let stat = files::stat(&self.dir.join(SNAPSHOT));
         Ok(stat.map_or(0, |stat| stat.mtime))
     }
 
-    /// Copies the index of the worktree into the git directory, with the parts of a split one, and keeps it as
-    /// [`Self::begun_index`]: last, so that a kill before leaves the one that the next import compares with.
+    /// Copies the index of the worktree into the git directory, with the parts of a split one, and
+    /// keeps it as [`Self::begun_index`]: last, so that a kill before leaves the one that the next
+    /// import compares with.
     fn copy_index(&self, git_dir: &Utf8Path, worktree: &Worktree) -> Result<(), DiskError> {
         let new = self.dir.join("index.new");
         let admin_dir = &worktree.record.admin_dir;
@@ -167,8 +170,8 @@ impl PrivateGit {
     }
 }
 
-/// Says on which commit the branch of a run is that goes on. What is in progress is on top of the commit
-/// where it began.
+/// Says on which commit the branch of a run is that goes on. What is in progress is on top of the
+/// commit where it began.
 fn branch_of_run(
     user_commit: Option<&CommitId>,
     last_commit: Option<&CommitId>,
@@ -183,8 +186,8 @@ fn branch_of_run(
     }
 }
 
-/// Reads the refs of the repository that a run begins with, with its branch on this commit. A stash has no
-/// log there, and the user may have committed by now.
+/// Reads the refs of the repository that a run begins with, with its branch on this commit. A stash
+/// has no log there, and the user may have committed by now.
 fn shown_refs(
     repository: &Repository,
     branch: &str,
@@ -201,8 +204,9 @@ fn shown_refs(
     Ok(refs)
 }
 
-/// Moves the branch of a run to the commit of the user, with an entry in its log: the log has where a ref
-/// was that is lost. Where a branch of the run is in the way (`agentwt`), the packed one counts.
+/// Moves the branch of a run to the commit of the user, with an entry in its log: the log has where
+/// a ref was that is lost. Where a branch of the run is in the way (`agentwt`), the packed one
+/// counts.
 fn write_branch(
     git_dir: &Utf8Path,
     branch: &str,

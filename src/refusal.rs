@@ -41,7 +41,10 @@ pub enum Refusal {
         known: String,
     },
 
-    #[error("a prompt was given for `{name}`, and no client that reads it{}", by_setting(set_by.as_deref()))]
+    #[error(
+        "a prompt was given for `{name}`, and no client that reads it{}",
+        by_setting(set_by.as_deref())
+    )]
     #[diagnostic(code(agentwt::add::no_client))]
     #[diagnostic(help(
         "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} \

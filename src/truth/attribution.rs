@@ -620,7 +620,11 @@ impl RefRecords<'_> {
         let is_moved_here = !is_remote && !self.journal.moves(name).is_empty();
         let before = before.clone();
         let Some(now) = self.now.get(name) else {
-            let mover = mover_if(is_moved_here);
+            let mover = if is_moved_here {
+                Mover::Here
+            } else {
+                Mover::Unknown
+            };
             return Origin::SymbolicRemoved { before, mover };
         };
         let Some(target) = &now.target else {
@@ -637,7 +641,11 @@ impl RefRecords<'_> {
         Origin::SymbolicRetargeted {
             before,
             now: target.clone(),
-            mover: mover_if(is_by_us),
+            mover: if is_by_us {
+                Mover::Here
+            } else {
+                Mover::Unknown
+            },
         }
     }
 
@@ -847,7 +855,11 @@ impl RefRecords<'_> {
         if lost > 0 {
             let journaled = self.journal.moves(name);
             let is_dropped_here = journaled.iter().any(|one| one.new == Target::Nothing);
-            let mover = mover_if(is_dropped_here);
+            let mover = if is_dropped_here {
+                Mover::Here
+            } else {
+                Mover::Unknown
+            };
             return StashOrigin::Lost {
                 number: lost,
                 mover,
@@ -881,14 +893,6 @@ pub enum StashOrigin {
 fn is_ordinary_move(newest: &ReflogEntry) -> bool {
     let reason = newest.reason.as_str();
     !(reason.is_empty() || reason.starts_with("push") || reason.starts_with("Branch: "))
-}
-
-const fn mover_if(is_by_us: bool) -> Mover {
-    if is_by_us {
-        Mover::Here
-    } else {
-        Mover::Unknown
-    }
 }
 
 /// Lists commits that were made here and that the journal does not have, the newest first: no hook

@@ -393,6 +393,39 @@ fn commands_do_not_import_each_other() {
     }
 }
 
+/// How many files a command is made of at most: what somebody may have to read who changes it. They
+/// are printed by `cargo nextest run --test it floors --no-capture`.
+#[test]
+fn the_files_that_a_command_reaches_stay_countable() {
+    let source = Source::read();
+    let mut too_many = Vec::new();
+    for (command, most) in [
+        ("verify", 190),
+        ("remove", 220),
+        ("add", 245),
+        ("exec", 235),
+    ] {
+        let start = source
+            .named_by(&["commands".to_owned(), command.to_owned()])
+            .expect("a command");
+        let mut reached = BTreeSet::from([start]);
+        let mut waiting = vec![start];
+        while let Some(module) = waiting.pop() {
+            for imported in source.imports(module) {
+                if reached.insert(imported) {
+                    waiting.push(imported);
+                }
+            }
+        }
+        let number = reached.len();
+        println!("commands/{command} reaches {number} files");
+        if number > most {
+            too_many.push(format!("{command}: {number}, and {most} are enough"));
+        }
+    }
+    assert!(too_many.is_empty(), "{}", too_many.join("\n"));
+}
+
 #[test]
 fn each_border_crate_has_one_home() {
     let source = Source::read();

@@ -206,7 +206,12 @@ impl Addition<'_> {
     ) -> Result<PlannedWorktree, Error> {
         let session = self.session;
         let source = &repositories.source;
-        let record = session.waiting(|| plan::plan_new(source, loaded, self.options, wanted))?;
+        let plan = || plan::plan_new(source, loaded, self.options, wanted);
+        let record = match AskedRequest::of(self.options) {
+            // the server may never answer
+            Some(_) => session.waiting(plan)?,
+            None => plan()?,
+        };
         let scope = Scope::compile(record.scope.clone(), source.case()?)?;
         let start = plan::readable_start(source, &record)?;
         if *start != record.checked_out {

@@ -78,8 +78,10 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
     let is_ignored = |path: &Option<RepoPath>| path.as_ref().is_some_and(|p| ignored.contains(p));
     let mut checks = vec![worktrees(
         ignore_rules::read(repository)?,
-        files::exists(&repository.root.join(WORKTREES)),
-        is_ignored(&inside),
+        WorktreesDirectory {
+            exists: files::exists(&repository.root.join(WORKTREES)),
+            is_ignored: is_ignored(&inside),
+        },
     )];
     let index = &context.index;
     let below = format!("{WORKTREES}/");
@@ -109,14 +111,18 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
     Ok(checks)
 }
 
+/// What is known of `.agentwt/worktrees`.
+#[derive(Clone, Copy)]
+struct WorktreesDirectory {
+    exists: bool,
+    is_ignored: bool,
+}
+
 /// One rule alone does not last: a branch can hide the file, `git clean -ffd` passes over what the
 /// other covers.
-fn worktrees(
-    rules: ignore_rules::IgnoreRules,
-    has_worktrees: bool,
-    is_ignored: bool,
-) -> DoctorCheck {
-    if !has_worktrees && !is_ignored {
+fn worktrees(rules: ignore_rules::IgnoreRules, directory: WorktreesDirectory) -> DoctorCheck {
+    let is_ignored = directory.is_ignored;
+    if !directory.exists && !is_ignored {
         let found =
             "there is no .agentwt/worktrees yet; init and add write the rules that ignore it";
         return DoctorCheck::ok("ignored", found);
@@ -162,7 +168,11 @@ mod tests {
                 exclude_rule,
                 gitignore,
             };
-            let check = worktrees(rules, true, is_ignored);
+            let directory = WorktreesDirectory {
+                exists: true,
+                is_ignored,
+            };
+            let check = worktrees(rules, directory);
             assert_eq!(check.level.as_str(), level);
             assert_eq!(check.repair.is_some(), fixable);
         }

@@ -341,6 +341,7 @@ fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
+/// Writes a record for what each path had on disk and in the index, and for each directory above.
 fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut push = |what: &str, entry: Option<&Entry>, number: Option<u32>, path: &BStr| {
@@ -366,38 +367,70 @@ fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8
 
 type SavedList = (Vec<SavedPath>, Vec<(RepoPath, u32)>);
 
+/// Reads what [`list_to_bytes`] wrote; none where anything else stands there.
 fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
     let mut paths = Vec::<SavedPath>::new();
     let mut directories = Vec::new();
     for record in bytes.split_inclusive(|byte| *byte == 0) {
-        let (head, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
-        let path = RepoPath::parse(path).ok()?;
-        let head: Vec<&str> = std::str::from_utf8(head).ok()?.split(' ').collect();
-        let [what, mode, id, number] = head.as_slice() else {
-            return None;
-        };
-        let mut modes = (0..).map_while(Mode::from_code);
-        let mode = modes.find(|one| mode_word(*one) == *mode);
-        let id = ObjectId::from_hex(id.as_bytes())?;
-        let entry = mode.map(|mode| Entry { mode, id });
-        let number = u32::from_str_radix(number, 8).ok();
-        let number = number.filter(|number| *number <= 0o7777);
-        match *what {
+        let record = SavedRecord::parse(record)?;
+        match record.what {
             "disk" => paths.push(SavedPath {
-                path,
-                disk: entry,
-                permissions: number,
+                path: record.path,
+                disk: record.entry,
+                permissions: record.number,
                 index: Vec::new(),
             }),
             "index" => {
-                let stage = u8::try_from(number?).ok().filter(|stage| *stage < 4)?;
-                paths.last_mut()?.index.push((stage, entry?));
+                let stage = u8::try_from(record.number?).ok()?;
+                if stage > 3 {
+                    return None;
+                }
+                paths.last_mut()?.index.push((stage, record.entry?));
             }
-            "above" => directories.push((path, number?)),
+            "above" => directories.push((record.path, record.number?)),
             _other => return None,
         }
     }
     Some((paths, directories))
+}
+
+/// One record of the list: `<what> <mode> <id> <number in octal>`, a tab, the path and a zero byte.
+struct SavedRecord<'r> {
+    /// `disk`, `index` or `above`.
+    what: &'r str,
+    /// What stands there; none for a mode of `-`.
+    entry: Option<Entry>,
+    /// Permissions, or the stage in the index; none for `-`.
+    number: Option<u32>,
+    path: RepoPath,
+}
+
+impl<'r> SavedRecord<'r> {
+    fn parse(record: &'r [u8]) -> Option<Self> {
+        let (words, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
+        let mut words = words.to_str().ok()?.split(' ');
+        let what = words.next()?;
+        let mode = words.next()?;
+        let id = ObjectId::from_hex(words.next()?.as_bytes())?;
+        let number = words.next()?;
+        if words.next().is_some() {
+            return None;
+        }
+        Some(Self {
+            what,
+            entry: mode_of_word(mode).map(|mode| Entry { mode, id }),
+            number: u32::from_str_radix(number, 8)
+                .ok()
+                .filter(|number| *number <= 0o7777),
+            path: RepoPath::parse(path).ok()?,
+        })
+    }
+}
+
+fn mode_of_word(word: &str) -> Option<Mode> {
+    (0..)
+        .map_while(Mode::from_code)
+        .find(|mode| mode_word(*mode) == word)
 }
 
 impl From<&Rescue> for SavedWork {

@@ -279,7 +279,7 @@ pub fn directories(sealed: &Sealed) -> Directories {
     directories
 }
 
-/// True if a seal of entries alone ([`SealExtent::Entries`]) has a file at a path in a git
+/// True if a seal of entries alone (`SealExtent::Entries`) has a file at a path in a git
 /// directory.
 pub fn is_sealed_by_entry(state: &str) -> bool {
     let (first, below) = state.split_once('/').unwrap_or((state, ""));

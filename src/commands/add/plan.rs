@@ -353,26 +353,7 @@ pub(super) fn keep(
     let asked = wanted.owner.as_ref();
     let take_over = programs.take_over;
     let owner = new_owner(existing, asked, take_over, Owner::alive, inside)?;
-    let settings = &loaded.settings;
-    let mut what = None;
-    if let Some(base) = settings.base.as_ref().filter(|_| is_base_asked(loaded))
-        && existing.request.is_none()
-        && repository.git.rev_parse_commit(&base.value)?.as_ref() != Some(&existing.base.commit)
-    {
-        what = Some(format!("base is {}", existing.base.commit.short()));
-    } else if options.branch.is_some() && wanted.branch != existing.branch {
-        what = Some(format!("branch is `{}`", existing.branch));
-    } else if matches!(settings.strategy.set_by, SetBy::Flag(_))
-        && wanted.strategy != existing.strategy
-    {
-        what = Some(format!("strategy is `{}`", existing.strategy.as_str()));
-    } else if let Some(asked) = AskedRequest::of(options)
-        && existing.request.as_ref().map(|one| &one.ref_name) != Some(&asked.ref_name)
-    {
-        let from = existing.request.as_ref().map(|one| one.ref_name.as_str());
-        what = Some(format!("branch is from {}", from.unwrap_or("no request")));
-    }
-    if let Some(what) = what {
+    if let Some(what) = find_difference(repository, loaded, options, wanted, existing)? {
         return Err(Refusal::Differs { name, what }.into());
     }
     let difference = difference(&existing.scope_at_add(), &wanted.scope);
@@ -388,6 +369,44 @@ pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
     let is_other = |pid: &u32| asking != Some(*pid) && !ours.contains(pid);
     let inside = processes::working_in(path).unwrap_or_default().into_iter();
     inside.map(|one| one.pid).filter(is_other).collect()
+}
+
+/// What an existing worktree has otherwise than was asked for, beside its scope; none if nothing.
+fn find_difference(
+    repository: &Repository,
+    loaded: &Loaded,
+    options: &Add,
+    wanted: &Record,
+    existing: &Record,
+) -> Result<Option<String>, Error> {
+    let settings = &loaded.settings;
+    if let Some(base) = &settings.base
+        && is_base_asked(loaded)
+        && existing.request.is_none()
+    {
+        let asked = repository.git.rev_parse_commit(&base.value)?;
+        if asked.as_ref() != Some(&existing.base.commit) {
+            let is = existing.base.commit.short();
+            return Ok(Some(format!("base is {is}")));
+        }
+    }
+    if options.branch.is_some() && wanted.branch != existing.branch {
+        return Ok(Some(format!("branch is `{}`", existing.branch)));
+    }
+    let is_strategy_asked = matches!(settings.strategy.set_by, SetBy::Flag(_));
+    if is_strategy_asked && wanted.strategy != existing.strategy {
+        let is = existing.strategy.as_str();
+        return Ok(Some(format!("strategy is `{is}`")));
+    }
+    if let Some(asked) = AskedRequest::of(options) {
+        let request = existing.request.as_ref();
+        let ref_name = request.map(|request| request.ref_name.as_str());
+        if ref_name != Some(asked.ref_name.as_str()) {
+            let is = ref_name.unwrap_or("no request");
+            return Ok(Some(format!("branch is from {is}")));
+        }
+    }
+    Ok(None)
 }
 
 /// Decides which owner is recorded from now on; none when the record is right as it is. `inside`

@@ -76,7 +76,7 @@ pub fn output_of(format: Format) -> CommandOutput {
 ///
 /// 1. The worktree is one around which a fence can stand.
 /// 2. What is asked of the fence is read, and the policy is computed; `--print-policy` ends here.
-/// 3. The command runs in its fence, and what it committed is imported ([`run_fenced`]).
+/// 3. The command runs in its fence, and what it committed is imported (`run_fenced`).
 ///
 /// # Errors
 /// As [`run`].

@@ -122,8 +122,10 @@ fn where_something_new_stands_in_its_place_it_is_kept_as_work_is() {
     let (repo, worktree) = squashed();
     // an agent that makes its directories anew, as soon as they are gone
     let again = format!(
-        "echo late >src/late.rs; ( until mkdir '{0}' 2>/dev/null; do :; done; echo new >'{0}/new' ) >/dev/null 2>&1 &",
-        worktree.display()
+        "echo late >src/late.rs; ( while [ -d '{repository}' ]; do mkdir '{worktree}' && break; done
+            echo new >'{worktree}/new' ) >/dev/null 2>&1 &",
+        repository = repo.main().display(),
+        worktree = worktree.display()
     );
     let said = meanwhile(&repo, &["remove", "task"], &again);
     assert_eq!(said.status, 0, "{said}");

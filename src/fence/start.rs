@@ -94,7 +94,7 @@ impl Launch<'_> {
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(self.dir)
+            .current_dir(self.directory_of_program())
             .env_clear()
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         if self.output == CommandOutput::Stderr {
@@ -102,6 +102,20 @@ impl Launch<'_> {
         }
         kernel::restrict_before_start(&mut command, self.fence, self.policy)?;
         Ok(command)
+    }
+
+    /// The directory in which the program of the fence starts. Podman's monitor lives on for a
+    /// moment after the command has ended, and would keep `remove` from the worktree.
+    fn directory_of_program(&self) -> &Utf8Path {
+        match self.fence {
+            Fence::Container => Utf8Path::new("/"),
+            Fence::None
+            | Fence::Perms
+            | Fence::Landlock
+            | Fence::Mount
+            | Fence::Seatbelt
+            | Fence::Auto => self.dir,
+        }
     }
 
     /// The command line that starts the command in its fence.

@@ -145,6 +145,26 @@ fn a_container_has_no_network_where_none_is_asked_for() {
 }
 
 #[test]
+fn podman_does_not_start_in_the_worktree() {
+    let (repo, worktree) = TestRepo::with_task();
+    // its monitor lives on for a moment, and would keep `remove` from the worktree
+    let script = "mkdir ../bin; cd ../bin; echo '#!/bin/sh\npwd >>'$PWD'/places
+        PATH=${PATH#*:} exec podman \"$@\"' >podman; chmod +x podman";
+    repo.sh(repo.main(), script).ok();
+    let bin = repo.root().join("bin");
+    let path = format!("PATH={}:$PATH", bin.display());
+    let doctor = repo.sh(&worktree, &format!("{path} git-agentwt doctor"));
+    assert!(doctor.status <= 1, "{doctor}");
+    if repo.has_fence(&[CONTAINER]) {
+        let line = format!("{path} git-agentwt exec {CONTAINER} -- true");
+        repo.sh(&worktree, &line).ok();
+    }
+    let places = fs::read_to_string(bin.join("places")).expect("podman was started");
+    let worktree = worktree.display().to_string();
+    assert!(!places.contains(&worktree), "{places}");
+}
+
+#[test]
 fn an_image_has_only_what_is_mounted() {
     let Some(repo) = TestRepo::with_fence(&[CONTAINER]) else {
         return;

@@ -16,6 +16,7 @@ use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
 use crate::git::process::Git;
+use crate::git::refs::OWN_REFS;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -258,8 +259,6 @@ fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error
     Ok(saved)
 }
 
-/// The refs that each worktree has for itself (git-worktree(1), "REFS").
-const PRIVATE_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 /// The files in which git writes down what an operation in progress has put aside (`--autostash`,
 /// git-rebase(1) and git-merge(1)).
 const ASIDE: &str = "rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH";
@@ -373,7 +372,7 @@ pub fn read_put_aside(
 pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
     let git = git.with_mode(GitMode::Hardened);
     let mut commits = Vec::new();
-    for one in git.for_each_ref(&PRIVATE_REFS)? {
+    for one in git.for_each_ref(&OWN_REFS)? {
         // what a tag leads to; a blob or a tree has no commit to lose
         commits.extend(git.rev_parse_commit(one.id.as_str())?);
     }

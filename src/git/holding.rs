@@ -3,10 +3,11 @@
 //! Git follows the index and the reflogs of a registered worktree. Of a private git directory that
 //! is not registered, one commit has all of that: commits are its parents, the rest is in its tree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use bstr::ByteSlice as _;
-use gix::index::extension;
+use gix::index::entry::Mode as IndexMode;
+use gix::index::{Entry as IndexEntry, State, extension};
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Kind, Tree, Write as _};
 use gix::odb::Header as _;
@@ -15,7 +16,8 @@ use crate::git::error::{GitError, unwritable};
 use crate::git::index::OpenIndex;
 use crate::git::object_format::{ObjectFormat, gix_id, id_of};
 use crate::git::objects::Objects;
-use crate::words::entry::{Mode, ObjectId};
+use crate::git::tree_level::TreeEntry;
+use crate::words::entry::ObjectId;
 use crate::words::name::CommitId;
 
 /// The extension of an index with the sides of conflicts that were resolved (gitformat-index(5)).
@@ -85,50 +87,111 @@ impl Objects {
         holder.commit = Some(self.write_commit(raw.as_bytes())?);
         Ok(holder)
     }
-
-    /// Lists a tree with all that is in it, but for the commits of submodules.
-    ///
-    /// # Errors
-    /// Fails when a tree is missing or damaged.
-    pub fn ids_in_tree(&self, tree: &ObjectId) -> Result<BTreeSet<ObjectId>, GitError> {
-        let listing = self.listing(tree)?;
-        let mut ids = BTreeSet::new();
-        listing.trees.collect_ids(&mut ids);
-        for (_path, entry) in &listing.entries {
-            if entry.mode != Mode::Gitlink {
-                ids.insert(entry.id);
-            }
-        }
-        Ok(ids)
-    }
 }
 
 impl OpenIndex {
-    /// Lists the objects that `git gc` keeps for an index: of its entries, of the trees that it
-    /// says to be theirs, and of conflicts that were resolved.
-    pub fn object_ids(&self) -> BTreeSet<ObjectId> {
-        let mut ids = BTreeSet::new();
-        for entry in self.state.entries() {
-            if entry.mode != gix::index::entry::Mode::COMMIT {
-                ids.insert(id_of(&entry.id));
-            }
-        }
-        if let Some(tree) = self.state.tree() {
-            collect_trees(tree, &mut ids);
-        }
-        ids.extend(resolved_conflicts(&self.bytes, self.format));
-        ids
+    /// Lists the objects that `git gc` keeps for an index and that a tree does not have at the same
+    /// path: of its entries, of the trees that it says to be theirs, and of conflicts that were
+    /// resolved. Only the directories are read in which they differ.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn ids_beside(
+        &self,
+        objects: &Objects,
+        tree: Option<&ObjectId>,
+    ) -> Result<BTreeSet<ObjectId>, GitError> {
+        let mut beside = IdsBeside {
+            state: &self.state,
+            objects,
+            ids: BTreeSet::new(),
+        };
+        let root = IndexDirectory {
+            entries: self.state.entries(),
+            path_length: 0,
+            cached: self.state.tree(),
+        };
+        beside.collect(&root, tree)?;
+        let resolved = resolved_conflicts(&self.bytes, self.format);
+        beside.ids.extend(resolved);
+        Ok(beside.ids)
     }
 }
 
-/// Adds the trees that an index says to be those of its entries, without those inside of another.
-fn collect_trees(tree: &extension::Tree, ids: &mut BTreeSet<ObjectId>) {
-    if tree.num_entries.is_some() {
-        ids.insert(id_of(&tree.id));
-        return;
+/// A directory of an index.
+struct IndexDirectory<'i> {
+    /// The entries below it, sorted.
+    entries: &'i [IndexEntry],
+    /// The length of its path, with the slash at the end.
+    path_length: usize,
+    /// What the index says of its tree (gitformat-index(5), "Cache tree").
+    cached: Option<&'i extension::Tree>,
+}
+
+impl IndexDirectory<'_> {
+    /// The tree of which the index says that the entries are exactly this; git takes that back with
+    /// each entry that it changes.
+    fn tree(&self) -> Option<ObjectId> {
+        let cached = self.cached?;
+        let number = usize::try_from(cached.num_entries?).ok()?;
+        (number == self.entries.len()).then(|| id_of(&cached.id))
     }
-    for child in &tree.children {
-        collect_trees(child, ids);
+}
+
+/// Collects what an index has and a tree has not.
+struct IdsBeside<'i> {
+    state: &'i State,
+    objects: &'i Objects,
+    ids: BTreeSet<ObjectId>,
+}
+
+impl IdsBeside<'_> {
+    fn collect(
+        &mut self,
+        directory: &IndexDirectory<'_>,
+        tree: Option<&ObjectId>,
+    ) -> Result<(), GitError> {
+        if let Some(own) = directory.tree() {
+            if tree == Some(&own) {
+                return Ok(());
+            }
+            self.ids.insert(own);
+        }
+        let level = self.objects.level(tree)?;
+        let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
+        for entry in level.iter() {
+            in_tree.insert(&entry.name, entry);
+        }
+        let mut rest = directory.entries;
+        while let Some(first) = rest.first() {
+            let path = &first.path(self.state).as_bytes()[directory.path_length..];
+            let Some(slash) = path.find_byte(b'/') else {
+                let id = id_of(&first.id);
+                let leaf = in_tree.get(path).and_then(|entry| entry.leaf());
+                if first.mode != IndexMode::COMMIT && leaf.is_none_or(|leaf| leaf.id != id) {
+                    self.ids.insert(id);
+                }
+                rest = &rest[1..];
+                continue;
+            };
+            let name = &path[..slash];
+            let end = directory.path_length + slash + 1;
+            let prefix = &first.path(self.state)[..end];
+            let number = rest.partition_point(|entry| entry.path(self.state).starts_with(prefix));
+            let cached = directory.cached.and_then(|cached| {
+                let mut children = cached.children.iter();
+                children.find(|child| child.name.as_slice() == name)
+            });
+            let below = IndexDirectory {
+                entries: &rest[..number],
+                path_length: end,
+                cached,
+            };
+            let tree_below = in_tree.get(name).and_then(|entry| entry.tree());
+            self.collect(&below, tree_below)?;
+            rest = &rest[number..];
+        }
+        Ok(())
     }
 }
 

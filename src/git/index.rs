@@ -70,8 +70,8 @@ pub struct IndexLock {
     _file: gix::lock::File,
 }
 
-/// How long a git that only looks may hold the lock.
-const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a git that only looks may hold the lock, also one that a killed command of ours left.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(1500);
 /// What our own lock says.
 pub const OUR_LOCK: &[u8] = b"git-agentwt";
 /// How many bytes come before the first entry.

@@ -164,7 +164,8 @@ fn short_name(name: &str) -> &str {
     }
 }
 
-fn branch_of(name: &str) -> &str {
+/// Returns the name of a branch without `refs/heads/`.
+pub fn branch_of(name: &str) -> &str {
     name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 

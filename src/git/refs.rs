@@ -18,7 +18,7 @@ use crate::words::name::{BranchName, CommitId};
 const MAX_DEPTH: usize = 5;
 
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
-pub(super) const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+pub const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
 /// Where git looks for the ref that a revision begins with (gitrevisions(7)).
 const REF_PREFIXES: [&str; 5] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -108,7 +108,7 @@ impl<'a> RefPatterns<'a> {
 }
 
 fn is_private(name: &[u8]) -> bool {
-    PRIVATE.iter().any(|prefix| name.starts_with_str(prefix))
+    OWN_REFS.iter().any(|prefix| name.starts_with_str(prefix))
 }
 
 impl Repo {

@@ -1,7 +1,6 @@
 //! Lists, compares and makes trees, without an index and without git.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use bstr::{BStr, ByteSlice};
@@ -46,14 +45,6 @@ impl CachedTree {
         bytes.extend_from_slice(self.id.as_bytes());
         for child in &self.children {
             child.push_to(bytes);
-        }
-    }
-
-    /// Adds its id and those of the trees in it.
-    pub(super) fn collect_ids(&self, ids: &mut BTreeSet<ObjectId>) {
-        ids.insert(self.id);
-        for child in &self.children {
-            child.collect_ids(ids);
         }
     }
 }

@@ -87,10 +87,19 @@ impl Repository {
         let mut inside = None;
         let mut toplevel = None;
         let located = match claim {
-            None => match place(&git, own?)? {
-                None => around_trash(&git, &start)?,
-                located => located,
-            },
+            None => {
+                let mut located = place(&git, own?)?;
+                // the `.git` of a removed worktree leads nowhere, and a shell may stand there
+                if located.is_none()
+                    && let Some(root) = root_around_trash(&start)
+                {
+                    located = place(&git, git.at(root).layout()?)?;
+                }
+                if located.is_none() {
+                    located = parent_home(&git, start.ancestors())?;
+                }
+                located
+            }
             Some(claim) => {
                 toplevel = Some(claim.worktree());
                 let located = around(&git, own.ok().flatten(), &claim)?;
@@ -326,16 +335,11 @@ fn around(
     Ok(there)
 }
 
-/// The repository around a removed worktree in the trash, whose `.git` leads nowhere: a shell may
-/// stand there. Elsewhere that of `add --parent`.
-fn around_trash(git: &Git, start: &Utf8Path) -> Result<Option<LocatedWorktree>, Error> {
-    for directory in start.ancestors() {
-        let is_trash = directory.ends_with(Utf8Path::new(WORKTREES).join(TRASH));
-        if is_trash && let Some(root) = directory.ancestors().nth(3) {
-            return place(git, git.at(root).layout()?);
-        }
-    }
-    parent_home(git, start.ancestors())
+/// The root of the repository in whose trash a path is; none where it is in no trash.
+fn root_around_trash(path: &Utf8Path) -> Option<&Utf8Path> {
+    let trash = Utf8Path::new(WORKTREES).join(TRASH);
+    let directory = path.ancestors().find(|above| above.ends_with(&trash))?;
+    directory.ancestors().nth(trash.iter().count())
 }
 
 /// The repository that `add --parent` made in the nearest of these directories. It is only looked

@@ -1,7 +1,6 @@
 //! Keeps what a run made and its branch does not have: by refs, and by the reflog of HEAD.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -67,25 +66,11 @@ pub fn keep(git: &Git, worktree: &Worktree, id: &CommitId) -> Result<Option<Stri
 /// Fails when the disk refuses.
 pub fn take_own_lock(file: &Utf8Path) -> Result<Option<IndexLock>, Error> {
     let lock = Utf8PathBuf::from(format!("{file}.lock"));
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if files::read(&lock)?.as_deref() == Some(OUR_LOCK) {
-            files::remove_file(&lock)?;
-        }
-        if let Some(taken) = take_lock(file)? {
-            return Ok(Some(taken));
-        }
-        if Instant::now() >= deadline {
-            return Ok(None);
-        }
-        std::thread::sleep(POLL);
+    if files::read(&lock)?.as_deref() == Some(OUR_LOCK) {
+        files::remove_file(&lock)?;
     }
+    Ok(take_lock(file)?)
 }
-
-/// How long a git is waited for that has a lock: a `git status` has it for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often is looked.
-const POLL: Duration = Duration::from_millis(20);
 
 /// Has the reflog of HEAD name what the branch does not have, as after a reset without a fence:
 /// there and back. Where there is no such log, or a git writes it, a ref keeps it.

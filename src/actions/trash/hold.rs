@@ -16,7 +16,10 @@ use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::index::OpenIndex;
 use crate::git::object_format::ObjectFormat;
+use crate::git::objects::Objects;
+use crate::git::refs::OWN_REFS;
 use crate::record::worktree::TrashStamp;
+use crate::truth::git_dirs::is_root_ref;
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -26,8 +29,6 @@ use crate::worktree::repository::Repository;
 const DIRECTORIES: [&str; 5] = ["logs", "refs", "rebase-merge", "rebase-apply", "sequencer"];
 /// The last part of the name of the ref that names the commit.
 const COMMIT: &str = "objects";
-/// The refs that each worktree has for itself (git-worktree(1), "REFS").
-const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 
 /// Holds what a private git directory names, for the entry of this id. What is held already stays
 /// so.
@@ -49,16 +50,7 @@ pub(super) fn hold(
     if files::is_directory(&git_dir.join("reftable")) {
         ids.extend(ids_in_reftable(repository, git_dir)?);
     }
-    // what cannot be read, `git gc` does not follow either
-    if let Ok(index) = OpenIndex::read(&git_dir.join("index"), repository.format) {
-        ids.extend(index.object_ids());
-    }
-    if let Some(head) = &stamp.head
-        && let Ok(commit) = objects.commit(head)
-        && let Ok(committed) = objects.ids_in_tree(&commit.tree)
-    {
-        ids.retain(|id| !committed.contains(id));
-    }
+    ids.extend(ids_of_index(&objects, git_dir, repository.format, stamp));
     let holder = objects.write_holder(&ids)?;
     let below = refs_of(id);
     if let Some(commit) = &holder.commit {
@@ -68,6 +60,29 @@ pub(super) fn hold(
         write_ref(repository, &format!("{below}{tag}"), tag)?;
     }
     Ok(())
+}
+
+/// The objects that the index names and HEAD does not have. What cannot be read, `git gc` does not
+/// follow either.
+fn ids_of_index(
+    objects: &Objects,
+    git_dir: &Utf8Path,
+    format: ObjectFormat,
+    stamp: &TrashStamp,
+) -> BTreeSet<ObjectId> {
+    let Ok(index) = OpenIndex::read(&git_dir.join("index"), format) else {
+        return BTreeSet::new();
+    };
+    let head_commit = stamp
+        .head
+        .as_ref()
+        .and_then(|head| objects.commit(head).ok());
+    let head_tree = head_commit.map(|commit| commit.tree);
+    match index.ids_beside(objects, head_tree.as_ref()) {
+        Ok(ids) => ids,
+        // a tree of HEAD is missing: then all is kept that the index names
+        Err(_) => index.ids_beside(objects, None).unwrap_or_default(),
+    }
 }
 
 /// Deletes the refs that hold objects for the entry of this id.
@@ -111,17 +126,11 @@ fn collect_ids_in_files(
         let text = name.to_string_lossy();
         if is_directory && DIRECTORIES.contains(&&*text) {
             collect_ids_below(&path, format, ids)?;
-        } else if !is_directory && is_root_ref(&text) {
+        } else if !is_directory && is_root_ref(text.as_bytes()) {
             collect_ids_in_file(&path, format, ids);
         }
     }
     Ok(())
-}
-
-/// True for names such as `ORIG_HEAD` (gitglossary(7), "pseudoref").
-fn is_root_ref(name: &str) -> bool {
-    name.bytes()
-        .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 fn collect_ids_below(

@@ -16,6 +16,7 @@ use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::git::process::Git;
+use crate::git::reflog::branch_of;
 use crate::record::worktree::{Removal, TrashStamp};
 use crate::refusal::Refusal;
 use crate::truth::planted;
@@ -251,7 +252,7 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<NewBranch>
     others.retain(|other| !own_paths.contains(&other.path));
     let mut new_branches = Vec::new();
     for branch in removed_branches(returning) {
-        let short = short_name(&branch.name);
+        let short = branch_of(&branch.name);
         let held_by = others
             .iter()
             .find(|other| other.branch.as_ref() == Some(&branch.name));
@@ -395,9 +396,4 @@ fn make_branches(git: &Git, new_branches: &[NewBranch]) -> Result<(), Error> {
         git.update_ref(&branch.name, &branch.commit, None, reason)?;
     }
     Ok(())
-}
-
-/// The name of a branch without `refs/heads/`.
-fn short_name(branch: &str) -> &str {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch)
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::git::refs::PRIVATE;
+use crate::git::refs::OWN_REFS;
 use crate::words::name::CommitId;
 
 /// The file, in our directory of the worktree's private git directory.
@@ -110,7 +110,7 @@ impl Journal {
 
 fn is_shared(name: &BStr) -> bool {
     let is_others = |start| name.starts_with_str(start);
-    name.starts_with(b"refs/") && !PRIVATE.iter().any(is_others)
+    name.starts_with(b"refs/") && !OWN_REFS.iter().any(is_others)
         || ["main-worktree/", "worktrees/"].iter().any(is_others)
 }
 

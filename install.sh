@@ -15,7 +15,7 @@ bash, zsh and fish. A second run updates them.
 
   PREFIX       the directory to install into [default: ~/.local]
   DESTDIR      a directory to prepend to PREFIX, for packages; the build then
-               takes twice as long, and the program starts sooner
+               takes a third longer, and the program starts sooner
 
 For example:
   PREFIX=/opt/agentwt ./install.sh

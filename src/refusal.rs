@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use crate::config::{CONFIG_PATH, ConfigError};
-use crate::disk::copy::staging::CopyError;
+use crate::disk::copy::error::CopyError;
 use crate::disk::error::DiskError;
 use crate::fence::error::FenceError;
 use crate::git::error::GitError;

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use crate::disk::copy::staging::Progress;
 use crate::git::runner::{Trace, TraceEvent};
 use crate::words::error::Error;
+use crate::words::progress::Progress;
 
 /// Who follows an action: a person who reads its steps, and a signal that may stop it.
 #[derive(Clone, Copy)]

@@ -34,8 +34,6 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::setup::UserSteps;
-use crate::disk::copy::staging::Progress;
 use crate::disk::lock::Waiting;
 use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
@@ -48,6 +46,7 @@ use crate::words::exit::ExitCode;
 use crate::words::log::Log;
 use crate::words::name::WorktreeName;
 use crate::words::path::shell_word;
+use crate::words::progress::Progress;
 use crate::words::time::timestamp;
 use crate::worktree::caller::{require_no_agent, require_own};
 use crate::worktree::repository::{Main, Repository, joined};
@@ -303,16 +302,6 @@ impl Session {
     pub fn tell_each<P: Display>(&self, what: &str, paths: impl IntoIterator<Item = P>) {
         for path in paths {
             self.tell_step(&format!("{what} {path}"));
-        }
-    }
-
-    /// What the user's own commands are run with.
-    pub fn user_steps<'s>(&'s self, repository: &'s Repository) -> UserSteps<'s> {
-        UserSteps {
-            repository,
-            environment: &self.environment,
-            signal: &self.signal,
-            log: &self.log,
         }
     }
 

@@ -7,6 +7,7 @@ pub mod log;
 pub mod name;
 pub mod path;
 pub mod path_text;
+pub mod progress;
 pub mod size;
 pub mod snippet;
 pub mod text;

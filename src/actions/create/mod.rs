@@ -21,7 +21,7 @@ use crate::actions::sync_plan::{
 };
 use crate::client::layout::ContextFile;
 use crate::config::value::Strategy;
-use crate::disk::copy::staging::CopyError;
+use crate::disk::copy::error::CopyError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::BitsChange;

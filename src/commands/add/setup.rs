@@ -4,7 +4,7 @@ use crate::actions::register::install_hooks;
 use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{RemoveOptions, RemoveRefusal};
 use crate::actions::remove::{Look, RemovalCandidate};
-use crate::actions::setup::UntrackedBefore;
+use crate::actions::setup::{UntrackedBefore, UserSteps};
 use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::commands::add::answer::{AddAnswer, Done, SetupReport};
 use crate::commands::add::arguments::Add;
@@ -160,7 +160,12 @@ fn run(
     }
     let name = worktree.record.name.clone();
     require_ended_setup(worktree)?;
-    let steps = session.user_steps(home);
+    let steps = UserSteps {
+        repository: home,
+        environment: &session.environment,
+        signal: &session.signal,
+        log: &session.log,
+    };
     let is_alone = running_inside(&worktree.record.path, None).is_empty();
     let before = UntrackedBefore::begin(home, worktree)?;
     let own = worktree.repository(home);

@@ -20,6 +20,7 @@ use crate::commands::land::answer::{LandAnswer, LandedWork, LandedWorktree};
 use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{RemoveOptions, RemovePlan, WorkKind};
 use crate::actions::remove::{Look, RemovalCandidate};
+use crate::actions::setup::UserSteps;
 use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::answer::verdict::VerdictReport;
 use crate::commands::land::arguments::Land;
@@ -147,7 +148,12 @@ impl Landing<'_> {
         landed: Option<&LandedWork>,
         notes: &mut Vec<String>,
     ) -> Result<RemovePlan, Error> {
-        let steps = self.session.user_steps(self.repository);
+        let steps = UserSteps {
+            repository: self.repository,
+            environment: &self.session.environment,
+            signal: &self.session.signal,
+            log: &self.session.log,
+        };
         let state = self.session.state.as_deref();
         let (_, torn_down) = steps.tear_down(self.worktree, landed.is_none(), state)?;
         notes.extend(torn_down);

@@ -7,6 +7,7 @@ pub mod undo;
 use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::RemovePlan;
 use crate::actions::remove::{Look, RemovalCandidate};
+use crate::actions::setup::UserSteps;
 use crate::actions::trash::empty::{TrashChange, empty_now, empty_soon};
 use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree};
 use crate::commands::remove::arguments::{EmptyTrash, Remove};
@@ -175,7 +176,12 @@ impl Removing<'_> {
             return Ok(planned);
         }
         let before = &planned.candidate;
-        let steps = self.session.user_steps(self.repository);
+        let steps = UserSteps {
+            repository: self.repository,
+            environment: &self.session.environment,
+            signal: &self.session.signal,
+            log: &self.session.log,
+        };
         let is_begun = before.pending_removal.is_some();
         let state = self.session.state.as_deref();
         let (ran, said) = steps.tear_down(&before.worktree, is_begun, state)?;

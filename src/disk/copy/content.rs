@@ -12,7 +12,8 @@ use rustix::fs::{AtFlags, CWD, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, f
 use rustix::fs::{ftruncate, futimens, mkdirat, readlinkat, statat, symlinkat, utimensat};
 use rustix::io::Errno;
 
-use crate::disk::copy::staging::{CopyItem, Source, Staged, Staging, changed, drop_staging};
+use crate::disk::copy::error::changed;
+use crate::disk::copy::staging::{CopyItem, Source, Staged, Staging, drop_staging};
 use crate::disk::digest::digest_of;
 use crate::disk::error::{Attempt as _, DiskError};
 use crate::disk::open::{Directories, open_regular};

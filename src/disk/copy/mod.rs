@@ -6,6 +6,7 @@
 //! a staging directory, which is ours to remove.
 
 pub mod content;
+pub mod error;
 pub mod move_in;
 pub mod removal;
 pub mod staging;

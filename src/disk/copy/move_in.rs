@@ -12,8 +12,9 @@ use rustix::fs::{AtFlags, CWD, Mode, chmodat, mkdirat, utimensat};
 use rustix::io::Errno;
 
 use crate::disk::copy::content::mtime;
+use crate::disk::copy::error::{CopyError, changed};
 use crate::disk::copy::removal::remove_placed;
-use crate::disk::copy::staging::{CopyError, Staged, Staging, changed, drop_staging};
+use crate::disk::copy::staging::{Staged, Staging, drop_staging};
 use crate::disk::error::{Attempt as _, DiskError};
 use crate::disk::mode::DirectoryModes;
 use crate::disk::open::{Directories, open_directory};

@@ -4,9 +4,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::disk::copy::content;
-use crate::disk::copy::staging::{Progress, Staging};
+use crate::disk::copy::staging::Staging;
 use crate::disk::copy::tests::support::{Ground, lstat};
 use crate::words::error::Interrupted;
+use crate::words::progress::Progress;
 
 /// Bytes that do not repeat with any buffer.
 fn bytes(size: usize) -> Vec<u8> {

@@ -5,10 +5,11 @@ use std::sync::Once;
 use miette::Diagnostic;
 
 use crate::disk::copy::content;
-use crate::disk::copy::staging::{Progress, Staging};
+use crate::disk::copy::staging::Staging;
 use crate::disk::copy::tests::child::{As, Child, said};
 use crate::disk::copy::tests::support::{Ground, listing, put};
 use crate::words::exit::ExitCode;
+use crate::words::progress::Progress;
 
 /// Stages all, and does something before anything is copied.
 #[track_caller]

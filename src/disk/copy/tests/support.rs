@@ -9,12 +9,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::copy::content::stage;
 use crate::disk::copy::move_in::{MovedIn, move_in};
-use crate::disk::copy::staging::{CopyItem, Progress, Source, Staged, Staging};
+use crate::disk::copy::staging::{CopyItem, Source, Staged, Staging};
 use crate::disk::stat::stat_of;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{Placed, PlacedKind};
 use crate::words::error::{Error, Interrupted};
 use crate::words::path::RepoPath;
+use crate::words::progress::Progress;
 
 /// Represents two worktrees in a temporary directory, which is removed with it.
 pub struct Ground {

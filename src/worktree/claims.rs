@@ -69,6 +69,22 @@ pub struct TakenClaim {
     pub taken_from: Option<Who>,
 }
 
+/// A claim that the server has by now.
+struct WrittenClaim {
+    commit: CommitId,
+    claim: Claim,
+}
+
+/// What became of an attempt to move the ref of a claim.
+enum Pushed {
+    /// The ref is where it was to go.
+    Moved,
+    /// The server refused, in these words, and the ref is where it was.
+    Refused(String),
+    /// Others moved the ref.
+    OthersWereFirst,
+}
+
 /// How long a server may take for an answer: `AGENTWT_CLAIM_TIMEOUT`, or a minute.
 fn answer_limit(environment: &[(String, String)]) -> Result<Duration, ClaimError> {
     let key = "AGENTWT_CLAIM_TIMEOUT";
@@ -128,11 +144,12 @@ impl Claims {
     pub fn take(&self, who: &Who, lease: Lease) -> Result<TakenClaim, Error> {
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
-        let before = state.own.clone();
-        let swapped = self.swap("claim", |current| {
+        let own_before = state.own.clone();
+        let mut taken_from = None;
+        let written = self.replace("claim", |current| {
             let mut holding = random::nonce();
             let mut since = timestamp(Duration::ZERO);
-            let mut taken_from = None;
+            taken_from = None;
             match self.decide_to_take(current, &mut state, who)? {
                 Decision::Ours(claim) => {
                     holding = claim.holding;
@@ -141,19 +158,18 @@ impl Claims {
                 Decision::Lapsed(claim) => taken_from = Some(claim.who),
                 Decision::Free | Decision::Held(..) => {}
             }
-            let claim = self.claim(who.clone(), lease, holding, since);
-            // a process that is killed from here on recognizes the claim
+            let claim = self.new_claim(who.clone(), lease, holding, since);
+            // before the push: if we are killed, the next command knows the claim as ours
             state.own = Some(self.own(&claim));
             self.store(&state)?;
-            Ok((Some(claim), taken_from))
+            Ok(claim)
         });
-        match &swapped {
+        match &written {
             Ok(_) => state.seen = None,
-            Err(_) => state.own = before,
+            Err(_) => state.own = own_before,
         }
         self.store(&state)?;
-        let (commit, taken_from) = swapped?;
-        let held = self.held(commit, lease)?;
+        let held = self.held(written?);
         Ok(TakenClaim { held, taken_from })
     }
 
@@ -166,38 +182,35 @@ impl Claims {
         Ok(())
     }
 
-    /// Decides about the claim that is there; the claim of another is noted with the time.
+    /// Decides whether we may take the name. Another's claim is an error, and `state` notes when
+    /// it was first seen: that time decides when it has lapsed.
     fn decide_to_take(
         &self,
         current: CurrentClaim,
         state: &mut ClaimState,
         who: &Who,
     ) -> Result<Decision, Error> {
-        let own = match &state.own {
-            Some(own) if own.remote == self.remote.name && own.owner == who.owner => Some(own),
-            Some(_) | None => None,
-        };
-        let seen = match &state.seen {
-            Some(seen) if seen.remote == self.remote.name => Some(seen),
-            Some(_) | None => None,
-        };
-        let commit = current.claim.as_ref().map(|(commit, _)| commit.clone());
-        let is_noted = seen.is_some_and(|seen| {
+        let remote = &self.remote.name;
+        let own = state.own.as_ref();
+        let own = own.filter(|own| own.remote == *remote && own.owner == who.owner);
+        let seen = state.seen.as_ref().filter(|seen| seen.remote == *remote);
+        let commit = current.commit().cloned();
+        // a time by the clock of an earlier boot cannot be counted from
+        let is_already_noted = seen.is_some_and(|seen| {
             Some(&seen.commit) == commit.as_ref() && current.asked.since(&seen.first).is_some()
         });
-        match (decide(current, own, seen), commit) {
-            (Decision::Held(claim, left), Some(commit)) => {
-                if !is_noted {
-                    state.seen = Some(SeenClaim {
-                        remote: self.remote.name.clone(),
-                        commit,
-                        first: ClockReading::now(),
-                    });
-                }
-                Err(self.held_by("claim", claim, left))
-            }
-            (decision, _) => Ok(decision),
+        let decision = decide(current, own, seen);
+        let Decision::Held(claim, left) = decision else {
+            return Ok(decision);
+        };
+        if !is_already_noted {
+            state.seen = commit.map(|commit| SeenClaim {
+                remote: remote.clone(),
+                commit,
+                first: ClockReading::now(),
+            });
         }
+        Err(self.held_by("claim", claim, left))
     }
 
     /// Renews a claim of ours; with `-n` only looks whether it can be.
@@ -211,30 +224,33 @@ impl Claims {
             return Ok((held.clone(), claim.who));
         }
         let _alone = Lock::wait(&self.lock())?;
-        let mut state = self.load();
-        let (commit, claim) = self.swap(RENEW, |current| {
-            let claim = self.renewed(current, held, renewal)?;
-            Ok((Some(claim.clone()), claim))
+        let written = self.replace(RENEW, |current| self.renewed(current, held, renewal))?;
+        self.store(&ClaimState {
+            own: Some(self.own(&written.claim)),
+            seen: None,
         })?;
-        state.own = Some(self.own(&claim));
-        state.seen = None;
-        self.store(&state)?;
-        Ok((self.held(commit, claim.lease)?, claim.who))
+        let who = written.claim.who.clone();
+        Ok((self.held(written), who))
     }
 
+    /// Our claim with what the renewal changes.
     fn renewed(
         &self,
         current: CurrentClaim,
         held: &HeldClaim,
         renewal: &Renewal,
     ) -> Result<Claim, Error> {
-        let claim = self.ours(RENEW, current, held)?;
+        let claim = self.require_ours(RENEW, current, held)?;
         let mut who = claim.who;
-        if let Some(asked) = renewal.owner.as_ref().filter(|asked| **asked != who.owner) {
-            let name = self.name.clone();
-            let asked = asked.clone();
-            let owner = who.owner;
-            return Err(ClaimError::AnotherOwner { name, asked, owner }.into());
+        if let Some(asked) = &renewal.owner
+            && *asked != who.owner
+        {
+            let error = ClaimError::AnotherOwner {
+                name: self.name.clone(),
+                asked: asked.clone(),
+                owner: who.owner,
+            };
+            return Err(error.into());
         }
         if let Some(pid) = renewal.owner_pid {
             who.pid = pid;
@@ -242,7 +258,7 @@ impl Claims {
             who.host = users::host();
         }
         let lease = renewal.lease.unwrap_or(held.lease);
-        Ok(self.claim(who, lease, claim.holding, claim.since))
+        Ok(self.new_claim(who, lease, claim.holding, claim.since))
     }
 
     /// Checks whether a claim is still ours, as a probe of ownership.
@@ -250,7 +266,8 @@ impl Claims {
     /// # Errors
     /// Fails when it is not ([`is_lost`]), or the server cannot be asked.
     pub fn check_ours(&self, held: &HeldClaim) -> Result<(), Error> {
-        self.ours(KEEP, self.read(KEEP)?, held).map(drop)
+        self.require_ours(KEEP, self.read(KEEP)?, held)?;
+        Ok(())
     }
 
     /// Gives the claim back; a claim that is not ours any more stays.
@@ -260,11 +277,11 @@ impl Claims {
     pub fn release(&self, held: &HeldClaim) -> Result<(), Error> {
         let _alone = Lock::wait_to_undo(&self.lock())?;
         let doing = "give back";
-        let swapped = self.swap(doing, |current| {
-            self.ours(doing, current, held)?;
-            Ok((None, ()))
+        let deleted = self.swap(doing, |current| {
+            self.require_ours(doing, current, held)?;
+            Ok(None)
         });
-        if let Err(error) = swapped
+        if let Err(error) = deleted
             && !is_lost(&error)
         {
             return Err(error);
@@ -275,18 +292,16 @@ impl Claims {
         })
     }
 
-    /// The claim that is there, if it is ours: by its word, or by the commit in the record.
-    fn ours(
+    /// Returns the claim on the server, which is ours by its word (`holding`), or by its commit in
+    /// the record; an error if it is another's or gone.
+    fn require_ours(
         &self,
         doing: &'static str,
         current: CurrentClaim,
         held: &HeldClaim,
     ) -> Result<Claim, Error> {
         let own = self.load().own.filter(|own| own.remote == held.remote);
-        let is_recorded = match &current.claim {
-            Some((commit, _)) => *commit == held.commit,
-            None => false,
-        };
+        let is_recorded = current.commit() == Some(&held.commit);
         match decide(current, own.as_ref(), None) {
             Decision::Ours(claim) => Ok(claim),
             Decision::Held(claim, _) | Decision::Lapsed(claim) if is_recorded => Ok(claim),
@@ -296,90 +311,121 @@ impl Claims {
         }
     }
 
-    /// Reads the claim, lets `next` decide what takes its place (none deletes it), and moves the
-    /// ref by compare-and-swap; again while others move it.
-    fn swap<T>(
+    /// Writes the claim that `next` makes of the one on the server.
+    fn replace(
         &self,
         doing: &'static str,
-        mut next: impl FnMut(CurrentClaim) -> Result<(Option<Claim>, T), Error>,
-    ) -> Result<(Option<CommitId>, T), Error> {
-        let mut words = String::new();
+        mut next: impl FnMut(CurrentClaim) -> Result<Claim, Error>,
+    ) -> Result<WrittenClaim, Error> {
+        let written = self.swap(doing, |current| next(current).map(Some))?;
+        Ok(written.expect("because a claim was to be written"))
+    }
+
+    /// Reads the claim on the server, lets `next` decide what takes its place (none deletes the
+    /// ref), and moves the ref by compare-and-swap. While others move the ref, all of that is done
+    /// again.
+    fn swap(
+        &self,
+        doing: &'static str,
+        mut next: impl FnMut(CurrentClaim) -> Result<Option<Claim>, Error>,
+    ) -> Result<Option<WrittenClaim>, Error> {
+        let mut refusal = String::new();
         for _ in 0..TRIES {
             let current = self.read(doing)?;
-            let expected = current.claim.as_ref().map(|(commit, _)| commit.clone());
-            let (claim, answer) = next(current)?;
-            let new = match claim {
-                Some(claim) => Some(self.git.commit_nothing(&claim.to_message())?),
-                None => None,
-            };
-            let pushed = self.git.push_claim(
-                &self.remote,
-                &self.ref_name,
-                new.as_ref(),
-                expected.as_ref(),
-            );
-            let Err(refusal) = pushed? else {
-                return Ok((new, answer));
-            };
-            // the connection may have ended after the server moved the ref
-            let on_server = self.ask(doing)?;
-            if on_server == new {
-                return Ok((new, answer));
+            let old_commit = current.commit().cloned();
+            let mut written = None;
+            if let Some(claim) = next(current)? {
+                let commit = self.git.commit_nothing(&claim.to_message())?;
+                written = Some(WrittenClaim { commit, claim });
             }
-            words = if on_server == expected {
-                refusal
-            } else {
-                "others were quicker each time".to_owned()
+            let new_commit = written.as_ref().map(|written| &written.commit);
+            refusal = match self.push(doing, old_commit.as_ref(), new_commit)? {
+                Pushed::Moved => return Ok(written),
+                Pushed::Refused(why) => why,
+                Pushed::OthersWereFirst => "others were quicker each time".to_owned(),
             };
-            // others try as well, so not all at the same moment
+            // a random time, so that not all try again at the same moment
             let spread = random::nonce().bytes().map(u64::from).sum::<u64>() % 60;
             std::thread::sleep(Duration::from_millis(20 + spread));
         }
-        Err(self.server(doing, &words))
+        Err(self.server_error(doing, &refusal))
     }
 
-    /// The commit that the server has.
-    fn ask(&self, doing: &'static str) -> Result<Option<CommitId>, Error> {
+    /// Tries once to move the ref from one commit to another; none is no ref.
+    fn push(
+        &self,
+        doing: &'static str,
+        old: Option<&CommitId>,
+        new: Option<&CommitId>,
+    ) -> Result<Pushed, Error> {
+        let pushed = self
+            .git
+            .push_claim(&self.remote, &self.ref_name, new, old)?;
+        let Err(refusal) = pushed else {
+            return Ok(Pushed::Moved);
+        };
+        // the connection may have ended after the server moved the ref
+        let on_server = self.commit_on_server(doing)?;
+        if on_server.as_ref() == new {
+            Ok(Pushed::Moved)
+        } else if on_server.as_ref() == old {
+            Ok(Pushed::Refused(refusal))
+        } else {
+            Ok(Pushed::OthersWereFirst)
+        }
+    }
+
+    /// Asks the server where the ref is; none where there is no claim.
+    fn commit_on_server(&self, doing: &'static str) -> Result<Option<CommitId>, Error> {
         match self.git.ls_remote(&self.remote, &[&self.ref_name]) {
             Ok(commits) => Ok(commits.into_iter().flatten().next()),
-            Err(error) => Err(self.server(doing, &error.to_string())),
+            Err(error) => Err(self.server_error(doing, &error.to_string())),
         }
     }
 
     /// Reads the claim on the server.
     fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
         let asked = ClockReading::now();
-        // a claim may be renewed or given back between two questions: then it is asked anew
+        // others may move the ref between the question and the fetch: then both are done again
         let mut attempt = 0;
         loop {
             attempt += 1;
             let is_last = attempt > TRIES;
-            let Some(commit) = self.ask(doing)? else {
+            let Some(commit) = self.commit_on_server(doing)? else {
                 return Ok(CurrentClaim { asked, claim: None });
             };
             if let Err(error) = self.git.fetch_refs(&self.remote, &[&self.ref_name])
                 && (is_last || matches!(error, GitError::TimedOut { .. }))
             {
-                return Err(self.server(doing, &error.to_string()));
+                return Err(self.server_error(doing, &error.to_string()));
             }
-            let raw = self.git.short_commit(&commit, LONGEST)?;
-            let why = match raw.map(|raw| Claim::from_commit(&raw)) {
-                Some(Ok(claim)) if claim.name == self.name => {
-                    let claim = Some((commit, claim));
-                    return Ok(CurrentClaim { asked, claim });
-                }
-                Some(Ok(claim)) => format!("it is on `{}`", claim.name),
-                Some(Err(error)) => error.to_string(),
-                None if is_last => {
-                    "it changes faster than it can be read, or is not a short commit".to_owned()
-                }
-                None => continue,
-            };
-            return Err(self.error(doing, |at| ClaimError::Unreadable { at, commit, why }));
+            if let Some(raw) = self.git.short_commit(&commit, LONGEST)? {
+                return match self.parse(&raw) {
+                    Ok(claim) => Ok(CurrentClaim {
+                        asked,
+                        claim: Some((commit, claim)),
+                    }),
+                    Err(why) => Err(self.unreadable(doing, commit, why)),
+                };
+            }
+            if is_last {
+                let why = "it changes faster than it can be read, or is not a short commit";
+                return Err(self.unreadable(doing, commit, why.to_owned()));
+            }
         }
     }
 
-    fn claim(&self, who: Who, lease: Lease, holding: String, since: String) -> Claim {
+    /// Parses the commit of a claim on our name.
+    fn parse(&self, raw: &[u8]) -> Result<Claim, String> {
+        match Claim::from_commit(raw) {
+            Ok(claim) if claim.name == self.name => Ok(claim),
+            Ok(claim) => Err(format!("it is on `{}`", claim.name)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Makes a claim on our name that lasts from now on.
+    fn new_claim(&self, who: Who, lease: Lease, holding: String, since: String) -> Claim {
         Claim {
             name: self.name.clone(),
             since,
@@ -392,16 +438,16 @@ impl Claims {
         }
     }
 
-    /// The claim for the record; a claim that was written has a commit.
-    fn held(&self, commit: Option<CommitId>, lease: Lease) -> Result<HeldClaim, Error> {
-        let commit = commit.ok_or_else(|| self.server("claim", ""))?;
-        Ok(HeldClaim {
+    /// What the record of the worktree has of a claim.
+    fn held(&self, written: WrittenClaim) -> HeldClaim {
+        HeldClaim {
             remote: self.remote.name.clone(),
-            commit,
-            lease,
-        })
+            commit: written.commit,
+            lease: written.claim.lease,
+        }
     }
 
+    /// What this repository keeps to recognize a claim as its own.
     fn own(&self, claim: &Claim) -> Own {
         Own {
             remote: self.remote.name.clone(),
@@ -418,6 +464,7 @@ impl Claims {
         }))
     }
 
+    /// Another has the name, and may be replaced after the time that is left.
     fn held_by(&self, doing: &'static str, claim: Claim, left: Duration) -> Error {
         let seconds = u64::try_from(left.as_millis().div_ceil(1000)).unwrap_or_default();
         let rest = Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease);
@@ -428,7 +475,12 @@ impl Claims {
         })
     }
 
-    fn server(&self, doing: &'static str, words: &str) -> Error {
+    fn unreadable(&self, doing: &'static str, commit: CommitId, why: String) -> Error {
+        self.error(doing, |at| ClaimError::Unreadable { at, commit, why })
+    }
+
+    /// The server refused, in these words, or did not answer.
+    fn server_error(&self, doing: &'static str, words: &str) -> Error {
         let first = words.lines().next().unwrap_or_default();
         self.error(doing, |at| ClaimError::Server {
             at,
@@ -447,7 +499,8 @@ impl Claims {
         }
     }
 
-    /// Reads what is known; nothing where that cannot be read, which only costs time.
+    /// Loads what this repository knows of the claim; nothing where that cannot be read, which only
+    /// costs time.
     fn load(&self) -> ClaimState {
         let file = claim_file(&self.repository, &self.name, "toml");
         read_if_whole(&file).unwrap_or_default()

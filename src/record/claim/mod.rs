@@ -102,6 +102,14 @@ pub struct CurrentClaim {
     pub claim: Option<(CommitId, Claim)>,
 }
 
+impl CurrentClaim {
+    /// The commit of the claim; none when the name is free.
+    pub fn commit(&self) -> Option<&CommitId> {
+        let (commit, _claim) = self.claim.as_ref()?;
+        Some(commit)
+    }
+}
+
 /// What a claimer may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {

@@ -58,55 +58,77 @@ impl RecordedGitDirs {
             return Ok(reading.names.clone());
         }
         let is_settled = directories.iter().flatten().all(is_old);
-        let (names, are_all_finished) = read(places)?;
-        *last = (is_settled && are_all_finished).then(|| Reading {
-            directories,
-            names: names.clone(),
-        });
+        let records = read_records(places)?;
+        let mut names = records.git_dirs;
+        if records.unfinished.is_empty() && is_settled {
+            let names = names.clone();
+            *last = Some(Reading { directories, names });
+        } else {
+            *last = None;
+            names.extend(git_dirs_of(&records.unfinished, &places.linked)?);
+        }
         Ok(names)
     }
 }
 
+/// True if a later change of a directory would show in its stat data.
 fn is_old(stat: &Stat) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let racy = now.unwrap_or_default().saturating_sub(RACY);
     u128::try_from(stat.mtime).is_ok_and(|changed| changed < racy.as_nanos())
 }
 
-/// Reads all records: the names, and whether no worktree is being made.
-fn read(places: &RecordPlaces) -> Result<(BTreeSet<String>, bool), Error> {
-    let mut all = BTreeSet::new();
-    let mut unfinished = BTreeSet::new();
+/// What all records say.
+#[derive(Default)]
+struct RecordTexts {
+    /// The names of the private git directories that they name.
+    git_dirs: BTreeSet<String>,
+    /// The `.git` files of worktrees that are being made, and have no record yet.
+    unfinished: BTreeSet<Utf8PathBuf>,
+}
+
+/// Reads all records, those in the trash too.
+fn read_records(places: &RecordPlaces) -> Result<RecordTexts, Error> {
+    let mut texts = RecordTexts::default();
     let [_in_place, in_trash] = &places.records;
     for records in &places.records {
         for name in files::names(records)? {
-            let file = records.join(&name).join("record.toml");
-            let text = files::read(&file).ok().flatten();
-            if text.is_none() && files::exists(&records.join(&name).join("intent.toml")) {
-                unfinished.insert(places.worktrees.join(&name).join(".git"));
+            let record = records.join(&name);
+            let Some(text) = files::read(&record.join("record.toml")).ok().flatten() else {
+                if files::exists(&record.join("intent.toml")) {
+                    let dot_git = places.worktrees.join(&name).join(".git");
+                    texts.unfinished.insert(dot_git);
+                }
+                continue;
+            };
+            // its git directory is in the trash: another worktree may have the name by now
+            if records == in_trash && files::exists(&record.join(TRASHED_GIT_DIR)) {
+                continue;
             }
-            // that of a removed worktree is not there: another one may have its name by now
-            let is_unregistered =
-                records == in_trash && files::exists(&records.join(&name).join(TRASHED_GIT_DIR));
-            if !is_unregistered {
-                all.extend(text.as_deref().and_then(named_git_dir));
-            }
+            texts.git_dirs.extend(named_git_dir(&text));
         }
     }
-    if unfinished.is_empty() {
-        return Ok((all, true));
-    }
-    for id in files::names(&places.linked)? {
-        let dot_git = read_gitdir(&places.linked.join(&id)).ok().flatten();
-        if dot_git.is_some_and(|dot_git| unfinished.contains(&dot_git)) {
-            all.insert(id);
-        }
-    }
-    Ok((all, false))
+    Ok(texts)
 }
 
-/// The name of the private git directory in the text of a record. Reading all of it takes long
-/// where there are hundreds.
+/// The names of the private git directories that belong to these `.git` files.
+fn git_dirs_of(
+    dot_git_files: &BTreeSet<Utf8PathBuf>,
+    linked: &Utf8Path,
+) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for name in files::names(linked)? {
+        if let Ok(Some(dot_git)) = read_gitdir(&linked.join(&name))
+            && dot_git_files.contains(&dot_git)
+        {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// The name of the private git directory in the text of a record. The text is not parsed as TOML:
+/// that takes long for hundreds of records.
 fn named_git_dir(record: &[u8]) -> Option<String> {
     let mut lines = record.lines();
     let value = lines.find_map(|line| line.strip_prefix(b"admin_dir = "))?;

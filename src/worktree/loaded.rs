@@ -1,6 +1,7 @@
 //! Loads what is recorded of one worktree: [`Worktree`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -26,10 +27,9 @@ use crate::record::worktree::{Intent, LastVerification, Record, Shared};
 use crate::scope::compiled::Scope;
 use crate::scope::overlap::WorktreeScope;
 use crate::scope::rule::{Access, Case, EntryKind};
-use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};
-use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::path::escape_for_terminal;
 use crate::words::toml_file::from_text;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::gitdir::{read_gitdir, read_if_whole, without_dots};
@@ -40,7 +40,7 @@ pub const WALKED: &str = "walked";
 /// The file of the record with the last verification.
 pub const VERIFICATION: &str = "verification.toml";
 
-/// Represents a worktree of ours: its record and its scope.
+/// A worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     /// What `add` wrote down.
@@ -51,7 +51,7 @@ pub struct Worktree {
     pub dir: Utf8PathBuf,
     /// Whether recorded stat data are believed.
     pub walking: WalkMode,
-    /// Where it was made, if it stands in the trash by now.
+    /// Where it was made, if it is in the trash by now.
     pub made_at: Option<MadeAt>,
 }
 
@@ -64,15 +64,15 @@ pub struct MadeAt {
     pub admin_dir: Utf8PathBuf,
 }
 
-/// Holds how git's files stand.
+/// The state of git's own files: while two readings are equal, no git worked in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
     stamps: Vec<String>,
-    /// Whether a git holds the index, or left its lock behind.
+    /// Whether the index is locked: git is writing it, or was killed.
     pub locked: bool,
 }
 
-/// Holds the refs that there were when a worktree was made.
+/// The refs that there were when a worktree was made.
 #[derive(Debug, Default)]
 pub struct RefsAtAdd {
     /// What each named.
@@ -99,11 +99,13 @@ impl RecordState {
     /// Fails when a file is damaged or cannot be read.
     pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, Error> {
         let dir = repository.record_dir(name);
-        if let Some(known) = load_record(repository, name, &dir)? {
-            return Ok(Self::Complete(Box::new(known)));
+        if let Some(worktree) = load_record(repository, name, &dir)? {
+            return Ok(Self::Complete(Box::new(worktree)));
         }
-        let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
-        Ok(intent.map_or(Self::Missing, |intent| Self::Incomplete(Box::new(intent))))
+        match read_text(name, &dir.join("intent.toml"))? {
+            Some(intent) => Ok(Self::Incomplete(Box::new(intent))),
+            None => Ok(Self::Missing),
+        }
     }
 }
 
@@ -132,21 +134,29 @@ pub fn load_record(
     }))
 }
 
-/// Checks that a record is of this repository: the paths in one of a copied repository lead into
-/// the original, those of a moved one to nothing, or to what stands there by now.
+/// Checks that a record is of this repository. The paths in a record lead elsewhere if the
+/// repository is a copy, or was moved.
 fn check_origin(repository: &Repository, record: &Record) -> Result<(), WorktreeFault> {
     let home = repository.home();
-    let (there, here) = match record.strategy {
+    // `<common_dir>/worktrees/<id>` and `<root>/.agentwt/worktrees/<name>`
+    let (recorded, current) = match record.strategy {
         Strategy::Worktree => (record.admin_dir.ancestors().nth(2), &home.common_dir),
         Strategy::Clone => (record.path.ancestors().nth(3), &home.root),
     };
-    let there = there.unwrap_or(&record.path);
-    if files::is_same_directory(there, here) {
+    let recorded = recorded.unwrap_or(&record.path);
+    if files::is_same_directory(recorded, current) {
         return Ok(());
     }
-    let [there, here] = [there, here].map(|path| path.as_str().trim_end_matches("/.git").into());
-    let name = record.name.to_string();
-    Err(WorktreeFault::Elsewhere { name, there, here })
+    Err(WorktreeFault::Elsewhere {
+        name: record.name.to_string(),
+        there: without_git_dir(recorded),
+        here: without_git_dir(current),
+    })
+}
+
+/// A repository as messages name it: by its main worktree.
+fn without_git_dir(directory: &Utf8Path) -> String {
+    directory.as_str().trim_end_matches("/.git").to_owned()
 }
 
 /// The name of the private git directory of a record that names another repository.
@@ -164,7 +174,7 @@ impl Worktree {
     /// Fails when there is none of this name, it is incomplete, or its record is damaged.
     pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, Error> {
         match RecordState::read(repository, name)? {
-            RecordState::Complete(known) => Ok(*known),
+            RecordState::Complete(worktree) => Ok(*worktree),
             RecordState::Incomplete(_) => {
                 let name = name.to_string();
                 Err(WorktreeFault::Incomplete { name }.into())
@@ -180,8 +190,8 @@ impl Worktree {
     pub fn all(repository: &Repository) -> Result<Vec<Self>, Error> {
         let mut all = Vec::new();
         for name in names(repository)? {
-            if let RecordState::Complete(known) = RecordState::read(repository, &name)? {
-                all.push(*known);
+            if let RecordState::Complete(worktree) = RecordState::read(repository, &name)? {
+                all.push(*worktree);
             }
         }
         Ok(all)
@@ -192,12 +202,18 @@ impl Worktree {
         repository: &Repository,
         names: &[String],
     ) -> impl Iterator<Item = Result<Self, Error>> {
-        let here = names.is_empty().then_some(None);
-        let names = names.iter().map(|name| Some(name.as_str())).chain(here);
-        let mut seen = BTreeSet::new();
-        let mut is_new = move |known: &Self| seen.insert(known.record.name.clone());
-        let all = names.map(|name| Self::of(repository, name));
-        all.filter(move |found| found.as_ref().map_or(true, &mut is_new))
+        let mut typed: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
+        if typed.is_empty() {
+            typed.push(None);
+        }
+        let mut loaded_names = BTreeSet::new();
+        typed
+            .into_iter()
+            .map(|name| Self::of(repository, name))
+            .filter(move |loaded| match loaded {
+                Ok(worktree) => loaded_names.insert(worktree.record.name.clone()),
+                Err(_) => true,
+            })
     }
 
     /// Loads the worktree of a name that a user typed, or the one that we are in: by the path for
@@ -207,21 +223,23 @@ impl Worktree {
     /// As [`Worktree::load`]; also when no name was given and we are in none.
     pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, Error> {
         if let Some(text) = name {
-            let name = WorktreeName::parse(text);
-            let bad = |_| unknown(repository, escape_for_terminal(text.as_bytes()));
-            return Self::load(repository, &name.map_err(bad)?);
+            return match WorktreeName::parse(text) {
+                Ok(name) => Self::load(repository, &name),
+                Err(_) => Err(unknown(repository, escape_for_terminal(text.as_bytes()))),
+            };
         }
         if let Some(name) = &repository.inside {
             return Self::load(repository, name);
         }
-        let here = by_path(repository, &repository.start)?;
-        let known = || known_names(repository);
-        Ok(here.ok_or_else(|| WorktreeFault::NotInWorktree { known: known() })?)
+        by_path(repository, &repository.start)?.ok_or_else(|| {
+            let known = known_names(repository);
+            WorktreeFault::NotInWorktree { known }.into()
+        })
     }
 
     /// The repository that this worktree works on: the one that made it, or, for a clone, the
-    /// clone's own, seen from there. Where an agent has put something else in the place of a
-    /// clone's `.git`, that is not believed: what is left is the repository around.
+    /// clone's own, seen from there. If an agent replaced the `.git` of a clone by something else,
+    /// that is not believed, and this is the repository that made the clone.
     pub fn repository(&self, repository: &Repository) -> Repository {
         match self.record.strategy {
             Strategy::Clone if self.has_own_repository() => {
@@ -236,14 +254,17 @@ impl Worktree {
     pub fn readable_repository(&self, repository: &Repository) -> Repository {
         let own = self.repository(repository);
         let base = &self.record.base.commit;
-        let has_base = |own: &Repository| own.objects().is_ok_and(|all| all.commit(base).is_ok());
-        if own.is_clone() && !has_base(&own) {
+        let has_base = own
+            .objects()
+            .is_ok_and(|objects| objects.commit(base).is_ok());
+        if own.is_clone() && !has_base {
             return own.home().clone();
         }
         own
     }
 
-    /// Whether this is a clone of which, in this repository, nothing is left to believe.
+    /// True for a clone that lost its repository, where `repository` is the one that
+    /// [`Worktree::repository`] found.
     pub fn is_without(&self, repository: &Repository) -> bool {
         self.record.strategy == Strategy::Clone && !repository.is_clone()
     }
@@ -251,13 +272,19 @@ impl Worktree {
     /// Whether a clone's git directory is one: a directory that leads nowhere else.
     pub fn has_own_repository(&self) -> bool {
         let git_dir = &self.record.admin_dir;
-        let is_directory = |name: &&str| files::is_directory(&git_dir.join(name));
-        let is_endless = |name: &&str| files::is_endless(&git_dir.join(name));
-        ["objects", "refs"].iter().all(is_directory)
-            && files::canonical(git_dir).is_ok_and(|real| real == *git_dir)
-            && files::exists(&git_dir.join("HEAD"))
-            && !["HEAD", "config"].iter().any(is_endless)
+        for directory in ["objects", "refs"] {
+            if !files::is_directory(&git_dir.join(directory)) {
+                return false;
+            }
+        }
+        for file in ["HEAD", "config"] {
+            if files::is_endless(&git_dir.join(file)) {
+                return false;
+            }
+        }
+        files::exists(&git_dir.join("HEAD"))
             && !files::exists(&git_dir.join("commondir"))
+            && files::canonical(git_dir).is_ok_and(|real| real == *git_dir)
     }
 
     /// Git on exactly this worktree, for reading what verification believes.
@@ -274,22 +301,22 @@ impl Worktree {
         }
     }
 
-    /// The git directory of a submodule in the trash: its `.git` file leads there from where the
-    /// worktree was made. None where git finds it by itself.
+    /// The git directory of a submodule of a worktree in the trash. Its `.git` file has a relative
+    /// path to it, which counts from where the worktree was made. None where git finds it by
+    /// itself: in a clone it is inside of the worktree.
     fn submodule_git_dir(&self, directory: &Utf8Path) -> Option<Utf8PathBuf> {
         let made_at = self.made_at.as_ref()?;
-        let below = directory.strip_prefix(&self.record.path).ok()?;
-        let link = directory.join(".git");
-        let is_in_worktree = self.record.strategy == Strategy::Clone;
+        let dot_git = directory.join(".git");
         // git would wait for ever for a pipe
-        let is_file = files::stat(&link).is_some_and(|stat| stat.is_file());
-        if is_in_worktree || !is_file {
+        let is_file = files::stat(&dot_git)?.is_file();
+        if !is_file || self.record.strategy == Strategy::Clone {
             return None;
         }
-        let text = String::from_utf8(files::read(&link).ok()??).ok()?;
+        let text = String::from_utf8(files::read(&dot_git).ok()??).ok()?;
         let target = text
             .strip_prefix("gitdir: ")?
             .trim_end_matches(['\n', '\r']);
+        let below = directory.strip_prefix(&self.record.path).ok()?;
         let git_dir = without_dots(&made_at.path.join(below).join(target));
         match git_dir.strip_prefix(&made_at.admin_dir) {
             Ok(in_admin_dir) => Some(self.record.admin_dir.join(in_admin_dir)),
@@ -300,8 +327,8 @@ impl Worktree {
     /// Git on exactly this worktree, as the user has it.
     pub fn git(&self, repository: &Repository) -> Git {
         // nothing can be started in a directory that is gone
-        let path = Some(&*self.record.path).filter(|path| files::is_directory(path));
-        repository.git.on(&self.record.admin_dir, path)
+        let work_tree = Some(&*self.record.path).filter(|path| files::is_directory(path));
+        repository.git.on(&self.record.admin_dir, work_tree)
     }
 
     /// Loads the manifest.
@@ -309,60 +336,66 @@ impl Worktree {
     /// # Errors
     /// Fails when it is missing or damaged.
     pub fn manifest(&self) -> Result<Manifest, Error> {
-        let damaged = |detail| WorktreeFault::damaged(&self.record.name, "the manifest", detail);
-        let bytes = files::read(&self.dir.join("manifest"))?
-            .ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let manifest = Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
-        if self.proves() {
+        let Some(bytes) = files::read(&self.dir.join("manifest"))? else {
+            return Err(self.damaged("the manifest", &"it is missing").into());
+        };
+        let manifest =
+            Manifest::from_bytes(&bytes).map_err(|error| self.damaged("the manifest", &error))?;
+        if self.believes_stat_data() {
             return Ok(manifest);
         }
         Ok(manifest.unproven())
     }
 
-    /// Whether the stat data that are recorded prove anything of what stands in the worktree now.
-    fn proves(&self) -> bool {
+    /// A file of the record is damaged.
+    fn damaged(&self, file: &str, why: &dyn Display) -> WorktreeFault {
+        WorktreeFault::damaged(&self.record.name, file, why.to_string())
+    }
+
+    /// True if a file with the recorded stat data can be taken as unchanged.
+    fn believes_stat_data(&self) -> bool {
         self.walking.believes_in(&self.record.path)
     }
 
     /// Loads which directories have what this manifest says of the base and nothing else; none are
     /// known where that cannot be read.
     pub fn walked(&self, manifest: &Manifest) -> CleanDirectories {
-        let bytes = files::read(&self.dir.join(WALKED)).ok().flatten();
-        let walked = bytes.and_then(|bytes| CleanDirectories::from_bytes(&bytes, manifest));
-        walked.unwrap_or_else(|| CleanDirectories::none(manifest))
+        let bytes = files::read(&self.dir.join(WALKED)).unwrap_or_default();
+        let clean = bytes.and_then(|bytes| CleanDirectories::from_bytes(&bytes, manifest));
+        clean.unwrap_or_else(|| CleanDirectories::none(manifest))
     }
 
-    /// Loads what was placed; nothing where nothing ever was. What is being moved in counts as
-    /// far as it is there.
+    /// Loads the list of placed files; an empty one where nothing was ever placed. If a sync is
+    /// running or was killed, the files count that it has moved in by now.
     ///
     /// # Errors
     /// Fails when the list is damaged or cannot be read.
     pub fn placed(&self) -> Result<Placed, Error> {
-        // a sync that ends in between has written the list of what is placed first
+        // in this order: a sync writes the new list before it removes `placing`
         let placing = self.placed_list(PLACING)?;
         let placed = self.placed_list(PLACED)?.unwrap_or_default();
         let Some(placing) = placing else {
             return Ok(placed);
         };
-        let arrived =
-            |file: &&PlacedFile| is_unchanged(&self.record.path, None, file).unwrap_or(false);
-        let new = placing.files().iter().filter(arrived).cloned();
-        let unproven = new.map(|mut file| {
-            file.stat.ctime = i64::MAX;
-            file
-        });
-        Ok(placed.replaced_by(unproven.collect(), placed.settled()))
+        let mut moved_in = Vec::new();
+        for file in placing.files() {
+            if is_unchanged(&self.record.path, None, file).unwrap_or(false) {
+                let mut file = file.clone();
+                // a time after any other, so that the stat data prove nothing
+                file.stat.ctime = i64::MAX;
+                moved_in.push(file);
+            }
+        }
+        Ok(placed.replaced_by(moved_in, placed.settled()))
     }
 
     fn placed_list(&self, name: &str) -> Result<Option<Placed>, Error> {
         let Some(bytes) = files::read(&self.dir.join(name))? else {
             return Ok(None);
         };
-        let damaged = |error: String| {
-            WorktreeFault::damaged(&self.record.name, "the list of placed files", error)
-        };
-        let placed = Placed::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
-        if self.proves() {
+        let placed = Placed::from_bytes(&bytes)
+            .map_err(|error| self.damaged("the list of placed files", &error))?;
+        if self.believes_stat_data() {
             return Ok(Some(placed));
         }
         Ok(Some(placed.unproven()))
@@ -385,14 +418,16 @@ impl Worktree {
     pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, Error> {
         let tree = objects.commit(&self.record.checked_out)?.tree;
         let mut classifier = self.scope.classifier();
-        let item = |(path, entry): (RepoPath, Entry)| {
+        let mut items = Vec::new();
+        for (path, entry) in objects.list(&tree)? {
             let access = classifier.verdict(&path, EntryKind::of(entry.mode)).access;
             let stat = Stat::default();
-            let disk = (access != Access::Excluded).then_some(OnDisk { entry, stat });
-            let base = Some(entry);
-            Item { path, base, disk }
-        };
-        let items = objects.list(&tree)?.into_iter().map(item).collect();
+            items.push(Item {
+                path,
+                base: Some(entry),
+                disk: (access != Access::Excluded).then_some(OnDisk { entry, stat }),
+            });
+        }
         Ok(Manifest::new(items, i64::MIN))
     }
 
@@ -404,18 +439,16 @@ impl Worktree {
         let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
         let mut refs = RefsAtAdd::default();
         for line in bytes.lines() {
-            let Some((id, rest)) = line.split_once_str(" ") else {
+            // `<id> <name>`, or `<id> <name> <target>` of a symbolic ref
+            let mut words = line.splitn_str(3, " ");
+            let id = words.next().unwrap_or_default();
+            let Some(name) = words.next() else {
                 continue;
             };
-            let (name, target) = match rest.split_once_str(" ") {
-                Some((name, target)) => (name, Some(target)),
-                None => (rest, None),
-            };
-            if let Some(target) = target {
+            if let Some(target) = words.next() {
                 refs.targets.insert(name.into(), target.into());
             }
-            let text = id.to_str().unwrap_or_default();
-            if let Ok(commit) = CommitId::parse(text) {
+            if let Ok(commit) = CommitId::parse(&id.to_str_lossy()) {
                 refs.commits.insert(name.into(), commit);
             }
         }
@@ -435,11 +468,10 @@ impl Worktree {
     /// # Errors
     /// Fails when it is missing, damaged or cannot be read.
     pub fn shared(&self) -> Result<Shared, Error> {
-        let name = &self.record.name;
-        let shared = read_text(name, &self.dir.join("shared.toml"))?;
-        let missing =
-            || WorktreeFault::damaged(name, "the record", "shared.toml is missing".into());
-        Ok(shared.ok_or_else(missing)?)
+        match read_text(&self.record.name, &self.dir.join("shared.toml"))? {
+            Some(shared) => Ok(shared),
+            None => Err(self.damaged("the record", &"shared.toml is missing").into()),
+        }
     }
 
     /// Loads the journal of refs; none when there is none.
@@ -451,20 +483,25 @@ impl Worktree {
         Ok(bytes.map(|bytes| Journal::parse(&bytes)))
     }
 
-    /// How git's own files stand that move whenever git works here, or moves what the base follows.
+    /// Reads the state of the files that change whenever git works here, or moves a branch that the
+    /// base follows, or a sync places files.
     pub fn activity(&self, repository: &Repository) -> Activity {
-        let admin = &self.record.admin_dir;
-        let common = &repository.common_dir;
-        let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
-        let private = ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE];
-        watched.extend(private.map(|name| admin.join(name)));
-        watched.extend([PLACED, PLACING].map(|name| self.dir.join(name)));
-        let tips = self.record.base.tips.iter();
-        watched.extend(tips.map(|tip| common.join("logs").join(&tip.name)));
+        let admin_dir = &self.record.admin_dir;
+        let common_dir = &repository.common_dir;
+        let mut watched = vec![common_dir.join("packed-refs"), common_dir.join("logs/HEAD")];
+        for name in ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE] {
+            watched.push(admin_dir.join(name));
+        }
+        for name in [PLACED, PLACING] {
+            watched.push(self.dir.join(name));
+        }
+        for tip in &self.record.base.tips {
+            watched.push(common_dir.join("logs").join(&tip.name));
+        }
         let stamps = watched.iter().map(|file| files::stamp(file.as_std_path()));
         Activity {
             stamps: stamps.collect(),
-            locked: files::exists(&admin.join(INDEX_LOCK)),
+            locked: files::exists(&admin_dir.join(INDEX_LOCK)),
         }
     }
 
@@ -485,8 +522,7 @@ pub fn hooks_of(git: &Git, record: &Record) -> Result<WorktreeHooks, GitError> {
     }
 }
 
-/// Holds a worktree of ours whose record was removed: its private git directory still has our
-/// hooks.
+/// A worktree of ours whose record was removed: its private git directory still has our hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Its name.
@@ -502,64 +538,88 @@ pub struct Lost {
 /// # Errors
 /// Fails when the private git directories cannot be read.
 pub fn lost(repository: &Repository) -> Result<Vec<Lost>, Error> {
-    let mut found = Vec::new();
-    for (name, path, git_dir) in git_dirs(repository)? {
-        // else the name is of another worktree: the directory was moved
+    let mut all_lost = Vec::new();
+    for WorktreeGitDir {
+        name,
+        path,
+        git_dir,
+    } in git_dirs(repository)?
+    {
+        // a name that is recorded is of another worktree, if the directory was moved
         if !is_unrecorded(repository, name.as_str(), &git_dir) {
             continue;
         }
         let git = repository.git.on(&git_dir, None);
         let head = git.with_mode(GitMode::Hardened).rev_parse_commit("HEAD");
-        // else it was removed, the record last, between the two looks
+        // a removal may have ended since we looked: it deletes the git directory, then the record
         if files::is_directory(&git_dir.join("agentwt")) {
             let head = in_private(repository, head)?;
-            found.push(Lost { name, path, head });
+            all_lost.push(Lost { name, path, head });
         }
     }
-    Ok(found)
+    Ok(all_lost)
 }
 
-/// Whether a private git directory has our hooks, and nothing is recorded of this name.
+/// True if a git directory has our hooks, and nothing is recorded of this name.
 fn is_unrecorded(repository: &Repository, name: &str, git_dir: &Utf8Path) -> bool {
     let record = repository.records_dir().join(name);
-    let mut all = ["record.toml", "intent.toml"].iter();
     files::is_directory(&git_dir.join("agentwt"))
-        && !all.any(|file| files::exists(&record.join(file)))
+        && !files::exists(&record.join("record.toml"))
+        && !files::exists(&record.join("intent.toml"))
 }
 
-/// The private git directories of linked worktrees, with the name and path of each, without those
-/// in the trash, which are recorded there; and those of clones, which are in no list of git's.
-fn git_dirs(
-    repository: &Repository,
-) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
+/// The private git directory of a linked worktree, or the git directory of a clone.
+struct WorktreeGitDir {
+    name: WorktreeName,
+    path: Utf8PathBuf,
+    git_dir: Utf8PathBuf,
+}
+
+impl WorktreeGitDir {
+    /// Finds the worktree by its `.git`; none if it is in the trash, which has its record, or if
+    /// `add` did not make it.
+    fn new(git_dir: Utf8PathBuf, dot_git: &Utf8Path) -> Option<Self> {
+        let path = dot_git.parent()?;
+        // the repository may have been moved since, so only the end of the path is compared
+        let is_in_trash = path
+            .parent()?
+            .ends_with(Utf8Path::new(WORKTREES).join(TRASH));
+        if is_in_trash || dot_git.file_name() != Some(".git") {
+            return None;
+        }
+        Some(Self {
+            name: WorktreeName::parse(path.file_name()?).ok()?,
+            path: path.to_owned(),
+            git_dir,
+        })
+    }
+}
+
+/// Lists the private git directories of linked worktrees, and the git directories of clones, which
+/// git does not list.
+fn git_dirs(repository: &Repository) -> Result<Vec<WorktreeGitDir>, Error> {
+    let mut git_dirs = Vec::new();
     let linked = repository.common_dir.join("worktrees");
-    let worktrees = repository.root.join(WORKTREES);
-    let trash = Utf8Path::new(WORKTREES).join(TRASH);
-    let mut all = Vec::new();
     for id in files::names(&linked)? {
         let git_dir = linked.join(&id);
         match read_gitdir(&git_dir) {
-            // of what is recorded, its own verification says so
+            Ok(Some(dot_git)) => git_dirs.extend(WorktreeGitDir::new(git_dir, &dot_git)),
             Err(error) if is_unrecorded(repository, &id, &git_dir) => return Err(error.into()),
-            dot_git => all.extend(dot_git.ok().flatten().map(|dot_git| (dot_git, git_dir))),
+            // verification reports the error of a recorded worktree
+            Ok(None) | Err(_) => {}
         }
     }
+    let worktrees = repository.root.join(WORKTREES);
     for name in files::names(&worktrees)? {
         let dot_git = worktrees.join(name).join(".git");
-        all.push((dot_git.clone(), dot_git));
+        git_dirs.extend(WorktreeGitDir::new(dot_git.clone(), &dot_git));
     }
-    Ok(all.into_iter().filter_map(move |(dot_git, git_dir)| {
-        let path = dot_git.parent().filter(|_| dot_git.ends_with(".git"))?;
-        let name = WorktreeName::parse(path.file_name()?).ok()?;
-        // wherever the repository was then
-        let is_trash = path.parent()?.ends_with(&trash);
-        (!is_trash).then(|| (name, path.to_owned(), git_dir))
-    }))
+    Ok(git_dirs)
 }
 
-/// Gives what git has read in a private git directory. Where it failed there and can read the
-/// common one, that directory is damaged: nothing can be read in it, and that is an answer. Where
-/// it fails in both, what is there cannot be determined.
+/// Says what a failed reading in a private git directory means: if git can read the common
+/// directory, the private one is damaged, and nothing is in it. If git cannot read that either, the
+/// error stays an error.
 ///
 /// # Errors
 /// Fails when git cannot read the common directory either.
@@ -580,9 +640,11 @@ pub fn in_private<T>(
 /// # Errors
 /// Fails when the records cannot be listed.
 pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, Error> {
-    let found = files::names(&repository.records_dir())?;
-    let names = found.iter().map(|name| WorktreeName::parse(name));
-    Ok(names.filter_map(Result::ok).collect())
+    let mut names = Vec::new();
+    for name in files::names(&repository.records_dir())? {
+        names.extend(WorktreeName::parse(&name));
+    }
+    Ok(names)
 }
 
 fn known_names(repository: &Repository) -> Vec<String> {
@@ -601,19 +663,19 @@ pub fn unknown(repository: &Repository, name: String) -> Error {
 /// # Errors
 /// Fails when the records cannot be listed.
 pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Worktree>, Error> {
-    let mut whole = whole_records(repository)?;
-    Ok(whole.find(|known| path.starts_with(&known.record.path)))
+    let mut worktrees = whole_records(repository)?;
+    Ok(worktrees.find(|worktree| path.starts_with(&worktree.record.path)))
 }
 
-/// Loads the worktrees that have a whole record, one after the other.
+/// Loads the worktrees whose records are complete and undamaged, one after the other.
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
 pub fn whole_records(
     repository: &Repository,
 ) -> Result<impl Iterator<Item = Worktree> + use<'_>, Error> {
-    let all = names(repository)?.into_iter();
-    Ok(all.filter_map(|name| Worktree::load(repository, &name).ok()))
+    let names = names(repository)?.into_iter();
+    Ok(names.filter_map(|name| Worktree::load(repository, &name).ok()))
 }
 
 /// Lists the scopes of the worktrees that an agent may be working in: those whose record is
@@ -625,12 +687,17 @@ pub fn worktree_scopes(
     repository: &Repository,
     except: Option<&WorktreeName>,
 ) -> Result<Vec<WorktreeScope>, Error> {
-    let all = whole_records(repository)?.filter(|known| except != Some(&known.record.name));
-    let others = all.filter(|known| files::is_directory(&known.record.path));
-    let scopes = others.map(|known| (known.record.name.to_string(), known.scope));
-    Ok(scopes.collect())
+    let mut scopes = Vec::new();
+    for worktree in whole_records(repository)? {
+        let record = &worktree.record;
+        if except != Some(&record.name) && files::is_directory(&record.path) {
+            scopes.push((record.name.to_string(), worktree.scope));
+        }
+    }
+    Ok(scopes)
 }
 
+/// Reads a TOML file of a record; none where there is none.
 fn read_text<T: serde::de::DeserializeOwned>(
     name: &WorktreeName,
     file: &Utf8Path,
@@ -638,10 +705,14 @@ fn read_text<T: serde::de::DeserializeOwned>(
     let Some(bytes) = files::read(file)? else {
         return Ok(None);
     };
-    let damaged = |detail: String| WorktreeFault::damaged(name, "the record", detail);
-    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
-    let read = from_text(text).map_err(|error| damaged(error.to_string()))?;
-    Ok(Some(read))
+    let parsed = match std::str::from_utf8(&bytes) {
+        Ok(text) => from_text(text).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    match parsed {
+        Ok(value) => Ok(Some(value)),
+        Err(why) => Err(WorktreeFault::damaged(name, "the record", why).into()),
+    }
 }
 
 /// Why the private git directory is locked.

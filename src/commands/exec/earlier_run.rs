@@ -152,7 +152,7 @@ impl Preparation<'_> {
             return Err(not_fenced(self.worktree, why, &help));
         }
         self.private
-            .write_on(self.repository, self.worktree, self.binary, before)
+            .write_for_next_run(self.repository, self.worktree, self.binary, before)
     }
 }
 

@@ -14,11 +14,11 @@ use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::entries::{clear, copy, put};
-use crate::worktree::private_git::packed_refs::{packed, read_packed};
+use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::result::read_log;
-use crate::worktree::private_git::write::write_given;
-use crate::worktree::private_git::{PrivateGit, SNAPSHOT};
+use crate::worktree::private_git::write::write_settings;
 use crate::worktree::repository::Repository;
 
 /// The files without which git reads no ref or no object.
@@ -41,6 +41,7 @@ impl PrivateGit {
         let objects = self.objects()?;
         // no git of the run is left that would hold a lock
         make_writable(&git_dir, &|path, kind| stays(&git_dir, path, kind))?;
+        // a command may have put a directory in the place of a file, or the reverse
         for name in FILES.split_whitespace() {
             if files::is_directory(&git_dir.join(name)) {
                 clear(&git_dir.join(name))?;
@@ -62,54 +63,62 @@ impl PrivateGit {
             clear(&git_dir.join("shallow"))?;
             copy(&repository.common_dir.join("shallow"), &git_dir, "shallow")?;
         }
-        write_given(&git_dir, repository, worktree, objects)
+        write_settings(&git_dir, repository, worktree, objects)
     }
 
-    /// Writes HEAD and the refs anew where they are none, as after a loss of power: the logs of the
-    /// branch and of the stash have where these were.
+    /// Writes HEAD anew if its file is damaged, as after a loss of power, and the branch and the
+    /// stash as packed refs with the commit that is last in their logs.
     fn write_mended_refs(&self, worktree: &Worktree) -> Result<(), Error> {
         let git_dir = self.git_dir();
         let branch = worktree.record.branch.full_ref();
         if !names_ref_or_commit(&git_dir.join("HEAD"))? {
             put(&git_dir, "HEAD", format!("ref: {branch}\n").as_bytes())?;
         }
-        let own = self.read_own_packed_refs()?;
-        let mut refs = read_packed(&self.dir.join(SNAPSHOT))?;
+        let refs_of_runs = self.packed_refs_of_runs()?;
+        let refs_at_begin = self.refs_at_begin()?;
+        let mut mended = Vec::new();
         for name in [branch.as_str(), "refs/stash"] {
             let file = git_dir.join(name);
             files::remove_if_empty(&file);
-            let is_whole = if files::exists(&file) {
-                files::is_directory(&file) || names_ref_or_commit(&file)?
-            } else {
-                own.iter().any(|packed| packed.name == name)
-            };
-            if is_whole {
+            if has_whole_ref(&file, name, &refs_of_runs)? {
                 continue;
             }
             let _ = files::remove_file(&file);
-            // git removes the log of a ref that was removed or dropped
-            let last = read_log(&git_dir.join("logs").join(name), 1);
-            refs.extend(last.into_iter().map(|id| Ref::new(name, id)));
+            // git removes the log of a ref that was removed or dropped: then there is no entry
+            for commit in read_log(&git_dir.join("logs").join(name), 1) {
+                mended.push(Ref::new(name, commit));
+            }
         }
-        put(&git_dir, "packed-refs", &packed(refs.iter().chain(&own)))?;
+        let all_refs = refs_at_begin.iter().chain(&mended).chain(&refs_of_runs);
+        put(&git_dir, "packed-refs", &packed(all_refs))?;
         Ok(())
     }
+}
+
+/// True if git can read a ref of a run: in its file, where one stands, or packed. (A directory in
+/// the place of the file has refs below.)
+fn has_whole_ref(file: &Utf8Path, name: &str, refs_of_runs: &[Ref]) -> Result<bool, Error> {
+    if files::is_directory(file) {
+        return Ok(true);
+    }
+    if files::exists(file) {
+        return names_ref_or_commit(file);
+    }
+    Ok(refs_of_runs.iter().any(|packed| packed.name == name))
 }
 
 /// True if an entry of the git directory stays: a file, a directory, or a link that leads to
 /// another entry, and no lock.
 fn stays(git_dir: &Utf8Path, path: &Path, kind: FileType) -> bool {
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "lock")
-    {
+    let is_lock = path.extension().is_some_and(|ending| ending == "lock");
+    if is_lock {
         return false;
     }
     if !kind.is_symlink() {
         return kind.is_file() || kind.is_dir();
     }
-    let target = Utf8Path::from_path(path).and_then(|path| files::canonical(path).ok());
-    target.is_some_and(|target| target.starts_with(git_dir))
+    let target = Utf8Path::from_path(path).map(files::canonical);
+    matches!(target, Some(Ok(target)) if target.starts_with(git_dir))
 }
 
 /// True if the file of a ref names another ref or a commit.

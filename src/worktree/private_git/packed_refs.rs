@@ -1,6 +1,6 @@
 //! Reads and writes packed-refs files (gitrepository-layout(5)).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
@@ -9,9 +9,26 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::refs::{Ref, is_ref_name};
 use crate::words::name::CommitId;
+use crate::worktree::private_git::{PrivateGit, SNAPSHOT};
+
+impl PrivateGit {
+    /// Reads the refs that the run began with.
+    pub(super) fn refs_at_begin(&self) -> Result<BTreeSet<Ref>, DiskError> {
+        let refs = read_packed(&self.dir.join(SNAPSHOT))?;
+        Ok(refs.into_iter().collect())
+    }
+
+    /// Reads the packed refs that runs made or moved. (Others stay as files.)
+    pub(super) fn packed_refs_of_runs(&self) -> Result<Vec<Ref>, DiskError> {
+        let refs_at_begin = self.refs_at_begin()?;
+        let mut refs = read_packed(&self.git_dir().join("packed-refs"))?;
+        refs.retain(|packed_ref| !refs_at_begin.contains(packed_ref));
+        Ok(refs)
+    }
+}
 
 /// Reads the refs of a file; none where it is not there.
-pub(super) fn read_packed(file: &Utf8Path) -> Result<Vec<Ref>, DiskError> {
+fn read_packed(file: &Utf8Path) -> Result<Vec<Ref>, DiskError> {
     let bytes = files::read(file)?.unwrap_or_default();
     Ok(bytes.lines().filter_map(parse_line).collect())
 }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::git::reflog::parse_reflog_file;
+use crate::git::refs::Ref;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
-use crate::worktree::private_git::packed_refs::read_packed;
-use crate::worktree::private_git::{PrivateGit, RunResult, SNAPSHOT, incoming_ref, run_refs};
+use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, run_refs};
 use crate::worktree::repository::Repository;
 
 /// How long git may take to list the refs of a run.
@@ -43,39 +43,31 @@ impl PrivateGit {
         // git is never waited for without an end
         let limited = repository.git.with_limit(LONGEST_LISTING);
         let listed = limited.list_refs_of(git_dir.as_str())?;
-        let snapshot = read_packed(&self.dir.join(SNAPSHOT))?;
-        let mut began: BTreeSet<(&BString, &CommitId)> = BTreeSet::new();
-        let mut began_commits = BTreeSet::new();
-        let passing = [incoming_ref(worktree), run_refs(worktree)];
-        for one in &snapshot {
-            began.insert((&one.name, &one.id));
-            if !passing.iter().any(|name| one.name.starts_with_str(name)) {
-                began_commits.insert(one.id.clone());
-            }
-        }
+        let refs_at_begin = self.refs_at_begin()?;
         let branch = worktree.record.branch.full_ref();
         let mut result = RunResult {
             head_ref: listed.head,
             operation: find_operation(&git_dir),
-            began: began_commits,
+            began: lasting_commits(&refs_at_begin, worktree),
             been_on: read_log(&git_dir.join("logs/HEAD"), MOST_ENTRIES),
             ..RunResult::default()
         };
-        for (name, id) in &listed.refs {
+        for (name, id) in listed.refs {
             // git lists a ref that it cannot read with zeros
             if !id.is_known() || name.starts_with(b"refs/remotes/") {
                 continue;
             }
-            if name == "HEAD" {
-                result.head = Some(id.clone());
-            } else if *name == branch {
-                result.branch = Some(id.clone());
-            } else if began.contains(&(name, id)) {
+            let listed_ref = Ref::new(name, id);
+            if listed_ref.name == "HEAD" {
+                result.head = Some(listed_ref.id);
+            } else if listed_ref.name == branch {
+                result.branch = Some(listed_ref.id);
+            } else if refs_at_begin.contains(&listed_ref) {
                 // the run did not move it
-            } else if name == "refs/stash" {
-                result.stashes.push(id.clone());
+            } else if listed_ref.name == "refs/stash" {
+                result.stashes.push(listed_ref.id);
             } else {
-                result.others.push((name.clone(), id.clone()));
+                result.others.push((listed_ref.name, listed_ref.id));
             }
         }
         if !result.stashes.is_empty() {
@@ -85,6 +77,20 @@ impl PrivateGit {
         }
         Ok(result)
     }
+}
+
+/// The commits of these refs, without the refs that runs leave only until they are imported.
+fn lasting_commits(refs: &BTreeSet<Ref>, worktree: &Worktree) -> BTreeSet<CommitId> {
+    let incoming = incoming_ref(worktree);
+    let left_by_runs = run_refs(worktree);
+    let mut commits = BTreeSet::new();
+    for one_ref in refs {
+        let name = &one_ref.name;
+        if !name.starts_with_str(&incoming) && !name.starts_with_str(&left_by_runs) {
+            commits.insert(one_ref.id.clone());
+        }
+    }
+    commits
 }
 
 /// Reads where a ref was, by a reflog that a command could replace by anything: the newest places

@@ -1,7 +1,5 @@
 //! Writes the private git directory for a run: a new one, or one that an earlier run left.
 
-use std::collections::BTreeSet;
-
 use bstr::BString;
 use camino::Utf8Path;
 
@@ -15,7 +13,7 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
-use crate::worktree::private_git::packed_refs::{packed, read_packed};
+use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::settings::{WITHHELD_REMOTE, settings_of_run};
 use crate::worktree::private_git::{ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex};
 use crate::worktree::repository::Repository;
@@ -23,17 +21,17 @@ use crate::worktree::repository::Repository;
 /// Says on which commit the branch of a run is that goes on.
 enum BranchOfRun {
     /// On that where the run left it.
-    Kept,
+    AsRunLeftIt,
     /// On the commit of the user, who moved the branch while the run had nothing that was not
     /// imported.
     TakenFromUser(CommitId),
     /// On the commit where the operation in progress began, though the user moved the branch.
-    Held(Option<CommitId>),
+    AtOperationBegin(Option<CommitId>),
 }
 
 impl PrivateGit {
-    /// Writes the git directory for a new run. A new one takes its place at the end, so that a kill
-    /// leaves none or a whole one.
+    /// Writes the git directory for a new run: beside its place, where a rename puts it at the end,
+    /// so that a kill leaves none or a whole one.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -44,7 +42,7 @@ impl PrivateGit {
         binary: &Utf8Path,
         objects: RunObjects,
     ) -> Result<(), Error> {
-        self.write_around(binary)?;
+        self.write_beside(binary)?;
         let branch = worktree.record.branch.full_ref();
         let branch_commit = repository.git.rev_parse_commit(&branch)?;
         let new = self.dir.join(NEW);
@@ -52,7 +50,7 @@ impl PrivateGit {
         files::create_directories(&new.join("logs"))?;
         put(&new, "HEAD", format!("ref: {branch}\n").as_bytes())?;
         copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
-        write_given(&new, repository, worktree, objects)?;
+        write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
         if objects == RunObjects::Withheld {
             fetch_present(&new, repository, worktree, &refs)?;
@@ -71,46 +69,39 @@ impl PrivateGit {
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
-    pub fn write_on(
+    pub fn write_for_next_run(
         &self,
         repository: &Repository,
         worktree: &Worktree,
         binary: &Utf8Path,
         imported: &ImportedBefore,
     ) -> Result<(), Error> {
-        self.write_around(binary)?;
+        self.write_beside(binary)?;
         let git_dir = self.git_dir();
         let branch = worktree.record.branch.full_ref();
         let run = self.run_file().read()?;
-        let last_commit = run.branch_commit;
+        let last_commit = run.branch_commit.as_ref();
         let user_commit = imported.branch_commit.as_ref();
         let operation = find_operation(&git_dir);
-        let branch_of_run = branch_of_run(user_commit, last_commit.as_ref(), operation);
-        let mut own_refs = self.read_own_packed_refs()?;
-        let refs = shown_refs(repository, &branch, user_commit, run.objects)?;
-        if let BranchOfRun::TakenFromUser(_) = branch_of_run {
-            own_refs.retain(|own| own.name != branch);
-            if run.objects == RunObjects::Withheld {
-                fetch_present(&git_dir, repository, worktree, &refs)?;
-            }
+        let branch_of_run = branch_of_run(user_commit, last_commit, operation);
+        let refs_of_runs = self.packed_refs_of_runs()?;
+        let shown_refs = shown_refs(repository, &branch, user_commit, run.objects)?;
+        let is_taken = matches!(branch_of_run, BranchOfRun::TakenFromUser(_));
+        if is_taken && run.objects == RunObjects::Withheld {
+            fetch_present(&git_dir, repository, worktree, &shown_refs)?;
         }
-        let since = self.write_snapshot(&refs)?;
-        let held = match &branch_of_run {
-            BranchOfRun::Held(Some(commit)) => Some(Ref::new(&*branch, commit.clone())),
-            BranchOfRun::Held(None) | BranchOfRun::Kept | BranchOfRun::TakenFromUser(_) => None,
-        };
-        let all_refs = refs.iter().chain(&held).chain(&own_refs);
-        put(&git_dir, "packed-refs", &packed(all_refs))?;
+        let since = self.write_snapshot(&shown_refs)?;
+        let refs = refs_of_next_run(&branch, &branch_of_run, shown_refs, refs_of_runs);
+        put(&git_dir, "packed-refs", &packed(&refs))?;
         if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
-            write_branch(&git_dir, &branch, last_commit.as_ref(), commit)?;
+            write_branch(&git_dir, &branch, last_commit, commit)?;
         }
-        let is_index_due = matches!(branch_of_run, BranchOfRun::TakenFromUser(_))
-            || imported.index == WorktreeIndex::FitsRun && operation.is_none();
-        if is_index_due && is_head_on(&git_dir, &branch)? {
+        let fits_run = imported.index == WorktreeIndex::FitsRun && operation.is_none();
+        if (is_taken || fits_run) && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
         }
         let begun_on = match operation {
-            Some(_) => last_commit.as_ref(),
+            Some(_) => last_commit,
             None => user_commit,
         };
         Ok(self
@@ -119,7 +110,7 @@ impl PrivateGit {
     }
 
     /// Writes what stands beside the git directory.
-    fn write_around(&self, binary: &Utf8Path) -> Result<(), DiskError> {
+    fn write_beside(&self, binary: &Utf8Path) -> Result<(), DiskError> {
         for directory in ["tmp", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
         }
@@ -156,18 +147,6 @@ impl PrivateGit {
         }
         Ok(())
     }
-
-    /// Reads the refs that an earlier run made or moved itself and packed. (Others stay as files.)
-    pub(super) fn read_own_packed_refs(&self) -> Result<Vec<Ref>, DiskError> {
-        let snapshot = read_packed(&self.dir.join(SNAPSHOT))?;
-        let mut began: BTreeSet<(&BString, &CommitId)> = BTreeSet::new();
-        for one in &snapshot {
-            began.insert((&one.name, &one.id));
-        }
-        let mut own = read_packed(&self.git_dir().join("packed-refs"))?;
-        own.retain(|one| !began.contains(&(&one.name, &one.id)));
-        Ok(own)
-    }
 }
 
 /// Says on which commit the branch of a run is that goes on. What is in progress is on top of the
@@ -178,12 +157,31 @@ fn branch_of_run(
     operation: Option<&'static str>,
 ) -> BranchOfRun {
     if user_commit == last_commit {
-        return BranchOfRun::Kept;
+        return BranchOfRun::AsRunLeftIt;
     }
     match (user_commit, operation) {
         (Some(commit), None) => BranchOfRun::TakenFromUser(commit.clone()),
-        (Some(_) | None, Some(_)) | (None, None) => BranchOfRun::Held(last_commit.cloned()),
+        (Some(_) | None, Some(_)) | (None, None) => {
+            BranchOfRun::AtOperationBegin(last_commit.cloned())
+        }
     }
+}
+
+/// Joins the refs of the repository and those that runs made or moved, which count more.
+fn refs_of_next_run(
+    branch: &str,
+    branch_of_run: &BranchOfRun,
+    shown_refs: Vec<Ref>,
+    mut refs_of_runs: Vec<Ref>,
+) -> Vec<Ref> {
+    let mut refs = shown_refs;
+    match branch_of_run {
+        BranchOfRun::AsRunLeftIt | BranchOfRun::AtOperationBegin(None) => {}
+        BranchOfRun::AtOperationBegin(Some(commit)) => refs.push(Ref::new(branch, commit.clone())),
+        BranchOfRun::TakenFromUser(_) => refs_of_runs.retain(|of_run| of_run.name != branch),
+    }
+    refs.extend(refs_of_runs);
+    refs
 }
 
 /// Reads the refs of the repository that a run begins with, with its branch on this commit. A stash
@@ -199,7 +197,7 @@ fn shown_refs(
         RunObjects::Withheld => branch,
     };
     let mut refs = repository.git.for_each_ref(&[below])?;
-    refs.retain(|one| one.name != "refs/stash" && one.name != branch);
+    refs.retain(|shown| shown.name != "refs/stash" && shown.name != branch);
     refs.extend(branch_commit.map(|commit| Ref::new(branch, commit.clone())));
     Ok(refs)
 }
@@ -233,7 +231,7 @@ fn is_head_on(git_dir: &Utf8Path, branch: &str) -> Result<bool, DiskError> {
 }
 
 /// Writes what each run is given anew: the settings, where objects are, and what `info` has.
-pub(super) fn write_given(
+pub(super) fn write_settings(
     git_dir: &Utf8Path,
     repository: &Repository,
     worktree: &Worktree,

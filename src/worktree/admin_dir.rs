@@ -9,32 +9,39 @@ use crate::words::error::Error;
 use crate::worktree::gitdir::read_gitdir;
 use crate::worktree::repository::Repository;
 
-/// Returns the private git directory that belongs to a worktree's directory, there or not.
+/// Finds the private git directory of the worktree at a path, whether or not the worktree exists.
 pub fn entry_of(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, Error> {
-    let all = repository.common_dir.join("worktrees");
-    let mut entries = files::names(&all)?.into_iter().map(|id| all.join(id));
-    Ok(entries.find(|admin| worktree_of(admin).is_some_and(|worktree| worktree == *path)))
+    let linked = repository.common_dir.join("worktrees");
+    for id in files::names(&linked)? {
+        let admin_dir = linked.join(id);
+        if worktree_of(&admin_dir).as_deref() == Some(path) {
+            return Ok(Some(admin_dir));
+        }
+    }
+    Ok(None)
 }
 
 /// The directory of the worktree that a private git directory belongs to.
-pub fn worktree_of(admin: &Utf8Path) -> Option<Utf8PathBuf> {
-    Some(read_gitdir(admin).ok()??.parent()?.to_owned())
+pub fn worktree_of(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    let dot_git = read_gitdir(admin_dir).ok()??;
+    Some(dot_git.parent()?.to_owned())
 }
 
-/// Deletes a private git directory of ours that leads nowhere, unless it leads somewhere by now.
+/// Deletes the private git directory of a worktree that is gone, and returns whether it was
+/// deleted: not if there is a worktree by now.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn delete_entry(repository: &Repository, admin: &Utf8Path) -> Result<bool, Error> {
-    let all = repository.common_dir.join("worktrees");
-    if admin.parent() != Some(&all) {
+pub fn delete_entry(repository: &Repository, admin_dir: &Utf8Path) -> Result<bool, Error> {
+    let linked = repository.common_dir.join("worktrees");
+    if admin_dir.parent() != Some(&linked) {
         return Ok(false);
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
-    if read_gitdir(admin)?.is_some_and(|dot_git| files::exists(&dot_git)) {
+    if read_gitdir(admin_dir)?.is_some_and(|dot_git| files::exists(&dot_git)) {
         return Ok(false);
     }
-    files::remove_directory(admin)?;
-    files::remove_if_empty(&all);
+    files::remove_directory(admin_dir)?;
+    files::remove_if_empty(&linked);
     Ok(true)
 }

@@ -61,15 +61,15 @@ impl Worktree {
     pub fn settings_as_accepted(&self, recorded: &Digests) -> Digests {
         let mut settings = recorded.clone();
         let decisions = self.record.decisions.iter();
-        for one in decisions.flat_map(|decision| &decision.accepted) {
-            let key = match one.place.as_str() {
-                "@git/config" => one.key.clone(),
-                "@git/config.worktree" => format!("worktree:{}", one.key),
+        for accepted in decisions.flat_map(|decision| &decision.accepted) {
+            let key = match accepted.place.as_str() {
+                "@git/config" => accepted.key.clone(),
+                "@git/config.worktree" => format!("worktree:{}", accepted.key),
                 _other => continue,
             };
-            match one.contents.first().filter(|digest| *digest != ABSENT) {
-                Some(digest) => settings.insert(key, digest.clone()),
-                None => settings.remove(&key),
+            match accepted.contents.first() {
+                Some(digest) if digest != ABSENT => settings.insert(key, digest.clone()),
+                Some(_) | None => settings.remove(&key),
             };
         }
         settings
@@ -80,9 +80,14 @@ impl Worktree {
     /// # Errors
     /// Fails when there is none.
     pub fn last_decision(&self, is_kind: impl Fn(&Decision) -> bool) -> Result<Decision, Error> {
-        let name = self.record.name.to_string();
-        let last = self.record.decisions.iter().rfind(|one| is_kind(one));
-        Ok(last.cloned().ok_or(WorktreeFault::NothingToUndo { name })?)
+        let mut decisions = self.record.decisions.iter();
+        match decisions.rfind(|decision| is_kind(decision)) {
+            Some(last) => Ok(last.clone()),
+            None => {
+                let name = self.record.name.to_string();
+                Err(WorktreeFault::NothingToUndo { name }.into())
+            }
+        }
     }
 
     /// The other worktrees that share settings and hooks with this one: a clone has its own.
@@ -90,9 +95,13 @@ impl Worktree {
     /// # Errors
     /// Fails when the records cannot be listed, or one is damaged.
     pub fn sharing(&self, repository: &Repository) -> Result<Vec<Self>, Error> {
-        let mut all = Self::all(repository)?;
-        let shares = |one: &Self| one.record.strategy == Strategy::Worktree;
-        all.retain(|one| shares(one) && shares(self) && one.record.name != self.record.name);
-        Ok(all)
+        let mut worktrees = Self::all(repository)?;
+        if self.record.strategy == Strategy::Clone {
+            return Ok(Vec::new());
+        }
+        worktrees.retain(|other| {
+            other.record.strategy == Strategy::Worktree && other.record.name != self.record.name
+        });
+        Ok(worktrees)
     }
 }

@@ -9,18 +9,21 @@ use crate::words::toml_file::from_text;
 /// The private git directory of a removed worktree, in its record.
 pub const TRASHED_GIT_DIR: &str = "git";
 
-/// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
-/// gits write relative to it; none when it names nothing yet.
+/// Reads where the `.git` file of a worktree is, as its private git directory says in `gitdir`
+/// (gitrepository-layout(5)); none where that says nothing yet. Newer gits write a relative path.
 ///
 /// # Errors
 /// Fails when it is there and cannot be read.
 pub fn read_gitdir(admin_dir: &Utf8Path) -> Result<Option<Utf8PathBuf>, DiskError> {
     let bytes = files::read(&admin_dir.join("gitdir"))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
-    Ok((!text.is_empty()).then(|| without_dots(&admin_dir.join(&text))))
+    let text = String::from_utf8_lossy(bytes.trim_ascii_end());
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(without_dots(&admin_dir.join(&*text))))
 }
 
-/// A path without `.` and `..`, by its names alone: what it leads through may be gone.
+/// A path without `.` and `..`. The disk is not asked: a directory of the path may be gone.
 pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     let mut plain = Utf8PathBuf::new();
     for part in path.components() {
@@ -33,7 +36,7 @@ pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     plain
 }
 
-/// Reads a file of ours; none where there is none, or it cannot be read.
+/// Reads a TOML file of ours; none if it is missing, damaged, or cannot be read.
 pub fn read_if_whole<T: serde::de::DeserializeOwned>(file: &Utf8Path) -> Option<T> {
     let bytes = files::read(file).ok()??;
     from_text(std::str::from_utf8(&bytes).ok()?).ok()

@@ -1,7 +1,7 @@
 //! Reads the arguments of commands that take a worktree and paths in it: `[<name>] [--]
 //! [<path>...]`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 use bstr::{BString, ByteSlice, ByteVec};
 use camino::Utf8PathBuf;
@@ -21,19 +21,19 @@ use crate::worktree::repository::Repository;
 /// # Errors
 /// Fails when no worktree is named and the command started in none, or it cannot be loaded.
 pub fn load_named(repository: &Repository, words: &mut Vec<OsString>) -> Result<Worktree, Error> {
-    let first = words.first().cloned();
-    let known_name = |word: &OsStr| {
-        let name = WorktreeName::parse(word.to_str()?).ok()?;
-        Worktree::load(repository, &name).ok()
+    let Some(first) = words.first() else {
+        return Worktree::of(repository, None);
     };
-    if let Some(known) = first.as_deref().and_then(known_name) {
+    if let Ok(name) = WorktreeName::parse(&first.to_string_lossy())
+        && let Ok(worktree) = Worktree::load(repository, &name)
+    {
         words.remove(0);
-        return Ok(known);
+        return Ok(worktree);
     }
-    match (Worktree::of(repository, None), first) {
+    match Worktree::of(repository, None) {
+        Ok(worktree) => Ok(worktree),
         // outside of any worktree the first word can only have been meant as a name
-        (Err(_), Some(word)) => Worktree::of(repository, Some(&word.to_string_lossy())),
-        (known, _) => known,
+        Err(_) => Worktree::of(repository, Some(&first.to_string_lossy())),
     }
 }
 
@@ -79,8 +79,9 @@ pub fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8
     }
 }
 
-/// Parses a path. A trailing slash means a directory, as for `git check-ignore`; an absolute path
-/// is below the first root that it is in.
+/// Parses a path that a user typed: a relative one begins in the directory `below` the root, an
+/// absolute one is in the first of the roots that it is in. A trailing slash means a directory, as
+/// for `git check-ignore`.
 ///
 /// # Errors
 /// Fails when the path is outside of the repository, or is not a path.
@@ -93,30 +94,41 @@ pub fn parse(
         Some(text) => (text, EntryKind::Directory),
         None => (given.as_slice(), EntryKind::File),
     };
-    let in_root = |root: &&Utf8PathBuf| text.strip_prefix(format!("{root}/").as_bytes());
-    let (start, relative) = match roots.iter().find_map(in_root) {
-        Some(inside) => (&b""[..], inside),
-        None => (below, text),
+    let in_root = roots
+        .iter()
+        .find_map(|root| text.strip_prefix(format!("{root}/").as_bytes()));
+    let joined = match in_root {
+        Some(in_root) => join(b"", in_root),
+        None => join(below, text),
     };
-    let mut parts: Vec<&[u8]> = start
-        .split_str("/")
-        .filter(|part| !part.is_empty())
-        .collect();
-    let mut is_outside = relative.starts_with(b"/");
-    for part in relative.split_str("/") {
+    let parsed = match joined {
+        Some(path) => RepoPath::parse(path).map_err(|error| error.to_string()),
+        None => Err("it is outside the repository".to_owned()),
+    };
+    match parsed {
+        Ok(path) => Ok((path, kind)),
+        Err(why) => {
+            let text = path::escape_for_terminal(given);
+            Err(WorktreeFault::BadPath { text, why }.into())
+        }
+    }
+}
+
+/// Joins a path to the directory below the root in which it begins, without `.` and `..`; none if
+/// the path is absolute, or leads out of the root.
+fn join(directory: &[u8], path: &[u8]) -> Option<Vec<u8>> {
+    if path.starts_with(b"/") {
+        return None;
+    }
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in directory.split_str("/").chain(path.split_str("/")) {
         match part {
             b"" | b"." => {}
-            b".." => is_outside |= parts.pop().is_none(),
+            b".." => {
+                parts.pop()?;
+            }
             part => parts.push(part),
         }
     }
-    let bad = |why: String| {
-        let text = path::escape_for_terminal(given);
-        Error::from(WorktreeFault::BadPath { text, why })
-    };
-    if is_outside {
-        return Err(bad("it is outside the repository".to_owned()));
-    }
-    let path = RepoPath::parse(parts.join(&b'/')).map_err(|error| bad(error.to_string()))?;
-    Ok((path, kind))
+    Some(parts.join(&b'/'))
 }

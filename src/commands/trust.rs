@@ -87,12 +87,12 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
             trusted.retain(|one| one.commands.repository == commands.repository);
             trusted.len()
         } else {
-            TrustStore::write(state, &repository, commands, None)?
+            TrustStore::revoke(state, &repository)?
         });
         answer.trusted = false;
     } else if !commands.is_empty() {
         if !options.dry_run {
-            TrustStore::write(state, &repository, commands, Some(&Session::now()))?;
+            TrustStore::add(state, &repository, commands, &Session::now())?;
         }
         answer.trusted = true;
     }

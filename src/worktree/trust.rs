@@ -31,11 +31,10 @@ pub struct UserCommands {
 impl UserCommands {
     /// The commands of a config.
     pub fn new(repository: &Repository, config: &Config) -> Self {
-        let texts = |all: &[Located<String>]| all.iter().map(|one| one.value.clone()).collect();
         Self {
             repository: repository.home().common_dir.clone(),
-            setup: texts(&config.setup.commands),
-            teardown: texts(&config.teardown.commands),
+            setup: texts_of(&config.setup.commands),
+            teardown: texts_of(&config.teardown.commands),
         }
     }
 
@@ -46,8 +45,10 @@ impl UserCommands {
 
     /// The digest of the repository and all texts.
     fn digest(&self) -> String {
-        let digest = digest_of(to_text(self).as_bytes());
-        digest.map_or_else(|_| String::new(), |digest| digest.to_string())
+        match digest_of(to_text(self).as_bytes()) {
+            Ok(digest) => digest.to_string(),
+            Err(_) => String::new(),
+        }
     }
 }
 
@@ -98,18 +99,49 @@ impl TrustStore {
         self.trusted.iter().any(|trusted| trusted.digest == digest)
     }
 
-    /// Writes what the user trusts with other commands of one repository, one process at a time:
-    /// with these commands added, or without any of the repository. Returns the number of entries
-    /// that are gone.
+    /// Adds these commands to what the user trusts.
     ///
     /// # Errors
     /// Fails when there is no state directory, or the disk refuses.
-    pub fn write(
+    pub fn add(
         state: Option<&Utf8Path>,
         repository: &Repository,
         commands: &UserCommands,
-        added_at: Option<&str>,
-    ) -> Result<usize, Error> {
+        now: &str,
+    ) -> Result<(), Error> {
+        Self::change(state, repository, |trust| {
+            if !trust.holds(commands) {
+                trust.trusted.push(TrustedCommands {
+                    digest: commands.digest(),
+                    at: now.to_owned(),
+                    commands: commands.clone(),
+                });
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Removes all commands of a repository from what the user trusts, and returns the number of
+    /// entries that were removed.
+    ///
+    /// # Errors
+    /// Fails when there is no state directory, or the disk refuses.
+    pub fn revoke(state: Option<&Utf8Path>, repository: &Repository) -> Result<usize, Error> {
+        let common_dir = &repository.home().common_dir;
+        let change = Self::change(state, repository, |trust| {
+            trust
+                .trusted
+                .retain(|trusted| trusted.commands.repository != *common_dir);
+        })?;
+        Ok(change.entries_before - change.entries_after)
+    }
+
+    /// Reads, changes and writes what the user trusts, one process at a time.
+    fn change(
+        state: Option<&Utf8Path>,
+        repository: &Repository,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<Change, Error> {
         let file = state.map(trust_file).ok_or_else(|| {
             let detail = "neither XDG_STATE_HOME nor HOME is an absolute path";
             DiskError::new("find the state directory", std::io::Error::other(detail))
@@ -122,23 +154,30 @@ impl TrustStore {
             waiting: repository.waiting.clone(),
         })?;
         let mut trust = Self::read(state)?;
-        let before = trust.trusted.len();
-        match added_at {
-            None => trust
-                .trusted
-                .retain(|trusted| trusted.commands.repository != commands.repository),
-            Some(_) if trust.holds(commands) => {}
-            Some(at) => trust.trusted.push(TrustedCommands {
-                digest: commands.digest(),
-                at: at.to_owned(),
-                commands: commands.clone(),
-            }),
-        }
-        if trust.trusted.len() != before {
+        let entries_before = trust.trusted.len();
+        change(&mut trust);
+        let entries_after = trust.trusted.len();
+        if entries_after != entries_before {
             files::write_private(&file, to_text(&trust).as_bytes())?;
         }
-        Ok(before.saturating_sub(trust.trusted.len()))
+        Ok(Change {
+            entries_before,
+            entries_after,
+        })
     }
+}
+
+/// How many entries there were before a change, and after it.
+struct Change {
+    entries_before: usize,
+    entries_after: usize,
+}
+
+fn texts_of(commands: &[Located<String>]) -> Vec<String> {
+    commands
+        .iter()
+        .map(|command| command.value.clone())
+        .collect()
 }
 
 fn damaged(file: &Utf8Path, error: &dyn std::fmt::Display) -> DiskError {

@@ -19,7 +19,7 @@ use crate::disk::trash_bin::TRASH;
 use crate::git::environment::default_excludes_file;
 use crate::git::error::GitError;
 use crate::git::process::Git;
-use crate::inventory::placed::{Placed, PlacedKind};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, first_of};
 use crate::worktree::repository::{Repository, WORKTREES};
@@ -91,10 +91,14 @@ fn ended(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-fn rules(repository: &Repository) -> [(Utf8PathBuf, &'static str); 2] {
-    let exclude = repository.common_dir.join("info/exclude");
-    let gitignore = repository.root.join(WORKTREES_GITIGNORE_PATH);
-    [(exclude, EXCLUDE_RULE), (gitignore, "*")]
+/// `info/exclude` in the common git directory.
+fn exclude_file(repository: &Repository) -> Utf8PathBuf {
+    repository.common_dir.join("info/exclude")
+}
+
+/// The `.gitignore` beside the worktrees.
+fn gitignore_file(repository: &Repository) -> Utf8PathBuf {
+    repository.root.join(WORKTREES_GITIGNORE_PATH)
 }
 
 /// Reads which rules exist.
@@ -102,12 +106,11 @@ fn rules(repository: &Repository) -> [(Utf8PathBuf, &'static str); 2] {
 /// # Errors
 /// Fails when `info/exclude` cannot be read.
 pub fn read(repository: &Repository) -> Result<IgnoreRules, DiskError> {
-    let [(exclude, rule), (gitignore, _)] = rules(repository);
-    let bytes = files::read(&exclude)?.unwrap_or_default();
-    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let bytes = files::read(&exclude_file(repository))?.unwrap_or_default();
+    let mut lines = bytes.lines();
     Ok(IgnoreRules {
-        exclude_rule: lines.any(|line| line.trim_ascii_end() == rule.as_bytes()),
-        gitignore: files::exists(&gitignore),
+        exclude_rule: lines.any(|line| line.trim_ascii_end() == EXCLUDE_RULE.as_bytes()),
+        gitignore: files::exists(&gitignore_file(repository)),
     })
 }
 
@@ -130,27 +133,39 @@ pub fn ensure(
     repository: &Repository,
     mut announce: impl FnMut(&NewRule) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let is_whole = |rules: &IgnoreRules| rules.exclude_rule && rules.gitignore;
-    if is_whole(&read(repository)?) {
+    let before = read(repository)?;
+    if before.exclude_rule && before.gitignore {
         return Ok(());
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
-    let rules_now = read(repository)?;
-    let are_there = [rules_now.exclude_rule, rules_now.gitignore];
-    for ((file, line), is_there) in rules(repository).into_iter().zip(are_there) {
-        if let Some(directory) = file.parent() {
-            sweep(directory, &[""]);
-        }
-        if is_there {
-            continue;
-        }
-        let mut after = ended(files::read(&file)?.unwrap_or_default());
-        after.extend_from_slice(line.as_bytes());
-        after.push(b'\n');
-        let rule = NewRule { file, after };
-        announce(&rule)?;
-        files::write(&rule.file, &rule.after).inspect_err(|_| remove_empty_above(&rule.file))?;
+    let exclude = exclude_file(repository);
+    let gitignore = gitignore_file(repository);
+    for directory in [exclude.parent(), gitignore.parent()].into_iter().flatten() {
+        sweep(directory, &[""]);
     }
+    // another process may have written them before we had the lock
+    let rules = read(repository)?;
+    if !rules.exclude_rule {
+        append_rule(exclude, EXCLUDE_RULE, &mut announce)?;
+    }
+    if !rules.gitignore {
+        append_rule(gitignore, "*", &mut announce)?;
+    }
+    Ok(())
+}
+
+/// Announces a rule, and writes it as the last line of its file.
+fn append_rule(
+    file: Utf8PathBuf,
+    line: &str,
+    mut announce: impl FnMut(&NewRule) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut after = ended(files::read(&file)?.unwrap_or_default());
+    after.extend_from_slice(line.as_bytes());
+    after.push(b'\n');
+    let rule = NewRule { file, after };
+    announce(&rule)?;
+    files::write(&rule.file, &rule.after).inspect_err(|_| remove_empty_above(&rule.file))?;
     Ok(())
 }
 
@@ -177,8 +192,8 @@ pub struct ExcludeFile {
     configured: Option<(Git, Utf8PathBuf)>,
 }
 
-/// Excludes all that was placed, and no more what was placed before. `git` is the one of the main
-/// worktree.
+/// Writes the exclude file of a worktree anew, with a line for each of these placed files. `git` is
+/// that of the main worktree.
 ///
 /// # Errors
 /// Fails when git or the disk does; then everything is as it was.
@@ -273,29 +288,34 @@ pub fn read_shown_note(
 /// A line for each placed file, or, where these would be too many, for each directory of ours.
 fn lines(placed: &Placed) -> Vec<u8> {
     let files = placed.files();
-    let shown = |kind: PlacedKind| kind != PlacedKind::Directory;
-    let few = files.iter().filter(|file| shown(file.kind)).count() <= MOST_LINES;
+    let is_directory = |file: &&PlacedFile| file.kind == PlacedKind::Directory;
+    let number_of_lines = files.len() - files.iter().filter(is_directory).count();
+    let names_directories = number_of_lines > MOST_LINES;
     let mut text = Vec::new();
-    let mut inside: Option<&RepoPath> = None;
+    let mut named_directory: Option<&RepoPath> = None;
     for file in files {
-        let is_directory = !shown(file.kind);
-        let is_covered = inside.is_some_and(|above| file.path.is_below(above.as_bstr()));
-        if is_covered || is_directory && few {
+        if named_directory.is_some_and(|above| file.path.is_below(above.as_bstr())) {
             continue;
         }
-        line(&mut text, &file.path);
-        if is_directory {
-            inside = Some(&file.path);
-            text.push(b'/');
+        match file.kind {
+            PlacedKind::File | PlacedKind::Link => {
+                push_pattern(&mut text, &file.path);
+                text.push(b'\n');
+            }
+            PlacedKind::Directory if names_directories => {
+                named_directory = Some(&file.path);
+                push_pattern(&mut text, &file.path);
+                text.extend_from_slice(b"/\n");
+            }
+            PlacedKind::Directory => {}
         }
-        text.push(b'\n');
     }
     text
 }
 
-/// An anchored pattern that matches one path. No pattern can hold a newline: there, and for what
-/// git strips at the end of a line, it matches any character.
-fn line(text: &mut Vec<u8>, path: &RepoPath) {
+/// Adds an anchored pattern that matches one path. No pattern can have a newline: there, and for
+/// what git strips at the end of a line, it matches any character.
+fn push_pattern(text: &mut Vec<u8>, path: &RepoPath) {
     text.push(b'/');
     for byte in path.as_bstr().bytes() {
         match byte {
@@ -312,7 +332,6 @@ fn line(text: &mut Vec<u8>, path: &RepoPath) {
 mod tests {
     use super::*;
     use crate::inventory::manifest::Stat;
-    use crate::inventory::placed::PlacedFile;
     use crate::inventory::placed::PlacedOrigin;
 
     fn placed(files: &[(&str, PlacedKind)]) -> Placed {

@@ -203,9 +203,16 @@ pub fn rules_of(
     config_found: bool,
 ) -> Result<Vec<ScopeRule>, Error> {
     use RuleList::{Exclude, Read, Write};
-    let mut rules = Vec::new();
     let no_profile = ScopeProfile::default();
     let profile = profile.unwrap_or(&no_profile);
+    if profile.write.is_none() && lists.write.is_none() && lists.add_write.is_none() {
+        let name = name.to_owned();
+        return Err(WorktreeFault::NoWriteList { name, config_found }.into());
+    }
+    let mut rules = Vec::new();
+    if profile.read.is_none() && lists.read.is_none() {
+        rules.push(ScopeRule::new(Read, "**", RuleOrigin::Default));
+    }
     for (list, configured, replacing, added) in [
         (Read, &profile.read, &lists.read, &lists.add_read),
         (Write, &profile.write, &lists.write, &lists.add_write),
@@ -216,24 +223,15 @@ pub fn rules_of(
             &lists.add_exclude,
         ),
     ] {
-        match (replacing, configured, list) {
-            (Some(patterns), _, _) => {
-                rules.extend(rules_of_option(list, &format!("--{list}"), patterns));
+        if let Some(patterns) = replacing {
+            rules.extend(rules_of_option(list, &format!("--{list}"), patterns));
+        } else {
+            for pattern in configured.iter().flatten() {
+                let path = CONFIG_PATH.to_owned();
+                let line = pattern.line;
+                let origin = RuleOrigin::File { path, line };
+                rules.push(ScopeRule::new(list, pattern.value.as_str(), origin));
             }
-            (None, Some(patterns), _) => {
-                for pattern in patterns {
-                    let path = CONFIG_PATH.to_owned();
-                    let line = pattern.line;
-                    let origin = RuleOrigin::File { path, line };
-                    rules.push(ScopeRule::new(list, pattern.value.as_str(), origin));
-                }
-            }
-            (None, None, Read) => rules.push(ScopeRule::new(list, "**", RuleOrigin::Default)),
-            (None, None, Write) if added.is_none() => {
-                let name = name.to_owned();
-                return Err(WorktreeFault::NoWriteList { name, config_found }.into());
-            }
-            (None, None, Write | Exclude) => {}
         }
         if let Some(patterns) = added {
             rules.extend(rules_of_option(list, &format!("--add-{list}"), patterns));

@@ -79,39 +79,24 @@ impl Repository {
     pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, Error> {
         let start = files::canonical(start)?;
         let git = Git::unchecked(&start, runner).with_trace(trace);
-        let own = git.layout();
-        if let Err(error @ (GitError::TooOld { .. } | GitError::Missing(_))) = own {
+        let layout_by_git = git.layout();
+        if let Err(error @ (GitError::TooOld { .. } | GitError::Missing(_))) = layout_by_git {
             return Err(error.into());
         }
-        let claim = claimed(&start).filter(|claim| !is_nested(own.as_ref().ok(), claim));
-        let mut inside = None;
-        let mut toplevel = None;
-        let located = match claim {
-            None => {
-                let mut located = place(&git, own?)?;
-                // the `.git` of a removed worktree leads nowhere, and a shell may stand there
-                if located.is_none()
-                    && let Some(root) = root_around_trash(&start)
-                {
-                    located = place(&git, git.at(root).layout()?)?;
-                }
-                if located.is_none() {
-                    located = parent_home(&git, start.ancestors())?;
-                }
-                located
-            }
-            Some(claim) => {
-                toplevel = Some(claim.worktree());
-                let located = around(&git, own.ok().flatten(), &claim)?;
-                inside = Some(claim.name);
-                located
-            }
+        let claim = claimed(&start).filter(|claim| !is_nested(layout_by_git.as_ref().ok(), claim));
+        let located = match &claim {
+            Some(claim) => locate_around(&git, layout_by_git.ok().flatten(), claim)?,
+            None => locate_from(&git, layout_by_git?, &start)?,
         };
         let Some(located) = located else {
             let dir = start.to_string();
             return Err(GitError::NoRepository { dir }.into());
         };
         let layout = located.layout;
+        let (toplevel, inside) = match claim {
+            Some(claim) => (Some(claim.worktree()), Some(claim.name)),
+            None => (layout.toplevel, None),
+        };
         let work_tree = match located.main {
             Main::Bare => None,
             Main::Worktree => Some(located.root.as_path()),
@@ -123,7 +108,7 @@ impl Repository {
             main: located.main,
             format: layout.format,
             start,
-            toplevel: toplevel.or(layout.toplevel),
+            toplevel,
             inside,
             waiting: Waiting::default(),
             walking: WalkMode::default(),
@@ -247,7 +232,7 @@ impl Repository {
     }
 }
 
-/// What a path says of where it is.
+/// The worktree of ours in which a path is, by its names alone.
 struct WorktreeClaim {
     root: Utf8PathBuf,
     name: WorktreeName,
@@ -259,7 +244,7 @@ impl WorktreeClaim {
     }
 }
 
-/// Splits a path at the first `.agentwt/worktrees/<name>` in it.
+/// Finds the first `.agentwt/worktrees/<name>` in a path.
 fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
     let mut above: Vec<&Utf8Path> = path.ancestors().collect();
     above.reverse();
@@ -277,10 +262,15 @@ fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
 }
 
 /// True if the repository that git finds is a separate one deeper inside the worktree.
-fn is_nested(own: Option<&Option<Layout>>, claim: &WorktreeClaim) -> bool {
-    let toplevel = own.and_then(|layout| layout.as_ref()?.toplevel.as_deref());
+fn is_nested(layout_by_git: Option<&Option<Layout>>, claim: &WorktreeClaim) -> bool {
     let worktree = claim.worktree();
-    toplevel.is_some_and(|top| top.starts_with(&worktree) && top != worktree)
+    match layout_by_git {
+        Some(Some(Layout {
+            toplevel: Some(toplevel),
+            ..
+        })) => toplevel.starts_with(&worktree) && *toplevel != worktree,
+        Some(_) | None => false,
+    }
 }
 
 /// A repository that git finds, and where its `.agentwt` is.
@@ -291,7 +281,7 @@ struct LocatedWorktree {
 }
 
 /// Finds out where the `.agentwt` of a repository is.
-fn place(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, Error> {
+fn locate(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, Error> {
     let Some(layout) = layout else {
         return Ok(None);
     };
@@ -308,31 +298,49 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, E
     Ok(Some(LocatedWorktree { layout, main, root }))
 }
 
-/// The repository around a worktree of ours: the one that stands where the path says. Only where
-/// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
-/// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
-fn around(
+/// The repository around a worktree of ours: the one in the directory around `.agentwt`. If there
+/// is none (`project/.bare` without `project/.git`), the one to which the `.git` of the worktree
+/// leads, but only if its `.agentwt` is there and it has a record of this worktree.
+fn locate_around(
     git: &Git,
-    own: Option<Layout>,
+    layout_by_git: Option<Layout>,
     claim: &WorktreeClaim,
 ) -> Result<Option<LocatedWorktree>, Error> {
-    let there = match place(git, git.at(&claim.root).layout()?)? {
+    let around = match locate(git, git.at(&claim.root).layout()?)? {
+        Some(located) => Some(located),
         None => parent_home(git, std::iter::once(claim.root.as_path()))?,
-        located => located,
     };
-    if let Some(located) = &there
+    if let Some(located) = &around
         && (located.root == claim.root || located.layout.toplevel.as_ref() == Some(&claim.root))
     {
-        return Ok(there);
+        return Ok(around);
     }
-    // what a redirected `.git` leads to may be in any state: then it is not believed
-    if let Ok(Some(named)) = place(git, own)
+    // an agent can redirect `.git` to anything: an error there is not ours to report
+    if let Ok(Some(named)) = locate(git, layout_by_git)
         && named.root == claim.root
         && has_record(&named, claim)
     {
         return Ok(Some(named));
     }
-    Ok(there)
+    Ok(around)
+}
+
+/// The repository of a directory that is in no worktree of ours.
+fn locate_from(
+    git: &Git,
+    layout_by_git: Option<Layout>,
+    start: &Utf8Path,
+) -> Result<Option<LocatedWorktree>, Error> {
+    if let Some(located) = locate(git, layout_by_git)? {
+        return Ok(Some(located));
+    }
+    // the `.git` of a removed worktree leads nowhere, and a shell may stand there
+    if let Some(root) = root_around_trash(start)
+        && let Some(located) = locate(git, git.at(root).layout()?)?
+    {
+        return Ok(Some(located));
+    }
+    parent_home(git, start.ancestors())
 }
 
 /// The root of the repository in whose trash a path is; none where it is in no trash.
@@ -378,7 +386,7 @@ fn root_of_bare(common_dir: &Utf8Path) -> Utf8PathBuf {
     }
 }
 
-/// What a thread has returned.
+/// Waits for a thread, and returns what it returned; its panic goes on here.
 pub(crate) fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()

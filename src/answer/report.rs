@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+
 use crate::answer::groups::{FindingGroup, Grouping, groups};
 use crate::answer::table::Row;
 use crate::answer::text::{Detail, Text};
@@ -25,25 +27,7 @@ impl VerdictReport {
     /// worktrees share are one line, unless all are wanted.
     pub fn print(&self, text: &mut Text, detail: Detail) {
         text.put(self.line(text.paint));
-        let (shared, listed) = self.split_findings(detail);
-        let groups = match detail {
-            Detail::Groups => groups(&listed, Grouping::ByDirectory),
-            Detail::Everything => groups(&listed, Grouping::Single),
-        };
-        let is_cut = detail == Detail::Groups && text.width.is_some() && groups.len() > LINES + 1;
-        let shown = if is_cut { LINES } else { groups.len() };
-        let rows: Vec<Row> = groups[..shown].iter().map(FindingGroup::row).collect();
-        text.table(&rows, "  ");
-        let more: usize = groups[shown..].iter().map(|group| group.number).sum();
-        let name = self.name.as_deref().unwrap_or_default();
-        if more > 0 {
-            text.line(format!("  and {more} more: git agentwt verify -v {name}"));
-        }
-        if shared > 0 {
-            text.line(format!(
-                "  - {shared} notices of what worktrees share: git agentwt verify -v {name}"
-            ));
-        }
+        self.print_findings(text, detail);
         if let Some(waiting) = &self.waiting {
             let next = waiting.next_text();
             text.line(format!("  waits: {}{next}", waiting.what()));
@@ -53,21 +37,30 @@ impl VerdictReport {
         }
     }
 
-    /// The number of notices of what worktrees share, which are one line, and the other findings.
-    fn split_findings(&self, detail: Detail) -> (usize, Vec<&Finding>) {
-        let shared = self
-            .notices
-            .iter()
-            .filter(|notice| is_shared_notice(notice));
-        let shared = match detail {
-            Detail::Groups => shared.count(),
+    fn print_findings(&self, text: &mut Text, detail: Detail) {
+        let mut findings: Vec<&Finding> = self.findings().collect();
+        let folded_notices = match detail {
+            Detail::Groups => fold_shared_notices(&mut findings),
             Detail::Everything => 0,
         };
-        if shared <= 1 {
-            return (0, self.findings().collect());
+        let groups = match detail {
+            Detail::Groups => groups(&findings, Grouping::ByDirectory),
+            Detail::Everything => groups(&findings, Grouping::Single),
+        };
+        let is_cut = detail == Detail::Groups && text.width.is_some() && groups.len() > LINES + 1;
+        let (shown, cut) = groups.split_at(if is_cut { LINES } else { groups.len() });
+        let rows: Vec<Row> = shown.iter().map(FindingGroup::row).collect();
+        text.table(&rows, "  ");
+        let name = self.name.as_deref().unwrap_or_default();
+        let more: usize = cut.iter().map(|group| group.number).sum();
+        if more > 0 {
+            text.line(format!("  and {more} more: git agentwt verify -v {name}"));
         }
-        let others = self.findings().filter(|finding| !is_shared_notice(finding));
-        (shared, others.collect())
+        if folded_notices > 0 {
+            text.line(format!(
+                "  - {folded_notices} notices of what worktrees share: git agentwt verify -v {name}"
+            ));
+        }
     }
 
     /// Returns the commands that apply to the violations of a worktree, each after its purpose.
@@ -94,42 +87,23 @@ impl VerdictReport {
         if !is_planted {
             remedies.widen_scope(name, &paths);
         }
-        self.remedies_of_worktree(name, &mut remedies);
+        remedies.accept_damage(name, &self.violations);
+        remedies.unset_or_accept_shared(name, self.path.as_deref(), &self.violations);
         remedies.lines
     }
+}
 
-    /// Adds the commands for damage and for what worktrees share.
-    fn remedies_of_worktree(&self, name: &str, remedies: &mut Remedies) {
-        let mut shared = Vec::new();
-        let mut can_accept_damage = false;
-        for violation in &self.violations {
-            match violation.reason {
-                Reason::Integrity => can_accept_damage |= !violation.change.now.is_empty(),
-                Reason::Shared => shared.push(violation),
-                Reason::ReadOnly | Reason::Excluded | Reason::Outside | Reason::History => {}
-            }
-        }
-        if can_accept_damage {
-            let command = format!("git agentwt accept {name} --all");
-            remedies.add("accept everything as it is now", &command);
-        }
-        let added_keys = shared.iter().filter_map(|one| one.change.added_key());
-        for key in added_keys.take(NAMED) {
-            let command = match &self.path {
-                Some(worktree) => unset_command(worktree, key),
-                None => format!("git config --unset-all {}", shell_word(key)),
-            };
-            remedies.add("remove a setting that was added", &command);
-        }
-        if shared.iter().any(|one| one.change.kind == Kind::Ref) {
-            let command = format!("git agentwt accept {name} --refs");
-            remedies.add("accept these refs as they are", &command);
-        }
-        if shared.iter().any(|one| one.change.kind != Kind::Ref) {
-            let purpose = "accept the shared settings and hooks for all worktrees";
-            remedies.add(purpose, &format!("git agentwt accept {name} --shared"));
-        }
+/// Removes the notices of what worktrees share, where there are several, and returns their number.
+fn fold_shared_notices(findings: &mut Vec<&Finding>) -> usize {
+    let shared = findings
+        .iter()
+        .filter(|finding| is_shared_notice(finding))
+        .count();
+    if shared <= 1 {
+        return 0;
     }
+    findings.retain(|finding| !is_shared_notice(finding));
+    shared
 }
 
 /// True for a notice of what worktrees share.
@@ -208,6 +182,48 @@ impl Remedies {
             let words = command_words(&groups, shell_word, "<path>...");
             let command = format!("git agentwt accept {name} {words}");
             self.add("accept these paths as they are", &command);
+        }
+    }
+
+    /// For files of git that are not as they were, where a state can be recorded that they have now.
+    fn accept_damage(&mut self, name: &str, violations: &[Finding]) {
+        let can_be_accepted = |violation: &Finding| {
+            violation.reason == Reason::Integrity && !violation.change.now.is_empty()
+        };
+        if violations.iter().any(can_be_accepted) {
+            let command = format!("git agentwt accept {name} --all");
+            self.add("accept everything as it is now", &command);
+        }
+    }
+
+    /// For settings, hooks and refs that worktrees share; `worktree` is the directory.
+    fn unset_or_accept_shared(
+        &mut self,
+        name: &str,
+        worktree: Option<&Utf8Path>,
+        violations: &[Finding],
+    ) {
+        let mut shared = Vec::new();
+        for violation in violations {
+            if violation.reason == Reason::Shared {
+                shared.push(&violation.change);
+            }
+        }
+        let added_keys = shared.iter().filter_map(|change| change.added_key());
+        for key in added_keys.take(NAMED) {
+            let command = match worktree {
+                Some(worktree) => unset_command(worktree, key),
+                None => format!("git config --unset-all {}", shell_word(key)),
+            };
+            self.add("remove a setting that was added", &command);
+        }
+        if shared.iter().any(|change| change.kind == Kind::Ref) {
+            let command = format!("git agentwt accept {name} --refs");
+            self.add("accept these refs as they are", &command);
+        }
+        if shared.iter().any(|change| change.kind != Kind::Ref) {
+            let purpose = "accept the shared settings and hooks for all worktrees";
+            self.add(purpose, &format!("git agentwt accept {name} --shared"));
         }
     }
 

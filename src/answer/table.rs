@@ -221,7 +221,7 @@ impl Layout<'_> {
         self.width.map(|width| width.saturating_sub(used))
     }
 
-    /// One row; the spaces at its end are not removed.
+    /// Renders one row; the spaces at its end are not removed.
     fn line(&self, cells: &[&Cell]) -> String {
         let mut line = String::from(self.indent);
         // the spaces before the next cell that is not empty
@@ -233,8 +233,9 @@ impl Layout<'_> {
             };
             let text = cell.shown.as_deref().unwrap_or_default();
             if !text.is_empty() {
-                let is_last = self.kept.last() == Some(number) && start > self.indent.len();
-                let width = self.width.filter(|_| is_last);
+                // the last cell can be on several lines, unless it is alone
+                let may_wrap = self.kept.last() == Some(number) && start > self.indent.len();
+                let width = self.width.filter(|_| may_wrap);
                 line.push_str(&self.spaced(
                     cell,
                     text,

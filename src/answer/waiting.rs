@@ -1,4 +1,4 @@
-//! What of commands in a fence waits, so that no verdict over the worktree tells it:
+//! Says what commands in a fence left that is not imported yet, so that no verdict covers it:
 //! [`WaitingRun`].
 
 use schemars::JsonSchema;
@@ -65,13 +65,13 @@ impl WaitingRun {
     ///
     /// # Errors
     /// Fails when git cannot read the repository.
-    pub fn find(repository: &Repository, known: &Worktree) -> Result<Option<Self>, Error> {
-        let status = RunStatus::read(repository, known)?;
+    pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Option<Self>, Error> {
+        let status = RunStatus::read(repository, worktree)?;
         let mut set_apart = Vec::new();
         for place in status.set_apart {
             set_apart.push(place.into_string());
         }
-        let nothing = Self {
+        let mut waiting = Self {
             state: WaitingState::Apart,
             incoming: None,
             operation: None,
@@ -81,50 +81,39 @@ impl WaitingRun {
             next: None,
         };
         match status.progress {
-            RunProgress::Over if nothing.set_apart.is_empty() => Ok(None),
-            RunProgress::Over => Ok(Some(nothing)),
-            RunProgress::Running { pid } => Ok(Some(Self {
-                state: WaitingState::Running,
-                process: pid,
-                ..nothing
-            })),
+            RunProgress::Over if waiting.set_apart.is_empty() => return Ok(None),
+            RunProgress::Over => {}
+            RunProgress::Running { pid } => {
+                waiting.state = WaitingState::Running;
+                waiting.process = pid;
+            }
             RunProgress::Waiting(reason) => {
-                let waiting = nothing.for_reason(repository, known, reason)?;
-                Ok(Some(waiting))
+                waiting.why = Some(reason);
+                waiting.add_ended_run(repository, worktree)?;
             }
         }
+        Ok(Some(waiting))
     }
 
-    /// The same of a git directory that waits for the next command.
-    fn for_reason(
-        self,
-        repository: &Repository,
-        known: &Worktree,
-        reason: WaitingReason,
-    ) -> Result<Self, Error> {
-        let name = &known.record.name;
-        let incoming = find_incoming(repository, known)?;
-        let operation = find_operation(&PrivateGit::new(known).git_dir());
-        let state = match (&incoming, operation) {
-            (_, Some(_)) => WaitingState::Operation,
-            (Some(_), None) => WaitingState::Commits,
-            (None, None) => WaitingState::Left,
+    /// Adds what an ended command left in its git directory, and the command that goes on with it.
+    fn add_ended_run(&mut self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+        let name = &worktree.record.name;
+        self.incoming = find_incoming(repository, worktree)?;
+        self.operation = find_operation(&PrivateGit::new(worktree).git_dir());
+        if self.operation.is_some() {
+            self.state = WaitingState::Operation;
+            self.next = Some(format!("git agentwt exec {name}"));
+            return Ok(());
+        }
+        self.state = match self.incoming {
+            Some(_) => WaitingState::Commits,
+            None => WaitingState::Left,
         };
-        let next = match operation {
-            Some(_) => format!("git agentwt exec {name}"),
-            None => format!("git agentwt exec {name} -- true"),
-        };
-        Ok(Self {
-            state,
-            incoming,
-            operation,
-            why: Some(reason),
-            next: Some(next),
-            ..self
-        })
+        self.next = Some(format!("git agentwt exec {name} -- true"));
+        Ok(())
     }
 
-    /// The word of porcelain.
+    /// The state, as rows for scripts have it.
     pub const fn word(&self) -> &'static str {
         match self.state {
             WaitingState::Running => "running",

@@ -14,7 +14,7 @@ use gix::odb::Header as _;
 
 use crate::git::error::{GitError, unwritable};
 use crate::git::index::OpenIndex;
-use crate::git::object_format::{ObjectFormat, gix_id, id_of};
+use crate::git::object_format::{ObjectFormat, commit_id_of, gix_id, id_of};
 use crate::git::objects::Objects;
 use crate::git::tree_level::TreeEntry;
 use crate::words::entry::ObjectId;
@@ -34,58 +34,42 @@ pub struct Holder {
 }
 
 impl Objects {
-    /// Writes a commit that has those of these objects that are here. The same objects give the
-    /// same commit. Nothing is written where one commit is all that is to be kept: a clean worktree
-    /// is removed on a full disk too.
+    /// Writes a commit from which these objects can be reached, without those that do not exist.
+    /// The same objects give the same commit. A single commit is its own holder, and nothing is
+    /// written: a clean worktree can be removed on a full disk.
     ///
     /// # Errors
     /// Fails when writing does.
     pub fn write_holder(&self, ids: &BTreeSet<ObjectId>) -> Result<Holder, GitError> {
-        let mut holder = Holder::default();
-        let mut parents = Vec::new();
+        let mut commits = Vec::new();
+        let mut tags = Vec::new();
         let mut tree = Tree::default();
         for id in ids {
-            let Ok(Some(header)) = self.store.try_header(&gix_id(id)) else {
+            let oid = gix_id(id);
+            let Ok(Some(header)) = self.store.try_header(&oid) else {
                 continue;
             };
-            let mode = match header.kind() {
-                Kind::Commit => {
-                    parents.push(id.to_string());
-                    continue;
-                }
-                Kind::Tag => {
-                    holder.tags.extend(CommitId::parse(&id.to_string()).ok());
-                    continue;
-                }
-                Kind::Blob => EntryKind::Blob,
-                Kind::Tree => EntryKind::Tree,
-            };
-            tree.entries.push(Entry {
-                mode: mode.into(),
-                filename: id.to_string().into(),
-                oid: gix_id(id),
-            });
+            match header.kind() {
+                Kind::Commit => commits.push(commit_id_of(&oid)),
+                Kind::Tag => tags.push(commit_id_of(&oid)),
+                Kind::Blob => tree.entries.push(entry_of(oid, EntryKind::Blob)),
+                Kind::Tree => tree.entries.push(entry_of(oid, EntryKind::Tree)),
+            }
         }
-        if parents.is_empty() && tree.entries.is_empty() {
-            return Ok(holder);
+        if tree.entries.is_empty() && commits.len() <= 1 {
+            let commit = commits.pop();
+            return Ok(Holder { commit, tags });
         }
-        if let ([only], true) = (parents.as_slice(), tree.entries.is_empty()) {
-            holder.commit = CommitId::parse(only).ok();
-            return Ok(holder);
-        }
-        let tree_id = match self.store.write(&tree) {
-            Ok(id) => id,
-            Err(error) => return Err(unwritable("a tree", &error)),
-        };
-        let mut raw = format!("tree {tree_id}\n");
-        for parent in parents {
-            raw.push_str(&format!("parent {parent}\n"));
-        }
-        let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
-        raw.push_str(&format!("author {who}\ncommitter {who}\n\n"));
-        raw.push_str("what the private git directory of a removed worktree names\n");
-        holder.commit = Some(self.write_commit(raw.as_bytes())?);
-        Ok(holder)
+        let tree_id = self
+            .store
+            .write(&tree)
+            .map_err(|error| unwritable("a tree", &error))?;
+        let message = "what the private git directory of a removed worktree names";
+        let commit = self.write_own_commit(&tree_id, &commits, message)?;
+        Ok(Holder {
+            commit: Some(commit),
+            tags,
+        })
     }
 }
 
@@ -115,6 +99,15 @@ impl OpenIndex {
         let resolved = resolved_conflicts(&self.bytes, self.format);
         beside.ids.extend(resolved);
         Ok(beside.ids)
+    }
+}
+
+/// An entry of a tree that is called after its object, so that no two are called alike.
+fn entry_of(oid: gix::ObjectId, kind: EntryKind) -> Entry {
+    Entry {
+        mode: kind.into(),
+        filename: oid.to_string().into(),
+        oid,
     }
 }
 

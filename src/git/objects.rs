@@ -183,8 +183,23 @@ impl Objects {
         parent: &CommitId,
         tree: &ObjectId,
     ) -> Result<CommitId, GitError> {
+        self.write_own_commit(tree, std::slice::from_ref(parent), "kept")
+    }
+
+    /// Writes a commit in our own name and without a time, so that the same tree and parents give
+    /// the same commit.
+    pub(super) fn write_own_commit(
+        &self,
+        tree: &dyn fmt::Display,
+        parents: &[CommitId],
+        message: &str,
+    ) -> Result<CommitId, GitError> {
+        let mut raw = format!("tree {tree}\n");
+        for parent in parents {
+            raw.push_str(&format!("parent {parent}\n"));
+        }
         let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
-        let raw = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nkept\n");
+        raw.push_str(&format!("author {who}\ncommitter {who}\n\n{message}\n"));
         self.write_commit(raw.as_bytes())
     }
 

@@ -1,12 +1,12 @@
-//! Holds what git reads of objects against their ids.
+//! Checks that the objects which git will read have the content that their ids say.
 //!
-//! Git computes no id of what it reads, and may read an object from another place than we do: from
-//! a pack whose index lies, where the true one lies beside it as a loose file. What verification
-//! read has its ids; what git is to merge is asked of git.
+//! Git does not compute the id of what it reads, and may read an object from another place than we
+//! do: from a pack with a forged index, though the true object is there too, as a loose file. What
+//! verification reads is checked where it is read; what git is about to merge is read here by git.
 
 use std::collections::BTreeSet;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice as _};
 use gix::objs::{Kind, compute_hash};
 use gix::odb::Header as _;
 
@@ -21,10 +21,10 @@ use crate::words::name::CommitId;
 /// How many bytes of objects are asked for at once; a larger one alone.
 const AT_ONCE: u64 = 16 * 1024 * 1024;
 /// The command that reads objects.
-const READ: &str = "--no-replace-objects cat-file --batch";
+const READ_OBJECTS: &str = "--no-replace-objects cat-file --batch";
 
 impl Objects {
-    /// Collects the trees that a comparison of two trees reads.
+    /// Adds to `found` the trees that a comparison of two trees reads.
     ///
     /// # Errors
     /// Fails when a tree is missing or damaged.
@@ -56,7 +56,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Collects a tree and those below.
+    /// Adds a tree and all trees below it.
     fn trees_below(&self, tree: &ObjectId, found: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
         found.insert(*tree);
         let level = self.level(Some(tree))?;
@@ -91,7 +91,7 @@ impl Git {
         for id in ids {
             let next = objects.size_of(id)?;
             if size + next > AT_ONCE && !asked.is_empty() {
-                let forged = self.forged_of(&asked, objects.format)?;
+                let forged = self.first_forged_at_once(&asked, objects.format)?;
                 if forged.is_some() {
                     return Ok(forged);
                 }
@@ -101,49 +101,59 @@ impl Git {
             asked.push(*id);
             size += next;
         }
-        self.forged_of(&asked, objects.format)
+        self.first_forged_at_once(&asked, objects.format)
     }
 
-    /// Asks git for objects at once; the first that is not what its id says.
-    fn forged_of(
+    /// Lets git read these objects in one call, and returns the first that is not what its id says.
+    fn first_forged_at_once(
         &self,
         ids: &[ObjectId],
         format: ObjectFormat,
     ) -> Result<Option<ObjectId>, GitError> {
         let lines: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let what = "read what is merged";
-        let output = self.perform_with(what, READ, &[], lines.as_bytes())?;
+        let output = self.perform_with(what, READ_OBJECTS, &[], lines.as_bytes())?;
         let mut rest = output.as_slice();
         for id in ids {
-            let (line, after) = rest.split_once_str("\n").ok_or_else(ends_early)?;
-            // `<id> <kind> <size>`, or `<id> missing`
-            let words: Vec<&[u8]> = line.split_str(" ").collect();
-            let word = words.get(1).copied().unwrap_or_default();
-            let Ok(kind) = Kind::from_bytes(word) else {
+            let Some(object) = next_object(&mut rest)? else {
                 return Ok(Some(*id));
             };
-            let size = words
-                .get(2)
-                .and_then(|word| number(word))
-                .ok_or_else(ends_early)?;
-            let content = after.get(..size).ok_or_else(ends_early)?;
-            let computed = compute_hash(format.0, kind, content)
+            let computed = compute_hash(format.0, object.kind, object.content)
                 .map_err(reading(format_args!("object {id}")))?;
             if id_of(&computed) != *id {
                 return Ok(Some(*id));
             }
-            rest = after.get(size + 1..).ok_or_else(ends_early)?;
         }
         Ok(None)
     }
 }
 
-fn ends_early() -> GitError {
-    odd_output(READ, "it ends early")
+/// An object as git read it.
+struct ReadObject<'o> {
+    kind: Kind,
+    content: &'o [u8],
 }
 
-fn number(word: &[u8]) -> Option<usize> {
-    word.to_str().ok()?.parse().ok()
+/// Takes the first object from the output of git; none if git does not have it.
+fn next_object<'o>(output: &mut &'o [u8]) -> Result<Option<ReadObject<'o>>, GitError> {
+    // `<id> <kind> <size>\n<content>\n`, or `<id> missing\n`
+    let (line, after_line) = output.split_once_str("\n").ok_or_else(ends_early)?;
+    let line = line.to_str().map_err(|_| ends_early())?;
+    let mut words = line.split(' ').skip(1);
+    let kind = words.next().unwrap_or_default();
+    let Ok(kind) = Kind::from_bytes(kind.as_bytes()) else {
+        return Ok(None);
+    };
+    let size = words.next().and_then(|size| size.parse().ok());
+    let (content, after_content) = size
+        .and_then(|size| after_line.split_at_checked(size))
+        .ok_or_else(ends_early)?;
+    *output = after_content.get(1..).ok_or_else(ends_early)?;
+    Ok(Some(ReadObject { kind, content }))
+}
+
+fn ends_early() -> GitError {
+    odd_output(READ_OBJECTS, "it ends early")
 }
 
 /// Returns the tree that a tree has under a name.

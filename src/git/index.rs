@@ -231,9 +231,9 @@ impl OpenIndex {
         render(&self.state, &[], self.format)
     }
 
-    /// Returns the bytes of the file with these change times (nanoseconds since the epoch) of the
-    /// entries of these numbers, in order; none where the entries are not in the file one after
-    /// another.
+    /// Returns the bytes of the file with new change times, each after the number of its entry, in
+    /// order (nanoseconds since the epoch). None if the entries are not at known places in the
+    /// file: in an index of version 4, or a split one.
     pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
         let is_plain = matches!(self.state.version(), Version::V2 | Version::V3);
         if self.bytes.is_empty() || !is_plain || self.state.link().is_some() {
@@ -242,22 +242,22 @@ impl OpenIndex {
         let mut bytes = self.bytes.clone();
         let mut begin = HEADER;
         let mut changes = ctimes.iter().peekable();
-        let hash = self.format.length();
         for (number, entry) in self.state.entries().iter().enumerate() {
             if let Some((_, ctime)) = changes.next_if(|(changed, _)| *changed == number) {
-                let id = bytes.get(begin + STAT..begin + STAT + hash)?;
-                if id != entry.id.as_bytes() {
+                let entry_bytes = bytes.get_mut(begin..)?;
+                // a guard for the computed place
+                if !entry_bytes.get(STAT..)?.starts_with(entry.id.as_bytes()) {
                     return None;
                 }
-                bytes[begin..begin + 4].copy_from_slice(&seconds(*ctime).to_be_bytes());
-                bytes[begin + 4..begin + 8].copy_from_slice(&nanoseconds(*ctime).to_be_bytes());
+                entry_bytes[..4].copy_from_slice(&seconds(*ctime).to_be_bytes());
+                entry_bytes[4..8].copy_from_slice(&nanoseconds(*ctime).to_be_bytes());
             }
             begin += self.length_in_file(entry);
         }
-        let end = bytes.len() - hash;
-        if !is_zero(&bytes[end..]) {
-            let checksum = checksum_of(&bytes[..end], self.format)?;
-            bytes[end..].copy_from_slice(&checksum);
+        let end = bytes.len() - self.format.length();
+        let (content, checksum) = bytes.split_at_mut(end);
+        if !is_zero(checksum) {
+            checksum.copy_from_slice(&checksum_of(content, self.format)?);
         }
         Some(bytes)
     }

@@ -37,28 +37,33 @@ impl Objects {
             if others.store.exists(&id) || !seen.insert(id) {
                 continue;
             }
-            match self.store.try_header(&id) {
-                Ok(Some(header)) if header.kind() == Kind::Blob && header.size() > LARGEST => {
-                    continue;
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => return HistoryState::Missing,
-                Err(error) => return state_after(&error),
+            match self.read_object(&id, &mut buffer) {
+                Ok(named) => pending.extend(named),
+                Err(state) => return state,
             }
-            let data = match self.store.try_find(&id, &mut buffer) {
-                Ok(Some(data)) => data,
-                Ok(None) => return HistoryState::Missing,
-                Err(error) => return state_after(&error),
-            };
-            if data.verify_checksum(&id).is_err() {
-                return HistoryState::Damaged;
-            }
-            let Some(named) = named_objects(data.kind, data.data, self.format.0) else {
-                return HistoryState::Damaged;
-            };
-            pending.extend(named);
         }
         HistoryState::Readable
+    }
+
+    /// Reads one object, and returns the objects that it names; or why it cannot be read.
+    fn read_object(&self, id: &GixId, buffer: &mut Vec<u8>) -> Result<Vec<GixId>, HistoryState> {
+        let header = self
+            .store
+            .try_header(id)
+            .map_err(|error| state_after(&error))?;
+        let header = header.ok_or(HistoryState::Missing)?;
+        if header.kind() == Kind::Blob && header.size() > LARGEST {
+            return Ok(Vec::new());
+        }
+        let data = self
+            .store
+            .try_find(id, buffer)
+            .map_err(|error| state_after(&error))?
+            .ok_or(HistoryState::Missing)?;
+        if data.verify_checksum(id).is_err() {
+            return Err(HistoryState::Damaged);
+        }
+        named_objects(data.kind, data.data, self.format.0).ok_or(HistoryState::Damaged)
     }
 }
 

@@ -204,8 +204,9 @@ impl Objects {
         Ok(TreeListing { entries, trees })
     }
 
-    /// Writes the tree that another one, or the empty one, becomes by these edits: an entry
-    /// replaces a directory of its name, and none removes only itself.
+    /// Writes the tree that another tree, or the empty one, becomes by these edits. An entry takes
+    /// the place of what has its path, a directory too; none removes the entry at its path, but no
+    /// directory.
     ///
     /// # Errors
     /// Fails when a tree is missing, damaged, or cannot be written.
@@ -219,18 +220,18 @@ impl Objects {
             None => Tree::default(),
         };
         let mut editor = Editor::new(root, &self.store, self.format.0);
+        // removals come first: a file may come in the place of a directory
         let mut added = Vec::new();
         for (path, edit) in edits {
-            let entry = edit.and_then(|entry| Some((kind_of(entry.mode)?, entry.id)));
-            match entry {
-                Some((kind, id)) => added.push((path, kind, id)),
-                // what goes goes first: a file may come in the place of a directory
-                None => {
-                    editor
-                        .remove_if_leaf(names(path.as_ref()))
-                        .map_err(reading("a tree"))?;
-                }
+            if let Some(entry) = edit
+                && let Some(kind) = kind_of(entry.mode)
+            {
+                added.push((path, kind, entry.id));
+                continue;
             }
+            editor
+                .remove_if_leaf(names(path.as_ref()))
+                .map_err(reading("a tree"))?;
         }
         for (path, kind, id) in added {
             editor
@@ -272,9 +273,9 @@ struct TreeReader<'a> {
     objects: &'a Objects,
     paths: Paths,
     entries: Vec<Entry>,
-    /// The directory that is read, with a slash at its end.
+    /// The directory that is read, with a slash at its end; empty for the root.
     path: Vec<u8>,
-    /// How much of its beginning the last path that was added has as well.
+    /// How many bytes `path` has in common with the path that was added last.
     shared: usize,
 }
 

@@ -212,8 +212,9 @@ impl RevisionHistory {
         })
     }
 
-    /// Walks from these commits, each with the number of a tip, the newest first. A commit that all
-    /// `tips` reach is not followed to what was not visited yet, once there is no other left.
+    /// Walks from these commits, each with the number of its tip, the newest first. Ends where all
+    /// commits that are left are reachable from all `tips`: their ancestors are as well. Those that
+    /// were visited before learn it nevertheless.
     fn walk(
         &self,
         starts: impl Iterator<Item = (ObjectId, usize)>,
@@ -240,19 +241,19 @@ impl RevisionHistory {
             let Some((_, id)) = queue.pop() else {
                 return Ok(commits);
             };
-            let is_open = |id: &ObjectId| commits[id].reached_from.len() != tips;
-            let goes_on = is_open(&id) || queue.iter().any(|(_, id)| is_open(id));
+            let mut pending = queue.iter().map(|(_time, id)| id).chain([&id]);
+            let all_are_common = pending.all(|id| commits[id].reached_from.len() == tips);
             let commit = &commits[&id];
             for parent in &commit.parents {
-                if goes_on || commits.contains_key(parent) {
+                if !all_are_common || commits.contains_key(parent) {
                     arrivals.push((*parent, commit.reached_from.clone()));
                 }
             }
         }
     }
 
-    /// The commit that an object is or, being an annotated tag, leads to; none where it is neither
-    /// or missing.
+    /// The commit that has this id, or to which the annotated tag with this id leads; none if there
+    /// is neither.
     pub(super) fn peel(&self, id: &CommitId) -> Result<Option<CommitId>, GitError> {
         let mut next = oid_of(id);
         if self.memory().is_some_and(|memory| memory.has(&next)) {
@@ -269,7 +270,7 @@ impl RevisionHistory {
             };
             match object.kind {
                 Kind::Commit => {
-                    // one that is damaged is said to be so where its history is asked for
+                    // a damaged commit is reported when its history is read
                     self.remember(&next, object.data);
                     return Ok(Some(commit_id_of(&next)));
                 }
@@ -290,29 +291,29 @@ fn children_first(
     is_listed: impl Fn(&WalkedCommit) -> bool,
 ) -> Vec<CommitId> {
     let mut listed = Vec::new();
-    let mut waiting: HashMap<&ObjectId, usize> = HashMap::new();
+    let mut children_left: HashMap<&ObjectId, usize> = HashMap::new();
     for (id, commit) in commits {
         if is_listed(commit) {
             listed.push((id, commit));
-            waiting.insert(id, 0);
+            children_left.insert(id, 0);
         }
     }
     for (_, commit) in &listed {
         for parent in &commit.parents {
-            waiting.entry(parent).and_modify(|children| *children += 1);
+            children_left.entry(parent).and_modify(|count| *count += 1);
         }
     }
-    let mut next = listed;
-    next.retain(|(id, _)| waiting[id] == 0);
-    next.sort_unstable_by_key(|(id, commit)| (commit.time, Reverse(*id)));
-    let mut ordered = Vec::with_capacity(waiting.len());
-    while let Some((id, commit)) = next.pop() {
+    let mut ready = listed;
+    ready.retain(|(id, _)| children_left[id] == 0);
+    ready.sort_unstable_by_key(|(id, commit)| (commit.time, Reverse(*id)));
+    let mut ordered = Vec::with_capacity(children_left.len());
+    while let Some((id, commit)) = ready.pop() {
         ordered.push(commit_id_of(id));
         for parent in &commit.parents {
-            if let Some(children) = waiting.get_mut(parent) {
-                *children -= 1;
-                if *children == 0 {
-                    next.push((parent, &commits[parent]));
+            if let Some(count) = children_left.get_mut(parent) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push((parent, &commits[parent]));
                 }
             }
         }

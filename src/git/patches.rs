@@ -141,35 +141,36 @@ impl Git {
 }
 
 /// Splits the output of `git diff-tree --stdin -p`, and takes out of each patch what is not
-/// the change itself.
+/// the change itself: the places of hunks, and the ids of blobs, except those of binary files.
 fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
-    let mut patches: BTreeMap<CommitId, Vec<u8>> = BTreeMap::new();
-    let mut commit = None;
+    let mut patches: Vec<(CommitId, Vec<u8>)> = Vec::new();
     let mut in_hunk = false;
     let mut index_line: &[u8] = b"";
     for line in output.lines_with_terminator() {
-        in_hunk = in_hunk && matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
-        if let Some(id) = commit_line(line) {
-            patches.insert(id.clone(), Vec::new());
-            commit = Some(id);
+        if let Some(commit) = commit_line(line) {
+            patches.push((commit, Vec::new()));
+            in_hunk = false;
             continue;
         }
-        let Some(patch) = commit.as_ref().and_then(|id| patches.get_mut(id)) else {
+        let Some((_commit, patch)) = patches.last_mut() else {
             continue;
         };
         if line.starts_with(b"@@ ") {
             in_hunk = true;
             patch.extend_from_slice(b"@@\n");
-        } else if !in_hunk && line.starts_with(b"index ") {
-            index_line = line;
-        } else {
-            if !in_hunk && line.starts_with(b"Binary files ") {
-                patch.extend_from_slice(index_line);
-            }
-            patch.extend_from_slice(line);
+            continue;
         }
+        in_hunk &= matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
+        if !in_hunk && line.starts_with(b"index ") {
+            index_line = line;
+            continue;
+        }
+        if !in_hunk && line.starts_with(b"Binary files ") {
+            patch.extend_from_slice(index_line);
+        }
+        patch.extend_from_slice(line);
     }
-    patches
+    patches.into_iter().collect()
 }
 
 /// Returns the commit at which a patch begins: no line of a patch is nothing but an id.

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::error::{GitError, unwritable};
 
-/// Names the file in the error of a change on the disk.
+/// Turns the error of a change on the disk into one that names the file.
 pub(super) fn written<T>(path: &Utf8Path, done: io::Result<T>) -> Result<T, GitError> {
     done.map_err(|error| unwritable(path.as_str(), &error))
 }
@@ -24,7 +24,7 @@ pub(super) fn write_whole(path: &Utf8Path, text: &[u8]) -> Result<(), GitError> 
 /// Removes a file, or a directory with all in it; nothing there is fine.
 pub(super) fn remove(path: &Utf8Path) -> Result<(), GitError> {
     let removed = match fs::symlink_metadata(path) {
-        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };
@@ -36,5 +36,5 @@ pub(super) fn remove(path: &Utf8Path) -> Result<(), GitError> {
 
 pub(super) fn is_executable(path: &Utf8Path) -> bool {
     path.metadata()
-        .is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }

@@ -56,29 +56,30 @@ impl Journal {
                 journal.worktrees.push(path.into());
                 continue;
             }
-            let mut words = line.splitn_str(3, " ");
-            let mut target = || target(words.next()?);
-            if let (Some(old), Some(new)) = (target(), target())
-                && let Some(name) = words.next()
+            let words: Vec<&[u8]> = line.splitn_str(3, " ").collect();
+            if let [old, new, name] = words[..]
+                && let Some(old) = target(old)
+                && let Some(new) = target(new)
             {
                 let moves = journal.moves.entry(name.into()).or_default();
                 moves.push(RefMove { old, new });
             }
         }
-        // HEAD is never packed; renaming its branch deletes it for a moment
-        let names = journal.moves.iter_mut();
-        for (name, moves) in names.filter(|(name, _)| name.starts_with(b"refs/")) {
-            let packed = forget_packing(moves).into_iter();
-            journal.packed.extend(packed.map(|id| (name.clone(), id)));
+        for (name, moves) in &mut journal.moves {
+            // HEAD is never packed; renaming its branch deletes it for a moment
+            if name.starts_with(b"refs/") {
+                for id in forget_packing(moves) {
+                    journal.packed.push((name.clone(), id));
+                }
+            }
         }
         journal.moves.retain(|_, moves| !moves.is_empty());
         journal
     }
 
-    /// Every ref of the shared ones that was moved from this worktree.
-    /// Refs without `refs/` (HEAD and the like) and those of gitrepository-layout(5), "refs",
-    /// that each worktree has for itself, are not shared; what another worktree has for itself
-    /// (`main-worktree/HEAD`, git-worktree(1)) is not this one's to move either.
+    /// The refs that were moved from this worktree, without those that each worktree has for itself
+    /// (HEAD and others, gitrepository-layout(5), "refs"). Those of another worktree
+    /// (`main-worktree/HEAD`, git-worktree(1)) are listed: they are not this one's to move.
     pub fn shared(&self) -> impl Iterator<Item = &BString> {
         let names = self.moves.keys();
         names.filter(|name| is_shared(name.as_bstr()))
@@ -92,16 +93,19 @@ impl Journal {
     /// Every object to which a branch, a tag or another ref of the repository was moved from this
     /// worktree; remote-tracking refs and the stash apart.
     pub fn touched(&self) -> BTreeSet<CommitId> {
-        let others = ["refs/remotes/", "refs/stash"];
-        let is_other = |name: &BString| others.iter().any(|start| name.starts_with_str(start));
-        let names = self.shared().filter(|name| !is_other(name));
-        names.flat_map(|name| self.places(name)).cloned().collect()
+        let mut touched = BTreeSet::new();
+        for name in self.shared() {
+            if !name.starts_with(b"refs/remotes/") && !name.starts_with(b"refs/stash") {
+                touched.extend(self.places(name).cloned());
+            }
+        }
+        touched
     }
 
     /// Every place to which a ref was moved from this worktree.
     pub fn places(&self, name: &[u8]) -> impl Iterator<Item = &CommitId> {
         let moves = self.moves(name).iter();
-        moves.filter_map(|RefMove { new, .. }| match new {
+        moves.filter_map(|ref_move| match &ref_move.new {
             Target::Object(id) => Some(id),
             Target::Nothing | Target::Ref(_) => None,
         })
@@ -109,11 +113,13 @@ impl Journal {
 }
 
 fn is_shared(name: &BStr) -> bool {
-    let is_others = |start| name.starts_with_str(start);
-    name.starts_with(b"refs/") && !OWN_REFS.iter().any(is_others)
-        || ["main-worktree/", "worktrees/"].iter().any(is_others)
+    let is_own = OWN_REFS.iter().any(|start| name.starts_with_str(start));
+    name.starts_with(b"refs/") && !is_own
+        || name.starts_with(b"main-worktree/")
+        || name.starts_with(b"worktrees/")
 }
 
+/// Parses an id, or `ref:<name>`; none for any other word.
 fn target(word: &[u8]) -> Option<Target> {
     if let Some(name) = word.strip_prefix(b"ref:") {
         return Some(Target::Ref(name.into()));

@@ -103,15 +103,15 @@ impl WorktreeHooks {
             return written(&own, Err(ErrorKind::IsADirectory.into()));
         }
         enable_extension(&self.git, &self.common)?;
-        self.place(method, on_violation, &user, binary)?;
+        self.replace_directory(method, on_violation, &user, binary)?;
         include(&self.git, &own)?;
         self.refresh()?;
         self.begin_journal()?;
         Ok(method)
     }
 
-    /// Builds our directory of hooks beside the one that is there, and exchanges the two.
-    fn place(
+    /// Writes our directory of hooks beside the present one, and exchanges the two by renames.
+    fn replace_directory(
         &self,
         method: Method,
         on_violation: OnViolation,
@@ -119,17 +119,21 @@ impl WorktreeHooks {
         binary: &Utf8Path,
     ) -> Result<(), GitError> {
         let state = self.state();
-        let [live, new, old] = ["hooks", "hooks.new", "hooks.old"].map(|name| state.join(name));
+        let live = state.join("hooks");
+        let new = state.join("hooks.new");
+        let old = state.join("hooks.old");
         remove(&new)?;
         remove(&old)?;
         written(&new, fs::create_dir_all(new.join(OURS)))?;
         for (name, text) in files(method, on_violation, &live, user) {
             let path = new.join(&name);
             let mode = if name == "config" { 0o644 } else { 0o755 };
+            written(&path, fs::write(&path, text))?;
             // whatever the umask
-            let put = fs::write(&path, text)
-                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
-            written(&path, put)?;
+            written(
+                &path,
+                fs::set_permissions(&path, Permissions::from_mode(mode)),
+            )?;
         }
         write_whole(&state.join("bin"), format!("{binary}\n").as_bytes())?;
         if live.exists() {

@@ -88,27 +88,29 @@ impl NewWorktree<'_> {
         let options = read_options(&repo, filters).map_err(reading(SETTINGS))?;
         self.create_directories()
             .map_err(|error| unwritable(FILES, &error))?;
-        let objects = SizedObjects {
-            objects: repo
-                .objects
-                .into_arc()
-                .map_err(|error| unwritable(FILES, &error))?,
-            sizes: Arc::default(),
+        let objects = repo
+            .objects
+            .into_arc()
+            .map_err(|error| unwritable(FILES, &error))?;
+        let sizes: Arc<Mutex<BlobSizes>> = Arc::default();
+        let sized_objects = SizedObjects {
+            objects,
+            sizes: Arc::clone(&sizes),
         };
-        let shared_sizes = Arc::clone(&objects.sizes);
-
         let check_out = || {
             let silent = gix::progress::Discard;
             let root = self.root.as_std_path();
-            let files = &mut index;
-            gix_worktree_state::checkout(files, root, objects, &silent, &silent, stop, options)
+            gix_worktree_state::checkout(
+                &mut index,
+                root,
+                sized_objects,
+                &silent,
+                &silent,
+                stop,
+                options,
+            )
         };
-        let state = match filters {
-            Filters::Run => OwnState::WorksIn(self.root),
-            Filters::Unused if self.is_mostly_read() => OwnState::CreatesReadOnly,
-            Filters::Unused => OwnState::AsProcess,
-        };
-        let outcome = match own_thread::run(state, check_out) {
+        let outcome = match own_thread::run(self.thread_state(filters), check_out) {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => return Creation::failed(None, &error),
             Err(_) => return Ok(Creation::NeedsGit("filters run in the worktree")),
@@ -116,7 +118,7 @@ impl NewWorktree<'_> {
         if let Some(first) = outcome.errors.first() {
             return Creation::failed(Some(first.path.as_ref()), &first.error);
         }
-        let sizes = shared_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Creation::Done(Box::new(CheckedOut {
             converted: converted(&index, &filtered, &sizes),
             collisions: colliding_paths(&outcome),
@@ -174,15 +176,27 @@ impl NewWorktree<'_> {
         Ok(())
     }
 
+    /// What is set for the threads that check out, and not for the process.
+    fn thread_state(&self, filters: Filters) -> OwnState<'_> {
+        match filters {
+            Filters::Run => OwnState::WorksIn(self.root),
+            Filters::Unused if self.is_mostly_read() => OwnState::CreatesReadOnly,
+            Filters::Unused => OwnState::AsProcess,
+        }
+    }
+
     /// True if most files are to be read-only.
     fn is_mostly_read(&self) -> bool {
-        let number_with = |wanted| {
-            self.accesses
-                .iter()
-                .filter(|access| **access == wanted)
-                .count()
-        };
-        number_with(Access::Read) > number_with(Access::Write)
+        let mut read_only = 0;
+        let mut writable = 0;
+        for access in self.accesses {
+            match access {
+                Access::Read => read_only += 1,
+                Access::Write => writable += 1,
+                Access::Excluded => {}
+            }
+        }
+        read_only > writable
     }
 }
 

@@ -40,22 +40,24 @@ pub struct Conversions {
 /// Fails when the repository cannot be opened.
 pub fn read_conversions(git: &Git, tracked: Vec<Vec<u8>>) -> Result<Conversions, GitError> {
     let repo = git.repo()?.local();
-    let mut attributes = tracked;
-    attributes.extend(shared_attributes(&repo)?);
-    let names = |word: &&str| attributes.iter().any(|text| text.contains_str(word));
-    let other_tree = std::env::var_os("GIT_ATTR_SOURCE").is_some();
-    let only_git = if other_tree {
-        Some("attributes come from another tree".to_owned())
-    } else {
-        ONLY_GIT
-            .into_iter()
-            .find(names)
-            .map(|attribute| format!("an attribute file names `{attribute}`"))
-    };
+    if std::env::var_os("GIT_ATTR_SOURCE").is_some() {
+        return Ok(Conversions {
+            possible: true,
+            only_git: Some("attributes come from another tree".to_owned()),
+        });
+    }
+    let mut files = tracked;
+    files.extend(shared_attributes(&repo)?);
+    let has_converting = CONVERTING.iter().any(|word| any_contains(&files, word));
+    let only_git = ONLY_GIT.iter().find(|word| any_contains(&files, word));
     Ok(Conversions {
-        possible: other_tree || settings_convert(&repo) || CONVERTING.iter().any(names),
-        only_git,
+        possible: settings_convert(&repo) || has_converting,
+        only_git: only_git.map(|attribute| format!("an attribute file names `{attribute}`")),
     })
+}
+
+fn any_contains(files: &[Vec<u8>], word: &str) -> bool {
+    files.iter().any(|text| text.contains_str(word))
 }
 
 /// Reads the attribute files of the system, the user and the repository, as far as they are there.
@@ -89,7 +91,7 @@ fn settings_convert(repo: &gix::Repository) -> bool {
         || config.string("attr.tree").is_some()
 }
 
-/// Says of each entry whether a filter converts it; empty where no filter is configured.
+/// Says of each entry of the index whether a filter converts it; empty where no filter is configured.
 pub(super) fn filtered(repo: &gix::Repository, index: &State) -> Result<Vec<bool>, gix::Error> {
     if !has_filter(repo) {
         return Ok(Vec::new());

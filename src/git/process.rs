@@ -308,7 +308,8 @@ impl Git {
         }
     }
 
-    /// Returns our own environment without what points elsewhere, and with what says where.
+    /// Returns the environment of git: our own, without the variables that lead git to another
+    /// repository or other settings, and with those that say where this repository is.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let is_hardened = self.mode == GitMode::Hardened;
         let mut variables: Vec<(OsString, OsString)> = Vec::new();
@@ -319,22 +320,21 @@ impl Git {
                 variables.push((name, value));
             }
         }
-        let mut set = |name: &str, value: &str| variables.push((name.into(), value.into()));
-        set("LC_ALL", "C");
-        set("GIT_OPTIONAL_LOCKS", "0");
+        let mut added = vec![("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0")];
         if is_hardened {
-            for (name, value) in HARDENED_VARIABLES {
-                set(name, value);
-            }
+            added.extend(HARDENED_VARIABLES);
         }
         if let Some(git_dir) = &self.named {
-            set("GIT_DIR", git_dir.as_str());
+            added.push(("GIT_DIR", git_dir.as_str()));
         }
         if let Some(work_tree) = &self.work_tree {
-            set("GIT_WORK_TREE", work_tree.as_str());
+            added.push(("GIT_WORK_TREE", work_tree.as_str()));
         }
         for (name, value) in &self.variables {
-            set(name, value);
+            added.push((*name, value.as_str()));
+        }
+        for (name, value) in added {
+            variables.push((name.into(), value.into()));
         }
         variables
     }

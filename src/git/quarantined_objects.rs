@@ -38,18 +38,10 @@ impl QuarantinedObjects {
     ) -> Result<Self, GitError> {
         let target = common_dir.join("objects");
         let directory = target.join(format!("{SCRATCH}{name}"));
-        let create = || -> io::Result<()> {
-            if let Err(error) = fs::remove_dir_all(&directory)
-                && error.kind() != ErrorKind::NotFound
-            {
-                return Err(error);
-            }
-            fs::create_dir_all(directory.join("objects/info"))?;
-            // relative to the directory of the objects (gitrepository-layout(5))
-            fs::write(directory.join("objects/info/alternates"), "../..\n")
+        let opened = match create_directory(&directory) {
+            Ok(()) => Objects::open(&directory, format),
+            Err(error) => Err(unwritable(directory.as_str(), &error)),
         };
-        let created = create().map_err(|error| unwritable(directory.as_str(), &error));
-        let opened = created.and_then(|()| Objects::open(&directory, format));
         let objects = opened.inspect_err(|_| drop(fs::remove_dir_all(&directory)))?;
         Ok(Self {
             directory,
@@ -83,23 +75,37 @@ impl QuarantinedObjects {
     /// # Errors
     /// Fails when the disk does.
     pub fn migrate(&self) -> Result<(), GitError> {
-        let from = self.directory.join("objects");
-        let migrate = || -> io::Result<()> {
-            for fan in fs::read_dir(&from)? {
-                let fan = fan?;
-                if fan.file_name() == "info" || !fan.file_type()?.is_dir() {
-                    continue;
-                }
-                let target = self.target.as_std_path().join(fan.file_name());
-                for object in fs::read_dir(fan.path())? {
-                    let object = object?;
-                    rename_into(&object.path(), &target.join(object.file_name()))?;
-                }
-            }
-            Ok(())
-        };
-        migrate().map_err(|error| unwritable("objects into the repository", &error))
+        self.rename_objects()
+            .map_err(|error| unwritable("objects into the repository", &error))
     }
+
+    /// Renames all objects and packs: `objects/<two digits>/<object>`, `objects/pack/<pack>`.
+    fn rename_objects(&self) -> io::Result<()> {
+        for fan in fs::read_dir(self.directory.join("objects"))? {
+            let fan = fan?;
+            if fan.file_name() == "info" || !fan.file_type()?.is_dir() {
+                continue;
+            }
+            let target = self.target.as_std_path().join(fan.file_name());
+            for object in fs::read_dir(fan.path())? {
+                let object = object?;
+                rename_into(&object.path(), &target.join(object.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Creates a directory for objects that has those of the repository as alternates.
+fn create_directory(directory: &Utf8Path) -> io::Result<()> {
+    if let Err(error) = fs::remove_dir_all(directory)
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    fs::create_dir_all(directory.join("objects/info"))?;
+    // relative to the directory of the objects (gitrepository-layout(5))
+    fs::write(directory.join("objects/info/alternates"), "../..\n")
 }
 
 impl Drop for QuarantinedObjects {
@@ -108,7 +114,8 @@ impl Drop for QuarantinedObjects {
     }
 }
 
-/// `git gc` removes empty directories of objects at any time.
+/// Renames a file, and creates the directory of its new place: `git gc` removes empty directories
+/// of objects at any time, so that is tried several times.
 fn rename_into(from: &std::path::Path, to: &std::path::Path) -> io::Result<()> {
     for _ in 0..5 {
         match fs::rename(from, to) {

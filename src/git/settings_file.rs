@@ -152,10 +152,8 @@ pub(super) fn section_settings(section: &SectionRef<'_>) -> Vec<Setting> {
         if settings.iter().any(|(listed, _)| *listed == key) {
             continue;
         }
-        let mut values: Vec<Option<BString>> = Vec::new();
-        for value in body.values(&name) {
-            values.push(Some(value));
-        }
+        let mut values: Vec<Option<BString>> = body.values(&name).into_iter().map(Some).collect();
+        // of a key alone, gix gives an empty value, and says of the last one alone that it is none
         if body.value_implicit(&name) == Some(None) {
             values.pop();
             values.push(None);

@@ -30,8 +30,7 @@ fn applied(repo: &TestRepo, onto: &str, patch: &[u8]) -> PathBuf {
 
 #[test]
 fn the_patch_makes_the_base_what_is_on_disk() {
-    let (repo, _) = TestRepo::with_task();
-    repo.agentwt(&["remove", "task"]).ok();
+    let repo = TestRepo::project();
     repo.agentwt(&["add", "task", "--write", "**"]).ok();
     let worktree = repo.worktree("task");
     write(&worktree, b"src/bin", b"\0\x01\xff binary");

@@ -320,7 +320,7 @@ fn bubblewrap_keeps_a_command_in_its_scope_and_ends_with_it() {
         let daemon = "setsid sh -c 'echo $$ >src/daemon; exec sleep 77' >/dev/null 2>&1 & until test -s src/daemon; do sleep 0.01; done";
         assert_eq!(mounted(daemon, None), "Status(0)");
         let asked = "trap 'echo asked >src/asked; exit 3' TERM; sleep 600 & wait";
-        assert_eq!(mounted(asked, Some(0.5)), "TimedOut");
+        assert_eq!(mounted(asked, Some(1.5)), "TimedOut");
         assert!(
             is_there(&world.path("work/src/asked")),
             "the command itself is asked"

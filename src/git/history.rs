@@ -212,9 +212,9 @@ impl RevisionHistory {
         })
     }
 
-    /// Walks from these commits, each with the number of its tip, the newest first. Ends where all
-    /// commits that are left are reachable from all `tips`: their ancestors are as well. Those that
-    /// were visited before learn it nevertheless.
+    /// Walks from these commits, each with the number of its tip, the newest first, and notes which
+    /// of the `tips` reach each commit. No new commit is read once all that are left are reachable
+    /// from all tips: then their ancestors are as well.
     fn walk(
         &self,
         starts: impl Iterator<Item = (ObjectId, usize)>,

@@ -95,7 +95,7 @@ impl OpenIndex {
             path_length: 0,
             cached: self.state.tree(),
         };
-        beside.collect(&root, tree)?;
+        beside.add_directory(&root, tree)?;
         let resolved = resolved_conflicts(&self.bytes, self.format);
         beside.ids.extend(resolved);
         Ok(beside.ids)
@@ -121,17 +121,23 @@ struct IndexDirectory<'i> {
     cached: Option<&'i extension::Tree>,
 }
 
-impl IndexDirectory<'_> {
-    /// The tree of which the index says that the entries are exactly this; git takes that back with
-    /// each entry that it changes.
+impl<'i> IndexDirectory<'i> {
+    /// The tree that has exactly these entries, as the index says; none once git has changed an
+    /// entry.
     fn tree(&self) -> Option<ObjectId> {
         let cached = self.cached?;
         let number = usize::try_from(cached.num_entries?).ok()?;
         (number == self.entries.len()).then(|| id_of(&cached.id))
     }
+
+    /// What the index says of the tree of a directory in this one.
+    fn cached_child(&self, name: &[u8]) -> Option<&'i extension::Tree> {
+        let mut children = self.cached?.children.iter();
+        children.find(|child| child.name.as_slice() == name)
+    }
 }
 
-/// Collects what an index has and a tree has not.
+/// Collects the objects of an index that a tree does not have at the same path.
 struct IdsBeside<'i> {
     state: &'i State,
     objects: &'i Objects,
@@ -139,52 +145,58 @@ struct IdsBeside<'i> {
 }
 
 impl IdsBeside<'_> {
-    fn collect(
+    /// Adds what a directory of the index has and a tree, which has the same path, has not.
+    fn add_directory(
         &mut self,
         directory: &IndexDirectory<'_>,
         tree: Option<&ObjectId>,
     ) -> Result<(), GitError> {
-        if let Some(own) = directory.tree() {
-            if tree == Some(&own) {
+        if let Some(cached_tree) = directory.tree() {
+            if tree == Some(&cached_tree) {
                 return Ok(());
             }
-            self.ids.insert(own);
+            self.ids.insert(cached_tree);
         }
         let level = self.objects.level(tree)?;
         let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
         for entry in level.iter() {
             in_tree.insert(&entry.name, entry);
         }
-        let mut rest = directory.entries;
-        while let Some(first) = rest.first() {
-            let path = &first.path(self.state).as_bytes()[directory.path_length..];
-            let Some(slash) = path.find_byte(b'/') else {
-                let id = id_of(&first.id);
-                let leaf = in_tree.get(path).and_then(|entry| entry.leaf());
-                if first.mode != IndexMode::COMMIT && leaf.is_none_or(|leaf| leaf.id != id) {
-                    self.ids.insert(id);
-                }
-                rest = &rest[1..];
+        let mut entries = directory.entries;
+        while let Some(first) = entries.first() {
+            let path: &[u8] = first.path(self.state);
+            let path_in_directory = &path[directory.path_length..];
+            let Some(slash) = path_in_directory.find_byte(b'/') else {
+                self.add_file(first, in_tree.get(path_in_directory).copied());
+                entries = &entries[1..];
                 continue;
             };
-            let name = &path[..slash];
-            let end = directory.path_length + slash + 1;
-            let prefix = &first.path(self.state)[..end];
-            let number = rest.partition_point(|entry| entry.path(self.state).starts_with(prefix));
-            let cached = directory.cached.and_then(|cached| {
-                let mut children = cached.children.iter();
-                children.find(|child| child.name.as_slice() == name)
-            });
-            let below = IndexDirectory {
-                entries: &rest[..number],
-                path_length: end,
-                cached,
+            let name = &path_in_directory[..slash];
+            let prefix = &path[..=directory.path_length + slash];
+            let number =
+                entries.partition_point(|entry| entry.path(self.state).starts_with(prefix));
+            let (entries_below, entries_after) = entries.split_at(number);
+            let child = IndexDirectory {
+                entries: entries_below,
+                path_length: prefix.len(),
+                cached: directory.cached_child(name),
             };
-            let tree_below = in_tree.get(name).and_then(|entry| entry.tree());
-            self.collect(&below, tree_below)?;
-            rest = &rest[number..];
+            let tree_of_child = in_tree.get(name).and_then(|entry| entry.tree());
+            self.add_directory(&child, tree_of_child)?;
+            entries = entries_after;
         }
         Ok(())
+    }
+
+    /// Adds the blob of an entry of the index, unless a tree has it under the same name.
+    fn add_file(&mut self, file: &IndexEntry, in_tree: Option<&TreeEntry>) {
+        let id = id_of(&file.id);
+        let is_in_tree = in_tree
+            .and_then(TreeEntry::leaf)
+            .is_some_and(|leaf| leaf.id == id);
+        if file.mode != IndexMode::COMMIT && !is_in_tree {
+            self.ids.insert(id);
+        }
     }
 }
 

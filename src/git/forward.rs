@@ -1,5 +1,5 @@
-//! Tries what a worktree would get before it gets that, and tells what git wrote of it: what `land`
-//! needs to put a worktree back.
+//! Writes the files that a worktree would get, beside it, before it gets them: what `land` needs to
+//! put a worktree back.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::git::error::GitError;
+use crate::git::plumbing::nul_ended;
 use crate::git::process::{Git, words};
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -31,14 +32,9 @@ impl Git {
         git.perform(what, read, &ends.map(CommitId::as_str))?;
         let list = git.perform(what, "ls-files -t -z", &[])?;
         let sparse = skipped_paths(&list);
-        let mut input = Vec::new();
-        for path in paths {
-            // git would fail for a path that it leaves out, without a word
-            if !sparse.contains(path.as_bstr()) {
-                input.extend_from_slice(path.as_bstr());
-                input.push(0);
-            }
-        }
+        // git would fail for a path that it leaves out, without a word
+        let present = paths.iter().filter(|path| !sparse.contains(path.as_bstr()));
+        let input = nul_ended(present.copied());
         let write = "--no-replace-objects checkout-index --quiet -z --stdin";
         let prefix = format!("--prefix={directory}/");
         git.perform_with(what, write, &[&prefix], &input)?;

@@ -12,54 +12,20 @@ use crate::git::process::Git;
 use crate::git::refs::one_id;
 use crate::words::name::CommitId;
 
-/// Makes a patch that `git apply` takes, whatever is configured.
-const APPLICABLE_PATCH: &[&str] = &[
-    "-c",
-    "core.quotePath=true",
-    "-c",
-    "core.safecrlf=false",
-    "-c",
-    "diff.suppressBlankEmpty=false",
-    "diff-tree",
-    "-r",
-    "-p",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--binary",
-    "--full-index",
-    "--no-renames",
-    "--no-relative",
-    "--submodule=short",
-    "--ignore-submodules=none",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-];
+/// Prints patches, whatever is configured.
+const PATCHES: &str = "-c core.quotePath=true -c core.safecrlf=false \
+     -c diff.suppressBlankEmpty=false diff-tree -r -p --no-ext-diff --no-textconv --full-index \
+     --no-renames --no-relative --submodule=short --ignore-submodules=none --src-prefix=a/ \
+     --dst-prefix=b/";
 
-/// Makes patches that are compared with others: nothing that is configured, and no more context
-/// than usual.
-const COMPARABLE_PATCHES: &[&str] = &[
-    "-c",
-    "core.quotePath=true",
-    "-c",
-    "diff.suppressBlankEmpty=false",
-    "diff-tree",
+/// For patches that are compared with others: no more context than usual, and no colour.
+const COMPARABLE: &[&str] = &[
     "--stdin",
     "--root",
-    "-r",
-    "-p",
     "-U3",
     "--inter-hunk-context=0",
     "--diff-algorithm=myers",
-    "--no-ext-diff",
-    "--no-textconv",
     "--no-color",
-    "--full-index",
-    "--no-renames",
-    "--no-relative",
-    "--submodule=short",
-    "--ignore-submodules=none",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
 ];
 
 /// Whether a patch is printed in colour.
@@ -72,7 +38,7 @@ pub enum PatchColour {
 }
 
 impl Git {
-    /// Prints the patch from one tree or commit to another.
+    /// Prints the patch from one tree or commit to another, as `git apply` takes it.
     ///
     /// # Errors
     /// Fails when git does.
@@ -82,13 +48,12 @@ impl Git {
         to: &str,
         colour: PatchColour,
     ) -> Result<Vec<u8>, GitError> {
-        let mut args = APPLICABLE_PATCH.to_vec();
-        args.push(match colour {
+        let colour = match colour {
             PatchColour::On => "--color",
             PatchColour::Off => "--no-color",
-        });
-        args.extend(["--end-of-options", from, to]);
-        self.perform("print a patch", "", &args)
+        };
+        let args = ["--binary", colour, "--end-of-options", from, to];
+        self.perform("print a patch", PATCHES, &args)
     }
 
     /// Lists the commits of `left...right`, for each of these right ones, for which git finds one
@@ -130,12 +95,8 @@ impl Git {
         commits: &[CommitId],
     ) -> Result<BTreeMap<CommitId, Vec<u8>>, GitError> {
         let what = "compare what commits change";
-        let mut input = String::new();
-        for id in commits {
-            input.push_str(id.as_str());
-            input.push('\n');
-        }
-        let output = self.perform_with(what, "", COMPARABLE_PATCHES, input.as_bytes())?;
+        let input: String = commits.iter().map(|id| format!("{id}\n")).collect();
+        let output = self.perform_with(what, PATCHES, COMPARABLE, input.as_bytes())?;
         Ok(split_patches(&output))
     }
 }

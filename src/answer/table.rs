@@ -231,20 +231,16 @@ impl Layout<'_> {
             let Some(cell) = cells.get(*number) else {
                 continue;
             };
-            let text = cell.shown.as_deref().unwrap_or_default();
-            if !text.is_empty() {
+            if !cell.is_empty() {
                 // the last cell can be on several lines, unless it is alone
                 let may_wrap = self.kept.last() == Some(number) && start > self.indent.len();
                 let width = self.width.filter(|_| may_wrap);
-                line.push_str(&self.spaced(
-                    cell,
-                    text,
-                    Spacing {
-                        start,
-                        spaces,
-                        width,
-                    },
-                ));
+                let spacing = Spacing {
+                    start,
+                    spaces,
+                    width,
+                };
+                line.push_str(&self.spaced(cell, spacing));
                 spaces = 0;
             }
             let column = self.columns[*number].width;
@@ -255,31 +251,27 @@ impl Layout<'_> {
     }
 
     /// A cell with the spaces before it, on as many lines as it needs.
-    fn spaced(&self, cell: &Cell, text: &str, spacing: Spacing) -> String {
-        let Spacing {
-            start,
-            spaces,
-            width,
-        } = spacing;
-        let exceeded = width.filter(|width| start + text.width() > *width);
-        // below the row where the column is too narrow for words
-        let is_below = exceeded.is_some_and(|width| start + NARROW > width);
-        let margin = " ".repeat(if is_below {
+    fn spaced(&self, cell: &Cell, spacing: Spacing) -> String {
+        let text = cell.shown.as_deref().unwrap_or_default();
+        let spaces = " ".repeat(spacing.spaces);
+        let end = spacing.start + cell.width();
+        let Some(width) = spacing.width.filter(|width| end > *width) else {
+            return spaces + &(cell.paint)(self.paint, text);
+        };
+        // words for which the column is too narrow stand below the row
+        let is_below = spacing.start + NARROW > width;
+        let margin = if is_below {
             self.indent.len() + 4
         } else {
-            start
-        });
-        let before = if is_below {
-            format!("\n{margin}")
-        } else {
-            " ".repeat(spaces)
+            spacing.start
         };
-        let room = exceeded.map(|width| width.saturating_sub(margin.len()));
+        let line_break = format!("\n{}", " ".repeat(margin));
         let mut lines = Vec::new();
-        for line in wrapped(text, room) {
+        for line in wrapped(text, Some(width.saturating_sub(margin))) {
             lines.push((cell.paint)(self.paint, &line));
         }
-        before + &lines.join(&format!("\n{margin}"))
+        let before = if is_below { &line_break } else { &spaces };
+        format!("{before}{}", lines.join(&line_break))
     }
 }
 

@@ -3,3 +3,5 @@
 pub mod change;
 pub mod compare;
 pub mod finding;
+#[cfg(test)]
+mod tests;

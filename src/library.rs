@@ -135,7 +135,6 @@ use crate::system::path::on_path;
 use crate::truth::collect;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
-use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::Environment;
@@ -149,6 +148,7 @@ use miette::Diagnostic;
 
 pub use crate::commands::changed::answer::ChangedAnswer;
 pub use crate::commands::changed::collect::Asked;
+pub use crate::git::patches::PatchColour;
 pub use crate::git::runner::{Call, Runner, SharedRunner};
 pub use crate::system::probe::{Ownership, Question, SharedProber};
 pub use crate::words::error::Error;
@@ -194,14 +194,13 @@ impl Options {
 
     /// What a command needs to know of this run. No signal is listened for: that is the program's
     /// own affair. Variables `AGENTWT_*` set what they set for a command.
-    fn session(&self, no_wait: bool) -> Result<Session, Error> {
+    fn session(&self) -> Result<Session, Error> {
         Ok(Session {
             start: files::canonical(&self.directory)?,
             environment: read_environment(),
             state: state_home(),
             binary: own_program().unwrap_or_default(),
             runner: self.runner.clone(),
-            no_wait,
             log: self.log.clone(),
             prober: self.prober.clone(),
             parent_dir: self.parent_dir.clone(),
@@ -212,27 +211,33 @@ impl Options {
 
 /// Reads the variables of the environment that are ours.
 pub(crate) fn read_environment() -> Environment {
-    let ours = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.into_string().ok()?;
-        let is_ours = name.starts_with("AGENTWT_");
-        is_ours.then(|| Some((name, value.into_string().ok()?)))?
-    });
-    let mut all: Environment = ours.collect();
-    // among the variables of a worktree, this one is its own base
-    if all.iter().any(|(name, _)| name == "AGENTWT_ROOT") {
-        all.retain(|(name, _)| name != "AGENTWT_BASE");
+    let mut ours = Environment::new();
+    for (name, value) in std::env::vars_os() {
+        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
+            && name.starts_with("AGENTWT_")
+        {
+            ours.push((name, value));
+        }
     }
-    all
+    // among the variables of a worktree, this one is its own base
+    if ours.iter().any(|(name, _)| name == "AGENTWT_ROOT") {
+        ours.retain(|(name, _)| name != "AGENTWT_BASE");
+    }
+    ours
 }
 
 /// Reads where the user's programs keep what they remember: `XDG_STATE_HOME`, by default
 /// `~/.local/state` (XDG Base Directory Specification: a relative path counts for nothing).
 pub(crate) fn state_home() -> Option<Utf8PathBuf> {
-    let absolute = |name: &str| {
-        let path = Utf8PathBuf::from(std::env::var(name).ok()?);
-        path.is_absolute().then_some(path)
-    };
-    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
+    if let Some(state) = absolute_variable("XDG_STATE_HOME") {
+        return Some(state);
+    }
+    Some(absolute_variable("HOME")?.join(".local/state"))
+}
+
+fn absolute_variable(name: &str) -> Option<Utf8PathBuf> {
+    let path = Utf8PathBuf::from(std::env::var(name).ok()?);
+    path.is_absolute().then_some(path)
 }
 
 /// Finds `git-agentwt` on the search path, for the hooks: the program that uses this library is
@@ -258,13 +263,10 @@ pub fn changed(options: &Options, asked: &Asked) -> Result<ChangedAnswer, Error>
 /// Fails when something cannot be read: there is then no verdict.
 pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
-    let known = Worktree::of(&repository, name)?;
-    let changes = collect(&repository, &known)?.changes;
-    Ok(finding::verify(
-        &known.scope,
-        changes,
-        VerifyOptions::default(),
-    ))
+    let worktree = Worktree::of(&repository, name)?;
+    let changes = collect(&repository, &worktree)?.changes;
+    let verify_options = VerifyOptions::default();
+    Ok(finding::verify(&worktree.scope, changes, verify_options))
 }
 
 /// Names what a program may want to do something about.
@@ -337,6 +339,10 @@ pub struct ChangedPaths {
 ///
 /// # Errors
 /// Fails when `run_git` does, and `best_effort` is not asked for.
+#[allow(
+    clippy::fn_params_excessive_bools,
+    reason = "other programs call it so"
+)]
 pub fn changed_paths<E: std::fmt::Display>(
     mut run_git: impl FnMut(&[&str]) -> Result<Vec<u8>, E>,
     worktree: &Path,
@@ -352,16 +358,19 @@ pub fn changed_paths<E: std::fmt::Display>(
     for arguments in calls {
         match run_git(arguments) {
             Ok(output) => {
-                let names = output.split_str("\0").filter(|name| !name.is_empty());
-                let names = names.filter_map(|name| name.to_path().ok());
-                paths.extend(names.map(|name| normalized(&worktree.join(name))));
+                for name in output.split_str("\0").filter(|name| !name.is_empty()) {
+                    let name = name.to_path().ok();
+                    paths.extend(name.map(|name| normalized(&worktree.join(name))));
+                }
             }
             Err(error) if best_effort => incomplete.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
-    let paths = paths.into_iter().collect();
-    Ok(ChangedPaths { paths, incomplete })
+    Ok(ChangedPaths {
+        paths: paths.into_iter().collect(),
+        incomplete,
+    })
 }
 
 /// The path without `.` and `..`; nothing on disk is read.
@@ -462,7 +471,8 @@ pub struct Teardown {
 /// # Errors
 /// As the command: [`Error::kind`] tells the kinds apart.
 pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Error> {
-    let mut session = options.session(asked.no_wait)?;
+    let mut session = options.session()?;
+    session.no_wait = asked.no_wait;
     let mut add = asked.to_add(options);
     if let Some(prompt) = &asked.prompt {
         session.input.clone_from(prompt);
@@ -482,7 +492,9 @@ pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Er
 /// # Errors
 /// As `git agentwt remove`; [`ErrorKind::Refused`] when work would be lost.
 pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<RemovedWorktree, Error> {
-    let session = options.session(how.no_wait)?.or_in_parent_dir();
+    let mut session = options.session()?;
+    session.no_wait = how.no_wait;
+    let session = session.or_in_parent_dir();
     let remove = Remove {
         names: vec![name.to_owned()],
         force: how.force,
@@ -493,11 +505,8 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
     };
     let mut outcome = commands::remove::run(&session, &remove)?;
     tell(&session, &outcome.notes);
-    outcome.answer.worktrees.pop().ok_or_else(|| {
-        let name = name.to_owned();
-        let known = Vec::new();
-        WorktreeFault::UnknownWorktree { name, known }.into()
-    })
+    let removed = outcome.answer.worktrees.pop();
+    Ok(removed.expect("because one name was given"))
 }
 
 /// Finds the directory of a worktree.
@@ -505,7 +514,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
 /// # Errors
 /// [`ErrorKind::UnknownWorktree`] when there is none of this name.
 pub fn path(options: &Options, name: &str) -> Result<Utf8PathBuf, Error> {
-    let session = options.session(false)?.or_in_parent_dir();
+    let session = options.session()?.or_in_parent_dir();
     Ok(commands::path::run(&session, Some(name))?.answer.path)
 }
 
@@ -567,6 +576,7 @@ mod tests {
     use super::*;
 
     /// Answers the first call and the second, none with an error.
+    #[allow(clippy::fn_params_excessive_bools, reason = "as what it tests")]
     fn run(diff: Option<&str>, others: Option<&str>, best_effort: bool) -> (Vec<String>, usize) {
         let answer = |arguments: &[&str]| {
             let text = if arguments[0] == "diff" { diff } else { others };

@@ -27,13 +27,16 @@ use crate::commands::{Caller, Outcome, Session};
 use crate::disk::error::DiskError;
 use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
+use crate::git::patches::PatchColour;
 use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::library::{read_environment, state_home};
 use crate::output::screen::Screen;
 use crate::output::{render, render_error};
 use crate::refusal::Refusal;
-use crate::run::print::{draws, paint, print, tell, width_of, write_answer, write_text};
+use crate::run::print::{
+    draws_progress, paint_on, print, tell, tell_note, width_of, write_answer, write_text,
+};
 use crate::system::families::{family, send_signal};
 use crate::words::error::{Error, ErrorDocument, Stopped};
 use crate::words::exit::ExitCode;
@@ -83,44 +86,53 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
             return ExitCode::Usage;
         }
     };
-    let result = session(&cli, arguments).and_then(|session| {
-        if draws(&cli) {
-            session.progress.draw();
+    match run_command(&cli, arguments) {
+        Ok(exit) => exit,
+        Err(error) => {
+            tell(&render_error(&error, paint_on(&std::io::stderr())));
+            if asks_for_json(arguments) {
+                let _ = write_answer(&output::json::json(&ErrorDocument::new(&error)));
+            }
+            error.exit_code()
         }
-        dispatch(&session, &cli).map_err(|error| stopped(&session, &cli.command, error))
-    });
-    result.unwrap_or_else(|error| {
-        let to_terminal = std::io::stderr().is_terminal();
-        tell(&render_error(&error, paint(to_terminal)));
-        if asks_for_json(arguments) {
-            let _ = write_answer(&output::json::json(&ErrorDocument::new(&error)));
-        }
-        error.exit_code()
-    })
+    }
+}
+
+fn run_command(cli: &Cli, arguments: &[OsString]) -> Result<ExitCode, Error> {
+    let session = session(cli, arguments)?;
+    if draws_progress(cli) {
+        session.progress.draw();
+    }
+    dispatch(&session, cli).map_err(|error| or_stopped(&session, &cli.command, error))
 }
 
 /// True if a command line asks for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
-    let words: Vec<&OsString> = arguments.iter().take_while(|word| *word != "--").collect();
-    let mut pairs = words.windows(2);
-    words
-        .iter()
-        .any(|word| *word == "--json" || *word == "--format=json")
-        || pairs.any(|pair| pair[0] == "--format" && pair[1] == "json")
+    let mut previous = None;
+    for word in arguments.iter().take_while(|word| *word != "--") {
+        let is_format = previous.is_some_and(|previous| previous == "--format");
+        if word == "--json" || word == "--format=json" || is_format && word == "json" {
+            return true;
+        }
+        previous = Some(word);
+    }
+    false
 }
 
-/// The error of a git that was stopped by the signal that we handed on to it.
-fn stopped(session: &Session, command: &Command, error: Error) -> Error {
-    match session.interrupted() {
-        Some(interrupted) if error.find::<GitError>().is_some_and(GitError::was_killed) => {
-            if matches!(command, Command::Add(_) | Command::Sync(_)) {
-                return interrupted.into();
-            }
-            let signal = interrupted.signal;
-            Stopped { signal, error }.into()
-        }
-        Some(_) | None => error,
+/// The error of a command; that it was stopped, where the error is that of a git which was killed
+/// by the signal that we handed on to it.
+fn or_stopped(session: &Session, command: &Command, error: Error) -> Error {
+    let Some(interrupted) = session.interrupted() else {
+        return error;
+    };
+    if !error.find::<GitError>().is_some_and(GitError::was_killed) {
+        return error;
     }
+    if matches!(command, Command::Add(_) | Command::Sync(_)) {
+        return interrupted.into();
+    }
+    let signal = interrupted.signal;
+    Stopped { signal, error }.into()
 }
 
 /// Lists the worktrees, and draws the list again while it becomes complete, where people look at a
@@ -137,11 +149,7 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
         drawn: 0,
     };
     let style = TextStyle {
-        paint: if window.is_some() {
-            paint(true)
-        } else {
-            Paint::Plain
-        },
+        paint: paint_on(&stdout),
         width: width_of(&stdout),
         ..TextStyle::PLAIN
     };
@@ -154,6 +162,8 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
     Ok(print(cli, form, &outcome))
 }
 
+/// Collects what the commands need to know of this run; from here on, signals are caught for the
+/// commands that have something to undo.
 fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     let start = start_directory(cli)?;
     let binary =
@@ -171,10 +181,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
         environment: read_environment(),
         state: state_home(),
         hook_index: path_variable("GIT_INDEX_FILE"),
-        walking: std::env::var("GIT_AGENTWT_WALK")
-            .ok()
-            .and_then(|text| WalkMode::parse(&text))
-            .unwrap_or_default(),
+        walking: walk_mode(),
         input,
         quarantine: path_variable("GIT_QUARANTINE_PATH"),
         command_line: command_line(arguments),
@@ -183,17 +190,24 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
             family: |pid| {
-                let started = family(pid);
-                Box::new(move |signal| send_signal(&started, signal))
+                let processes = family(pid);
+                Box::new(move |number| send_signal(&processes, number))
             },
         }),
         trace: trace(cli.common.verbose),
         signal,
         idle,
         no_wait: has_no_wait(&cli.command),
-        log: log(cli.common.quiet),
+        log: log(cli),
         ..Session::default()
     })
+}
+
+/// How much of stat data is believed (`GIT_AGENTWT_WALK`); a word that is unknown counts for
+/// nothing.
+fn walk_mode() -> WalkMode {
+    let word = std::env::var("GIT_AGENTWT_WALK").unwrap_or_default();
+    WalkMode::parse(&word).unwrap_or_default()
 }
 
 fn path_variable(name: &str) -> Option<Utf8PathBuf> {
@@ -268,17 +282,10 @@ fn command_line(arguments: &[OsString]) -> String {
     line
 }
 
-/// Reads what git tells a hook, or a prompt, paths or a tool call that were promised there. Only
-/// the scripts of ours that have something to hand on leave it open, so a hook never waits for a
-/// terminal.
+/// Reads standard input for the commands that are promised something there; empty for the others.
 fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let by_hook = matches!(command, Command::Hook(hook)
-        if ["ref-update", "claude-create", "claude-remove"].contains(&hook.event.as_str()));
-    let as_prompt = matches!(command, Command::Add(add) if add.context.reads_stdin());
-    let as_paths = matches!(command, Command::Scope(scope) if scope.stdin);
-    let as_call = matches!(command, Command::Guard(_));
-    if by_hook || as_prompt || as_paths || as_call {
+    if reads_stdin(command) {
         std::io::stdin()
             .read_to_end(&mut bytes)
             .map_err(|error| DiskError::new("read standard input", error))?;
@@ -286,24 +293,40 @@ fn input(command: &Command) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Whether the command refuses at once when another program works on the worktree.
+/// True if a command is promised a prompt, paths, a tool call, or what git tells a hook. Only these
+/// hooks are handed something: any other would wait for a terminal.
+fn reads_stdin(command: &Command) -> bool {
+    match command {
+        Command::Hook(hook) => matches!(
+            hook.event.as_str(),
+            "ref-update" | "claude-create" | "claude-remove"
+        ),
+        Command::Add(add) => add.context.reads_stdin(),
+        Command::Scope(scope) => scope.stdin,
+        Command::Guard(_) => true,
+        _others => false,
+    }
+}
+
+/// True if the command refuses at once when another program works on the worktree.
 fn has_no_wait(command: &Command) -> bool {
-    matches!(command, Command::Add(options) if options.waiting.no_wait)
-        || matches!(command, Command::Land(options) if options.waiting.no_wait)
-        || matches!(command, Command::Remove(options) if options.waiting.no_wait)
-        || matches!(command, Command::Restore(options) if options.waiting.no_wait)
-        || matches!(command, Command::Sync(options) if options.waiting.no_wait)
+    let waiting = match command {
+        Command::Add(options) => &options.waiting,
+        Command::Land(options) => &options.waiting,
+        Command::Remove(options) => &options.waiting,
+        Command::Restore(options) => &options.waiting,
+        Command::Sync(options) => &options.waiting,
+        _others => return false,
+    };
+    waiting.no_wait
 }
 
 /// What goes on is told on stderr as it happens.
-fn log(quiet: bool) -> Log {
-    if quiet {
+fn log(cli: &Cli) -> Log {
+    if cli.common.quiet {
         return Log::default();
     }
-    Log::to(|line| {
-        let paint = paint(std::io::stderr().is_terminal());
-        tell(&format!("{} {line}\n", paint.warning("note:")));
-    })
+    Log::to(|line| tell_note(paint_on(&std::io::stderr()), line))
 }
 
 /// `-v` names each step as it is done, `-vv` every git command with its time.
@@ -331,6 +354,17 @@ fn trace(verbose: u8) -> Trace {
     }
 }
 
+/// Whether a patch is printed in colour: for people at a terminal.
+fn patch_colour(form: OutputForm) -> PatchColour {
+    if form.format == Format::Human && paint_on(&std::io::stdout()) == Paint::Colour {
+        PatchColour::On
+    } else {
+        PatchColour::Off
+    }
+}
+
+/// Calls the command, and prints what it answers.
+#[allow(clippy::too_many_lines, reason = "a table: a command, a line")]
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
         accept, add, changed, clients, doctor, env, guard, hook, hooks, init, land, path, prune,
@@ -351,9 +385,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
         Command::Changed(o) => {
             let form = o.output.form();
-            let to_terminal = form.format == Format::Human && std::io::stdout().is_terminal();
-            let colour = paint(to_terminal) == Paint::Colour;
-            let outcome = changed::run(session, o, colour)?;
+            let outcome = changed::run(session, o, patch_colour(form))?;
             if o.name_only {
                 print(cli, form, &outcome.map(ChangedNames))
             } else {
@@ -372,20 +404,16 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Remove(o) => print(cli, o.output.form(), &remove::run(session, o)?),
         Command::Prune(o) => print(cli, o.output.form(), &prune::run(session, o)?),
         Command::Sync(o) => print(cli, o.output.form(), &sync::run(session, o)?),
-        Command::Hooks(o) => {
-            let form = match &o.command {
-                HooksCommand::Install(o) | HooksCommand::Uninstall(o) => o.output.form(),
-                HooksCommand::Status(o) => o.output.form(),
-                HooksCommand::Claude(o) => {
-                    return Ok(print(
-                        cli,
-                        o.output.form(),
-                        &hooks::claude::run(session, o)?,
-                    ));
-                }
-            };
-            print(cli, form, &hooks::run(session, &o.command)?)
-        }
+        Command::Hooks(o) => match &o.command {
+            HooksCommand::Install(o) => print(cli, o.output.form(), &hooks::install(session, o)?),
+            HooksCommand::Uninstall(o) => {
+                print(cli, o.output.form(), &hooks::uninstall(session, o)?)
+            }
+            HooksCommand::Status(o) => print(cli, o.output.form(), &hooks::status(session, o)?),
+            HooksCommand::Claude(o) => {
+                print(cli, o.output.form(), &hooks::claude::run(session, o)?)
+            }
+        },
         Command::Exec(o) if o.fence.print_policy.is_some() => {
             print(cli, OutputForm::HUMAN, &commands::exec::run(session, o)?)
         }

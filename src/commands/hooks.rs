@@ -16,10 +16,11 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::answer::worktree::{HooksReport, method_word};
 use crate::arguments::scope::ScopeLists;
-use crate::commands::hooks::arguments::HooksCommand;
+use crate::commands::hooks::arguments::{HooksInstall, HooksStatus};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::lock::Lock;
+use crate::git::error::GitError;
 use crate::git::hooks::scripts::Method;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::inventory::placed::Placed;
@@ -135,75 +136,73 @@ impl Answer for HooksAnswer {
     }
 }
 
-/// The worktree that is meant.
+/// The worktree whose hooks are meant.
 struct HookTarget {
     path: Utf8PathBuf,
     admin_dir: Utf8PathBuf,
-    known: Option<Worktree>,
+    /// None for a worktree of plain git's.
+    recorded: Option<Worktree>,
 }
 
-/// Does what the subcommand says.
+/// Installs the hooks in a worktree, or brings them up to date.
 ///
 /// # Errors
 /// Fails when the directory is no linked worktree, or git or the disk fails.
-pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAnswer>, Error> {
+pub fn install(session: &Session, options: &HooksInstall) -> Result<Outcome<HooksAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let (word, dry_run) = match command {
-        HooksCommand::Install(options) | HooksCommand::Uninstall(options) => {
-            (options.worktree.as_deref(), options.dry_run)
-        }
-        HooksCommand::Status(options) => (options.worktree.as_deref(), false),
-        // has an answer of its own: [`claude::run`]
-        HooksCommand::Claude(options) => (None, options.dry_run),
-    };
-    let target = target(session, &repository, word)?;
-    let hooks = match &target.known {
-        Some(known) => hooks_of(&repository.git, &known.record)?,
-        None => WorktreeHooks::of(&repository.git, &target.admin_dir, &target.path)?,
-    };
-    let mut exit = ExitCode::Success;
-    let known = target.known.as_ref();
-    let mut answer = HooksAnswer {
-        name: known.map(|known| known.record.name.to_string()),
-        path: target.path.clone(),
-        dry_run,
-        ..HooksAnswer::default()
-    };
-    match command {
-        HooksCommand::Install(_) => {
-            answer.done = Some(HooksDone::Installed);
-            let mut method = Method::of(repository.git.version()?);
-            if !dry_run {
-                require_own(session, &repository, &target)?;
-                let installed = install(session, &repository, &target, &hooks)?;
-                method = installed.method;
-                answer.name = Some(installed.name);
-                answer.recorded = Some(installed.recorded);
-            }
-            answer.method = Some(method_word(&method));
-        }
-        HooksCommand::Uninstall(_) => {
-            // without hooks, what an agent does to refs leaves no trace
-            require_outside(&repository, &session.command_line)?;
-            if !dry_run {
-                uninstall(&repository, &target, &hooks)?;
-            }
-            answer.done = Some(HooksDone::Uninstalled);
-        }
-        HooksCommand::Status(_) | HooksCommand::Claude(_) => {
-            let status = hooks.status()?;
-            let is_found = status.binary.as_ref().is_some_and(|(_, found)| *found);
-            if !status.is_complete() || !is_found {
-                exit = ExitCode::Violations;
-            }
-            answer.hooks = Some(HooksReport::from(&status));
-        }
+    let target = HookTarget::find(session, &repository, options.worktree.as_deref())?;
+    let hooks = target.hooks(&repository)?;
+    let mut answer = target.answer();
+    answer.done = Some(HooksDone::Installed);
+    answer.dry_run = options.dry_run;
+    if options.dry_run {
+        let method = Method::of(repository.git.version()?);
+        answer.method = Some(method_word(&method));
+        return Ok(Outcome::done(answer));
     }
-    Ok(Outcome {
-        answer,
-        notes: Vec::new(),
-        exit,
-    })
+    require_own(session, &repository, &target)?;
+    let installed = install_in(session, &repository, &target, &hooks)?;
+    answer.method = Some(method_word(&installed.method));
+    answer.name = Some(installed.name);
+    answer.recorded = Some(installed.recorded);
+    Ok(Outcome::done(answer))
+}
+
+/// Removes the hooks from a worktree.
+///
+/// # Errors
+/// Refuses inside a worktree; fails as [`install`] does.
+pub fn uninstall(session: &Session, options: &HooksInstall) -> Result<Outcome<HooksAnswer>, Error> {
+    let repository = session.repository_to_change()?;
+    let target = HookTarget::find(session, &repository, options.worktree.as_deref())?;
+    let hooks = target.hooks(&repository)?;
+    // without hooks, what an agent does to refs leaves no trace
+    require_outside(&repository, &session.command_line)?;
+    if !options.dry_run {
+        uninstall_in(&repository, &target, &hooks)?;
+    }
+    let mut answer = target.answer();
+    answer.done = Some(HooksDone::Uninstalled);
+    answer.dry_run = options.dry_run;
+    Ok(Outcome::done(answer))
+}
+
+/// Shows the hooks of a worktree; ends with 1 if they do not work.
+///
+/// # Errors
+/// Fails as [`install`] does.
+pub fn status(session: &Session, options: &HooksStatus) -> Result<Outcome<HooksAnswer>, Error> {
+    let repository = session.repository_to_change()?;
+    let target = HookTarget::find(session, &repository, options.worktree.as_deref())?;
+    let status = target.hooks(&repository)?.status()?;
+    let mut answer = target.answer();
+    answer.hooks = Some(HooksReport::from(&status));
+    let mut outcome = Outcome::done(answer);
+    let has_program = status.binary.as_ref().is_some_and(|(_, exists)| *exists);
+    if !status.is_complete() || !has_program {
+        outcome.exit = ExitCode::Violations;
+    }
+    Ok(outcome)
 }
 
 /// Checks that an agent installs hooks nowhere but in its own worktree.
@@ -214,55 +213,84 @@ fn require_own(
 ) -> Result<(), Error> {
     let path = shell_word(target.path.as_str());
     let command = format!("git agentwt hooks install {path}");
-    match &target.known {
-        Some(known) => caller::require_own(repository, &known.record.name, &command),
+    match &target.recorded {
+        Some(worktree) => caller::require_own(repository, &worktree.record.name, &command),
         None => session.require_no_agent(repository, &command),
     }
 }
 
-/// Finds the worktree of a name of ours, or else of a path; without a word, the worktree around us.
-fn target(
-    session: &Session,
-    repository: &Repository,
-    word: Option<&OsStr>,
-) -> Result<HookTarget, Error> {
-    let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
-    let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
-    let named = match word {
-        Some(_) => session.resolve(Utf8Path::new(&*shown)),
-        None => here.clone(),
-    };
-    let path = files::canonical(&named).unwrap_or(named);
-    let known = match Worktree::of(repository, word.map(|_| &*shown)) {
-        Ok(known) => Some(known),
-        Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => {
-            return Err(error);
+impl HookTarget {
+    /// Finds the worktree of a name of ours, or else of a path; without a word, the worktree that
+    /// we are in.
+    fn find(
+        session: &Session,
+        repository: &Repository,
+        word: Option<&OsStr>,
+    ) -> Result<Self, Error> {
+        let text = word.map(OsStr::to_string_lossy);
+        let named = match &text {
+            Some(text) => session.resolve(Utf8Path::new(&**text)),
+            None => {
+                let toplevel = repository.toplevel.as_ref();
+                toplevel.unwrap_or(&repository.start).clone()
+            }
+        };
+        let path = files::canonical(&named).unwrap_or(named);
+        let recorded = match Worktree::of(repository, text.as_deref()) {
+            Ok(worktree) => Some(worktree),
+            Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => {
+                return Err(error);
+            }
+            Err(_) => by_path(repository, &path)?,
+        };
+        if let Some(worktree) = recorded {
+            return Ok(Self {
+                path: worktree.record.path.clone(),
+                admin_dir: worktree.record.admin_dir.clone(),
+                recorded: Some(worktree),
+            });
         }
-        Err(_) => by_path(repository, &path)?,
-    };
-    if let Some(known) = known {
-        return Ok(HookTarget {
-            path: known.record.path.clone(),
-            admin_dir: known.record.admin_dir.clone(),
-            known: Some(known),
-        });
+        match private_git_dir(repository, &path)? {
+            Some(admin_dir) => Ok(Self {
+                path,
+                admin_dir,
+                recorded: None,
+            }),
+            None => {
+                let path = text.map_or_else(|| path.to_string(), String::from);
+                Err(Refusal::NotLinked { path }.into())
+            }
+        }
     }
-    let listed = repository.git.worktree_list()?;
-    let is_listed = listed.iter().any(|entry| entry.path == path);
-    let admin_dir = is_listed.then(|| repository.git.at(&path).absolute_git_dir());
-    // the hooks of the main worktree are the user's; a copy of a repository lists the original's
-    let common = &repository.common_dir;
-    let is_own = |dir: &Utf8PathBuf| files::is_same_directory(&dir.join("../.."), common);
-    let admin_dir = admin_dir.transpose()?.filter(is_own);
-    let Some(admin_dir) = admin_dir else {
-        let path = word.map_or(path.into_string(), |_| shown.into_owned());
-        return Err(Refusal::NotLinked { path }.into());
-    };
-    Ok(HookTarget {
-        admin_dir,
-        path,
-        known: None,
-    })
+
+    fn hooks(&self, repository: &Repository) -> Result<WorktreeHooks, GitError> {
+        match &self.recorded {
+            Some(worktree) => hooks_of(&repository.git, &worktree.record),
+            None => WorktreeHooks::of(&repository.git, &self.admin_dir, &self.path),
+        }
+    }
+
+    /// The answer before anything is done.
+    fn answer(&self) -> HooksAnswer {
+        let recorded = self.recorded.as_ref();
+        HooksAnswer {
+            name: recorded.map(|worktree| worktree.record.name.to_string()),
+            path: self.path.clone(),
+            ..HooksAnswer::default()
+        }
+    }
+}
+
+/// The private git directory of a linked worktree; none for any other directory. The hooks of the
+/// main worktree are the user's; a copy of a repository lists the worktrees of the original.
+fn private_git_dir(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, Error> {
+    let worktrees = repository.git.worktree_list()?;
+    if !worktrees.iter().any(|entry| entry.path == path) {
+        return Ok(None);
+    }
+    let git_dir = repository.git.at(path).absolute_git_dir()?;
+    let is_own = files::is_same_directory(&git_dir.join("../.."), &repository.common_dir);
+    Ok(is_own.then_some(git_dir))
 }
 
 /// What was installed.
@@ -276,19 +304,20 @@ struct InstalledHooks {
 
 /// Installs; a worktree of plain git's gets a record first, so that there is a base and a scope
 /// to verify against.
-fn install(
+fn install_in(
     session: &Session,
     repository: &Repository,
     target: &HookTarget,
     hooks: &WorktreeHooks,
 ) -> Result<InstalledHooks, Error> {
-    if let Some(known) = &target.known {
-        let (_one_at_a_time, known) = Worktree::lock(repository, &known.record.name)?;
-        let install = || install_hooks(repository, &known.record, &session.binary);
-        let method = known.change_hooks(repository, install)?;
+    if let Some(recorded) = &target.recorded {
+        let (_one_at_a_time, worktree) = Worktree::lock(repository, &recorded.record.name)?;
+        let method = worktree.change_hooks(repository, || {
+            install_hooks(repository, &worktree.record, &session.binary)
+        })?;
         return Ok(InstalledHooks {
             method,
-            name: known.record.name.to_string(),
+            name: worktree.record.name.to_string(),
             recorded: false,
         });
     }
@@ -319,24 +348,26 @@ fn install(
 }
 
 /// Removes the hooks; of a worktree of plain git's also the record, which only they needed.
-fn uninstall(
+fn uninstall_in(
     repository: &Repository,
     target: &HookTarget,
     hooks: &WorktreeHooks,
 ) -> Result<(), Error> {
-    let uninstall = || {
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        Ok(hooks.uninstall()?)
+    let Some(recorded) = &target.recorded else {
+        return remove_hooks(repository, hooks);
     };
-    let Some(known) = &target.known else {
-        return uninstall();
-    };
-    let (_one_at_a_time, known) = Worktree::lock(repository, &known.record.name)?;
-    if known.record.made_by == MadeBy::Git {
-        uninstall()?;
-        return Ok(files::remove_directory(&known.dir)?);
+    let (_one_at_a_time, worktree) = Worktree::lock(repository, &recorded.record.name)?;
+    if worktree.record.made_by == MadeBy::Git {
+        remove_hooks(repository, hooks)?;
+        return Ok(files::remove_directory(&worktree.dir)?);
     }
-    known.change_hooks(repository, uninstall)
+    worktree.change_hooks(repository, || remove_hooks(repository, hooks))
+}
+
+/// Removes the hooks, alone: other worktrees may share a setting with this one.
+fn remove_hooks(repository: &Repository, hooks: &WorktreeHooks) -> Result<(), Error> {
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    Ok(hooks.uninstall()?)
 }
 
 /// Plans the record: the base is where the branch of the worktree left the base branch, the scope
@@ -359,14 +390,16 @@ fn plan_record(
     let profile = settings.profile(&loaded.config)?;
     let scope = rules_of(name.as_str(), profile, &ScopeLists::default(), loaded.found)?;
     let git = repository.git.on(admin_dir, Some(path));
-    let detached = || Refusal::Detached {
-        path: path.to_owned(),
+    let branch = git.symbolic_ref_head()?;
+    let commit = git.rev_parse_commit("HEAD")?;
+    let (Some(branch), Some(head)) = (branch, commit) else {
+        let path = path.to_owned();
+        return Err(Refusal::Detached { path }.into());
     };
-    let branch = git.symbolic_ref_head()?.ok_or_else(detached)?;
-    let head = git.rev_parse_commit("HEAD")?.ok_or_else(detached)?;
-    let base = settings.base.as_ref().map(|base| base.value.as_str());
-    let base = base_of(repository, base, &head, &name)?;
+    let base_setting = settings.base.as_ref().map(|base| base.value.as_str());
+    let base = base_of(repository, base_setting, &head, &name)?;
     let case = repository.case()?;
+    // refuses a scope that cannot be compiled
     Scope::compile(scope.clone(), case)?;
     Ok(Record {
         made_by: MadeBy::Git,
@@ -394,7 +427,7 @@ fn free_name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, E
     let taken_by = match RecordState::read(repository, &name)? {
         RecordState::Missing => return Ok(name),
         RecordState::Incomplete(intent) => intent.record.path,
-        RecordState::Complete(known) => known.record.path,
+        RecordState::Complete(worktree) => worktree.record.path,
     };
     Err(Refusal::NameTaken {
         path: path.to_owned(),
@@ -404,6 +437,7 @@ fn free_name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, E
     .into())
 }
 
+/// The base of a worktree that is there: where its HEAD left the base branch.
 fn base_of(
     repository: &Repository,
     setting: Option<&str>,

@@ -29,11 +29,12 @@ const COMPARABLE: &[&str] = &[
 ];
 
 /// Whether a patch is printed in colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatchColour {
     /// As the user's own settings say.
     On,
     /// None.
+    #[default]
     Off,
 }
 

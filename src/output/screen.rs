@@ -17,8 +17,8 @@ impl Screen {
     /// Draws a text in place of the last one. A text that the terminal would scroll is not drawn,
     /// as a line that was scrolled away cannot be replaced.
     pub fn draw(&mut self, text: &[u8]) {
-        let lines = text.lines().count();
-        if lines >= self.height {
+        let new_lines = text.lines().count();
+        if new_lines >= self.height {
             return;
         }
         // CPL and ED (ECMA-48): to the line of the first row, and nothing from there on
@@ -29,7 +29,7 @@ impl Screen {
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(&[clear.as_bytes(), text].concat());
         if written.and_then(|()| stdout.flush()).is_ok() {
-            self.drawn = lines;
+            self.drawn = new_lines;
         }
     }
 }

@@ -42,7 +42,7 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
     let stdout = std::io::stdout();
     let to_terminal = stdout.is_terminal();
     let style = TextStyle {
-        paint: paint(to_terminal),
+        paint: paint_on(&stdout),
         width: width_of(stdout),
         detail: match cli.common.verbose {
             0 => Detail::Groups,
@@ -57,12 +57,10 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
     let is_long = matches!(&cli.command, Command::Changed(o) if o.patch || o.commits);
     let wants_pager = is_long && to_terminal && form.format == Format::Human;
     let is_paged = wants_pager && page(&text.stdout);
-    let written = if is_paged {
-        Ok(())
-    } else {
-        write_answer(&text.stdout)
-    };
-    let exit = written.map_or_else(|failed| failed, |()| outcome.exit);
+    let mut exit = outcome.exit;
+    if !is_paged && let Err(failed) = write_answer(&text.stdout) {
+        exit = failed;
+    }
     if !cli.common.quiet {
         tell(&text.hints);
     }
@@ -71,10 +69,15 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
 
 /// Writes each note to stderr, a line each.
 fn tell_notes(notes: &[String]) {
-    let paint = paint(std::io::stderr().is_terminal());
+    let paint = paint_on(&std::io::stderr());
     for note in notes {
-        tell(&format!("{} {note}\n", paint.warning("note:")));
+        tell_note(paint, note);
     }
+}
+
+/// Writes a note to stderr.
+pub fn tell_note(paint: Paint, note: &str) {
+    tell(&format!("{} {note}\n", paint.warning("note:")));
 }
 
 /// Shows an answer in the pager, which alone decides what Ctrl-C does. Returns false where there is
@@ -83,24 +86,27 @@ pub fn page(bytes: &[u8]) -> bool {
     signal_hook::flag::register(SIGINT, Arc::default()).is_ok() && Git::page(bytes)
 }
 
-/// Writes to stdout.
+/// Writes to stdout; where that fails, says so on stderr and returns the status to end with. A
+/// reader that closed the pipe has read enough.
 pub fn write_answer(bytes: &[u8]) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let error = Error::from(DiskError::new("write to standard output", error));
+        Ok(()) => Ok(()),
+        Err(closed) if closed.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(failed) => {
+            let error = Error::from(DiskError::new("write to standard output", failed));
             tell(&render_error(&error, Paint::Plain));
             Err(error.exit_code())
         }
-        _written => Ok(()),
     }
 }
 
-/// `NO_COLOR` (no-color.org) and git's `color.ui` (git-config(1)) are obeyed.
-pub fn paint(to_terminal: bool) -> Paint {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    if to_terminal && !forbidden && !dumb && Git::wants_colour() {
+/// Says whether what goes to a stream is coloured: on a terminal, unless `NO_COLOR`
+/// (no-color.org) or git's `color.ui` (git-config(1)) forbids it.
+pub fn paint_on(stream: &impl IsTerminal) -> Paint {
+    let is_forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    if stream.is_terminal() && !is_forbidden && !is_dumb && Git::wants_colour() {
         Paint::Colour
     } else {
         Paint::Plain
@@ -109,11 +115,14 @@ pub fn paint(to_terminal: bool) -> Paint {
 
 /// Writes a text that is not an answer in several forms.
 pub fn write_text(text: &str) -> ExitCode {
-    write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
+    match write_answer(text.as_bytes()) {
+        Ok(()) => ExitCode::Success,
+        Err(failed) => failed,
+    }
 }
 
-/// True if a long copy is drawn as it goes on.
-pub fn draws(cli: &Cli) -> bool {
+/// True if the progress of a long copy is drawn.
+pub fn draws_progress(cli: &Cli) -> bool {
     let copies = matches!(cli.command, Command::Add(_) | Command::Sync(_));
     copies && !cli.common.quiet && std::io::stderr().is_terminal()
 }

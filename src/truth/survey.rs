@@ -259,7 +259,7 @@ impl Survey {
 
 impl States {
     /// Returns what a state has at a path.
-    fn entry_in(&self, delta: &Delta, path: &RepoPath) -> Option<Entry> {
+    pub fn entry_in(&self, delta: &Delta, path: &RepoPath) -> Option<Entry> {
         entry_in(&self.manifest, delta, path)
     }
 

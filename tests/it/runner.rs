@@ -12,6 +12,8 @@ use git_agentwt::cli::Command;
 use git_agentwt::commands;
 use git_agentwt::commands::Caller;
 use git_agentwt::commands::Session;
+use git_agentwt::commands::hooks::arguments::HooksCommand;
+use git_agentwt::git::patches::PatchColour;
 use git_agentwt::git::runner::Call;
 use git_agentwt::git::runner::Duct;
 use git_agentwt::git::runner::Output;
@@ -101,7 +103,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Status(o) => commands::status::run(session, &o).map(drop),
         Command::Path(o) => commands::path::run(session, o.name.as_deref()).map(drop),
         Command::Scope(o) => commands::scope::run(session, &o).map(drop),
-        Command::Changed(o) => commands::changed::run(session, &o, false).map(drop),
+        Command::Changed(o) => commands::changed::run(session, &o, PatchColour::Off).map(drop),
         Command::Verify(o) => match &o.range {
             Some(range) => commands::verify::range::run(session, &o, range).map(drop),
             None => commands::verify::run(session, &o).map(drop),
@@ -113,7 +115,12 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Remove(o) => commands::remove::run(session, &o).map(drop),
         Command::Prune(o) => commands::prune::run(session, &o).map(drop),
         Command::Sync(o) => commands::sync::run(session, &o).map(drop),
-        Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
+        Command::Hooks(o) => match &o.command {
+            HooksCommand::Install(o) => commands::hooks::install(session, o).map(drop),
+            HooksCommand::Uninstall(o) => commands::hooks::uninstall(session, o).map(drop),
+            HooksCommand::Status(o) => commands::hooks::status(session, o).map(drop),
+            HooksCommand::Claude(o) => commands::hooks::claude::run(session, o).map(drop),
+        },
         Command::Doctor(o) => commands::doctor::run(session, &o).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
         Command::EmptyTrash(o) => commands::remove::empty_trash(session, &o).map(drop),

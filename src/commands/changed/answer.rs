@@ -192,15 +192,14 @@ impl ChangedAnswer {
                 lines.push(ListLine::Change(ListedChange { change, among }));
             }
         }
-        let mut among = Listed::Net;
-        if self.commits.is_some() {
-            among = Listed::NetBesideCommits;
-            let uncommitted = self.uncommitted.iter().flat_map(|one| &one.paths);
-            for change in uncommitted {
-                let among = Listed::Uncommitted;
-                lines.push(ListLine::Change(ListedChange { change, among }));
-            }
+        for change in self.uncommitted.iter().flat_map(|listed| &listed.paths) {
+            let among = Listed::Uncommitted;
+            lines.push(ListLine::Change(ListedChange { change, among }));
         }
+        let among = match self.commits {
+            Some(_) => Listed::NetBesideCommits,
+            None => Listed::Net,
+        };
         for change in self.listed() {
             lines.push(ListLine::Change(ListedChange { change, among }));
         }

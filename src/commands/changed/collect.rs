@@ -15,8 +15,10 @@ use crate::disk::files;
 use crate::disk::resolve::resolve;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
+use crate::git::objects::Objects;
+use crate::git::patches::PatchColour;
 use crate::judge::change::{Change, Kind, Place, Seen};
-use crate::judge::compare::{Delta, change_between, entry_in, same};
+use crate::judge::compare::{Delta, change_between, same};
 use crate::refusal::Refusal;
 use crate::truth::collect_with;
 use crate::truth::history::touched;
@@ -44,7 +46,7 @@ pub struct Asked {
     /// Whether patches are made.
     pub patch: bool,
     /// Whether patches are coloured, for a terminal.
-    pub colour: bool,
+    pub colour: PatchColour,
     /// Whether to go on without what cannot be read.
     pub best_effort: bool,
     /// Absolute directories outside of which changes are listed; none where that is not asked.
@@ -55,186 +57,367 @@ pub struct Asked {
 
 /// Collects what changed in a repository, if it was found.
 ///
+/// 1. Finds the worktree.
+/// 2. Resolves the other base.
+/// 3. Reads everything that was asked for into the answer.
+///
 /// # Errors
 /// As [`super::run`].
 pub fn collect(
     repository: Result<Repository, Error>,
     asked: &Asked,
 ) -> Result<ChangedAnswer, Error> {
-    let mut terms = SurveyOptions::default();
+    let mut options = SurveyOptions::default();
     if asked.best_effort {
-        terms.read_policy = ReadPolicy::best();
+        options.read_policy = ReadPolicy::best();
     }
     let mut answer = ChangedAnswer::default();
-    if let Some((repository, worktree)) = find(repository, asked, &terms.read_policy)? {
-        terms.base = base(&repository, asked, &terms.read_policy)?;
-        answer.name = Some(worktree.record.name.to_string());
-        answer.path = Some(worktree.record.path.clone());
-        let mut shown = Shown::default();
-        if asked.base.is_none() || terms.base.is_some() {
-            let found = read(&repository, &worktree, asked, &terms, &mut answer);
-            shown = if asked.best_effort {
-                found?
-            } else {
-                worktree.unless_gone(&repository, found)?
-            };
-        }
-        let mut changes = shown.changes.clone();
-        changes.append(&mut shown.hidden);
-        answer.changed = listed(&worktree, asked, &changes);
-        if !asked.roots.is_empty() {
-            let roots = terms
-                .read_policy
-                .or(resolve_roots(&worktree, asked), Vec::new)?;
-            let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
-            answer.roots = Some(shown_roots.collect());
-            // what worktrees share is in no root, and no lease is given on it
-            let beside =
-                |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
-            let mut changes = shown.changes;
-            changes.retain(|change| !beside(&change.place));
-            let found = outside_of(&worktree, &roots, &changes);
-            let found = terms.read_policy.or(found, || changes)?;
-            answer.outside = Some(listed(&worktree, asked, &found));
-        }
+    // 1
+    if let Some((repository, worktree)) = find(repository, asked, &options.read_policy)? {
+        // 2
+        options.base = resolve_base(&repository, asked, &options.read_policy)?;
+        // 3
+        let collector = Collector {
+            repository: &repository,
+            worktree: &worktree,
+            asked,
+            options: &options,
+        };
+        collector.fill(&mut answer)?;
     }
-    answer.incomplete = terms.read_policy.missing();
+    answer.incomplete = options.read_policy.missing();
     Ok(answer)
-}
-
-/// The changes as they are listed: with absolute paths if that was asked for.
-fn listed(worktree: &Worktree, asked: &Asked, changes: &[Change]) -> Vec<Change> {
-    let mut listed = changes.to_vec();
-    if asked.absolute {
-        let root = worktree.record.path.as_str().as_bytes();
-        for change in &mut listed {
-            if let Place::Path(path) = &change.place {
-                let absolute = [root, b"/", path.as_ref()].concat();
-                change.place = Place::Absolute(absolute.into());
-            }
-        }
-    }
-    listed
 }
 
 /// Finds the worktree; none when the best effort finds nothing that can be read.
 fn find(
     repository: Result<Repository, Error>,
     asked: &Asked,
-    effort: &ReadPolicy,
+    policy: &ReadPolicy,
 ) -> Result<Option<(Repository, Worktree)>, Error> {
     let repository = match repository {
         Err(error) if asked.best_effort => {
-            effort.note(&error);
+            policy.note(&error);
             return Ok(None);
         }
         repository => repository?,
     };
-    let error = match Worktree::of(&repository, asked.name.as_deref()) {
-        Ok(worktree) => return Ok(Some((worktree.readable_repository(&repository), worktree))),
-        Err(error) => error,
-    };
-    let wrong_name = match error.find() {
-        // with a directory of that name, it is the record that is gone
-        Some(WorktreeFault::UnknownWorktree { name, .. }) => !WorktreeName::parse(name)
-            .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
-        Some(WorktreeFault::NotInWorktree { .. }) => true,
-        _others => false,
-    };
-    if wrong_name {
-        return Err(error);
+    match Worktree::of(&repository, asked.name.as_deref()) {
+        Ok(worktree) => Ok(Some((worktree.readable_repository(&repository), worktree))),
+        Err(error) if is_wrong_name(&repository, &error) => Err(error),
+        Err(error) => policy.or(Err(error), || None),
     }
-    effort.or(Err(error), || None)
 }
 
-/// Resolves the other base that was asked for.
-fn base(
+/// True if no worktree was meant by the name or the directory: there is nothing to read.
+fn is_wrong_name(repository: &Repository, error: &Error) -> bool {
+    match error.find() {
+        Some(WorktreeFault::NotInWorktree { .. }) => true,
+        // with a directory of that name, it is the record that is gone
+        Some(WorktreeFault::UnknownWorktree { name, .. }) => match WorktreeName::parse(name) {
+            Ok(name) => !files::exists(&repository.worktree_path(&name)),
+            Err(_) => true,
+        },
+        Some(_) | None => false,
+    }
+}
+
+/// Resolves the other base that was asked for; none when the best effort cannot ask git.
+fn resolve_base(
     repository: &Repository,
     asked: &Asked,
-    effort: &ReadPolicy,
+    policy: &ReadPolicy,
 ) -> Result<Option<CommitId>, Error> {
     let Some(revision) = &asked.base else {
         return Ok(None);
     };
     let git = repository.git.with_mode(GitMode::Hardened);
-    let found = git.rev_parse_commit(revision).map(Some);
-    let Some(found) = effort.or(found, || None)? else {
-        return Ok(None);
-    };
-    let revision = escape_for_terminal(revision.as_bytes());
-    let commit = found.ok_or(Refusal::NoSuchCommit { revision })?;
-    Ok(Some(commit))
+    let resolved = git.rev_parse_commit(revision).map(Some);
+    match policy.or(resolved, || None)? {
+        None => Ok(None),
+        Some(Some(commit)) => Ok(Some(commit)),
+        Some(None) => {
+            let revision = escape_for_terminal(revision.as_bytes());
+            Err(Refusal::NoSuchCommit { revision }.into())
+        }
+    }
+}
+
+/// Collects from one worktree.
+struct Collector<'a> {
+    repository: &'a Repository,
+    worktree: &'a Worktree,
+    asked: &'a Asked,
+    options: &'a SurveyOptions,
 }
 
 /// Holds the changes that are listed.
 #[derive(Default)]
-struct Shown {
+struct NetChanges {
     /// The net changes: ignored files only if they count, and then what is no path.
     changes: Vec<Change>,
     /// Where ignored files are that the base's own rules do not name. No lease is asked for these.
     hidden: Vec<Change>,
 }
 
-/// Reads everything but the net changes into the answer, and returns these.
-fn read(
-    repository: &Repository,
-    worktree: &Worktree,
-    asked: &Asked,
-    terms: &SurveyOptions,
-    answer: &mut ChangedAnswer,
-) -> Result<Shown, Error> {
-    let effort = &terms.read_policy;
-    let survey = collect_with(repository, worktree, terms).map(Some);
-    let Some(survey) = effort.or(survey, || None)? else {
-        return Ok(Shown::default());
-    };
-    if survey.states.index.damaged && !asked.best_effort {
-        // what is only staged cannot be told
-        let what = format!("the index of worktree {}", worktree.record.name);
-        let detail = "it is missing or damaged".to_owned();
-        return Err(GitError::Read { what, detail }.into());
-    }
-    let set = &survey.changes;
-    answer.base = Some(WorktreeBase::commit(&set.base));
-    answer.head = Some(set.head.clone());
-    let shared = set.shared.iter().map(|one| &one.change);
-    let mut shown = Vec::new();
-    for change in set.changes.iter().chain(&set.integrity).chain(shared) {
-        if asked.ignored || !change.is_ignored() {
-            shown.push(change.clone());
+impl Collector<'_> {
+    /// Reads everything that was asked for into the answer.
+    fn fill(&self, answer: &mut ChangedAnswer) -> Result<(), Error> {
+        answer.name = Some(self.worktree.record.name.to_string());
+        answer.path = Some(self.worktree.record.path.clone());
+        let lacks_base = self.asked.base.is_some() && self.options.base.is_none();
+        let mut net = NetChanges::default();
+        if !lacks_base {
+            let read = self.read(answer);
+            net = if self.asked.best_effort {
+                read?
+            } else {
+                self.worktree.unless_gone(self.repository, read)?
+            };
         }
+        answer.changed = self.listed(&net.changes);
+        answer.changed.extend(self.listed(&net.hidden));
+        if !self.asked.roots.is_empty() {
+            self.fill_outside(net.changes, answer)?;
+        }
+        Ok(())
     }
-    // one file can have changed in two ways, of different weight
-    shown.dedup_by(|a, b| a.place == b.place && a.kind == b.kind);
-    let mut left = Vec::new();
-    if asked.commits {
-        let commits = read_commits(repository, worktree, asked, &survey);
-        answer.commits = Some(effort.or(commits, Vec::new)?);
-        left = uncommitted(worktree, &survey, asked.ignored);
-        answer.uncommitted = Some(Uncommitted {
-            paths: listed(worktree, asked, &left),
-            patch: None,
+
+    /// Lists the changes that no root covers. What worktrees share is in no root, and no lease is
+    /// given on it: it is not among them.
+    fn fill_outside(
+        &self,
+        mut changes: Vec<Change>,
+        answer: &mut ChangedAnswer,
+    ) -> Result<(), Error> {
+        let policy = &self.options.read_policy;
+        let roots = policy.or(self.resolve_roots(), Vec::new)?;
+        let mut shown_roots = Vec::new();
+        for root in &roots {
+            shown_roots.push(root.to_string_lossy().into_owned());
+        }
+        answer.roots = Some(shown_roots);
+        changes.retain(|change| {
+            !matches!(
+                change.place,
+                Place::Git(_) | Place::Main(_) | Place::Outside(_)
+            )
         });
+        let outside = outside_of(self.worktree, &roots, &changes);
+        let outside = policy.or(outside, || changes)?;
+        answer.outside = Some(self.listed(&outside));
+        Ok(())
     }
-    if asked.patch {
-        let made = add_patches(
-            repository,
-            worktree,
-            asked,
-            &survey,
-            (&shown, &left),
-            answer,
-        );
-        effort.or(made, || ())?;
+
+    /// The changes as they are listed: with absolute paths if that was asked for.
+    fn listed(&self, changes: &[Change]) -> Vec<Change> {
+        let mut listed = changes.to_vec();
+        if self.asked.absolute {
+            let root = self.worktree.record.path.as_str().as_bytes();
+            for change in &mut listed {
+                if let Place::Path(path) = &change.place {
+                    let absolute = [root, b"/", path.as_ref()].concat();
+                    change.place = Place::Absolute(absolute.into());
+                }
+            }
+        }
+        listed
     }
-    let mut hidden = Vec::new();
-    if !asked.ignored {
-        hidden = find_hidden(&survey);
+
+    /// Reads everything but the net changes into the answer, and returns these.
+    fn read(&self, answer: &mut ChangedAnswer) -> Result<NetChanges, Error> {
+        let policy = &self.options.read_policy;
+        let survey = collect_with(self.repository, self.worktree, self.options).map(Some);
+        let Some(survey) = policy.or(survey, || None)? else {
+            return Ok(NetChanges::default());
+        };
+        if survey.states.index.damaged && !self.asked.best_effort {
+            // what is only staged cannot be told
+            let what = format!("the index of worktree {}", self.worktree.record.name);
+            let detail = "it is missing or damaged".to_owned();
+            return Err(GitError::Read { what, detail }.into());
+        }
+        answer.base = Some(WorktreeBase::commit(&survey.changes.base));
+        answer.head = Some(survey.changes.head.clone());
+        let net = self.net_changes(&survey);
+        let mut uncommitted = Vec::new();
+        if self.asked.commits {
+            let commits = self.read_commits(&survey);
+            answer.commits = Some(policy.or(commits, Vec::new)?);
+            uncommitted = self.uncommitted(&survey);
+            answer.uncommitted = Some(Uncommitted {
+                paths: self.listed(&uncommitted),
+                patch: None,
+            });
+        }
+        if self.asked.patch {
+            let added = self.add_patches(&survey, &net.changes, &uncommitted, answer);
+            policy.or(added, || ())?;
+        }
+        Ok(net)
     }
-    Ok(Shown {
-        changes: shown,
-        hidden,
-    })
+
+    fn net_changes(&self, survey: &Survey) -> NetChanges {
+        let set = &survey.changes;
+        let mut changes = set.changes.clone();
+        changes.extend_from_slice(&set.integrity);
+        for shared in &set.shared {
+            changes.push(shared.change.clone());
+        }
+        let mut hidden = Vec::new();
+        if !self.asked.ignored {
+            changes.retain(|change| !change.is_ignored());
+            hidden = find_hidden(survey);
+        }
+        // one file can have changed in two ways, of different weight
+        changes.dedup_by(|a, b| a.place == b.place && a.kind == b.kind);
+        NetChanges { changes, hidden }
+    }
+
+    /// Makes every patch that was asked for: of these net changes, of each commit in the answer,
+    /// and of the uncommitted changes.
+    fn add_patches(
+        &self,
+        survey: &Survey,
+        net: &[Change],
+        uncommitted: &[Change],
+        answer: &mut ChangedAnswer,
+    ) -> Result<(), Error> {
+        if let Some(unreadable) = survey.states.disk.unreadable.first() {
+            let path = match &unreadable.path {
+                Some(path) => path.to_string(),
+                None => self.worktree.record.path.to_string(),
+            };
+            let why = std::io::Error::other(unreadable.detail.clone());
+            return Err(DiskError::new(format!("read {path}"), why).into());
+        }
+        let references = &survey.states.references;
+        let nearest = references.nearest.as_ref().unwrap_or(&survey.changes.base);
+        let colour = self.asked.colour;
+        let patches = Patches::new(self.repository, self.worktree, survey, nearest, colour)?;
+        let net_patch = patches.to_disk(nearest, net)?;
+        answer.patch_base = Some(nearest.clone());
+        answer.patch = Some(PatchText::new(&net_patch.text));
+        for path in &net_patch.left_out {
+            answer.not_in_patch.push(path.to_string());
+        }
+        for change in net {
+            if change.place.path().is_none() {
+                answer.not_in_patch.push(change.place.to_string());
+            }
+        }
+        for commit in answer.commits.iter_mut().flatten() {
+            commit.patch = Some(PatchText::new(&patches.of_commit(&commit.commit)?));
+        }
+        if let Some(listed) = &mut answer.uncommitted {
+            let onto = survey.head.head.as_ref().unwrap_or(nearest);
+            listed.patch = Some(PatchText::new(&patches.to_disk(onto, uncommitted)?.text));
+        }
+        Ok(())
+    }
+
+    /// Reads the commits that a survey found, the oldest first.
+    fn read_commits(&self, survey: &Survey) -> Result<Vec<ChangedCommit>, Error> {
+        let objects = self.repository.objects()?;
+        let git = self.repository.git.with_mode(GitMode::Hardened);
+        let heads: Vec<&CommitId> = survey.head.head.iter().chain(&survey.head.branch).collect();
+        let trusted: Vec<&CommitId> = survey.states.references.trusted.iter().collect();
+        let reachable: BTreeSet<CommitId> = git.rev_list(&heads, &trusted)?.into_iter().collect();
+        let mut commits = Vec::new();
+        for id in survey.commits.iter().rev() {
+            let mut commit = self.read_commit(&objects, id)?;
+            commit.abandoned = !reachable.contains(id);
+            commits.push(commit);
+        }
+        Ok(commits)
+    }
+
+    /// Reads a commit, with what it changed against its first parent.
+    fn read_commit(&self, objects: &Objects, id: &CommitId) -> Result<ChangedCommit, Error> {
+        let commit = objects.commit(id)?;
+        let headline = objects.headline(id)?;
+        let parent_tree = match commit.parents.first() {
+            Some(parent) => Some(objects.commit(parent)?.tree),
+            None => None,
+        };
+        // the other way round it gives what the parent had
+        let parent_entries = objects.difference(Some(&commit.tree), parent_tree.as_ref())?;
+        let mut changes = Vec::new();
+        for (path, now) in touched(objects, id)? {
+            let before = parent_entries.get(&path).copied().flatten();
+            let was_directory = || has_below(&parent_entries, &path);
+            let seen = Seen::Commit(id.clone());
+            changes.extend(change_between(&path, before, now, seen, &was_directory));
+        }
+        Ok(ChangedCommit {
+            paths: self.listed(&changes),
+            abandoned: false,
+            commit: id.clone(),
+            parents: commit.parents,
+            authored: headline.authored,
+            subject: headline.subject.to_str_lossy().into_owned(),
+            subject_bytes: bytes_unless_utf8(&headline.subject),
+            patch: None,
+        })
+    }
+
+    /// What differs from HEAD, on disk or else in the index: what is not committed.
+    fn uncommitted(&self, survey: &Survey) -> Vec<Change> {
+        let states = &survey.states;
+        let mut paths: BTreeSet<RepoPath> = survey.uncommitted(self.worktree).into_iter().collect();
+        if self.asked.ignored {
+            for (path, seen) in &states.untracked {
+                if *seen == Seen::Ignored {
+                    paths.insert(path.clone());
+                }
+            }
+        }
+        let mut changes = Vec::new();
+        for path in &paths {
+            if states.placed.get(path).is_none() {
+                changes.extend(self.uncommitted_change(survey, path));
+            }
+        }
+        changes.extend(survey.placed_changes().cloned());
+        changes.sort();
+        changes
+    }
+
+    /// What differs from HEAD at a path, on disk or else in the index; none if nothing is there.
+    fn uncommitted_change(&self, survey: &Survey, path: &RepoPath) -> Option<Change> {
+        let states = &survey.states;
+        let head = states.entry_in(&states.references.head, path);
+        let staged = match states.index.deltas.first() {
+            Some(delta) => states.entry_in(delta, path),
+            None => head,
+        };
+        let disk = states.entry_in(&states.disk.delta, path);
+        let is_silent = states.disk.leaves_out(path, &self.worktree.scope);
+        let was_directory = || states.manifest.has_directory(path);
+        if is_silent || same(head, disk) {
+            return change_between(path, head, staged, Seen::Index, &was_directory);
+        }
+        let hidden = states.index.hidden.get(path);
+        let seen = hidden.or_else(|| states.untracked.get(path));
+        let seen = seen.cloned().unwrap_or(Seen::Disk);
+        let mut change = change_between(path, head, disk, seen, &was_directory)?;
+        if staged != head {
+            change.seen.insert(Seen::Index);
+        }
+        Some(change)
+    }
+
+    /// Resolves write roots ("leases"), each once. A root inside the worktree counts where it
+    /// really is but for the last link, so that an agent cannot widen it by a link in the place of
+    /// its directory; one outside is resolved fully.
+    fn resolve_roots(&self) -> Result<Vec<PathBuf>, Error> {
+        let directory = resolve(self.worktree.record.path.as_std_path(), &|_| true)?;
+        let mut roots = BTreeSet::new();
+        for root in &self.asked.roots {
+            roots.insert(resolve(root, &|path| path.starts_with(&directory))?);
+        }
+        Ok(roots.into_iter().collect())
+    }
 }
 
 /// Ignored files that the base's own rules do not name, by the places where they are.
@@ -254,90 +437,7 @@ fn find_hidden(survey: &Survey) -> Vec<Change> {
     changes
 }
 
-/// Makes every patch that was asked for.
-fn add_patches(
-    repository: &Repository,
-    worktree: &Worktree,
-    asked: &Asked,
-    survey: &Survey,
-    (shown, left): (&[Change], &[Change]),
-    answer: &mut ChangedAnswer,
-) -> Result<(), Error> {
-    if let Some(one) = survey.states.disk.unreadable.first() {
-        let path = one.path.as_ref().map(ToString::to_string);
-        let path = path.unwrap_or_else(|| worktree.record.path.to_string());
-        let why = std::io::Error::other(one.detail.clone());
-        return Err(DiskError::new(format!("read {path}"), why).into());
-    }
-    let references = &survey.states.references;
-    let nearest = references.nearest.as_ref().unwrap_or(&survey.changes.base);
-    let mut patches = Patches::new(repository, worktree, survey, nearest)?;
-    patches.colour = asked.colour;
-    let (patch, left_out) = patches.to_disk(nearest, shown)?;
-    answer.patch_base = Some(nearest.clone());
-    answer.patch = Some(PatchText::new(&patch));
-    answer.not_in_patch = left_out.iter().map(ToString::to_string).collect();
-    for change in shown {
-        if change.place.path().is_none() {
-            answer.not_in_patch.push(change.place.to_string());
-        }
-    }
-    for commit in answer.commits.iter_mut().flatten() {
-        commit.patch = Some(PatchText::new(&patches.of_commit(&commit.commit)?));
-    }
-    if let Some(uncommitted) = &mut answer.uncommitted {
-        let onto = survey.head.head.as_ref().unwrap_or(nearest);
-        uncommitted.patch = Some(PatchText::new(&patches.to_disk(onto, left)?.0));
-    }
-    Ok(())
-}
-
-/// Reads the commits that a survey found, the oldest first.
-fn read_commits(
-    repository: &Repository,
-    worktree: &Worktree,
-    asked: &Asked,
-    survey: &Survey,
-) -> Result<Vec<ChangedCommit>, Error> {
-    let objects = repository.objects()?;
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let heads = survey.head.head.iter().chain(&survey.head.branch);
-    let trusted: Vec<&CommitId> = survey.states.references.trusted.iter().collect();
-    let reachable: BTreeSet<CommitId> = git
-        .rev_list(&heads.collect::<Vec<_>>(), &trusted)?
-        .into_iter()
-        .collect();
-    let one = |id: &CommitId| {
-        let commit = objects.commit(id)?;
-        let headline = objects.headline(id)?;
-        let parent = match commit.parents.first() {
-            Some(parent) => Some(objects.commit(parent)?.tree),
-            None => None,
-        };
-        // the other way round it gives what the parent had
-        let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
-        let touched = touched(&objects, id)?;
-        let changes = touched.iter().filter_map(|(path, now)| {
-            let before = before_all.get(path).copied().flatten();
-            let was_directory = || has_below(&before_all, path);
-            let seen = Seen::Commit(id.clone());
-            change_between(path, before, *now, seen, &was_directory)
-        });
-        Ok(ChangedCommit {
-            paths: listed(worktree, asked, &changes.collect::<Vec<_>>()),
-            abandoned: !reachable.contains(id),
-            commit: id.clone(),
-            parents: commit.parents,
-            authored: headline.authored,
-            subject: headline.subject.to_str_lossy().into_owned(),
-            subject_bytes: bytes_unless_utf8(&headline.subject),
-            patch: None,
-        })
-    };
-    survey.commits.iter().rev().map(one).collect()
-}
-
-/// Whether a tree that is told as a difference has something below a path.
+/// True if a tree has something below a path; the tree is given as its difference from another.
 fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     let first = RepoPath::child(Some(path), b"");
     for (other, entry) in tree.range(first..) {
@@ -351,53 +451,6 @@ fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     false
 }
 
-/// What differs from HEAD, on disk or else in the index: what is not committed.
-fn uncommitted(worktree: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
-    let states = &survey.states;
-    let manifest = &states.manifest;
-    let ignored = states.untracked.iter();
-    let ignored = ignored.filter(|(_, seen)| with_ignored && **seen == Seen::Ignored);
-    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(worktree).into_iter().collect();
-    paths.extend(ignored.map(|(path, _)| path.clone()));
-    paths.retain(|path| states.placed.get(path).is_none());
-    let changes = paths.iter().filter_map(|path| {
-        let at = |delta: &Delta| entry_in(manifest, delta, path);
-        let head = at(&states.references.head);
-        let disk = at(&states.disk.delta);
-        let staged = states.index.deltas.first().map_or(head, at);
-        let absent = states.disk.leaves_out(path, &worktree.scope);
-        let on_disk = !absent && !same(head, disk);
-        let now = if on_disk { disk } else { staged };
-        let seen = states.index.hidden.get(path);
-        let seen = seen.or_else(|| states.untracked.get(path));
-        let seen = seen.filter(|_| on_disk).cloned().unwrap_or(Seen::Disk);
-        let was_directory = || manifest.has_directory(path);
-        let mut change = change_between(path, head, now, seen, &was_directory)?;
-        if staged != head {
-            change.seen.insert(Seen::Index);
-        }
-        if !on_disk {
-            change.seen.remove(&Seen::Disk);
-        }
-        Some(change)
-    });
-    let mut changes: Vec<Change> = changes.chain(survey.placed_changes().cloned()).collect();
-    changes.sort();
-    changes
-}
-
-/// Resolves write roots ("leases"), each once. A root inside the worktree counts where it really is
-/// but for the last link, so that an agent cannot widen it by a link in the place of its directory;
-/// one outside is resolved fully.
-fn resolve_roots(worktree: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Error> {
-    let directory = resolve(worktree.record.path.as_std_path(), &|_| true)?;
-    let mut roots = BTreeSet::new();
-    for root in &asked.roots {
-        roots.insert(resolve(root, &|path| path.starts_with(&directory))?);
-    }
-    Ok(roots.into_iter().collect())
-}
-
 /// Picks the changes that no root covers; what is no path of the repository never is. A path counts
 /// where its file really is: links in its parents are resolved, each directory once, the file
 /// itself is not.
@@ -406,24 +459,23 @@ fn outside_of(
     roots: &[PathBuf],
     changes: &[Change],
 ) -> Result<Vec<Change>, Error> {
-    let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut resolved_parents: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut outside = Vec::new();
     for change in changes {
-        let mut covered = false;
-        if let Some(path) = change.place.path() {
-            let failed =
-                |error| DiskError::new(format!("resolve {path}"), std::io::Error::other(error));
-            let relative = path.to_os_path().map_err(failed)?;
-            let file = worktree.record.path.as_std_path().join(&relative);
-            let directory = file.parent().unwrap_or(Path::new("/"));
-            if !parents.contains_key(directory) {
-                let resolved = resolve(directory, &|_| false)?;
-                parents.insert(directory.to_owned(), resolved);
-            }
-            let file = parents[directory].join(file.file_name().unwrap_or_default());
-            covered = is_covered(roots, &file);
+        let Some(path) = change.place.path() else {
+            outside.push(change.clone());
+            continue;
+        };
+        let relative = path.to_os_path().map_err(|error| {
+            DiskError::new(format!("resolve {path}"), std::io::Error::other(error))
+        })?;
+        let typed = worktree.record.path.as_std_path().join(&relative);
+        let parent = typed.parent().unwrap_or(Path::new("/"));
+        if !resolved_parents.contains_key(parent) {
+            resolved_parents.insert(parent.to_owned(), resolve(parent, &|_| false)?);
         }
-        if !covered {
+        let file = resolved_parents[parent].join(typed.file_name().unwrap_or_default());
+        if !is_covered(roots, &file) {
             outside.push(change.clone());
         }
     }

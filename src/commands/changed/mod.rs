@@ -9,11 +9,12 @@ use crate::commands::changed::answer::ChangedAnswer;
 use crate::commands::changed::arguments::Changed;
 use crate::commands::changed::collect::{Asked, collect};
 use crate::commands::{Outcome, Session};
+use crate::git::patches::PatchColour;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 
-/// Collects what changed, and holds it against write roots if there are any; with coloured patches
-/// if `colour`.
+/// Collects what changed, and holds it against write roots if there are any. `colour` is that of
+/// patches.
 ///
 /// # Errors
 /// Fails when the facts cannot be read, unless the best effort is asked for; never says
@@ -21,7 +22,7 @@ use crate::words::exit::ExitCode;
 pub fn run(
     session: &Session,
     options: &Changed,
-    colour: bool,
+    colour: PatchColour,
 ) -> Result<Outcome<ChangedAnswer>, Error> {
     let start = session.start.as_std_path();
     let asked = Asked {
@@ -36,15 +37,24 @@ pub fn run(
         absolute: options.absolute,
     };
     let answer = collect(session.repository(), &asked)?;
-    let exit = match &answer.outside {
-        _ if !answer.incomplete.is_empty() => ExitCode::Incomplete,
-        Some(outside) if !outside.is_empty() => ExitCode::Violations,
-        Some(_) | None => ExitCode::Success,
+    let has_outside = answer
+        .outside
+        .as_ref()
+        .is_some_and(|outside| !outside.is_empty());
+    let exit = if !answer.incomplete.is_empty() {
+        ExitCode::Incomplete
+    } else if has_outside {
+        ExitCode::Violations
+    } else {
+        ExitCode::Success
     };
-    let missing = answer.incomplete.iter();
-    let mut notes: Vec<String> = missing.map(|why| format!("incomplete: {why}")).collect();
-    let left_out = answer.not_in_patch.iter();
-    notes.extend(left_out.map(|what| format!("not in the patch: {what}")));
+    let mut notes = Vec::new();
+    for why in &answer.incomplete {
+        notes.push(format!("incomplete: {why}"));
+    }
+    for what in &answer.not_in_patch {
+        notes.push(format!("not in the patch: {what}"));
+    }
     Ok(Outcome {
         answer,
         notes,

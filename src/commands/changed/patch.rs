@@ -7,6 +7,7 @@
 use std::io::Read as _;
 
 use bstr::ByteSlice;
+use camino::Utf8PathBuf;
 
 use crate::actions::quarantine::QuarantineRepository;
 use crate::disk::error::DiskError;
@@ -17,7 +18,7 @@ use crate::git::patches::PatchColour;
 use crate::git::process::Git;
 use crate::git::settings_file::quoted;
 use crate::judge::change::Change;
-use crate::judge::compare::{Delta, entry_in};
+use crate::judge::compare::Delta;
 use crate::truth::history::touched;
 use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -37,9 +38,28 @@ pub struct Patches<'a> {
     survey: &'a Survey,
     git: Git,
     reference: CommitId,
-    apart: QuarantineRepository,
-    /// Whether the patches are coloured, as the user's own settings say.
-    pub colour: bool,
+    quarantine: QuarantineRepository,
+    colour: PatchColour,
+}
+
+/// The patch from a commit to what is on disk.
+pub struct DiskPatch {
+    /// The patch, as git prints it.
+    pub text: Vec<u8>,
+    /// The changed paths that are not in it, sorted.
+    pub left_out: Vec<RepoPath>,
+}
+
+/// What a patch to the disk has at a path.
+enum PatchEntry {
+    /// The path is left out: a patch cannot hold what is there, or is not to.
+    LeftOut,
+    /// Nothing: the path is deleted.
+    Deleted,
+    /// What is on disk, stored.
+    Stored(Entry),
+    /// A file that git has to convert before it is stored.
+    Unconverted(Entry),
 }
 
 impl<'a> Patches<'a> {
@@ -54,65 +74,83 @@ impl<'a> Patches<'a> {
         worktree: &'a Worktree,
         survey: &'a Survey,
         reference: &CommitId,
+        colour: PatchColour,
     ) -> Result<Self, Error> {
-        let apart = QuarantineRepository::new(repository, &settings(repository, worktree)?)?;
-        let work = apart.directory().join("work");
-        files::create_directories(&work)?;
-        let git = repository.git.on(&apart.git_dir, Some(&work));
-        let git = git.with_mode(GitMode::Hardened);
-        let git = git.with_index(&apart.directory().join("attributes"));
+        let quarantine = QuarantineRepository::new(repository, &settings(repository, worktree)?)?;
+        let work_dir = work_directory(&quarantine);
+        files::create_directories(&work_dir)?;
+        let git = repository
+            .git
+            .on(&quarantine.git_dir, Some(&work_dir))
+            .with_mode(GitMode::Hardened)
+            .with_index(&quarantine.directory().join("attributes"));
         git.read_tree(reference.as_str())?;
         Ok(Self {
             worktree,
             survey,
             git,
             reference: reference.clone(),
-            apart,
-            colour: false,
+            quarantine,
+            colour,
         })
     }
 
-    /// The patch from a commit to what is on disk now, of these changed paths only, as git prints
-    /// it; and the paths that are not in it: those that no patch can hold (FIFOs, what is below a
-    /// `.git`, edited submodules), those that we placed, and those that are on disk as in the
-    /// commit, whatever is staged or committed.
+    /// The patch from a commit to what is on disk now, of these changed paths only. It leaves out
+    /// what no patch can hold (FIFOs, what is below a `.git`, edited submodules), what we placed,
+    /// and what is on disk as in the commit, whatever is staged or committed.
     ///
     /// # Errors
     /// Fails when a file cannot be read, or git fails.
-    pub fn to_disk(
-        &self,
-        onto: &CommitId,
-        changes: &[Change],
-    ) -> Result<(Vec<u8>, Vec<RepoPath>), Error> {
+    pub fn to_disk(&self, onto: &CommitId, changes: &[Change]) -> Result<DiskPatch, Error> {
         let mut left_out = Vec::new();
-        let mut now = Delta::new();
-        let mut aside = Vec::new();
+        let mut unconverted = Vec::new();
+        let mut entries = Delta::new();
         for path in changes.iter().filter_map(|change| change.place.path()) {
-            match self.now(path, &mut aside)? {
-                Some(entry) => drop(now.insert(path.clone(), entry)),
-                None => left_out.push(path.clone()),
-            }
-        }
-        if !aside.is_empty() {
-            let git = self.git.with_index(&self.apart.directory().join("index"));
-            let stored = git.add_files(self.reference.as_str(), &aside)?;
-            for path in aside {
-                if let (Some(Some(entry)), Some(id)) = (now.get_mut(&path), stored.get(&path)) {
-                    entry.id = *id;
+            let entry = match self.entry_on_disk(path)? {
+                PatchEntry::LeftOut => {
+                    left_out.push(path.clone());
+                    continue;
                 }
-            }
+                PatchEntry::Deleted => None,
+                PatchEntry::Stored(entry) => Some(entry),
+                PatchEntry::Unconverted(entry) => {
+                    unconverted.push(path.clone());
+                    Some(entry)
+                }
+            };
+            entries.insert(path.clone(), entry);
         }
+        self.convert(&unconverted, &mut entries)?;
         let states = &self.survey.states;
         let before = if *onto == self.reference {
             states.references.reference()
         } else {
             &states.references.head
         };
-        let is_same = |path: &RepoPath, entry| entry_in(&states.manifest, before, path) == entry;
-        let unchanged = now.iter().filter(|(path, entry)| is_same(path, **entry));
-        left_out.extend(unchanged.map(|(path, _)| path.clone()));
+        for (path, entry) in &entries {
+            if states.entry_in(before, path) == *entry {
+                left_out.push(path.clone());
+            }
+        }
         left_out.sort_unstable();
-        Ok((self.between(onto, &now)?, left_out))
+        let text = self.between(onto, &entries)?;
+        Ok(DiskPatch { text, left_out })
+    }
+
+    /// Lets git store the files that were put into the work tree for it, and enters their ids.
+    fn convert(&self, paths: &[RepoPath], entries: &mut Delta) -> Result<(), Error> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let index = self.quarantine.directory().join("index");
+        let git = self.git.with_index(&index);
+        let stored = git.add_files(self.reference.as_str(), paths)?;
+        for path in paths {
+            if let (Some(Some(entry)), Some(id)) = (entries.get_mut(path), stored.get(path)) {
+                entry.id = *id;
+            }
+        }
+        Ok(())
     }
 
     /// The patch of a commit against its first parent; of a merge, only of what it has otherwise
@@ -121,13 +159,12 @@ impl<'a> Patches<'a> {
     /// # Errors
     /// Fails when git does.
     pub fn of_commit(&self, id: &CommitId) -> Result<Vec<u8>, Error> {
-        let objects = &self.apart.objects;
+        let objects = &self.quarantine.objects;
         let parents = objects.commit(id)?.parents;
         match objects.without_cut_off(parents)?.as_slice() {
             [] => {
-                let nothing = objects.write_tree(None, [("", None::<Entry>); 0])?;
-                let nothing = nothing.to_string();
-                self.print(&nothing, id.as_str())
+                let empty_tree = objects.write_tree(None, [("", None::<Entry>); 0])?;
+                self.print(&empty_tree.to_string(), id.as_str())
             }
             [parent] => self.print(parent.as_str(), id.as_str()),
             [first, ..] => self.between(first, &touched(objects, id)?),
@@ -136,111 +173,119 @@ impl<'a> Patches<'a> {
 
     /// The patch from a commit to its tree with these entries in it.
     fn between(&self, onto: &CommitId, entries: &Delta) -> Result<Vec<u8>, Error> {
-        let objects = &self.apart.objects;
-        let entries = entries.iter();
-        let entries = entries.map(|(path, entry)| (&**path.as_bstr(), *entry));
-        let tree = objects.write_tree(Some(&objects.commit(onto)?.tree), entries)?;
+        let objects = &self.quarantine.objects;
+        let base_tree = objects.commit(onto)?.tree;
+        let entries = entries
+            .iter()
+            .map(|(path, entry)| (&**path.as_bstr(), *entry));
+        let tree = objects.write_tree(Some(&base_tree), entries)?;
         self.print(onto.as_str(), &tree.to_string())
     }
 
     fn print(&self, from: &str, to: &str) -> Result<Vec<u8>, Error> {
-        let colour = if self.colour {
-            PatchColour::On
-        } else {
-            PatchColour::Off
-        };
-        Ok(self.git.diff_tree_patch(from, to, colour)?)
+        Ok(self.git.diff_tree_patch(from, to, self.colour)?)
     }
 
-    /// What stands at a path now, as a tree would have it; none for what no tree can have. What git
-    /// has to convert first is put `aside`.
-    fn now(
-        &self,
-        path: &RepoPath,
-        aside: &mut Vec<RepoPath>,
-    ) -> Result<Option<Option<Entry>>, Error> {
+    /// What a patch has at a path: what is on disk there, or where the worktree leaves the path
+    /// out, what is staged.
+    fn entry_on_disk(&self, path: &RepoPath) -> Result<PatchEntry, Error> {
         let states = &self.survey.states;
         // it is nothing that a commit is to have
         if states.placed.get(path).is_some() {
-            return Ok(None);
+            return Ok(PatchEntry::LeftOut);
         }
-        let manifest = &states.manifest;
-        let head = entry_in(manifest, &states.references.head, path);
-        let staged = states.index.deltas.first();
-        let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
-        if states.disk.leaves_out(path, &self.worktree.scope) {
-            // what is staged or committed of it is all there is
-            return Ok(in_tree(staged));
-        }
-        let Some(entry) = entry_in(manifest, &states.disk.delta, path) else {
-            return Ok(Some(None));
+        let head = states.entry_in(&states.references.head, path);
+        let staged = match states.index.deltas.first() {
+            Some(delta) => states.entry_in(delta, path),
+            None => head,
         };
-        // git takes no path with `.git` in it, in any case of letters
-        let mut parts = path.as_bstr().split(|byte| *byte == b'/');
-        if parts.any(|part| part.eq_ignore_ascii_case(b".git")) {
-            return Ok(None);
+        if states.disk.leaves_out(path, &self.worktree.scope) {
+            return Ok(entry_of_tree(staged));
         }
-        let base = manifest.base(path);
-        let mut worktree = [base, head, staged].into_iter().flatten();
+        let Some(entry) = states.entry_in(&states.disk.delta, path) else {
+            return Ok(PatchEntry::Deleted);
+        };
+        if has_dot_git(path) {
+            return Ok(PatchEntry::LeftOut);
+        }
         let is_file = entry.mode.is_regular() || entry.mode == Mode::Link;
-        if !is_file || worktree.any(|worktree| worktree.id == entry.id) {
-            return Ok(in_tree(Some(entry)));
+        let known = [states.manifest.base(path), head, staged];
+        let is_stored = known.iter().flatten().any(|other| other.id == entry.id);
+        if !is_file || is_stored {
+            return Ok(entry_of_tree(Some(entry)));
         }
-        if states
-            .disk
-            .sizes
-            .get(path)
-            .is_some_and(|size| *size > NO_PATCH_ABOVE)
-        {
-            return Ok(None);
+        let size = states.disk.sizes.get(path);
+        if size.is_some_and(|size| *size > NO_PATCH_ABOVE) {
+            return Ok(PatchEntry::LeftOut);
         }
-        let id = self.store(path, entry.mode)?;
-        if id.is_none() {
-            aside.push(path.clone());
-        }
-        let id = id.unwrap_or(entry.id);
-        Ok(Some(Some(Entry { id, ..entry })))
+        self.store(path, entry)
     }
 
-    /// Stores what stands at a path on disk; none when git has to convert it, for which it is
-    /// put aside. Only where there are filters can more than line endings be converted.
-    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, Error> {
-        let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
-        let bytes = match open_below(&self.worktree.record.path, path).map_err(failed)? {
-            Opened::File { mut content, .. } if mode.is_regular() => {
+    /// Stores what stands at a path on disk, or puts it into the work tree for git to convert.
+    fn store(&self, path: &RepoPath, entry: Entry) -> Result<PatchEntry, Error> {
+        let opened = open_below(&self.worktree.record.path, path);
+        let bytes = match opened.map_err(|error| unreadable(path, error))? {
+            Opened::File { mut content, .. } if entry.mode.is_regular() => {
                 let mut bytes = Vec::new();
-                content.read_to_end(&mut bytes).map_err(failed)?;
-                let convertible = self.worktree.record.conversions || bytes.contains(&b'\r');
-                // what an agent says of attributes counts for nothing here
-                if convertible && path.file_name() != ".gitattributes" {
-                    let relative = path.to_os_path().map_err(std::io::Error::other);
-                    let work = self.apart.directory().join("work").into_std_path_buf();
-                    let put = relative.and_then(|path| files::put(&work.join(path), &bytes));
-                    put.map_err(failed)?;
-                    return Ok(None);
-                }
+                content
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| unreadable(path, error))?;
                 bytes
             }
-            Opened::Link(text) if mode == Mode::Link => text.as_bytes().to_vec(),
+            Opened::Link(text) if entry.mode == Mode::Link => text.as_bytes().to_vec(),
             Opened::File { .. } | Opened::Link(_) | Opened::Other => {
-                let changing = std::io::Error::other("it changed while it was read");
-                return Err(failed(changing).into());
+                let why = std::io::Error::other("it changed while it was read");
+                return Err(unreadable(path, why).into());
             }
         };
-        let objects = &self.apart.objects;
-        Ok(Some(objects.write_blob(bytes.len() as u64, &mut &*bytes)?))
+        if entry.mode.is_regular() && self.is_convertible(path, &bytes) {
+            let relative = path.to_os_path().map_err(std::io::Error::other);
+            let directory = work_directory(&self.quarantine).into_std_path_buf();
+            relative
+                .and_then(|relative| files::put(&directory.join(relative), &bytes))
+                .map_err(|error| unreadable(path, error))?;
+            return Ok(PatchEntry::Unconverted(entry));
+        }
+        let objects = &self.quarantine.objects;
+        let id = objects.write_blob(bytes.len() as u64, &mut &*bytes)?;
+        Ok(PatchEntry::Stored(Entry { id, ..entry }))
     }
+
+    /// True if git may store a file otherwise than it is on disk. Only where there are filters can
+    /// more than line endings be converted.
+    fn is_convertible(&self, path: &RepoPath, bytes: &[u8]) -> bool {
+        // what an agent says of attributes counts for nothing here
+        path.file_name() != ".gitattributes"
+            && (self.worktree.record.conversions || bytes.contains(&b'\r'))
+    }
+}
+
+/// The directory from which git reads the files that it converts.
+fn work_directory(quarantine: &QuarantineRepository) -> Utf8PathBuf {
+    quarantine.directory().join("work")
+}
+
+fn unreadable(path: &RepoPath, why: std::io::Error) -> DiskError {
+    DiskError::new(format!("read {path}"), why)
+}
+
+/// True for a path with `.git` in it, in any case of letters: git takes none of them.
+fn has_dot_git(path: &RepoPath) -> bool {
+    let mut names = path.as_bstr().split(|byte| *byte == b'/');
+    names.any(|name| name.eq_ignore_ascii_case(b".git"))
 }
 
 /// What a tree has for an entry: nothing for an empty directory, and no way to say that a
 /// submodule's files are edited.
-fn in_tree(entry: Option<Entry>) -> Option<Option<Entry>> {
-    match entry {
-        Some(Entry { mode, id }) if mode != Mode::EmptyDirectory => {
-            let is_known = mode.is_regular() || id != ObjectId::none();
-            (mode.git_octal().is_some() && is_known).then_some(entry)
-        }
-        Some(_) | None => Some(None),
+fn entry_of_tree(entry: Option<Entry>) -> PatchEntry {
+    let Some(entry) = entry.filter(|entry| entry.mode != Mode::EmptyDirectory) else {
+        return PatchEntry::Deleted;
+    };
+    let has_id = entry.mode.is_regular() || entry.id != ObjectId::none();
+    if has_id && entry.mode.git_octal().is_some() {
+        PatchEntry::Stored(entry)
+    } else {
+        PatchEntry::LeftOut
     }
 }
 

@@ -89,17 +89,18 @@ pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHoo
     let path = repository.root.join(LOCAL);
     let _one_at_a_time = Lock::wait(&repository.shared_lock())?;
     let (text, mut settings) = read(&path)?;
-    let refused = |why| not_settings(&path, why);
     let done = match options.action {
         ClaudeAction::Install => {
             require_outside(&repository, &session.command_line)?;
             let binary = shell_word(session.binary.as_str());
-            settings.install(&binary).map_err(refused)?;
+            let installed = settings.install(&binary);
+            installed.map_err(|why| not_settings(&path, why))?;
             Some("installed")
         }
         ClaudeAction::Uninstall => {
             require_outside(&repository, &session.command_line)?;
-            settings.uninstall().map_err(refused)?;
+            let uninstalled = settings.uninstall();
+            uninstalled.map_err(|why| not_settings(&path, why))?;
             Some("uninstalled")
         }
         ClaudeAction::Status => None,
@@ -132,14 +133,17 @@ pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHoo
     })
 }
 
-/// Reads a settings file; none is as an empty one.
+/// Reads a settings file, with its text; a missing file is read as an empty one.
 fn read(path: &Utf8Path) -> Result<(Option<String>, ClaudeSettings), Error> {
-    let bytes = files::read(path)?;
-    let text = bytes.map(String::from_utf8).transpose();
-    let text = text.map_err(|error| not_settings(path, error.to_string()))?;
-    let settings = ClaudeSettings::parse(text.as_deref().unwrap_or_default());
-    let settings = settings.map_err(|why| not_settings(path, why))?;
-    Ok((text, settings))
+    let mut text = None;
+    if let Some(bytes) = files::read(path)? {
+        let read = String::from_utf8(bytes);
+        text = Some(read.map_err(|error| not_settings(path, error.to_string()))?);
+    }
+    match ClaudeSettings::parse(text.as_deref().unwrap_or_default()) {
+        Ok(settings) => Ok((text, settings)),
+        Err(why) => Err(not_settings(path, why)),
+    }
 }
 
 fn not_settings(path: &Utf8Path, why: String) -> Error {
@@ -151,7 +155,9 @@ fn not_settings(path: &Utf8Path, why: String) -> Error {
 fn write(path: &Utf8Path, text: Option<&str>) -> Result<(), Error> {
     let Some(text) = text else {
         files::remove_file(path)?;
-        path.parent().into_iter().for_each(files::remove_if_empty);
+        if let Some(directory) = path.parent() {
+            files::remove_if_empty(directory);
+        }
         return Ok(());
     };
     let file = files::canonical(path).unwrap_or_else(|_| path.to_owned());
@@ -160,22 +166,23 @@ fn write(path: &Utf8Path, text: Option<&str>) -> Result<(), Error> {
 
 /// Which of the two hooks are there and call a program that exists, with their commands.
 fn state_of(settings: &ClaudeSettings) -> (&'static str, Vec<String>) {
-    let mut all = Vec::new();
+    let mut commands = Vec::new();
     let mut working = 0;
     for (event, end) in EVENTS {
         for command in settings.commands(event).0 {
-            let binary = command.strip_suffix(end).unwrap_or_default();
-            let binary = binary.trim_matches('\'').replace("'\\''", "'");
+            // as a shell has it
+            let quoted = command.strip_suffix(end).unwrap_or_default();
+            let binary = quoted.trim_matches('\'').replace("'\\''", "'");
             working += usize::from(files::exists(Utf8Path::new(&binary)));
-            all.push(command);
+            commands.push(command);
         }
     }
-    let state = match (working, all.len()) {
+    let state = match (working, commands.len()) {
         (2, 2) => "complete",
         (_, 0) => "missing",
         _ => "partly",
     };
-    (state, all)
+    (state, commands)
 }
 
 /// What would keep Claude Code from making a worktree although the hooks are there.
@@ -185,16 +192,9 @@ fn find_obstacles(
     settings: &ClaudeSettings,
 ) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
-    let shared = read(&repository.root.join(SHARED)).map(|(_, shared)| shared);
-    let all = [(LOCAL, Some(settings)), (SHARED, shared.as_ref().ok())];
-    for (file, settings) in all {
-        let others = settings.map_or(0, |settings| settings.commands(EVENTS[0].0).1);
-        if others > 0 {
-            notes.push(format!(
-                "{file} has another WorktreeCreate hook: Claude Code runs both, and uses one \
-                    worktree"
-            ));
-        }
+    notes.extend(note_on_other_hook(LOCAL, settings));
+    if let Ok((_, shared)) = read(&repository.root.join(SHARED)) {
+        notes.extend(note_on_other_hook(SHARED, &shared));
     }
     let loaded = load_config(repository, &[], &session.environment)?;
     let profile = loaded.settings.profile(&loaded.config)?;
@@ -203,4 +203,15 @@ fn find_obstacles(
         notes.push(note.to_owned());
     }
     Ok(notes)
+}
+
+/// Says that a settings file has a hook beside ours that creates worktrees; nothing if it has none.
+fn note_on_other_hook(file: &str, settings: &ClaudeSettings) -> Option<String> {
+    let (creates, _) = EVENTS[0];
+    let (_, others) = settings.commands(creates);
+    (others > 0).then(|| {
+        format!(
+            "{file} has another WorktreeCreate hook: Claude Code runs both, and uses one worktree"
+        )
+    })
 }

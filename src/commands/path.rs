@@ -62,8 +62,10 @@ pub fn run(session: &Session, name: Option<&str>) -> Result<Outcome<PathAnswer>,
     let record = Worktree::of(&repository, name)?.record;
     let path = record.path;
     if !files::is_directory(&path) {
-        let name = record.name.to_string();
-        return Err(WorktreeFault::NoDirectory { name, path }.into());
+        return Err(Error::from(WorktreeFault::NoDirectory {
+            name: record.name.to_string(),
+            path,
+        }));
     }
     Ok(Outcome::done(PathAnswer { path }))
 }

@@ -66,25 +66,23 @@ pub fn run(
     Ok(Outcome::done(answer))
 }
 
+/// Lists what is in the trash, with its size and its term.
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let expiry = Expiry::read(repository)?;
     let removals = list(repository)?;
-    // the directory of each, and the repositories of its submodules in the private git directory
+    // in one call, as directories are measured side by side: two for each removal
     let mut places: Vec<Utf8PathBuf> = Vec::new();
     for removal in &removals {
-        let worktree = load(repository, removal).ok().flatten();
-        let worktree = worktree.map(|worktree| in_trash(repository, &worktree, &removal.time));
-        let modules = worktree.map(|worktree| worktree.record.admin_dir.join("modules"));
         places.push(directory_of(repository, removal).unwrap_or_default());
-        places.push(modules.unwrap_or_default());
+        places.push(submodules_of(repository, removal).unwrap_or_default());
     }
     let sizes = disk_usage(&places);
     let mut rows = Vec::new();
-    for (removal, sizes) in removals.iter().zip(sizes.chunks(2)) {
-        let bytes = match directory_of(repository, removal) {
-            Some(_) => sizes[0].map(|directory| directory + sizes[1].unwrap_or(0)),
-            None => Some(0),
-        };
+    for (removal, pair) in removals.iter().zip(sizes.chunks(2)) {
+        let mut bytes = Some(0);
+        if directory_of(repository, removal).is_some() {
+            bytes = pair[0].map(|directory| directory + pair[1].unwrap_or(0));
+        }
         rows.push(ListedTrash {
             name: removal.name.to_string(),
             kept: removal.shown().to_owned(),
@@ -94,6 +92,13 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
         });
     }
     Ok(rows)
+}
+
+/// The repositories of the submodules of a removed worktree, in its private git directory.
+fn submodules_of(repository: &Repository, removal: &Trashed) -> Option<Utf8PathBuf> {
+    let worktree = load(repository, removal).ok().flatten()?;
+    let trashed = in_trash(repository, &worktree, &removal.time);
+    Some(trashed.record.admin_dir.join("modules"))
 }
 
 /// When `prune` may delete what is in the trash, RFC 3339 in UTC; none for never.
@@ -115,6 +120,7 @@ fn disk_usage(directories: &[Utf8PathBuf]) -> Vec<Option<u64>> {
     usage(&directories)
 }
 
+/// Lists the worktrees: what is recorded, then a verdict over each, then their size.
 fn list_worktrees(
     session: &Session,
     repository: &Repository,
@@ -158,6 +164,7 @@ struct Recorded {
     worktrees: Vec<Worktree>,
 }
 
+/// Reads every record. A worktree that was removed by hand is not listed.
 fn read_records(repository: &Repository) -> Result<Recorded, Error> {
     let mut rows = Vec::new();
     let mut worktrees = Vec::new();
@@ -215,9 +222,9 @@ fn verify_rows(
     };
     let (_, changed) = verify_beside_main(repository, worktrees, show);
     let drawing = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut answer = drawing.list.answer;
-    answer.set_main_changed(changed);
-    answer
+    let mut completed = drawing.list.answer;
+    completed.set_main_changed(changed);
+    completed
 }
 
 /// A list that is drawn while it becomes complete.

@@ -23,7 +23,7 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::commands::prune::arguments::Prune;
 use crate::commands::prune::select::{
-    Idleness, dead_owner, read_commits, read_idle, select, selects,
+    Idleness, SelectedWorktree, dead_owner, read_commits, read_idle, select, selects,
 };
 use crate::commands::{Outcome, Session};
 use crate::disk::error::DiskError;
@@ -94,6 +94,11 @@ struct Pruning<'a> {
 
 /// Removes what is left over.
 ///
+/// 1. Lock files that no process holds.
+/// 2. Name by name, what is left over of it, and its worktree if that is selected.
+/// 3. What is left over and belongs to no name.
+/// 4. What has expired in the trash, by now also what went in this call.
+///
 /// # Errors
 /// Fails when the candidates cannot be found. One that cannot be removed is a line, and gives the
 /// status in the end.
@@ -113,7 +118,9 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         notes: Vec::new(),
         failed: None,
     };
+    // 1
     pruning.own_locks()?;
+    // 2
     for name in find::all_names(&repository)? {
         session.check()?;
         if let Err(error) = pruning.name(&name) {
@@ -121,11 +128,13 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         }
     }
     session.check()?;
+    // 3
     let worktrees: Vec<Worktree> = whole_records(&repository)?.collect();
     let in_trash = list(&repository)?;
     for leftover in find::shared(&repository, &worktrees, &in_trash, pruning.now)? {
         pruning.clear(leftover, None);
     }
+    // 4
     pruning.empty_trash();
     Ok(Outcome {
         notes: pruning.notes,
@@ -151,7 +160,7 @@ impl Pruning<'_> {
         PrunedCandidate::new(kind, what, done, why)
     }
 
-    /// Clears one, and says so; what is something else by now is no line.
+    /// Clears a leftover, and says so; one that is something else by now is no line.
     fn clear(&mut self, leftover: Leftover, intent: Option<&Intent>) {
         let kind = leftover.kind;
         let what = &leftover.what;
@@ -172,56 +181,55 @@ impl Pruning<'_> {
     /// The lock files of ours that no process holds: to take one and to let go of it removes it.
     fn own_locks(&mut self) -> Result<(), Error> {
         for lock in find::dead_locks(self.repository)? {
-            let what = lock.path.strip_prefix(&self.repository.common_dir);
-            let what = what.map_or_else(|_| lock.path.to_string(), |path| format!("@git/{path}"));
-            let line = self.gone(LeftoverKind::Lock, &what, "no process holds it");
-            match (!self.options.dry_run).then(|| Lock::if_free(&lock)) {
-                None | Some(Ok(Some(_))) => self.lines.push(line),
-                Some(Ok(None)) => {}
-                Some(Err(error)) => self.failed(LeftoverKind::Lock, &what, &error.into()),
+            let what = match lock.path.strip_prefix(&self.repository.common_dir) {
+                Ok(path) => format!("@git/{path}"),
+                Err(_) => lock.path.to_string(),
+            };
+            if !self.options.dry_run {
+                match Lock::if_free(&lock) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => continue,
+                    Err(error) => {
+                        self.failed(LeftoverKind::Lock, &what, &error.into());
+                        continue;
+                    }
+                }
             }
+            let line = self.gone(LeftoverKind::Lock, &what, "no process holds it");
+            self.lines.push(line);
         }
         Ok(())
     }
 
     /// Everything of one name: looked at, and if anything is to be done, again under its lock.
     fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
-        let mut found = find::of_name(self.repository, name, self.now)?;
-        if found.all.is_empty() && !(selects(self.options) && found.is_there) {
+        let leftovers = find::of_name(self.repository, name, self.now)?;
+        let is_candidate = selects(self.options) && leftovers.is_there;
+        if leftovers.all.is_empty() && !is_candidate {
             return Ok(());
         }
         let lock = self.repository.name_lock(name);
-        let mut held = None;
-        let is_free = if self.options.dry_run {
-            !lock.is_held()
-        } else {
-            held = Lock::if_free(&lock)?;
-            held.is_some()
-        };
-        if !is_free {
-            let kind = match found.intent {
-                Some(_) => LeftoverKind::Incomplete,
-                None => LeftoverKind::Worktree,
-            };
-            let by = lock.holder().map(|pid| format!(" by process {pid}"));
-            let why = format!("in use{}", by.unwrap_or_default());
-            let line = PrunedCandidate::new(kind, name.as_str(), "kept", why);
-            self.lines.push(line);
+        if self.options.dry_run {
+            if lock.is_held() {
+                self.lines.push(in_use(name, &leftovers, lock.holder()));
+                return Ok(());
+            }
+            return self.leftovers_of_name(leftovers);
+        }
+        let Some(_held) = Lock::if_free(&lock)? else {
+            self.lines.push(in_use(name, &leftovers, lock.holder()));
             return Ok(());
-        }
-        if held.is_some() {
-            found = find::of_name(self.repository, name, self.now)?;
-        }
-        self.leftovers_of_name(found)
+        };
+        self.leftovers_of_name(find::of_name(self.repository, name, self.now)?)
     }
 
     /// What is left over of a name, whose lock is ours.
-    fn leftovers_of_name(&mut self, found: NameLeftovers) -> Result<(), Error> {
-        let mut worktree = found.worktree;
-        for leftover in found.all {
+    fn leftovers_of_name(&mut self, leftovers: NameLeftovers) -> Result<(), Error> {
+        let mut remaining = leftovers.worktree;
+        for leftover in leftovers.all {
             if leftover.kind != LeftoverKind::Worktree {
-                self.clear(leftover, found.intent.as_ref());
-            } else if let Some(worktree) = worktree.take() {
+                self.clear(leftover, leftovers.intent.as_ref());
+            } else if let Some(worktree) = remaining.take() {
                 let name = worktree.record.name.to_string();
                 if let Err(error) = self.worktree(worktree, Some(leftover.why)) {
                     self.failed(LeftoverKind::Worktree, &name, &error);
@@ -229,8 +237,8 @@ impl Pruning<'_> {
             }
         }
         if selects(self.options)
-            && found.is_there
-            && let Some(worktree) = worktree
+            && leftovers.is_there
+            && let Some(worktree) = remaining
         {
             self.worktree(worktree, None)?;
         }
@@ -264,12 +272,11 @@ impl Pruning<'_> {
         let name = worktree.record.name.to_string();
         let mut idleness = self.read_idleness(&worktree);
         let mut selected = match why {
-            Some(why) => Some(Ok(why)),
+            Some(leftover) => Some(SelectedWorktree::Removed(leftover)),
             None => select(options, &idleness),
         };
-        let kept = |why| PrunedCandidate::new(LeftoverKind::Worktree, &name, "kept", why);
-        if let Some(Err(why)) = selected {
-            return Ok(kept(why));
+        if let Some(SelectedWorktree::Kept(reason)) = selected {
+            return Ok(kept(&name, reason));
         }
         let look = if options.force > 0 && !options.dry_run && selected.is_some() {
             Look::WithoutFiles
@@ -278,17 +285,20 @@ impl Pruning<'_> {
         };
         let branches = &self.leaving_branches;
         let candidate = RemovalCandidate::read(repository, worktree, shared, branches, look)?;
-        if let (None, Some(survey)) = (&selected, &candidate.survey) {
+        if selected.is_none()
+            && let Some(survey) = &candidate.survey
+        {
             idleness.commits = Some(read_commits(repository, shared, &candidate, survey)?);
             selected = select(options, &idleness);
         }
         match selected {
-            Some(Ok(why)) => self.remove(&candidate, &why),
-            Some(Err(why)) => Ok(kept(why)),
-            None => Ok(kept("its removal has begun meanwhile".to_owned())),
+            Some(SelectedWorktree::Removed(reason)) => self.remove(&candidate, &reason),
+            Some(SelectedWorktree::Kept(reason)) => Ok(kept(&name, reason)),
+            None => Ok(kept(&name, "its removal has begun meanwhile".to_owned())),
         }
     }
 
+    /// Reads what selects a worktree, but for its commits, which take long.
     fn read_idleness(&self, worktree: &Worktree) -> Idleness {
         let owner = worktree.record.owner.as_ref();
         let idle = match self.options.older_than {
@@ -302,7 +312,7 @@ impl Pruning<'_> {
         }
     }
 
-    /// `remove` has the last word.
+    /// Removes a worktree as `git agentwt remove` would, or keeps it where that refuses.
     fn remove(
         &mut self,
         candidate: &RemovalCandidate,
@@ -327,8 +337,10 @@ impl Pruning<'_> {
             let now = &Session::now();
             let applied = candidate.apply(&mut plan, self.repository, environment, &options, now);
             if let Err(error) = applied {
-                let refusal = error.find::<RemoveRefusal>().cloned();
-                return refusal.map(|refusal| line.refused(refusal)).ok_or(error);
+                return match error.find::<RemoveRefusal>().cloned() {
+                    Some(refusal) => Ok(line.refused(refusal)),
+                    None => Err(error),
+                };
             }
         }
         self.notes.append(&mut plan.notes);
@@ -339,41 +351,58 @@ impl Pruning<'_> {
     fn empty_trash(&mut self) {
         let entered = self.lines.iter().filter_map(|line| line.trash.as_ref());
         let change = TrashChange::of(entered.map(Trashed::term));
-        let path_of = |place: &str| format!("{WORKTREES}/{place}");
-        let place = match self.place_of_expired() {
-            Ok(place) => place,
-            Err(error) => return self.failed(LeftoverKind::Deleted, &path_of(TRASH), &error),
-        };
-        if place.is_none() && change == TrashChange::Unchanged {
-            return;
+        let mut path = format!("{WORKTREES}/{TRASH}");
+        match self.place_of_expired() {
+            Ok(Some(place)) => path = format!("{WORKTREES}/{place}"),
+            Ok(None) if change == TrashChange::Unchanged => return,
+            Ok(None) => {}
+            Err(error) => return self.failed(LeftoverKind::Deleted, &path, &error),
         }
-        let path = path_of(place.unwrap_or(TRASH));
         if self.options.dry_run {
             let line = self.gone(LeftoverKind::Deleted, &path, "it waits to be deleted");
             return self.lines.push(line);
         }
         match empty_soon(self.repository, &self.session.binary, change) {
-            Ok(left) if left.is_empty() => {
+            Ok(remaining) if remaining.is_empty() => {
                 if !self.lines.iter().any(PrunedCandidate::is_removed_worktree) {
                     let line = self.gone(LeftoverKind::Deleted, &path, "it waited to be deleted");
                     self.lines.push(line);
                 }
             }
-            Ok(left) => {
-                let error = std::io::Error::other(left.join("; "));
-                let error = DiskError::new(format!("empty {path}"), error);
+            Ok(remaining) => {
+                let why = std::io::Error::other(remaining.join("; "));
+                let error = DiskError::new(format!("empty {path}"), why);
                 self.failed(LeftoverKind::Deleted, &path, &error.into());
             }
             Err(error) => self.failed(LeftoverKind::Deleted, &path, &error),
         }
     }
 
+    /// The directory in which something has expired; none if nothing has.
     fn place_of_expired(&self) -> Result<Option<&'static str>, Error> {
         match TrashBin::open(&self.repository.root)? {
             Some(bin) => Ok(bin.place_of_expired()?),
             None => Ok(None),
         }
     }
+}
+
+/// The line of a worktree that stays.
+fn kept(name: &str, why: String) -> PrunedCandidate {
+    PrunedCandidate::new(LeftoverKind::Worktree, name, "kept", why)
+}
+
+/// The line of a name whose lock another process has.
+fn in_use(name: &WorktreeName, leftovers: &NameLeftovers, holder: Option<u32>) -> PrunedCandidate {
+    let kind = match leftovers.intent {
+        Some(_) => LeftoverKind::Incomplete,
+        None => LeftoverKind::Worktree,
+    };
+    let why = match holder {
+        Some(pid) => format!("in use by process {pid}"),
+        None => "in use".to_owned(),
+    };
+    PrunedCandidate::new(kind, name.as_str(), "kept", why)
 }
 
 impl PrunedCandidate {
@@ -391,13 +420,18 @@ impl PrunedCandidate {
         }
     }
 
+    /// True for what is there in the end.
+    fn stays(&self) -> bool {
+        matches!(self.done, "kept" | "failed")
+    }
+
     /// True for what was a worktree until now, in its place or in the trash.
     fn is_removed_worktree(&self) -> bool {
         let was_worktree = matches!(self.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
         was_worktree && self.done == "removed"
     }
 
-    /// The line of a worktree that stays.
+    /// The line of a worktree that `remove` refuses.
     fn refused(self, refusal: RemoveRefusal) -> Self {
         Self {
             done: "kept",
@@ -448,16 +482,17 @@ impl Answer for PruneAnswer {
     const DOCUMENT: &'static str = "prune";
 
     fn print(&self, text: &mut Text) {
-        let heading = would(self.dry_run, "removed", "would remove");
-        let stays = |one: &PrunedCandidate| matches!(one.done, "kept" | "failed");
-        for (heading, is_kept) in [(heading, false), ("kept", true)] {
-            let all = self.candidates.iter();
-            let mut all = all.filter(|one| stays(one) == is_kept).peekable();
-            if all.peek().is_some() {
-                text.line(text.paint.heading(heading));
+        let mut gone = Vec::new();
+        let mut kept = Vec::new();
+        for candidate in &self.candidates {
+            if candidate.stays() {
+                kept.push(candidate);
+            } else {
+                gone.push(candidate);
             }
-            all.for_each(|one| one.print(text));
         }
+        print_part(would(self.dry_run, "removed", "would remove"), &gone, text);
+        print_part("kept", &kept, text);
         if self.candidates.is_empty() {
             text.tell("nothing to prune");
         }
@@ -465,13 +500,29 @@ impl Answer for PruneAnswer {
 
     /// The records: what became of it, kind, what, why, how to go on, and where it is kept.
     fn rows(&self) -> Vec<Row> {
-        let row = |one: &PrunedCandidate| {
-            let help = one.help.as_deref().unwrap_or_default();
-            let kept = one.trash.as_ref().and_then(Trashed::lasting);
-            let kept = kept.unwrap_or_default();
-            let fields = [one.done, one.kind.as_str(), &one.what, &one.why, help, kept];
-            Row::record(&fields.map(str::as_bytes))
-        };
-        self.candidates.iter().map(row).collect()
+        let mut rows = Vec::new();
+        for candidate in &self.candidates {
+            let trash = candidate.trash.as_ref().and_then(Trashed::lasting);
+            let fields = [
+                candidate.done,
+                candidate.kind.as_str(),
+                &candidate.what,
+                &candidate.why,
+                candidate.help.as_deref().unwrap_or_default(),
+                trash.unwrap_or_default(),
+            ];
+            rows.push(Row::record(&fields.map(str::as_bytes)));
+        }
+        rows
+    }
+}
+
+/// Prints candidates under a heading; nothing where there are none.
+fn print_part(heading: &str, candidates: &[&PrunedCandidate], text: &mut Text) {
+    if !candidates.is_empty() {
+        text.line(text.paint.heading(heading));
+    }
+    for candidate in candidates {
+        candidate.print(text);
     }
 }

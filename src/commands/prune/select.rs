@@ -9,12 +9,17 @@ use crate::disk::files;
 use crate::record::worktree::Alive;
 use crate::truth::survey::Survey;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// Says why a worktree is selected, or why not.
-pub type SelectedWorktree = Result<String, String>;
+/// Whether a worktree that is there is to be removed, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectedWorktree {
+    /// It is to be removed.
+    Removed(String),
+    /// It stays.
+    Kept(String),
+}
 
 /// Holds what is known of a worktree that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,51 +32,62 @@ pub struct Idleness {
     pub commits: Option<SelectedWorktree>,
 }
 
-/// Whether worktrees that are there are candidates.
-pub const fn selects(asked: &Prune) -> bool {
-    asked.merged || asked.dead_owners || asked.older_than.is_some()
+/// True if the options select worktrees that are there, beside leftovers.
+pub const fn selects(options: &Prune) -> bool {
+    options.merged || options.dead_owners || options.older_than.is_some()
 }
 
-/// Selects: what is merged or has a dead owner, if that was asked for, and of these, or of all,
-/// those in which nothing happened for so long. None where the commits decide, which are not read.
-pub fn select(asked: &Prune, standing: &Idleness) -> Option<SelectedWorktree> {
-    let idle = match (asked.older_than, standing.idle) {
-        (Some(age), Some(idle)) if idle < age => {
-            return Some(Err(format!("something happened there {} ago", ago(idle))));
-        }
-        (Some(_), None) => {
+/// Selects a worktree that is merged or has a dead owner, if that was asked for; and of these, or
+/// of all, only those in which nothing happened for so long. None where the commits decide, and
+/// have not been read yet.
+pub fn select(options: &Prune, idleness: &Idleness) -> Option<SelectedWorktree> {
+    let mut why_idle = None;
+    if let Some(age) = options.older_than {
+        let Some(idle) = idleness.idle else {
             let why = "when something happened there cannot be determined";
-            return Some(Err(why.to_owned()));
+            return Some(SelectedWorktree::Kept(why.to_owned()));
+        };
+        if idle < age {
+            let why = format!("something happened there {} ago", ago(idle));
+            return Some(SelectedWorktree::Kept(why));
         }
-        (Some(_), Some(idle)) => Some(format!("nothing happened there for {}", ago(idle))),
-        (None, _) => None,
-    };
-    let mut against = Vec::new();
-    for (is_asked, why) in [
-        (asked.dead_owners, Some(&standing.owner)),
-        (asked.merged, standing.commits.as_ref()),
-    ] {
-        match (is_asked, why, &idle) {
-            (false, ..) => {}
-            (true, None, _) => return None,
-            (true, Some(Ok(why)), Some(idle)) => return Some(Ok(format!("{why}, and {idle}"))),
-            (true, Some(Ok(why)), None) => return Some(Ok(why.clone())),
-            (true, Some(Err(why)), _) => against.push(&**why),
+        why_idle = Some(format!("nothing happened there for {}", ago(idle)));
+    }
+    let mut criteria = Vec::new();
+    if options.dead_owners {
+        criteria.push(Some(&idleness.owner));
+    }
+    if options.merged {
+        criteria.push(idleness.commits.as_ref());
+    }
+    let mut reasons_to_keep: Vec<&str> = Vec::new();
+    for criterion in criteria {
+        match criterion? {
+            SelectedWorktree::Kept(why) => reasons_to_keep.push(why),
+            SelectedWorktree::Removed(why) => {
+                let why = match why_idle {
+                    Some(idle) => format!("{why}, and {idle}"),
+                    None => why.clone(),
+                };
+                return Some(SelectedWorktree::Removed(why));
+            }
         }
     }
-    Some(match idle {
-        Some(idle) if against.is_empty() => Ok(idle),
-        Some(_) | None => Err(against.join(", ")),
+    Some(match why_idle {
+        Some(why) if reasons_to_keep.is_empty() => SelectedWorktree::Removed(why),
+        Some(_) | None => SelectedWorktree::Kept(reasons_to_keep.join(", ")),
     })
 }
 
-/// Whether the owner of a worktree has ended.
+/// Selects a worktree whose owner has ended.
 pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
-    match owner {
-        None => Err("it has no owner".to_owned()),
-        Some((id, Alive::No)) => Ok(format!("its owner `{id}` has ended")),
-        Some((id, Alive::Yes)) => Err(format!("its owner `{id}` is alive")),
-        Some((id, Alive::Unknown)) => Err(format!(
+    let Some((id, alive)) = owner else {
+        return SelectedWorktree::Kept("it has no owner".to_owned());
+    };
+    match alive {
+        Alive::No => SelectedWorktree::Removed(format!("its owner `{id}` has ended")),
+        Alive::Yes => SelectedWorktree::Kept(format!("its owner `{id}` is alive")),
+        Alive::Unknown => SelectedWorktree::Kept(format!(
             "whether its owner `{id}` is alive cannot be determined from here"
         )),
     }
@@ -81,25 +97,27 @@ pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
 /// HEAD or its branch, and since something was placed. That somebody looked at it is no work.
 pub fn read_idle(repository: &Repository, worktree: &Worktree, now: i64) -> Option<u64> {
     let record = &worktree.record;
-    let time = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_second());
-    let own = worktree.repository(repository);
+    // a record whose time cannot be read proves nothing
+    let created: jiff::Timestamp = record.created.parse().ok()?;
+    let common_dir = worktree.repository(repository).common_dir;
     let branch = record.branch.full_ref();
     let files = [
         record.admin_dir.join("index"),
         record.admin_dir.join("HEAD"),
         record.admin_dir.join("logs/HEAD"),
-        own.common_dir.join("logs").join(&branch),
-        own.common_dir.join(&branch),
+        common_dir.join("logs").join(&branch),
+        common_dir.join(&branch),
         worktree.dir.join("placed"),
         worktree.dir.join("record.toml"),
     ];
-    let moments = files.iter().filter_map(|file| files::modified(file));
-    // a record whose time cannot be read proves nothing
-    let latest = moments.chain([time(&record.created)?]).max();
-    latest.map(|at| age(now, at))
+    let mut latest = created.as_second();
+    for written in files.iter().filter_map(|file| files::modified(file)) {
+        latest = latest.max(written);
+    }
+    Some(age(now, latest))
 }
 
-/// Whether its commits are merged.
+/// Selects a worktree with commits of its own that are all merged.
 ///
 /// # Errors
 /// Fails when git does.
@@ -109,45 +127,57 @@ pub fn read_commits(
     candidate: &RemovalCandidate,
     survey: &Survey,
 ) -> Result<SelectedWorktree, Error> {
-    let worktree = &candidate.worktree;
+    if !has_own_commits(candidate, survey) {
+        let why = "nothing was committed there yet".to_owned();
+        return Ok(SelectedWorktree::Kept(why));
+    }
     let facts = &candidate.facts;
     let heads = &survey.head;
-    let record = &worktree.record;
-    let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
-    let began = |tip: &CommitId| {
-        *tip == record.base.commit
-            || *tip == record.checked_out
-            || worktree
-                .recorded_refs()
-                .is_ok_and(|refs| refs.contains(tip))
-    };
-    // where the log is there, it tells a commit from an update to what others did
-    let has_own = if heads.reflog.is_empty() {
-        tip.or(heads.head.as_ref()).is_some_and(|tip| !began(tip))
-    } else {
-        !heads.made_here().is_empty()
-    };
-    if !has_own {
-        return Ok(Err("nothing was committed there yet".to_owned()));
-    }
     let mut unmerged = facts.unmerged.len() + facts.unmerged_detached.len();
-    if worktree.readable_repository(repository).is_clone() {
+    if candidate
+        .worktree
+        .readable_repository(repository)
+        .is_clone()
+    {
         // of a clone only what the repository around has counts as merged
         let home = repository.home();
         let objects = home.objects()?;
         for tip in heads.branch.iter().chain(&heads.head) {
-            unmerged = unmerged.max(match objects.commit(tip) {
+            let unmerged_there = match objects.commit(tip) {
                 Ok(_) => shared.unreachable_from_refs(home, tip)?.len(),
                 Err(_) => survey.commits.len().max(1),
-            });
+            };
+            unmerged = unmerged.max(unmerged_there);
         }
     }
-    let how = facts.merged.as_ref().map(ToString::to_string);
-    Ok(match unmerged {
-        0 => Ok(how.unwrap_or_else(|| "its commits are merged or pushed".to_owned())),
-        1 => Err("1 commit is on no other branch".to_owned()),
-        more => Err(format!("{more} commits are on no other branch")),
+    Ok(match (unmerged, &facts.merged) {
+        (0, Some(how)) => SelectedWorktree::Removed(how.to_string()),
+        (0, None) => SelectedWorktree::Removed("its commits are merged or pushed".to_owned()),
+        (1, _) => SelectedWorktree::Kept("1 commit is on no other branch".to_owned()),
+        (more, _) => SelectedWorktree::Kept(format!("{more} commits are on no other branch")),
     })
+}
+
+/// True if something was committed in the worktree. Where the reflog of HEAD is there, it tells a
+/// commit from an update to what others did; else the tip is compared with where it began.
+fn has_own_commits(candidate: &RemovalCandidate, survey: &Survey) -> bool {
+    let heads = &survey.head;
+    if !heads.reflog.is_empty() {
+        return !heads.made_here().is_empty();
+    }
+    let branch_tip = candidate.facts.branch_tip.as_ref();
+    let branch_tip = branch_tip.or(heads.branch.as_ref());
+    let Some(tip) = branch_tip.or(heads.head.as_ref()) else {
+        return false;
+    };
+    let worktree = &candidate.worktree;
+    if *tip == worktree.record.base.commit || *tip == worktree.record.checked_out {
+        return false;
+    }
+    match worktree.recorded_refs() {
+        Ok(refs) => !refs.contains(tip),
+        Err(_) => true,
+    }
 }
 
 #[cfg(test)]
@@ -167,8 +197,8 @@ mod tests {
             idle,
             commits,
         };
-        let merged = || Some(Ok("merged".to_owned()));
-        let not = || Some(Err("not merged".to_owned()));
+        let merged = || Some(SelectedWorktree::Removed("merged".to_owned()));
+        let not = || Some(SelectedWorktree::Kept("not merged".to_owned()));
         let table = [
             (asked(true, false, None), of(None, None, None), None),
             (
@@ -239,11 +269,15 @@ mod tests {
                 Some(true),
             ),
         ];
-        for (asked, standing, is_selected) in table {
-            let found = select(&asked, &standing);
-            assert!(!matches!(&found, Some(Err(why)) if why.is_empty()));
-            let found = found.map(|why| why.is_ok());
-            assert_eq!(found, is_selected, "{asked:?} {standing:?}");
+        for (options, idleness, expected) in table {
+            let is_removed = select(&options, &idleness).map(|selected| match selected {
+                SelectedWorktree::Removed(_) => true,
+                SelectedWorktree::Kept(why) => {
+                    assert!(!why.is_empty(), "{options:?} {idleness:?}");
+                    false
+                }
+            });
+            assert_eq!(is_removed, expected, "{options:?} {idleness:?}");
         }
     }
 }

@@ -138,6 +138,10 @@ impl Answer for AcceptAnswer {
 
 /// Accepts what is selected, or takes the last acceptance back.
 ///
+/// 1. Decides what is accepted, in the named worktree and in others of the shared side.
+/// 2. Writes the decisions into the records.
+/// 3. Says what is still violated.
+///
 /// # Errors
 /// Fails when it is refused, nothing is selected, or the facts cannot be read.
 pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>, Error> {
@@ -145,43 +149,41 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     require_outside(&repository, &session.command_line)?;
     let worktree = Worktree::of(&repository, Some(&options.name))?;
     let name = worktree.record.name.to_string();
-    let (decision, others) = if options.undo {
+    // 1
+    let decisions = if options.undo {
         find_last(&repository, &worktree)?
     } else {
         // reading what is accepted may take long, and has changed nothing: a signal ends it
         session.waiting(|| plan(&repository, &worktree, options))?
     };
-    let named = others.iter().map(|(other, _)| &other.record.name);
+    let mut other_names = Vec::new();
+    for other in &decisions.others {
+        other_names.push(other.worktree.record.name.to_string());
+    }
     let mut outcome = Outcome::done(AcceptAnswer {
         name: name.clone(),
         dry_run: options.dry_run,
         undo: options.undo,
-        accepted: decision.accepted.clone(),
-        others: named.map(ToString::to_string).collect(),
+        accepted: decisions.named.accepted.clone(),
+        others: other_names,
         violations: None,
     });
-    if options.dry_run || decision.accepted.is_empty() {
+    if options.dry_run || decisions.named.accepted.is_empty() {
         return Ok(outcome);
     }
+    // 2
     session.check()?;
-    let mut violations = 0;
-    // the named worktree last: until then its finding stays, and the command can be run again
-    for (chosen, decision) in others.into_iter().chain([(worktree, decision)]) {
-        let (lock, mut worktree) = Worktree::lock(&repository, &chosen.record.name)?;
-        let decisions = &mut worktree.record.decisions;
-        decisions.retain(|earlier| earlier.id != decision.id);
-        if !options.undo {
-            decisions.push(decision);
-        }
-        worktree.write_record(&worktree.record)?;
-        drop(lock);
-        let report = verify_now(&repository, &worktree, VerifyOptions::default())?.report;
-        violations = report.violations().count();
+    for other in decisions.others {
+        record(&repository, options, &other.worktree, other.decision)?;
     }
+    // the named worktree last: until then its finding stays, and the command can be run again
+    let report = record(&repository, options, &worktree, decisions.named)?;
+    // 3
+    let violations = report.violations().count();
     outcome.answer.violations = Some(violations);
     if violations > 0 {
-        let left = count(violations, "violation is left", "violations are left");
-        let note = format!("{left}: git agentwt verify {name}");
+        let remaining = count(violations, "violation is left", "violations are left");
+        let note = format!("{remaining}: git agentwt verify {name}");
         outcome.notes.push(note);
         if options.all {
             outcome.exit = ExitCode::Violations;
@@ -190,8 +192,38 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     Ok(outcome)
 }
 
-/// What is decided about the named worktree, and about others.
-type Decisions = (Decision, Vec<(Worktree, Decision)>);
+/// Writes a decision into the record of a worktree, or takes it out again; then verifies the
+/// worktree, also for `list`.
+fn record(
+    repository: &Repository,
+    options: &Accept,
+    worktree: &Worktree,
+    decision: Decision,
+) -> Result<Report, Error> {
+    let (lock, mut locked) = Worktree::lock(repository, &worktree.record.name)?;
+    let decisions = &mut locked.record.decisions;
+    decisions.retain(|earlier| earlier.id != decision.id);
+    if !options.undo {
+        decisions.push(decision);
+    }
+    locked.write_record(&locked.record)?;
+    drop(lock);
+    Ok(verify_now(repository, &locked, VerifyOptions::default())?.report)
+}
+
+/// What is decided.
+struct Decisions {
+    /// About the named worktree.
+    named: Decision,
+    /// About the same findings of the shared side in other worktrees.
+    others: Vec<OtherDecision>,
+}
+
+/// What is decided about another worktree than the named one.
+struct OtherDecision {
+    worktree: Worktree,
+    decision: Decision,
+}
 
 /// Finds the last acceptance, and the other worktrees for which it was recorded too.
 fn find_last(repository: &Repository, worktree: &Worktree) -> Result<Decisions, Error> {
@@ -200,18 +232,28 @@ fn find_last(repository: &Repository, worktree: &Worktree) -> Result<Decisions, 
     for other in worktree.sharing(repository)? {
         let mut decisions = other.record.decisions.iter();
         if decisions.any(|decision| decision.id == last.id) {
-            others.push((other, last.clone()));
+            others.push(OtherDecision {
+                worktree: other,
+                decision: last.clone(),
+            });
         }
     }
-    Ok((last, others))
+    Ok(Decisions {
+        named: last,
+        others,
+    })
 }
 
 /// Decides about the selected findings, and about the same findings of the shared side in other
 /// worktrees.
-fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
+fn plan(
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &Accept,
+) -> Result<Decisions, Error> {
     let name = &worktree.record.name;
-    let paths = operands::parse_all(repository, &worktree.record.path, &asked.paths)?;
-    let large_files = if asked.all {
+    let paths = operands::parse_all(repository, &worktree.record.path, &options.paths)?;
+    let large_files = if options.all {
         LargeFiles::ReadAll
     } else {
         LargeFiles::ReadBelow(paths.clone())
@@ -219,14 +261,14 @@ fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<
     let live = verify_reading(repository, worktree, VerifyOptions::default(), large_files)?;
     let report = live.report;
     require_acceptable(name, &paths, &report)?;
-    if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {
+    if paths.is_empty() && !options.refs && !options.shared && !options.all {
         return Err(nothing_selected(worktree, &report).into());
     }
     let mut accepted = acceptable(&report, |finding| {
         let is_ref = finding.reason == Reason::Shared && !finding.is_shared();
-        asked.all
-            || asked.refs && is_ref
-            || asked.shared && finding.is_shared()
+        options.all
+            || options.refs && is_ref
+            || options.shared && finding.is_shared()
             || paths.iter().any(|path| is_at(path, finding))
     });
     for (path, size) in &live.states.disk.sizes {
@@ -237,17 +279,17 @@ fn plan(repository: &Repository, worktree: &Worktree, asked: &Accept) -> Result<
             }
         }
     }
-    let decision = Decision {
+    let named = Decision {
         accepted,
         ..new_decision(name)
     };
     let mut others = Vec::new();
-    if decision.accepted.iter().any(AcceptedFinding::is_shared) {
+    if named.accepted.iter().any(AcceptedFinding::is_shared) {
         for other in worktree.sharing(repository)? {
-            others.extend(find_same(repository, other, &decision));
+            others.extend(find_same(repository, other, &named));
         }
     }
-    Ok((decision, others))
+    Ok(Decisions { named, others })
 }
 
 /// Refuses a path at which nothing can be accepted.
@@ -277,23 +319,23 @@ fn require_acceptable(
 /// verified keeps its findings.
 fn find_same(
     repository: &Repository,
-    other: Worktree,
-    decision: &Decision,
-) -> Option<(Worktree, Decision)> {
-    let live = verify_now(repository, &other, VerifyOptions::default()).ok()?;
+    worktree: Worktree,
+    named: &Decision,
+) -> Option<OtherDecision> {
+    let live = verify_now(repository, &worktree, VerifyOptions::default()).ok()?;
     let mut accepted = acceptable(&live.report, Finding::is_shared);
-    accepted.retain(|one| decision.accepted.contains(one));
+    accepted.retain(|finding| named.accepted.contains(finding));
     if accepted.is_empty() {
         return None;
     }
-    let same = Decision {
+    let decision = Decision {
         accepted,
-        ..decision.clone()
+        ..named.clone()
     };
-    Some((other, same))
+    Some(OtherDecision { worktree, decision })
 }
 
-/// What acceptances of these findings record, without those whose content is not worktree.
+/// What acceptances of these findings record, without those whose content could not be read.
 fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
     let findings = report.findings.iter().filter(|finding| which(finding));
     findings.filter_map(Finding::accepted).flatten().collect()

@@ -136,16 +136,17 @@ impl Judge<'_> {
             ));
         }
         let place = self.elsewhere(&reached)?;
-        let is_file = |path: &&Path| !path.starts_with(".git") && !path.as_os_str().is_empty();
-        let Some(here) = place.path.filter(is_file) else {
+        let is_file = |below: &&Path| !below.starts_with(".git") && !below.as_os_str().is_empty();
+        let Some(inside) = place.path.filter(is_file) else {
             return Some(format!(
                 "{named} is in {}, which is not this task's",
                 place.root
             ));
         };
-        let there = escape_for_terminal(root.as_std_path().join(here).as_os_str().as_bytes());
-        let instead = match self.refused(here) {
-            None => format!("edit {there} instead"),
+        let own_file = root.as_std_path().join(inside);
+        let own_file = escape_for_terminal(own_file.as_os_str().as_bytes());
+        let instead = match self.refused(inside) {
+            None => format!("edit {own_file} instead"),
             Some((_, why)) => why,
         };
         Some(format!(

@@ -10,10 +10,11 @@ use crate::answer::worktree::OwnerState;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::disk::lock::Lock;
-use crate::record::claim::{Lease, Who};
+use crate::record::claim::Lease;
 use crate::record::worktree::{Alive, HeldClaim, Owner, OwnerProcess};
 use crate::system::users;
 use crate::words::error::Error;
+use crate::words::name::WorktreeName;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::would;
 use crate::worktree::claims::{Claims, Renewal, started};
@@ -96,18 +97,15 @@ impl Answer for RenewAnswer {
     fn print(&self, text: &mut Text) {
         let done = would(self.dry_run, "renewed", "would renew");
         let name = text.paint.name(&self.name);
-        let escape = |text: &str| escape_for_terminal(text.as_bytes());
         if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {
-            let owner = escape(owner);
+            let holder = escape_for_terminal(owner.as_bytes());
             let HeldClaim { remote, lease, .. } = claim;
             text.tell(format!(
-                "{done} the claim of `{owner}` on {name} at {remote} for {lease}"
+                "{done} the claim of `{holder}` on {name} at {remote} for {lease}"
             ));
         } else if let Some(owner) = &self.owner {
-            text.tell(format!(
-                "{done} `{}` as the owner of {name}",
-                escape(&owner.id)
-            ));
+            let id = escape_for_terminal(owner.id.as_bytes());
+            text.tell(format!("{done} `{id}` as the owner of {name}"));
         }
     }
 }
@@ -122,91 +120,96 @@ pub fn run(session: &Session, options: &Renew) -> Result<Outcome<RenewAnswer>, E
     if !options.dry_run {
         session.require_own(&repository, &worktree.record.name)?;
     }
-    let (claim, owner) = match worktree.record.claim.clone() {
-        None => (None, Some(renew_owner(&repository, &worktree, options)?)),
+    let mut renewed_claim = None;
+    let owner = match &worktree.record.claim {
+        None => Some(renew_owner(&repository, &worktree.record.name, options)?),
         Some(held) => {
-            let (held, who, owner) = renew_claim(session, &repository, &worktree, &held, options)?;
-            let claim = RenewedClaim {
-                claim: held,
-                owner: who.owner,
-                host: who.host,
-                pid: who.pid,
-            };
-            (Some(claim), owner)
+            let (claim, owner) = renew_claim(session, &repository, &worktree, held, options)?;
+            renewed_claim = Some(claim);
+            owner
         }
     };
     Ok(Outcome::done(RenewAnswer {
         name: worktree.record.name.to_string(),
         dry_run: options.dry_run,
-        claim,
+        claim: renewed_claim,
         owner: owner.map(|owner| OwnerState::new(&owner)),
     }))
 }
 
+/// Renews a claim on its server, then in the record. Returns it with the owner that is recorded.
 fn renew_claim(
     session: &Session,
     repository: &Repository,
     worktree: &Worktree,
     held: &HeldClaim,
     options: &Renew,
-) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
+) -> Result<(RenewedClaim, Option<Owner>), Error> {
     let name = &worktree.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
     let recorded = worktree.record.owner.clone();
     let (held, who) = claims.renew(held, &options.renewal())?;
+    let renewed = RenewedClaim {
+        claim: held.clone(),
+        owner: who.owner.clone(),
+        host: who.host.clone(),
+        pid: who.pid,
+    };
     if options.dry_run {
-        return Ok((held, who, recorded));
+        return Ok((renewed, recorded));
     }
     // a lease must not end because a long `sync` has the lock; the next renewal recognizes the
     // claim without the record
     let Some(_name) = Lock::if_free(&repository.name_lock(name))? else {
-        return Ok((held, who, recorded));
+        return Ok((renewed, recorded));
     };
     let mut record = Worktree::load(repository, name)?.record;
-    record.claim = Some(held.clone());
-    if let Some(owner) = record.owner.as_mut().filter(|owner| owner.id == who.owner) {
-        owner.host.clone_from(&who.host);
+    record.claim = Some(held);
+    if let Some(owner) = &mut record.owner
+        && owner.id == who.owner
+    {
+        owner.host = who.host;
         owner.process = Some(OwnerProcess {
             pid: who.pid,
-            started: who.started.clone(),
+            started: who.started,
         });
     }
     worktree.write_record(&record)?;
-    Ok((held, who, record.owner))
+    Ok((renewed, record.owner))
 }
 
 /// Renews the owner in the record, under the lock of the name.
 fn renew_owner(
     repository: &Repository,
-    worktree: &Worktree,
+    name: &WorktreeName,
     options: &Renew,
 ) -> Result<Owner, Error> {
-    let name = worktree.record.name.clone();
-    let (_lock, mut worktree) = Worktree::lock(repository, &name)?;
-    let before = worktree.record.owner.take();
-    let id = match (&options.owner, &before) {
+    let (_lock, mut worktree) = Worktree::lock(repository, name)?;
+    let name = name.clone();
+    let mut renewed = match (&options.owner, worktree.record.owner.take()) {
         (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
-        (Some(asked), Some(there)) if *asked != there.id && there.alive() != Alive::No => {
+        (None, Some(recorded)) => recorded,
+        (Some(asked), Some(recorded)) if *asked == recorded.id => recorded,
+        (Some(asked), Some(recorded)) if recorded.alive() != Alive::No => {
             return Err(Error::from(ClaimError::AnotherOwner {
                 name,
                 asked: asked.clone(),
-                owner: there.id.clone(),
+                owner: recorded.id,
             }));
         }
-        (Some(asked), _) => asked.clone(),
-        (None, Some(there)) => there.id.clone(),
+        (Some(asked), _none_or_ended) => Owner {
+            id: asked.clone(),
+            host: users::host(),
+            process: None,
+            since: Session::now(),
+        },
     };
-    let before = before.filter(|there| there.id == id);
-    let mut renewed = before.unwrap_or_else(|| Owner {
-        id,
-        host: users::host(),
-        process: None,
-        since: Session::now(),
-    });
     if let Some(pid) = options.owner_pid {
-        let started = started(pid)?;
         renewed.host = users::host();
-        renewed.process = Some(OwnerProcess { pid, started });
+        renewed.process = Some(OwnerProcess {
+            pid,
+            started: started(pid)?,
+        });
     }
     worktree.record.owner = Some(renewed.clone());
     if !options.dry_run {

@@ -162,8 +162,8 @@ impl WorktreeStatus {
     /// Where the branch, HEAD and the base are.
     fn print_branch(&self, text: &mut Text) {
         let base = &self.recorded.base;
-        let commits = self.recorded.position.commits.unwrap_or(0);
-        let number = usize::try_from(commits).unwrap_or(usize::MAX);
+        let number = self.recorded.position.commits.unwrap_or(0);
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
         let commits = count(number, "commit", "commits");
         let branch = &self.branch;
         text.fact("branch", format!("{branch}, {commits} since the base"));
@@ -254,31 +254,28 @@ impl WorktreeStatus {
                 paths.push(file.path.shown());
             }
         }
-        let same = if same == files {
-            "same".to_owned()
+        let total = count(files, "file", "files");
+        if same == files {
+            text.fact("placed", format!("{total}, same"));
         } else {
-            format!("{same} same")
-        };
-        text.fact(
-            "placed",
-            format!("{}, {same}", count(files, "file", "files")),
-        );
+            text.fact("placed", format!("{total}, {same} same"));
+        }
         for (state, paths) in changed {
             let number = paths.len();
-            let paths = first_of(paths, SHOWN);
-            text.line(format!("    {number} {state}: {paths}"));
+            let names = first_of(paths, SHOWN);
+            text.line(format!("    {number} {state}: {names}"));
         }
     }
 
     fn print_changes(&self, text: &mut Text) {
-        let mut kinds = Vec::new();
+        let mut numbers = Vec::new();
         for (kind, number) in &self.kinds {
-            kinds.push(format!("{number} {kind}"));
+            numbers.push(format!("{number} {kind}"));
         }
-        let kinds = match kinds.as_slice() {
-            [] => String::new(),
-            kinds => format!(" ({})", kinds.join(", ")),
-        };
+        let mut kinds = String::new();
+        if !numbers.is_empty() {
+            kinds = format!(" ({})", numbers.join(", "));
+        }
         let total = count(self.changed.len(), "path", "paths");
         let uncommitted = self.uncommitted;
         let ignored = and_count(self.ignored, "ignored file", "ignored files");
@@ -468,6 +465,7 @@ pub fn run(session: &Session, options: &Status) -> Result<Outcome<StatusAnswer>,
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
 
+/// What is shown of a verified worktree.
 fn status(
     home: &Repository,
     worktree: &Worktree,
@@ -479,17 +477,9 @@ fn status(
     let hooks = hooks_of(&repository.git, record).and_then(|hooks| hooks.status());
     let report = &live.report;
     let head = &report.changes.head;
-    let mut changed = Vec::new();
-    for change in report
-        .changes
-        .changes
-        .iter()
-        .chain(&report.changes.integrity)
-    {
-        if !change.is_ignored() {
-            changed.push(change.clone());
-        }
-    }
+    let mut changed = report.changes.changes.clone();
+    changed.extend_from_slice(&report.changes.integrity);
+    changed.retain(|change| !change.is_ignored());
     let mut branch = position(home, worktree)?;
     let commits = repository.git.rev_list_count(&record.base.commit, head)?;
     branch.position.head = Some(head.clone());
@@ -500,9 +490,10 @@ fn status(
     recorded.live = true;
     recorded.waiting = WaitingRun::find(home, worktree)?;
     if options.size {
-        let is_there = files::is_directory(&record.path);
-        let sizes = is_there.then(|| usage(&[&record.path]));
-        let size = sizes.and_then(|mut sizes| sizes.pop().flatten());
+        let mut size = None;
+        if files::is_directory(&record.path) {
+            size = usage(&[&record.path]).pop().flatten();
+        }
         recorded.usage = Some(DiskUsage { size });
     }
     Ok(WorktreeStatus {

@@ -80,19 +80,19 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
     }
     require_outside(&repository, &session.command_line)?;
     session.check()?;
-    let commands = &answer.commands;
+    let asked = &answer.commands;
     if options.revoke {
         answer.revoked = Some(if options.dry_run {
             let mut trusted = trust.trusted;
-            trusted.retain(|one| one.commands.repository == commands.repository);
+            trusted.retain(|text| text.commands.repository == asked.repository);
             trusted.len()
         } else {
             TrustStore::revoke(state, &repository)?
         });
         answer.trusted = false;
-    } else if !commands.is_empty() {
+    } else if !asked.is_empty() {
         if !options.dry_run {
-            TrustStore::add(state, &repository, commands, &Session::now())?;
+            TrustStore::add(state, &repository, asked, &Session::now())?;
         }
         answer.trusted = true;
     }

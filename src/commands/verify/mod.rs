@@ -14,6 +14,7 @@ use crate::answer::waiting::WaitingRun;
 use crate::arguments::output::RecordEnd;
 use crate::commands::verify::arguments::Verify;
 use crate::commands::{Outcome, Session};
+use crate::disk::error::DiskError;
 use crate::judge::finding::without_scope;
 use crate::truth::checks::integrity;
 use crate::truth::live::{LiveVerdict, verify_all};
@@ -68,9 +69,14 @@ impl Answer for VerifyAnswer {
 
 /// Verifies one, several or all worktrees. Violations in any of them end with 1.
 ///
+/// 1. A range is verified without a worktree.
+/// 2. A worktree whose record was removed gets a verdict that says so.
+/// 3. The others are verified, several at a time.
+///
 /// # Errors
 /// Fails when the facts of one cannot be read: there is then no verdict at all.
 pub fn run(session: &Session, options: &Verify) -> Result<Outcome<VerifyAnswer>, Error> {
+    // 1
     if let Some(range) = &options.range {
         let verdict = range::run(session, options, range)?;
         return Ok(outcome(VerifyAnswer {
@@ -81,38 +87,30 @@ pub fn run(session: &Session, options: &Verify) -> Result<Outcome<VerifyAnswer>,
     }
     let repository = session.repository()?;
     let chosen = chosen(&repository, options)?;
+    // 2
     let mut verdicts = Vec::new();
     for lost in chosen.lost {
         let report = without_scope(integrity::without_record(&lost));
         let name = lost.name.as_str();
         verdicts.push(VerdictReport::worktree(name, lost.path, &report));
     }
-    let judge = |worktree: &Worktree, live: Result<LiveVerdict, Error>| {
-        if options.all && worktree.is_gone(&repository) {
-            return Ok(None);
-        }
-        let live = worktree.unless_gone(&repository, live)?;
-        let name = worktree.record.name.as_str();
-        let path = worktree.record.path.clone();
-        let mut verdict = VerdictReport::worktree(name, path, &live.report);
-        verdict.waiting = WaitingRun::find(&repository, worktree)?;
-        Ok::<_, Error>(Some((verdict, live.not_stored)))
-    };
+    // 3
     let mut notes = Vec::new();
-    let judged = verify_all(
+    let verify_options = options.verify_options();
+    let verified = verify_all(
         &repository,
         &chosen.worktrees,
-        options.verify_options(),
-        judge,
+        verify_options,
+        |worktree, live| read_verdict(&repository, options, worktree, live),
     );
-    for verdict in judged {
-        let Some((verdict, not_stored)) = verdict? else {
+    for verdict in verified {
+        let Some(verdict) = verdict? else {
             continue;
         };
-        if let Some(error) = not_stored {
+        if let Some(error) = verdict.not_stored {
             notes.push(format!("the outcome is not kept for `list`: {error}"));
         }
-        verdicts.push(verdict);
+        verdicts.push(verdict.report);
     }
     verdicts.sort_by(|a, b| order(options, a).cmp(&order(options, b)));
     let mut outcome = outcome(VerifyAnswer {
@@ -122,6 +120,34 @@ pub fn run(session: &Session, options: &Verify) -> Result<Outcome<VerifyAnswer>,
     });
     outcome.notes = notes;
     Ok(outcome)
+}
+
+/// A verdict over a worktree.
+struct WorktreeVerdict {
+    report: VerdictReport,
+    /// Why the verdict could not be stored for `list`.
+    not_stored: Option<DiskError>,
+}
+
+/// Completes the verdict over a worktree; none if the worktree is gone and was not named.
+fn read_verdict(
+    repository: &Repository,
+    options: &Verify,
+    worktree: &Worktree,
+    live: Result<LiveVerdict, Error>,
+) -> Result<Option<WorktreeVerdict>, Error> {
+    if options.all && worktree.is_gone(repository) {
+        return Ok(None);
+    }
+    let live = worktree.unless_gone(repository, live)?;
+    let record = &worktree.record;
+    let name = record.name.as_str();
+    let mut report = VerdictReport::worktree(name, record.path.clone(), &live.report);
+    report.waiting = WaitingRun::find(repository, worktree)?;
+    Ok(Some(WorktreeVerdict {
+        report,
+        not_stored: live.not_stored,
+    }))
 }
 
 fn outcome(answer: VerifyAnswer) -> Outcome<VerifyAnswer> {
@@ -147,6 +173,7 @@ struct Chosen {
     lost: Vec<Lost>,
 }
 
+/// Finds the worktrees that were named, or all of them.
 fn chosen(repository: &Repository, options: &Verify) -> Result<Chosen, Error> {
     if options.all {
         return Ok(Chosen {
@@ -161,15 +188,20 @@ fn chosen(repository: &Repository, options: &Verify) -> Result<Chosen, Error> {
     for named in Worktree::named(repository, &options.names) {
         match named {
             Ok(worktree) => chosen.worktrees.push(worktree),
-            Err(error) => {
-                let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
-                    return Err(error);
-                };
-                let mut lost = lost(repository)?.into_iter();
-                let of_name = lost.find(|lost| lost.name.as_str() == name);
-                chosen.lost.push(of_name.ok_or(error)?);
-            }
+            Err(error) => match find_lost(repository, &error)? {
+                Some(found) => chosen.lost.push(found),
+                None => return Err(error),
+            },
         }
     }
     Ok(chosen)
+}
+
+/// Finds the worktree that an error calls unknown, if only its record was removed.
+fn find_lost(repository: &Repository, error: &Error) -> Result<Option<Lost>, Error> {
+    let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
+        return Ok(None);
+    };
+    let mut worktrees = lost(repository)?.into_iter();
+    Ok(worktrees.find(|worktree| worktree.name.as_str() == name))
 }

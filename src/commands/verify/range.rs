@@ -10,6 +10,7 @@ use crate::config::CONFIG_PATH;
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
+use crate::git::process::Git;
 use crate::git::quarantine::Quarantine;
 use crate::inventory::manifest::Manifest;
 use crate::judge::change::{ChangeSet, Extent};
@@ -58,10 +59,10 @@ fn scope(
     let repository = &span.repository;
     let lists = &options.lists;
     let flags = [("--scope", lists.profile.as_deref())];
-    let bytes = span.config()?;
-    let name = format!("{}:{CONFIG_PATH}", range.shown_base());
+    let config = span.config()?;
+    let file = format!("{}:{CONFIG_PATH}", range.shown_base());
     let environment = &session.environment;
-    let loaded = load_config_of(repository, &flags, environment, &name, bytes.as_deref())?;
+    let loaded = load_config_of(repository, &flags, environment, &file, config.as_deref())?;
     if lists.profile.is_none() {
         for note in loaded.git_settings.notes(&["agentwt.scope"]) {
             session.log.tell(&note);
@@ -100,16 +101,30 @@ impl Range {
     /// Refuses what is no range.
     pub fn parse(text: &str) -> Result<Self, RangeRefusal> {
         let shown = escape_for_terminal(text.as_bytes());
-        let parts = text.split_once("...").or_else(|| text.split_once(".."));
-        let is_one_or_none = |end: &str| !end.contains("..") && !end.starts_with('.');
-        let is_one = |end: &str| !end.is_empty() && is_one_or_none(end);
-        match parts {
-            Some((base, head)) if is_one(base) && is_one_or_none(head) => Ok(Self {
-                text: shown,
-                base: base.to_owned(),
-                head: if head.is_empty() { "HEAD" } else { head }.to_owned(),
-            }),
-            Some(_) | None => Err(RangeRefusal::Syntax { text: shown }),
+        let ends = text.split_once("...").or_else(|| text.split_once(".."));
+        let Some((base, head)) = ends else {
+            return Err(RangeRefusal::Syntax { text: shown });
+        };
+        let has_more_dots = |end: &str| end.contains("..") || end.starts_with('.');
+        if base.is_empty() || has_more_dots(base) || has_more_dots(head) {
+            return Err(RangeRefusal::Syntax { text: shown });
+        }
+        let head = if head.is_empty() { "HEAD" } else { head };
+        Ok(Self {
+            text: shown,
+            base: base.to_owned(),
+            head: head.to_owned(),
+        })
+    }
+
+    /// Resolves an end of the range.
+    fn commit(&self, git: &Git, revision: &str) -> Result<CommitId, Error> {
+        match git.rev_parse_commit(revision)? {
+            Some(commit) => Ok(commit),
+            None => Err(Error::from(RangeRefusal::Unknown {
+                range: self.text.clone(),
+                revision: escape_for_terminal(revision.as_bytes()),
+            })),
         }
     }
 
@@ -148,33 +163,22 @@ impl<'a> Span<'a> {
     /// # Errors
     /// Fails when an end names no commit, nothing is common, or history is missing here.
     pub fn find(
-        repository: Repository,
+        mut repository: Repository,
         range: &'a Range,
         quarantine: Option<&Utf8Path>,
     ) -> Result<Self, Error> {
-        let here = here(&repository)?;
-        let mut repository = repository;
+        let git_dir = git_dir_of_head(&repository)?;
         repository.git = repository.git.with_mode(GitMode::Hardened);
         let mut objects = repository.objects()?;
-        let directories = quarantine.and_then(|quarantine| {
-            let objects = files::canonical(&repository.common_dir.join("objects")).ok()?;
-            let quarantine = files::canonical(&repository.start.join(quarantine)).ok()?;
-            Quarantine::in_objects(&objects, &quarantine)
-        });
-        if let Some(quarantine) = directories {
-            repository.git = repository.git.with_quarantine(&quarantine);
-            objects = objects.with_quarantine(&quarantine)?;
+        if let Some(directory) = quarantine
+            && let Some(waiting) = find_quarantine(&repository, directory)
+        {
+            repository.git = repository.git.with_quarantine(&waiting);
+            objects = objects.with_quarantine(&waiting)?;
         }
-        let git = repository.git.on(&here, None);
-        let commit = |revision: &str| -> Result<CommitId, Error> {
-            let unknown = || RangeRefusal::Unknown {
-                range: range.text.clone(),
-                revision: escape_for_terminal(revision.as_bytes()),
-            };
-            Ok(git.rev_parse_commit(revision)?.ok_or_else(unknown)?)
-        };
-        let base = commit(&range.base)?;
-        let head = commit(&range.head)?;
+        let git = repository.git.on(&git_dir, None);
+        let base = range.commit(&git, &range.base)?;
+        let head = range.commit(&git, &range.head)?;
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
         let mut references = trees.merged(&repository.git, &common)?;
@@ -237,9 +241,16 @@ impl<'a> Span<'a> {
     }
 }
 
+/// The objects of a push that wait for a hook, if they are to go into this repository.
+fn find_quarantine(repository: &Repository, directory: &Utf8Path) -> Option<Quarantine> {
+    let objects = files::canonical(&repository.common_dir.join("objects")).ok()?;
+    let quarantine = files::canonical(&repository.start.join(directory)).ok()?;
+    Quarantine::in_objects(&objects, &quarantine)
+}
+
 /// The git directory in which HEAD is that of the worktree we are in. In a worktree of ours it is
 /// the recorded one: its own `.git` can be redirected or removed.
-fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, Error> {
+fn git_dir_of_head(repository: &Repository) -> Result<camino::Utf8PathBuf, Error> {
     if let Some(name) = &repository.inside
         && let RecordState::Complete(worktree) = RecordState::read(repository, name)?
     {

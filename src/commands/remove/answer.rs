@@ -59,20 +59,15 @@ pub struct RemovedWorktree {
 }
 
 impl RemovedWorktree {
-    /// Takes what is shown of a worktree from its record.
-    pub fn new(
-        record: &Record,
-        dry_run: bool,
-        removal: Option<RemovePlan>,
-        undo: Option<UndoneRemoval>,
-    ) -> Self {
+    /// A worktree of which nothing is said yet but what its record says.
+    pub fn new(record: &Record) -> Self {
         Self {
             name: record.name.to_string(),
             path: record.path.clone(),
             branch: record.branch.to_string(),
-            dry_run,
-            removal,
-            undo,
+            dry_run: false,
+            removal: None,
+            undo: None,
         }
     }
 }

@@ -155,13 +155,11 @@ impl Removing<'_> {
             candidate.apply(&mut plan, self.repository, environment, &removal, &now)?;
         }
         notes.append(&mut plan.notes);
-        let record = &candidate.worktree.record;
-        Ok(RemovedWorktree::new(
-            record,
-            options.dry_run,
-            Some(plan),
-            None,
-        ))
+        Ok(RemovedWorktree {
+            dry_run: options.dry_run,
+            removal: Some(plan),
+            ..RemovedWorktree::new(&candidate.worktree.record)
+        })
     }
 
     /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so

@@ -128,13 +128,11 @@ fn undo(
             .collect(),
         head_ref: stamp.on.clone(),
     };
-    let record = &returning.worktree.record;
-    Ok(RemovedWorktree::new(
-        record,
-        options.dry_run,
-        None,
-        Some(undo),
-    ))
+    Ok(RemovedWorktree {
+        dry_run: options.dry_run,
+        undo: Some(undo),
+        ..RemovedWorktree::new(&returning.worktree.record)
+    })
 }
 
 /// A removal or an undo of this name that was killed.
@@ -379,15 +377,17 @@ fn apply(
     let git = planted::git_without_hooks(repository, &in_trash);
     let restored = make_branches(&git, new_branches)
         .and_then(|()| restore_from_trash(repository, &worktree, &returning.stamp));
-    restored.map_err(|error| {
-        // by now its private git directory may have another name
-        let again = Worktree::load(repository, name)
-            .and_then(|worktree| finish(repository, &worktree, &returning.removal));
-        for branch in new_branches {
-            let _ = git.delete_ref(&branch.name, &branch.commit);
-        }
-        error.leaving(again.err().iter().map(ToString::to_string).collect())
-    })
+    let Err(error) = restored else {
+        return Ok(());
+    };
+    // by now its private git directory may have another name
+    let removed_again = Worktree::load(repository, name)
+        .and_then(|halfway| finish(repository, &halfway, &returning.removal));
+    for branch in new_branches {
+        let _ = git.delete_ref(&branch.name, &branch.commit);
+    }
+    let remains = removed_again.err().map(|left| left.to_string());
+    Err(error.leaving(remains.into_iter().collect()))
 }
 
 fn make_branches(git: &Git, new_branches: &[NewBranch]) -> Result<(), Error> {

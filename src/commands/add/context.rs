@@ -83,33 +83,49 @@ impl ContextFacts<'_> {
             });
             return PathState::Excluded(rule);
         }
-        let wanted = path.as_bstr();
-        let same = |a: &[u8], b: &[u8]| match self.scope.case() {
-            Case::Sensitive => a == b,
-            Case::Insensitive => a.eq_ignore_ascii_case(b),
-        };
-        let below = |above: &[u8], path: &[u8]| {
-            path.len() > above.len()
-                && path[above.len()] == b'/'
-                && same(above, &path[..above.len()])
-        };
-        let tracked = self
-            .tracked
-            .iter()
-            .map(|(path, _)| (path, PathState::Tracked));
-        let synced = self.synced.iter().map(|path| (path, PathState::Synced));
-        for (other, by) in tracked.chain(synced) {
-            if same(wanted, other.as_bstr()) {
-                return by;
+        for (other, _) in self.tracked {
+            if let Some(state) = self.state_beside(path, other, PathState::Tracked) {
+                return state;
             }
-            if below(other.as_bstr(), wanted) {
-                return PathState::Above(other.clone());
-            }
-            if below(wanted, other.as_bstr()) {
-                return PathState::Directory;
+        }
+        for other in self.synced {
+            if let Some(state) = self.state_beside(path, other, PathState::Synced) {
+                return state;
             }
         }
         PathState::Free
+    }
+
+    /// What another path makes of this one: `taken` if it is the same, or what is above or below
+    /// it; none if they have nothing to do with each other.
+    fn state_beside(
+        &self,
+        path: &RepoPath,
+        other: &RepoPath,
+        taken: PathState,
+    ) -> Option<PathState> {
+        if self.is_same(path.as_bstr(), other.as_bstr()) {
+            return Some(taken);
+        }
+        if self.is_below(path.as_bstr(), other.as_bstr()) {
+            return Some(PathState::Above(other.clone()));
+        }
+        if self.is_below(other.as_bstr(), path.as_bstr()) {
+            return Some(PathState::Directory);
+        }
+        None
+    }
+
+    /// True if the file system takes two names for the same.
+    fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
+        match self.scope.case() {
+            Case::Sensitive => a == b,
+            Case::Insensitive => a.eq_ignore_ascii_case(b),
+        }
+    }
+
+    fn is_below(&self, path: &[u8], above: &[u8]) -> bool {
+        path.get(above.len()) == Some(&b'/') && self.is_same(above, &path[..above.len()])
     }
 }
 
@@ -146,37 +162,46 @@ pub(super) fn note_on_kept_context(
     prompt: Option<&[u8]>,
 ) -> Result<Option<String>, Error> {
     let placed = worktree.placed()?;
+    let root = &worktree.record.path;
     let mut context = Vec::new();
     for file in placed.files() {
         if file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File {
             context.push(file.path.to_string());
         }
     }
-    let is_of_client = options.client.as_deref().is_none_or(|name| {
-        let mut own: Vec<&str> = Vec::new();
-        if let Some(client) = programs::named(name) {
-            own.extend(client.paths());
-        }
-        own.is_empty() == context.is_empty() && context.iter().all(|path| own.contains(&&**path))
-    });
+    let is_of_client = match options.client.as_deref() {
+        Some(client) => is_context_of(client, &context),
+        None => true,
+    };
     let mut has_prompt = prompt.is_none();
-    for path in &context {
-        let bytes = files::read(&worktree.record.path.join(path))?.unwrap_or_default();
+    for file in &context {
+        let bytes = files::read(&root.join(file))?.unwrap_or_default();
         has_prompt |= prompt.is_some_and(|prompt| bytes.contains_str(prompt));
     }
     if has_prompt && is_of_client {
         return Ok(None);
     }
-    // not a guard
-    let mut all = context.iter();
-    let text = all.find(|path| Utf8Path::new(path).extension() == Some("md"));
+    // a text, not a guard
+    let text = context
+        .iter()
+        .find(|file| Utf8Path::new(file).extension() == Some("md"));
     let what = match text.or(context.first()) {
         None => ": this one was made without".to_owned(),
-        Some(first) => format!("; that of this one is {}", worktree.record.path.join(first)),
+        Some(file) => format!("; that of this one is {}", root.join(file)),
     };
     Ok(Some(format!(
         "context is only written when a worktree is made{what}"
     )))
+}
+
+/// True if these context files are those of a client; a client without any has none.
+fn is_context_of(client: &str, context: &[String]) -> bool {
+    let mut paths: Vec<&str> = Vec::new();
+    if let Some(client) = programs::named(client) {
+        paths.extend(client.paths());
+    }
+    paths.is_empty() == context.is_empty()
+        && context.iter().all(|file| paths.contains(&file.as_str()))
 }
 
 #[cfg(test)]
@@ -190,7 +215,7 @@ mod tests {
 
     #[track_caller]
     fn state(case: Case, tracked: &[&str], synced: &[&str], path: &str) -> String {
-        let parse = |text: &str| RepoPath::parse(text).expect("a path");
+        let parse = |text: &str| RepoPath::parse(text).expect("it is a path");
         let rules =
             [(RuleList::Read, "**"), (RuleList::Exclude, "*.secret.md")].map(|(list, pattern)| {
                 ScopeRule::new(list, pattern, RuleOrigin::Flag("--x".to_owned()))
@@ -203,9 +228,9 @@ mod tests {
             scope: &Scope::compile(rules.into(), case).expect("valid"),
             tracked: &tracked
                 .iter()
-                .map(|path| (parse(path), entry))
+                .map(|name| (parse(name), entry))
                 .collect::<Vec<_>>(),
-            synced: &synced.iter().map(|path| parse(path)).collect::<Vec<_>>(),
+            synced: &synced.iter().map(|name| parse(name)).collect::<Vec<_>>(),
             root: "/r".into(),
             closed_root: "/r".into(),
             binary: "/b".into(),

@@ -35,7 +35,7 @@ use crate::record::journal;
 use crate::record::worktree::{Owner, PullRequest, Record, SetupState};
 use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
-use crate::scope::overlap::{note_on, overlaps_of, refused_items};
+use crate::scope::overlap::{Overlap, note_on, overlaps_of, refused_items};
 use crate::sync::{Candidates, PatternOrigin};
 use crate::system::users;
 use crate::words::error::Error;
@@ -138,34 +138,83 @@ impl Addition<'_> {
         let session = self.session;
         let options = self.options;
         let name = self.name;
+        // 1
         let home = clone::find_home(session, name, options)?;
         if !options.dry_run {
             session.require_no_agent(&home, &command_for_user(session, options))?;
         }
         let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
+        // 2
         let mut notes = Vec::new();
         let existing = existing(&home, name, options, &mut notes)?;
+        // 3
         let repositories = self.repositories(home, existing.as_ref())?;
         let source = &repositories.source;
         let loaded = plan::load_settings(session, source, options)?;
         notes.extend(loaded.notes());
         let wanted = plan::wanted(source, &loaded, options, name)?;
         let client = plan::client(name, &loaded, self.prompt)?;
-        let home = &repositories.home;
-        let setup = setup::plan(session, home, &loaded.config, options)?;
+        let setup = setup::plan(session, &repositories.home, &loaded.config, options)?;
+        // 4
         if let Some(worktree) = &existing {
             let owner = plan::keep(source, &loaded, options, &wanted, &worktree.record)?;
-            let mut outcome = keep(home, worktree, owner, options, self.prompt, attempts)?;
-            outcome.answer.setup =
-                setup.filter(|_| worktree.record.setup == Some(SetupState::Pending));
+            let mut outcome = self.keep(&repositories.home, worktree, owner, attempts)?;
+            if worktree.record.setup == Some(SetupState::Pending) {
+                outcome.answer.setup = setup;
+            }
             return Ok(outcome);
         }
+        // 5
         let mut planned = self.plan(&repositories, &loaded, wanted, &mut notes)?;
         planned.record.setup = setup.as_ref().map(|_| SetupState::Pending);
         planned.record.client = Some(client).filter(|client| *client != Client::None);
+        // 6 to 8
         let mut outcome = self.create(&repositories, &planned, client, notes, attempts)?;
         outcome.answer.setup = setup;
         Ok(outcome)
+    }
+
+    /// Keeps the worktree that exists, and records a new owner or claim.
+    fn keep(
+        &self,
+        home: &Repository,
+        worktree: &Worktree,
+        owner: Option<Owner>,
+        attempts: &mut Attempts<'_>,
+    ) -> Result<Outcome<AddAnswer>, Error> {
+        let options = self.options;
+        let mut record = worktree.record.clone();
+        // without `.git`, git would take the main worktree for an empty directory there
+        if !files::exists(&record.path.join(".git")) {
+            let name = record.name.to_string();
+            let path = record.path;
+            return Err(WorktreeFault::NoDirectory { name, path }.into());
+        }
+        let mut notes = Vec::new();
+        notes.extend(context::note_on_kept_context(
+            worktree,
+            &options.context,
+            self.prompt,
+        )?);
+        notes.extend(notes_on_kept(&record, owner.as_ref(), options));
+        let repository = worktree.readable_repository(home);
+        let listing = Listing::read(&repository, &record.checked_out)?;
+        let files = listing.classify(&worktree.scope).counts();
+        if let Some((claim, note)) = attempts.take_claim(home, Some(&record))? {
+            record.claim = Some(claim);
+            notes.push(note);
+        }
+        record.owner = owner.or(record.owner);
+        if !options.dry_run {
+            remove_rest_of_add(home, worktree)?;
+            if record != worktree.record {
+                worktree.write_record(&record)?;
+            }
+        }
+        Ok(Outcome {
+            notes,
+            ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
+        })
     }
 
     /// Finds the repository whose commits are checked out; clones it, if it is that of a URL.
@@ -249,8 +298,8 @@ impl Addition<'_> {
         let scope = &planned.scope;
         let listing = &planned.listing;
         // another repository's files are not those of the worktrees here
-        let around = repositories.fetched.is_none().then_some(home);
-        let classified = classify(around, self.name, scope, listing, options, &mut notes)?;
+        let neighbours = repositories.fetched.is_none().then_some(home);
+        let classified = classify(neighbours, self.name, scope, listing, options, &mut notes)?;
         let tracked = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
         let mut copies = plan_sync(home, &record, scope, &planned.selection, &tracked)?;
         let context = self.plan_context(home, planned, client, &copies)?;
@@ -350,7 +399,7 @@ fn existing(
     notes: &mut Vec<String>,
 ) -> Result<Option<Worktree>, Error> {
     let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(known) => return Ok(Some(*known)),
+        RecordState::Complete(worktree) => return Ok(Some(*worktree)),
         RecordState::Missing => return Ok(None),
         RecordState::Incomplete(intent) => intent,
     };
@@ -372,11 +421,10 @@ fn existing(
     Ok(None)
 }
 
-/// The access to each file. Notes advice for the author of the scope, and what other worktrees of
-/// the repository around may write as well: two that are created at the same moment do not see each
-/// other.
+/// The access to each file. Notes advice for the author of the scope, and what the worktrees of
+/// `neighbours` may write as well.
 fn classify<'l>(
-    around: Option<&Repository>,
+    neighbours: Option<&Repository>,
     name: &WorktreeName,
     scope: &Scope,
     listing: &'l Listing,
@@ -384,27 +432,41 @@ fn classify<'l>(
     notes: &mut Vec<String>,
 ) -> Result<Classified<'l>, Error> {
     std::thread::scope(|threads| {
-        let covered = threads.spawn(|| listing.coverage(scope));
+        let coverage = threads.spawn(|| listing.coverage(scope));
         let classified = listing.classify(scope);
-        let wanted = |home: &&Repository| {
-            let wanted = home.git.config_get_bool("agentwt.overlap");
-            options.exclusive || wanted.ok().flatten() != Some(false)
+        let overlaps = match neighbours {
+            Some(repository) => find_overlaps(repository, name, scope, listing, options)?,
+            None => Vec::new(),
         };
-        let around = around.filter(wanted);
-        let others = around.map(|home| worktree_scopes(home, Some(name)));
-        let mut overlaps = Vec::new();
-        if let Some(others) = others.transpose()?.filter(|others| !others.is_empty()) {
-            overlaps = overlaps_of(scope, &others, &listing.kinds());
-        }
         if options.exclusive && !overlaps.is_empty() {
             let name = name.to_string();
             let items = refused_items(&overlaps);
             return Err(Refusal::Overlap { name, items }.into());
         }
-        notes.extend(joined(covered).advice);
+        notes.extend(joined(coverage).advice);
         notes.extend(note_on(&overlaps));
         Ok(classified)
     })
+}
+
+/// Finds what other worktrees may write as well; nothing where the user does not want to know. Two
+/// that are created at the same moment do not see each other.
+fn find_overlaps(
+    repository: &Repository,
+    name: &WorktreeName,
+    scope: &Scope,
+    listing: &Listing,
+    options: &Add,
+) -> Result<Vec<Overlap>, Error> {
+    let setting = repository.git.config_get_bool("agentwt.overlap");
+    if !options.exclusive && setting.ok().flatten() == Some(false) {
+        return Ok(Vec::new());
+    }
+    let others = worktree_scopes(repository, Some(name))?;
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(overlaps_of(scope, &others, &listing.kinds()))
 }
 
 /// Whether the patterns of the config count: in another repository they do not.
@@ -447,45 +509,6 @@ fn select(
         patterns,
         limits,
         candidates,
-    })
-}
-
-/// Keeps the worktree that exists, and records a new owner or claim.
-fn keep(
-    home: &Repository,
-    worktree: &Worktree,
-    owner: Option<Owner>,
-    options: &Add,
-    prompt: Option<&[u8]>,
-    attempts: &mut Attempts<'_>,
-) -> Result<Outcome<AddAnswer>, Error> {
-    let mut record = worktree.record.clone();
-    // without `.git`, git would take the main worktree for an empty directory there
-    if !files::exists(&record.path.join(".git")) {
-        let name = record.name.to_string();
-        let path = record.path;
-        return Err(WorktreeFault::NoDirectory { name, path }.into());
-    }
-    let context = context::note_on_kept_context(worktree, &options.context, prompt)?;
-    let mut notes = Vec::from_iter(context);
-    notes.extend(notes_on_kept(&record, owner.as_ref(), options));
-    let own = worktree.readable_repository(home);
-    let listing = Listing::read(&own, &record.checked_out)?;
-    let files = listing.classify(&worktree.scope).counts();
-    if let Some((claim, note)) = attempts.take_claim(home, Some(&record))? {
-        record.claim = Some(claim);
-        notes.push(note);
-    }
-    record.owner = owner.or(record.owner);
-    if !options.dry_run {
-        remove_rest_of_add(home, worktree)?;
-        if record != worktree.record {
-            worktree.write_record(&record)?;
-        }
-    }
-    Ok(Outcome {
-        notes,
-        ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
     })
 }
 

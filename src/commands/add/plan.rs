@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use crate::commands::Session;
-use crate::commands::add::arguments::Add;
+use crate::commands::add::arguments::{Add, ProgramOptions};
 use crate::commands::add::request::AskedRequest;
 use crate::config::settings::SetBy;
 use crate::config::value::{Choice as _, Client, Strategy};
@@ -47,7 +47,8 @@ pub(super) fn load_settings(
     Ok(loaded)
 }
 
-/// Plans the record that was asked for, as far as the repository does not matter.
+/// Plans the record that was asked for, but for what depends on the commits and branches that are
+/// there.
 ///
 /// # Errors
 /// Fails when the config or the options have no write list.
@@ -67,25 +68,31 @@ pub(super) fn wanted(
         Some(text) => text.strip_prefix("refs/heads/").unwrap_or(text).to_owned(),
         None => format!("{}{name}", settings.branch_prefix.value),
     };
-    let path = repository.worktree_path(name);
-    let id = &options.programs.owner;
-    let pid = options.programs.owner_pid;
-    let owner = id.as_ref().map(|id| Owner::new(id, pid, Session::now()));
-    if let (Some(None), Some(pid)) = (&owner, pid) {
-        return Err(Refusal::NoSuchProcess { pid }.into());
-    }
     Ok(Record {
         branch: BranchName::from_git(branch),
         strategy: settings.strategy.value,
         on_violation: settings.on_violation.value,
         profile: profile.map(|_| settings.scope.value.clone()),
         scope: rules_of(name.as_str(), profile, &options.scope, config_found)?,
-        owner: owner.flatten(),
-        ..Record::new(name.clone(), path, Session::now())
+        owner: asked_owner(options)?,
+        ..Record::new(name.clone(), repository.worktree_path(name), Session::now())
     })
 }
 
-/// The agent program: a prompt that no program reads would be lost without a word.
+/// The owner that the options name.
+fn asked_owner(options: &Add) -> Result<Option<Owner>, Refusal> {
+    let Some(id) = &options.programs.owner else {
+        return Ok(None);
+    };
+    let pid = options.programs.owner_pid;
+    let owner = Owner::new(id, pid, Session::now());
+    match (&owner, pid) {
+        (None, Some(pid)) => Err(Refusal::NoSuchProcess { pid }),
+        _found => Ok(owner),
+    }
+}
+
+/// The agent program of the settings. Refuses a prompt that no program would read.
 pub(super) fn client(
     name: &WorktreeName,
     loaded: &Loaded,
@@ -111,14 +118,7 @@ pub(super) fn plan_new(
     options: &Add,
     mut record: Record,
 ) -> Result<Record, Error> {
-    let name = record.name.to_string();
-    // some file systems cannot tell names apart that differ only in case
-    let is_similar =
-        |other: &WorktreeName| other.as_str() != name && other.as_str().eq_ignore_ascii_case(&name);
-    if let Some(other) = names(repository)?.into_iter().find(is_similar) {
-        let other = other.to_string();
-        return Err(Refusal::SimilarName { name, other }.into());
-    }
+    require_distinct_name(repository, &record.name)?;
     let mut tip = require_free(repository, options, &record)?;
     record.branch_made = tip.is_none();
     if options.branch.is_some()
@@ -134,6 +134,19 @@ pub(super) fn plan_new(
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
     Ok(record)
+}
+
+/// Refuses a name that differs from another only in case: some file systems cannot tell them apart.
+fn require_distinct_name(repository: &Repository, name: &WorktreeName) -> Result<(), Error> {
+    for other in names(repository)? {
+        if other != *name && other.as_str().eq_ignore_ascii_case(name.as_str()) {
+            return Err(Error::from(Refusal::SimilarName {
+                name: name.to_string(),
+                other: other.to_string(),
+            }));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a path that is taken, and a branch that another worktree has; returns the tip of a
@@ -155,8 +168,8 @@ fn require_free(
     branch_tip(repository, record, options, &worktrees)
 }
 
-/// Returns why a worktree could not be created: what has come in its way since it was planned,
-/// where something has, else the error. Git's own words say nothing of it that can be relied on.
+/// Returns why a worktree could not be created: what has come in its way since it was planned, or
+/// else the error of git, whose words cannot be relied on to say it.
 pub(super) fn explain(
     repository: &Repository,
     options: &Add,
@@ -193,66 +206,81 @@ fn plan_request(
     let fetched = asked.fetch(git, &record.base.revision, options)?;
     record.request = Some(fetched.request);
     record.checked_out = fetched.head;
-    let is_here = |id: &CommitId| git.rev_parse_commit(id.as_str());
-    if options.dry_run && is_here(&record.checked_out)?.is_none() {
+    let is_head_here = git.rev_parse_commit(record.checked_out.as_str())?.is_some();
+    if options.dry_run && !is_head_here {
         return Ok(record);
     }
     let mut tips = vec![record.base.commit.clone()];
-    tips.extend(fetched.base.filter(|id| matches!(is_here(id), Ok(Some(_)))));
-    let common = git.merge_base_all(&record.checked_out, &tips)?;
-    let Some(common) = common.into_iter().next() else {
+    if let Some(server_base) = fetched.base
+        && let Ok(Some(_)) = git.rev_parse_commit(server_base.as_str())
+    {
+        tips.push(server_base);
+    }
+    let merge_bases = git.merge_base_all(&record.checked_out, &tips)?;
+    let Some(merge_base) = merge_bases.into_iter().next() else {
         let name = record.name.to_string();
         let base = record.base.revision;
         return Err(Refusal::UnrelatedRequest { name, base }.into());
     };
-    record.base.commit = common;
+    record.base.commit = merge_base;
     Ok(record)
 }
 
-/// The tip of a branch that exists and was named; none for a branch that is to be created.
+/// The tip of a branch that exists and was named; none for a branch that is to be created. Refuses
+/// a branch that another worktree has, or that cannot be created.
 fn branch_tip(
     repository: &Repository,
     wanted: &Record,
     options: &Add,
     worktrees: &[WorktreeEntry],
 ) -> Result<Option<CommitId>, Error> {
-    let git = &repository.git;
-    let branch = wanted.branch.to_string();
     let full = wanted.branch.full_ref();
-    if let Some(tip) = git.rev_parse_commit(&full)? {
-        let holds = |entry: &&WorktreeEntry| entry.branch.as_deref() == Some(full.as_str());
-        if options.branch.is_none() {
-            let name = wanted.name.to_string();
-            return Err(Refusal::BranchExists { name, branch }.into());
-        }
-        return match worktrees.iter().find(holds) {
-            // a clone has a branch of its own under that name
-            Some(holder) if wanted.strategy == Strategy::Worktree => {
-                let path = holder.path.clone();
-                Err(Refusal::BranchHeld { branch, path }.into())
-            }
-            Some(_) | None => Ok(Some(tip)),
-        };
+    let Some(tip) = repository.git.rev_parse_commit(&full)? else {
+        require_possible_branch(&repository.git, &wanted.branch)?;
+        return Ok(None);
+    };
+    let branch = wanted.branch.to_string();
+    if options.branch.is_none() {
+        let name = wanted.name.to_string();
+        return Err(Refusal::BranchExists { name, branch }.into());
     }
-    if !git.check_branch_name(&branch) {
-        return Err(Refusal::InvalidBranch { branch }.into());
+    let mut holders = worktrees
+        .iter()
+        .filter(|entry| entry.branch.as_deref() == Some(full.as_str()));
+    // a clone has a branch of its own under that name
+    if wanted.strategy == Strategy::Worktree
+        && let Some(holder) = holders.next()
+    {
+        let path = holder.path.clone();
+        return Err(Refusal::BranchHeld { branch, path }.into());
     }
-    // a branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory
-    let below = format!("{full}/");
+    Ok(Some(tip))
+}
+
+/// Refuses a name that git does not take for a branch, or that another branch stands in the way of:
+/// `a` and `a/b` cannot both be, as one is a file where the other is a directory.
+fn require_possible_branch(git: &Git, branch: &BranchName) -> Result<(), Error> {
+    let name = branch.to_string();
+    if !git.check_branch_name(&name) {
+        return Err(Refusal::InvalidBranch { branch: name }.into());
+    }
+    let below = format!("{}/", branch.full_ref());
     let mut in_the_way = vec![below.clone()];
-    for (at, _) in branch.match_indices('/') {
-        in_the_way.push(format!("refs/heads/{}", &branch[..at]));
+    for (at, _) in name.match_indices('/') {
+        in_the_way.push(format!("refs/heads/{}", &name[..at]));
     }
     let prefixes: Vec<&str> = in_the_way.iter().map(String::as_str).collect();
-    for found in git.for_each_ref(&prefixes)? {
-        let is_above = prefixes.iter().any(|name| found.name == *name);
-        if is_above || found.name.starts_with(below.as_bytes()) {
-            let name = found.name.to_string();
-            let other = name.trim_start_matches("refs/heads/").to_owned();
-            return Err(Refusal::BranchBlocked { branch, other }.into());
+    for existing in git.for_each_ref(&prefixes)? {
+        let is_above = prefixes.iter().any(|above| existing.name == *above);
+        if is_above || existing.name.starts_with(below.as_bytes()) {
+            let full = existing.name.to_string();
+            return Err(Error::from(Refusal::BranchBlocked {
+                branch: name,
+                other: full.trim_start_matches("refs/heads/").to_owned(),
+            }));
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Finds the remote-tracking branch of this name, as `git switch` does (git-switch(1), `--guess`).
@@ -260,37 +288,37 @@ fn branch_tip(
 /// # Errors
 /// Refuses a name that several remotes have, unless `checkout.defaultRemote` names one of them.
 fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Error> {
-    let wanted = |remote: String| format!("refs/remotes/{remote}/{branch}");
-    let names: Vec<String> = git.remotes()?.into_iter().map(wanted).collect();
+    let mut names = Vec::new();
+    for remote in git.remotes()? {
+        names.push(format!("refs/remotes/{remote}/{branch}"));
+    }
     let prefixes: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut branches = git.for_each_ref(&prefixes)?;
-    branches.retain(|branch| names.iter().any(|name| branch.name == *name));
-    if branches.len() > 1
-        && let Some(remote) = git.config_get("checkout.defaultRemote")?
-        && let Some(at) = branches
-            .iter()
-            .position(|branch| branch.name == wanted(remote.clone()))
-    {
-        return Ok(Some(branches.swap_remove(at)));
+    let mut remote_branches = git.for_each_ref(&prefixes)?;
+    remote_branches.retain(|found| names.iter().any(|name| found.name == *name));
+    if remote_branches.len() < 2 {
+        return Ok(remote_branches.pop());
     }
-    if branches.len() > 1 {
-        let mut short_names = Vec::new();
-        for remote_branch in &branches {
-            let name = remote_branch.name.to_string();
-            short_names.push(name["refs/remotes/".len()..].to_owned());
+    if let Some(remote) = git.config_get("checkout.defaultRemote")? {
+        let preferred = format!("refs/remotes/{remote}/{branch}");
+        let mut found = remote_branches.iter();
+        if let Some(at) = found.position(|found| found.name == preferred) {
+            return Ok(Some(remote_branches.swap_remove(at)));
         }
-        return Err(Refusal::SeveralRemotes {
-            branch: branch.to_string(),
-            first: short_names[0].clone(),
-            names: short_names.join(", "),
-        }
-        .into());
     }
-    Ok(branches.pop())
+    let mut short_names = Vec::new();
+    for remote_branch in &remote_branches {
+        let name = remote_branch.name.to_string();
+        short_names.push(name["refs/remotes/".len()..].to_owned());
+    }
+    Err(Error::from(Refusal::SeveralRemotes {
+        branch: branch.to_string(),
+        first: short_names[0].clone(),
+        names: short_names.join(", "),
+    }))
 }
 
-/// The base, and the revision that named it. An existing branch starts at its tip, unless a base
-/// was asked for.
+/// The commit of the base, and the revision that named it. `tip` is that of a branch which exists:
+/// it is the base, unless a base was asked for.
 fn base(
     repository: &Repository,
     loaded: &Loaded,
@@ -301,7 +329,9 @@ fn base(
     let name = record.name.to_string();
     let setting = loaded.settings.base.as_ref();
     let named = repository.base_name(setting.map(|setting| setting.value.as_str()))?;
-    if let (Some(tip), false) = (tip, is_base_asked(loaded)) {
+    if let Some(tip) = tip
+        && !is_base_asked(loaded)
+    {
         let revision = named.map_or_else(|| tip.to_string(), |(revision, _)| revision);
         return Ok((tip.clone(), revision));
     }
@@ -309,8 +339,8 @@ fn base(
         return Err(Refusal::NoDefaultBase { name }.into());
     };
     let Some(commit) = git.rev_parse_commit(&full)? else {
-        let own = repository.base_name(None)?.map(|(own, _)| own);
-        if own.as_ref() == Some(&revision) && git.rev_parse_commit("HEAD")?.is_none() {
+        let default = repository.base_name(None)?.map(|(default, _)| default);
+        if default.as_ref() == Some(&revision) && git.rev_parse_commit("HEAD")?.is_none() {
             return Err(Refusal::Unborn { name }.into());
         }
         let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
@@ -330,6 +360,7 @@ fn base(
     Ok((commit, revision))
 }
 
+/// True if the base is that of `--base`.
 fn is_base_asked(loaded: &Loaded) -> bool {
     let setting = loaded.settings.base.as_ref();
     setting.is_some_and(|setting| matches!(setting.set_by, SetBy::Flag(_)))
@@ -349,10 +380,9 @@ pub(super) fn keep(
 ) -> Result<Option<Owner>, Error> {
     let name = existing.name.to_string();
     let programs = &options.programs;
-    let inside = || running_inside(&existing.path, programs.owner_pid);
+    let running = || running_inside(&existing.path, programs.owner_pid);
     let asked = wanted.owner.as_ref();
-    let take_over = programs.take_over;
-    let owner = new_owner(existing, asked, take_over, Owner::alive, inside)?;
+    let owner = new_owner(existing, asked, programs, Owner::alive, running)?;
     if let Some(what) = find_difference(repository, loaded, options, wanted, existing)? {
         return Err(Refusal::Differs { name, what }.into());
     }
@@ -366,9 +396,13 @@ pub(super) fn keep(
 /// The processes that work in a worktree, without our own and the one that asks.
 pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
     let ours = processes::ancestor_pids();
-    let is_other = |pid: &u32| asking != Some(*pid) && !ours.contains(pid);
-    let inside = processes::working_in(path).unwrap_or_default().into_iter();
-    inside.map(|one| one.pid).filter(is_other).collect()
+    let mut pids = Vec::new();
+    for process in processes::working_in(path).unwrap_or_default() {
+        if asking != Some(process.pid) && !ours.contains(&process.pid) {
+            pids.push(process.pid);
+        }
+    }
+    pids
 }
 
 /// What an existing worktree has otherwise than was asked for, beside its scope; none if nothing.
@@ -409,41 +443,46 @@ fn find_difference(
     Ok(None)
 }
 
-/// Decides which owner is recorded from now on; none when the record is right as it is. `inside`
-/// are the processes that work in the worktree, without our own and the one that asks.
+/// Decides which owner is recorded from now on; none when the record is right as it is. `running`
+/// lists the processes that work in the worktree, without our own and the one that asks.
 fn new_owner(
     existing: &Record,
     asked: Option<&Owner>,
-    take_over: bool,
-    alive: impl Fn(&Owner) -> Alive,
-    inside: impl FnOnce() -> Vec<u32>,
+    programs: &ProgramOptions,
+    is_alive: impl Fn(&Owner) -> Alive,
+    running: impl FnOnce() -> Vec<u32>,
 ) -> Result<Option<Owner>, Refusal> {
     let Some(asked) = asked.cloned() else {
         return Ok(None);
     };
     let name = existing.name.to_string();
-    let path = existing.path.clone();
-    let recorded = existing.owner.as_ref().map(|owner| (owner, alive(owner)));
-    match recorded {
-        Some((recorded, alive)) if recorded.id == asked.id => {
+    if let Some(recorded) = &existing.owner {
+        let alive = is_alive(recorded);
+        if recorded.id == asked.id {
             // its process counts from now on; without a new process, one that runs stays
-            let is_known = asked.process.is_some() || alive == Alive::No;
+            let has_news = asked.process.is_some() || alive == Alive::No;
             let since = recorded.since.clone();
-            let now = Owner { since, ..asked };
-            Ok((is_known && now != *recorded).then_some(now))
+            let renewed = Owner { since, ..asked };
+            return Ok((has_news && renewed != *recorded).then_some(renewed));
         }
-        _ if take_over => Ok(Some(asked)),
-        Some((owner, alive @ (Alive::Yes | Alive::Unknown))) => Err(Refusal::OwnedByAnother {
-            name,
-            owner: Box::new(owner.clone()),
-            alive,
-            asked: asked.id,
-        }),
-        _ended => match inside() {
-            pids if pids.is_empty() => Ok(Some(asked)),
-            pids => Err(Refusal::StillRunning { name, path, pids }),
-        },
+        if !programs.take_over && alive != Alive::No {
+            return Err(Refusal::OwnedByAnother {
+                name,
+                owner: Box::new(recorded.clone()),
+                alive,
+                asked: asked.id,
+            });
+        }
     }
+    if programs.take_over {
+        return Ok(Some(asked));
+    }
+    let pids = running();
+    if !pids.is_empty() {
+        let path = existing.path.clone();
+        return Err(Refusal::StillRunning { name, path, pids });
+    }
+    Ok(Some(asked))
 }
 
 /// The patterns that only one of two scopes has: `- write src/**`, `+ write docs/**`.
@@ -457,9 +496,10 @@ fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
 fn only_in(scope: &[ScopeRule], other: &[ScopeRule], sign: char) -> Vec<String> {
     let mut lines = Vec::new();
     for rule in scope {
-        let is_same =
-            |theirs: &ScopeRule| theirs.list == rule.list && theirs.pattern == rule.pattern;
-        if !other.iter().any(is_same) {
+        let has_rule = other
+            .iter()
+            .any(|theirs| theirs.list == rule.list && theirs.pattern == rule.pattern);
+        if !has_rule {
             let pattern = escape_for_rule(&rule.pattern);
             lines.push(format!("{sign} {} {pattern}", rule.list));
         }
@@ -473,13 +513,10 @@ pub(super) fn readable_start<'r>(
     record: &'r Record,
 ) -> Result<&'r CommitId, Error> {
     let start = &record.checked_out;
-    let is_missing =
-        record.request.is_some() && repository.git.rev_parse_commit(start.as_str())?.is_none();
-    Ok(if is_missing {
-        &record.base.commit
-    } else {
-        start
-    })
+    if record.request.is_some() && repository.git.rev_parse_commit(start.as_str())?.is_none() {
+        return Ok(&record.base.commit);
+    }
+    Ok(start)
 }
 
 /// Says by how many commits a base is behind its upstream; nothing when it has none or is not.
@@ -494,8 +531,10 @@ pub(super) fn behind_upstream(
         return Ok(None);
     };
     // the tip of an existing branch is a base of its own
-    let is_tip = git.rev_parse_commit(&branch)?.as_ref() == Some(&record.base.commit);
-    let Some(tip) = git.rev_parse_commit(&upstream)?.filter(|_| is_tip) else {
+    if git.rev_parse_commit(&branch)?.as_ref() != Some(&record.base.commit) {
+        return Ok(None);
+    }
+    let Some(tip) = git.rev_parse_commit(&upstream)? else {
         return Ok(None);
     };
     let commits = match git.rev_list_count(&record.base.commit, &tip)? {
@@ -542,10 +581,17 @@ mod tests {
         let mut existing = Record::new(name, "/r/x".into(), "then".to_owned());
         let alive = facts.recorded.as_ref().map(|(_, alive)| *alive);
         existing.owner = facts.recorded.clone().map(|(owner, _)| owner);
-        let asked = facts.asked.as_ref();
-        let inside = || facts.inside.clone();
-        let alive = |_: &Owner| alive.expect("because there is an owner");
-        new_owner(&existing, asked, facts.take_over, alive, inside)
+        let programs = ProgramOptions {
+            take_over: facts.take_over,
+            ..ProgramOptions::default()
+        };
+        new_owner(
+            &existing,
+            facts.asked.as_ref(),
+            &programs,
+            |_| alive.expect("because there is an owner"),
+            || facts.inside.clone(),
+        )
     }
 
     #[test]

@@ -50,23 +50,23 @@ impl AskedRequest {
     /// # Errors
     /// Fails when no remote is meant, the server cannot be asked, or it has no such ref.
     pub fn fetch(&self, git: &Git, base: &str, options: &Add) -> Result<FetchedRequest, Error> {
-        let (remote, base_ref) = find_remote(git, base)?;
-        let asked = AskedRemote::to_read(remote.clone());
-        let mut names = vec![self.ref_name.as_str(), base_ref.as_str()];
-        let mut found = git.ls_remote(&asked, &names)?.into_iter();
-        let head = found.next().flatten();
-        let base_tip = found.next().flatten();
+        let remote_base = find_remote_base(git, base)?;
+        let asked = AskedRemote::to_read(remote_base.remote.clone());
+        let mut names = vec![self.ref_name.as_str(), remote_base.ref_name.as_str()];
+        let mut tips = git.ls_remote(&asked, &names)?.into_iter();
+        let head = tips.next().flatten();
+        let base_tip = tips.next().flatten();
+        let remote = remote_base.remote.clone();
         let ref_name = self.ref_name.clone();
         let Some(head) = head else {
             return Err(Refusal::NoRequest { remote, ref_name }.into());
         };
-        names.truncate(if base_tip.is_some() { 2 } else { 1 });
-        let is_here = |id: &CommitId| git.rev_parse_commit(id.as_str());
-        let mut is_whole = is_here(&head)?.is_some();
-        if let Some(base_tip) = &base_tip {
-            is_whole &= is_here(base_tip)?.is_some();
+        let mut is_here = git.rev_parse_commit(head.as_str())?.is_some();
+        match &base_tip {
+            Some(tip) => is_here &= git.rev_parse_commit(tip.as_str())?.is_some(),
+            None => names.truncate(1),
         }
-        if !is_whole && !options.dry_run {
+        if !is_here && !options.dry_run {
             git.fetch_refs(&asked, &names)?;
         }
         Ok(FetchedRequest {
@@ -77,31 +77,45 @@ impl AskedRequest {
     }
 }
 
-/// The remote that has the pull requests, with the ref that the base branch is there: what the base
-/// tracks, else `origin`, else the only one.
-fn find_remote(git: &Git, base: &str) -> Result<(String, String), Error> {
+/// The base branch as a server has it.
+struct RemoteBase {
+    /// The remote that has the pull requests, too.
+    remote: String,
+    /// The full name of the branch there.
+    ref_name: String,
+}
+
+/// Finds the remote of the pull requests: the one that the base tracks, or that its name begins
+/// with, else the only one, else `origin`.
+fn find_remote_base(git: &Git, base: &str) -> Result<RemoteBase, Error> {
     let remotes = git.remotes()?;
     let branch = base.strip_prefix("refs/heads/").unwrap_or(base);
-    let setting = |key: &str| git.config_get(&format!("branch.{branch}.{key}"));
-    let tracked = setting("remote")?.filter(|remote| remotes.contains(remote));
-    if let (Some(remote), Some(merge)) = (tracked, setting("merge")?) {
-        return Ok((remote, merge));
+    let tracked_remote = git.config_get(&format!("branch.{branch}.remote"))?;
+    let tracked_branch = git.config_get(&format!("branch.{branch}.merge"))?;
+    if let (Some(remote), Some(ref_name)) = (tracked_remote, tracked_branch)
+        && remotes.contains(&remote)
+    {
+        return Ok(RemoteBase { remote, ref_name });
     }
     let short = branch.strip_prefix("refs/remotes/").unwrap_or(branch);
     for remote in &remotes {
-        let below = short.strip_prefix(remote.as_str());
-        if let Some(name) = below.and_then(|below| below.strip_prefix('/')) {
-            return Ok((remote.clone(), format!("refs/heads/{name}")));
+        if let Some(name) = short.strip_prefix(&format!("{remote}/")) {
+            return Ok(RemoteBase {
+                remote: remote.clone(),
+                ref_name: format!("refs/heads/{name}"),
+            });
         }
     }
     let remote = match remotes.as_slice() {
-        [only] => only,
-        several if several.iter().any(|one| one == "origin") => "origin",
-        several => {
-            let names = several.join(", ");
-            let base = short.to_owned();
-            return Err(Refusal::NoRequestRemote { names, base }.into());
+        [only] => only.clone(),
+        _several if remotes.iter().any(|remote| remote == "origin") => "origin".to_owned(),
+        _several => {
+            return Err(Error::from(Refusal::NoRequestRemote {
+                names: remotes.join(", "),
+                base: short.to_owned(),
+            }));
         }
     };
-    Ok((remote.to_owned(), format!("refs/heads/{short}")))
+    let ref_name = format!("refs/heads/{short}");
+    Ok(RemoteBase { remote, ref_name })
 }

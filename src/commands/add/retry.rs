@@ -48,35 +48,44 @@ pub(super) fn run(
     let count = options.programs.attempts(&options.claims);
     let mut number = 1;
     let error = loop {
-        let error = match attempt(&mut attempts) {
+        let failed = match attempt(&mut attempts) {
             Ok(mut outcome) => {
                 outcome.answer.attempts = number;
                 return Ok(outcome);
             }
             Err(error) => error,
         };
-        if number >= count || !passes(&error) {
-            break error;
+        if number >= count || !passes(&failed) {
+            break failed;
         }
         let delay = options.programs.retry_delay();
         session.log.tell(&format!(
-            "attempt {number} of {count} failed: {error}; the next one in {delay:?}"
+            "attempt {number} of {count} failed: {failed}; the next one in {delay:?}"
         ));
         number += 1;
-        if let Err(error) = attempts.wait(delay).and_then(|()| attempts.ask(number)) {
-            break error;
+        if let Err(stopped) = attempts.wait(delay).and_then(|()| attempts.ask(number)) {
+            break stopped;
         }
     };
-    let left = attempts.claim.and_then(|(claims, taken)| {
-        let why = claims.release(&taken.held).err()?;
-        let HeldClaim { remote, lease, .. } = taken.held;
-        let claim = format!("the claim at {remote}, which ends after {lease} ({why})");
-        Some(claim)
-    });
-    Err(error.leaving(left.into_iter().collect()))
+    Err(error.leaving(attempts.release_claim()))
 }
 
 impl Attempts<'_> {
+    /// Gives the claim back; returns what is left of it where that fails.
+    fn release_claim(self) -> Vec<String> {
+        let Some((claims, taken)) = self.claim else {
+            return Vec::new();
+        };
+        let HeldClaim { remote, lease, .. } = &taken.held;
+        match claims.release(&taken.held) {
+            Ok(()) => Vec::new(),
+            Err(why) => vec![format!(
+                "the claim at {remote}, which ends after {lease} ({why})"
+            )],
+        }
+    }
+
+    /// Waits for a time, or until a signal comes.
     fn wait(&self, delay: Duration) -> Result<(), Error> {
         let began = Instant::now();
         while began.elapsed() < delay {
@@ -91,14 +100,8 @@ impl Attempts<'_> {
     fn ask(&self, attempt: u32) -> Result<(), Error> {
         let session = self.session;
         let programs = &self.options.programs;
-        let name = self.name.to_string();
-        let unknown = |who: &str, why: &str| {
-            session.log.tell(&format!(
-                "{who} cannot say whether `{name}` is still ours ({why}); it is tried on"
-            ));
-        };
         let question = Question {
-            name: name.clone(),
+            name: self.name.to_string(),
             owner: programs.owner.clone(),
             attempt,
         };
@@ -117,10 +120,11 @@ impl Attempts<'_> {
             match answer {
                 Ownership::Ours => {}
                 Ownership::Lost => {
+                    let name = question.name;
                     let by = by.to_owned();
                     return Err(LostOwnership { name, by }.into());
                 }
-                Ownership::Unknown(why) => unknown(by, &why),
+                Ownership::Unknown(why) => self.tell_unknown(by, &why),
             }
         }
         if let Some((claims, taken)) = &self.claim
@@ -129,9 +133,16 @@ impl Attempts<'_> {
             if is_lost(&error) {
                 return Err(error);
             }
-            unknown("the claim", &error.to_string());
+            self.tell_unknown("the claim", &error.to_string());
         }
         session.check()
+    }
+
+    fn tell_unknown(&self, by: &str, why: &str) {
+        let name = self.name;
+        self.session.log.tell(&format!(
+            "{by} cannot say whether `{name}` is still ours ({why}); it is tried on"
+        ));
     }
 
     /// Takes the claim that was asked for, unless an earlier attempt has; with `-n` only looks.
@@ -170,20 +181,22 @@ impl Attempts<'_> {
             self.claim = Some((claims, taken));
             session.check()?;
         }
-        Ok(self.claim.as_ref().map(|(_, taken)| {
-            let from = taken.taken_from.as_ref().map_or_else(String::new, |who| {
-                let owner = escape_for_terminal(who.owner.as_bytes());
-                format!(
-                    "; it was taken over from `{owner}`, whose claim had not changed for its lease"
-                )
-            });
-            let HeldClaim { remote, lease, .. } = &taken.held;
-            let note = format!(
-                "claimed at {remote} for {lease}{from}; renew it in time: git agentwt renew {name}"
-            );
-            (taken.held.clone(), note)
-        }))
+        let taken = self.claim.as_ref().map(|(_, taken)| taken);
+        Ok(taken.map(|taken| (taken.held.clone(), note_on_claim(name, taken))))
     }
+}
+
+/// What the user should know of a claim that was taken.
+fn note_on_claim(name: &WorktreeName, taken: &TakenClaim) -> String {
+    let HeldClaim { remote, lease, .. } = &taken.held;
+    let mut from = String::new();
+    if let Some(who) = &taken.taken_from {
+        let owner = escape_for_terminal(who.owner.as_bytes());
+        from = format!(
+            "; it was taken over from `{owner}`, whose claim had not changed for its lease"
+        );
+    }
+    format!("claimed at {remote} for {lease}{from}; renew it in time: git agentwt renew {name}")
 }
 
 /// The owner lost the worktree while it was created.

@@ -65,36 +65,51 @@ impl ClientState {
         (self.stand_in.variable, &self.place)
     }
 
-    /// Makes it for a run that starts in a directory.
+    /// Makes the directory new for a run that starts in `start`.
+    ///
+    /// 1. What is around the client's own directory is linked to.
+    /// 2. Files of a run that was killed are brought back, and its settings are kept.
+    /// 3. The client's directory is emptied, but for what is its own, and filled again.
+    /// 4. The settings are copied.
     ///
     /// # Errors
     /// Fails when the disk refuses.
     pub fn prepare(&self, start: &Utf8Path) -> Result<Begun, DiskError> {
+        // 1
         make_plain(&self.place)?;
-        let own = self.stand_in.below.iter().next();
         if let Some(around) = self.stand_in.around() {
-            clear(&self.place, &|name| Some(name) == own)?;
-            for name in files::names(around)? {
-                if Some(&*name) != own {
-                    files::write_link(&self.place.join(&name), &around.join(&name))?;
-                }
-            }
+            self.link_around(around)?;
         }
+        // 2
         make_plain(&self.inner)?;
-        // of a run that was killed
         self.bring_back_files()?;
-        let last = match &self.stand_in.settings {
-            Some(settings) => plain(&self.copy_of(settings), LARGEST_SETTINGS),
-            None => None,
-        };
+        let settings = self.stand_in.settings.as_ref();
+        let last_copy = settings.and_then(|settings| {
+            let copy = self.copy_of(settings);
+            plain(&copy, LARGEST_SETTINGS)
+        });
+        // 3
         clear(&self.inner, &|name| self.stand_in.is_own(name))?;
         self.fill()?;
         self.share()?;
-        let settings = match &self.stand_in.settings {
-            Some(settings) => self.copy_settings(settings, last, start)?,
-            None => None,
-        };
-        Ok(Begun { settings })
+        // 4
+        let mut begun = Begun { settings: None };
+        if let Some(settings) = settings {
+            begun.settings = self.copy_settings(settings, last_copy, start)?;
+        }
+        Ok(begun)
+    }
+
+    /// Links to everything beside the client's own directory.
+    fn link_around(&self, around: &Utf8Path) -> Result<(), DiskError> {
+        let own = self.stand_in.below.iter().next();
+        clear(&self.place, &|name| Some(name) == own)?;
+        for name in files::names(around)? {
+            if Some(name.as_str()) != own {
+                files::write_link(&self.place.join(&name), &around.join(&name))?;
+            }
+        }
+        Ok(())
     }
 
     /// Brings back what the command changed and the user's client may believe.
@@ -139,17 +154,15 @@ impl ClientState {
         for name in files::names(directory)? {
             let is_shared = shared
                 .iter()
-                .any(|one| one.split('/').next() == Some(&*name));
+                .any(|path| path.split('/').next() == Some(&*name));
             if is_shared || self.stand_in.is_own(&name) {
                 continue;
             }
             let from = directory.join(&name);
             let to = self.inner.join(&name);
-            let stat = files::stat(&from).filter(Stat::is_file);
-            let is_script = stat.is_some_and(|stat| stat.mode & 0o111 != 0);
-            match plain(&from, LARGEST).filter(|_| !is_script) {
-                Some(bytes) => files::write_beside(&to, &bytes)?,
-                None => files::write_link(&to, &from)?,
+            match plain(&from, LARGEST) {
+                Some(bytes) if !is_script(&from) => files::write_beside(&to, &bytes)?,
+                Some(_) | None => files::write_link(&to, &from)?,
             }
         }
         Ok(())
@@ -172,17 +185,22 @@ impl ClientState {
         Ok(())
     }
 
+    /// Copies a file of settings, with what the last copy knows of the directory in which the
+    /// command starts. Returns the copy; none where there are no settings.
     fn copy_settings(
         &self,
         settings: &Settings,
         last: Option<Vec<u8>>,
         start: &Utf8Path,
     ) -> Result<Option<Vec<u8>>, DiskError> {
-        let Some(copy) = files::read(&settings.file)? else {
+        let Some(mut text) = files::read(&settings.file)? else {
             return Ok(None);
         };
-        let with_last = last.and_then(|last| with_last(&copy, &last, start.as_str()));
-        let text = with_last.unwrap_or(copy);
+        if let Some(last) = last
+            && let Some(merged) = with_last(&text, &last, start.as_str())
+        {
+            text = merged;
+        }
         files::write_beside(&self.copy_of(settings), &text)?;
         Ok(Some(text))
     }
@@ -221,11 +239,18 @@ fn write_back(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     }
 }
 
-/// The bytes of a file, no link, that is not larger.
+/// The bytes of a file that is not larger, and no link.
 fn plain(file: &Utf8Path, largest: u64) -> Option<Vec<u8>> {
     let stat = files::stat(file)?;
-    let is_read = stat.is_file() && stat.size <= largest;
-    is_read.then(|| files::read(file).ok()?)?
+    if !stat.is_file() || stat.size > largest {
+        return None;
+    }
+    files::read(file).ok()?
+}
+
+/// True for a file, no link, that can be run.
+fn is_script(file: &Utf8Path) -> bool {
+    files::stat(file).is_some_and(|stat| stat.is_file() && stat.mode & 0o111 != 0)
 }
 
 fn is_plain_directory(path: &Utf8Path) -> bool {

@@ -161,19 +161,18 @@ fn withheld(common_dir: &Utf8Path, admin_dir: &Utf8Path) -> Result<Vec<Utf8PathB
             places.extend(files::canonical(&other));
         }
     }
+    // the list grows while it is read: what is borrowed may borrow in turn
     let mut next = 0;
-    while let Some(place) = places.get(next).cloned() {
-        let alternates = files::read(&place.join("info/alternates"))?.unwrap_or_default();
-        let mut borrowed = BTreeSet::new();
+    while let Some(borrower) = places.get(next).cloned() {
+        let alternates = files::read(&borrower.join("info/alternates"))?.unwrap_or_default();
         for line in alternates.lines() {
             if let Ok(path) = line.to_str()
-                && let Ok(place) = files::canonical(&place.join(path))
-                && !places.contains(&place)
+                && let Ok(lender) = files::canonical(&borrower.join(path))
+                && !places.contains(&lender)
             {
-                borrowed.insert(place);
+                places.push(lender);
             }
         }
-        places.extend(borrowed);
         next += 1;
     }
     Ok(places)
@@ -272,29 +271,30 @@ pub(super) fn variables(
     private: &PrivateGit,
     fence: Fence,
 ) -> Vec<(OsString, OsString)> {
-    let mut own: Vec<(OsString, OsString)> = Vec::new();
+    let has_walls = fence > Fence::Perms;
+    let mut new: Vec<(OsString, OsString)> = Vec::new();
     for (name, value) in own_variables(repository, worktree) {
-        own.push((name.into(), value.into()));
+        new.push((name.into(), value.into()));
     }
-    own.push(("AGENTWT_EXEC".into(), "1".into()));
-    if fence > Fence::Perms {
-        own.push((PRIVATE_GIT.into(), private.git_dir().into()));
-        own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
+    new.push(("AGENTWT_EXEC".into(), "1".into()));
+    if has_walls {
+        new.push((PRIVATE_GIT.into(), private.git_dir().into()));
+        new.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
-    let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
-    if has_shim && let Some(programs) = environment::variable("PATH") {
+    if matches!(fence, Fence::Landlock | Fence::Seatbelt)
+        && let Some(programs) = environment::variable("PATH")
+    {
         let mut path = OsString::from(private.dir.join("bin"));
         path.push(":");
         path.push(programs);
-        own.push(("PATH".into(), path));
+        new.push(("PATH".into(), path));
     }
     let mut variables = environment::variables();
-    variables.retain(|(name, _)| {
-        let is_replaced = own.iter().any(|(other, _)| other == name);
-        let is_handed_on = fence <= Fence::Perms || is_handed_on(&name.to_string_lossy());
-        is_handed_on && !is_replaced
-    });
-    variables.extend(own);
+    if has_walls {
+        variables.retain(|(name, _)| is_handed_on(&name.to_string_lossy()));
+    }
+    variables.retain(|(name, _)| !new.iter().any(|(other, _)| other == name));
+    variables.extend(new);
     variables
 }
 
@@ -318,16 +318,17 @@ pub(super) fn choose(
     asked: Fence,
 ) -> Result<Fence, FenceError> {
     let state = repository.home().common_dir.join("agentwt");
-    let mut try_fence = |fence: Fence| {
-        let Some(said) = policy.unable(fence).into_iter().next() else {
+    let mut try_fence = |fence: Fence| match policy.unable(fence).into_iter().next() {
+        None => {
             let binary = &policy.places.binary;
-            let asks = &policy.request.container;
-            return probe_for_start(fence, binary, &state, asks);
-        };
-        let what = format!("{} cannot do what was asked", fence.as_str());
-        let remedy = "ask for less, or take another fence".to_owned();
-        let result = Err(ProbeFailure { what, said, remedy });
-        Probe { fence, result }
+            probe_for_start(fence, binary, &state, &policy.request.container)
+        }
+        Some(said) => {
+            let what = format!("{} cannot do what was asked", fence.as_str());
+            let remedy = "ask for less, or take another fence".to_owned();
+            let result = Err(ProbeFailure { what, said, remedy });
+            Probe { fence, result }
+        }
     };
     probe::choose(asked, &mut try_fence)
 }

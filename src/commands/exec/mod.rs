@@ -105,7 +105,7 @@ pub fn run_in(
         &private,
         others,
         &client_states,
-        asked.wishes,
+        asked.request,
     )?;
     let launch = Launch {
         fence: asked.fence,
@@ -131,7 +131,7 @@ pub fn run_in(
         client_states: &client_states,
         launch,
     };
-    run_fenced(run, &asked.made, outcome)
+    run_fenced(run, &asked.directories_to_make, outcome)
 }
 
 /// Runs a command in its fence, and fills the answer.
@@ -145,7 +145,7 @@ pub fn run_in(
 /// As [`run`].
 fn run_fenced(
     mut run: FencedRun<'_>,
-    made: &[Utf8PathBuf],
+    directories_to_make: &[Utf8PathBuf],
     mut outcome: Outcome<ExecAnswer>,
 ) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = run.repository;
@@ -157,7 +157,7 @@ fn run_fenced(
     run.tell_fence(&mut outcome.notes);
     // 2
     let run_lock = take_run_lock(repository, worktree)?;
-    for directory in made {
+    for directory in directories_to_make {
         // where it cannot be, the program says so
         let _ = files::create_directories(directory);
     }
@@ -169,8 +169,8 @@ fn run_fenced(
     drop(run_lock);
     // 4
     fill_answer(&mut outcome, worktree, done);
-    if let Some(run) = &mut outcome.answer.run
-        && let Err(error) = describe_rest(repository, worktree, &kept_before, run)
+    if let Some(answer) = &mut outcome.answer.run
+        && let Err(error) = describe_rest(repository, worktree, &kept_before, answer)
     {
         // the command has ended, and its answer counts
         let note = format!("what is left of the command cannot be listed: {error}");

@@ -12,8 +12,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::commands::Session;
 use crate::commands::exec::arguments::FenceOptions;
+use crate::config::FenceConfig;
 use crate::config::value::{Choice as _, Fence, Net};
-use crate::config::{FenceConfig, Located};
 use crate::disk::files;
 use crate::fence::policy::{ContainerRequest, FenceRequest};
 use crate::fence::presets::{Preset, StandIn, UserEnvironment};
@@ -29,9 +29,9 @@ pub(super) struct Asked {
     /// The fence.
     pub fence: Fence,
     /// What the policy is made with.
-    pub wishes: FenceRequest,
-    /// The directories of presets, which are made where they are missing.
-    pub made: Vec<Utf8PathBuf>,
+    pub request: FenceRequest,
+    /// The directories of presets, which are created where they are missing.
+    pub directories_to_make: Vec<Utf8PathBuf>,
     /// The directories in whose place clients get others.
     pub stand_ins: Vec<StandIn>,
     /// What of the config does not count.
@@ -58,21 +58,28 @@ pub(super) struct Sources<'a> {
 #[derive(Default)]
 struct PresetPaths {
     rw: Vec<Utf8PathBuf>,
-    made: Vec<Utf8PathBuf>,
+    directories_to_make: Vec<Utf8PathBuf>,
     stand_ins: Vec<StandIn>,
 }
 
-/// Reads what is asked.
+/// Reads what is asked of a fence.
+///
+/// 1. The fence and its network.
+/// 2. Paths and sockets of the options and the user's settings; those of the config do not count.
+/// 3. The image, and the paths of presets.
+/// 4. Each path is resolved, but for links that an earlier command can have made.
 ///
 /// # Errors
-/// Fails when a value is none that is known.
+/// Fails when a value is unknown.
 pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
-    let own = &sources.loaded.git_settings;
     let config = &sources.loaded.config.fence;
     let options = sources.options;
-    let mut notes = own.notes(&["agentwt.rw", "agentwt.socket"]);
+    // 1
+    let git_settings = &sources.loaded.git_settings;
+    let mut notes = git_settings.notes(&["agentwt.rw", "agentwt.socket"]);
     let fence = sources.fence(&mut notes)?;
     let net = sources.net(&mut notes)?;
+    // 2
     let mut rw = sources.paths(&options.rw, "agentwt.rw", "--rw")?;
     let sockets = sources.paths(&options.socket, "agentwt.socket", "--socket")?;
     for path in &config.rw {
@@ -80,27 +87,30 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
             notes.push(uncounted("`rw`", "--add agentwt.rw", &path.value));
         }
     }
+    // 3
     let image = sources.image(&mut notes);
     let presets = sources.preset_paths()?;
     rw.extend(presets.rw);
     let read_only = read_only(&presets.stand_ins, image.as_deref());
-    // at landlock, every command may write in the last
-    let places = [sources.worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
-    let wishes = FenceRequest {
+    // 4; at landlock, every command may write in the last place
+    let writable = [sources.worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
+    let mut ignored_notes = Vec::new();
+    let request = FenceRequest {
         net,
-        sockets: resolved(&sockets, &places, &mut notes),
-        rw: resolved(&rw, &places, &mut notes),
+        sockets: resolved(&sockets, &writable, &mut notes),
+        rw: resolved(&rw, &writable, &mut notes),
         // a link is not protected, and a command can replace it
-        read_only: resolved(&read_only, &places, &mut Vec::new()),
+        read_only: resolved(&read_only, &writable, &mut ignored_notes),
         nested: options.nested,
         withholds: options.withhold,
         strict: options.strict,
-        container: container_wishes(config, fence, image),
+        container: container_request(config, fence, image),
     };
+    let presets_to_make = &presets.directories_to_make;
     Ok(Asked {
         fence,
-        wishes,
-        made: resolved(&presets.made, &places, &mut Vec::new()),
+        request,
+        directories_to_make: resolved(presets_to_make, &writable, &mut ignored_notes),
         stand_ins: presets.stand_ins,
         notes,
     })
@@ -111,7 +121,7 @@ impl Sources<'_> {
     /// config names, where that enforces something.
     fn fence(&self, notes: &mut Vec<String>) -> Result<Fence, Error> {
         const KEY: &str = "agentwt.fence";
-        let own = &self.loaded.git_settings;
+        let git_settings = &self.loaded.git_settings;
         if let Some(word) = &self.options.fence {
             return parse_fence(KEY, word);
         }
@@ -119,24 +129,26 @@ impl Sources<'_> {
             // the host's own files are no image
             return Ok(Fence::Container);
         }
-        if let Some(word) = own.last(KEY) {
-            notes.extend(own.notes(&[KEY]));
+        if let Some(word) = git_settings.last(KEY) {
+            notes.extend(git_settings.notes(&[KEY]));
             return parse_fence(KEY, word);
         }
-        let wanted = own.uncounted(KEY).and_then(Fence::parse);
-        if let Some(strict @ (Fence::Mount | Fence::Container)) = wanted {
+        let of_repository = git_settings.uncounted(KEY).and_then(Fence::parse);
+        if let Some(strict @ (Fence::Mount | Fence::Container)) = of_repository {
             return Ok(strict);
         }
-        notes.extend(own.notes(&[KEY]));
-        let configured = self.loaded.config.fence.kind.as_ref();
-        Ok(match configured.map(|kind| kind.value) {
-            Some(weak @ (Fence::None | Fence::Perms)) => {
+        notes.extend(git_settings.notes(&[KEY]));
+        let Some(configured) = &self.loaded.config.fence.kind else {
+            return Ok(Fence::Auto);
+        };
+        Ok(match configured.value {
+            strict @ (Fence::Mount | Fence::Container) => strict,
+            weak @ (Fence::None | Fence::Perms) => {
                 notes.push(uncounted("the fence", KEY, weak.as_str()));
                 Fence::Auto
             }
-            Some(strict @ (Fence::Mount | Fence::Container)) => strict,
             // `auto` takes what is stronger, where it works
-            Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => Fence::Auto,
+            Fence::Landlock | Fence::Seatbelt | Fence::Auto => Fence::Auto,
         })
     }
 
@@ -144,23 +156,26 @@ impl Sources<'_> {
     /// may only take some of it away.
     fn net(&self, notes: &mut Vec<String>) -> Result<Net, Error> {
         const KEY: &str = "agentwt.net";
-        let own = &self.loaded.git_settings;
-        let mut net = match (&self.options.net, own.last(KEY)) {
+        let git_settings = &self.loaded.git_settings;
+        let mut net = match (&self.options.net, git_settings.last(KEY)) {
             (Some(text), _) => parse_net("--net", text)?,
             (None, Some(text)) => parse_net(KEY, text)?,
             (None, None) => Net::Host,
         };
-        if let (None, Some(text)) = (&self.options.net, own.uncounted(KEY)) {
-            match Net::parse(text).filter(|wanted| wanted.is_within(&net)) {
-                Some(wanted) => net = wanted,
-                None => notes.extend(own.notes(&[KEY])),
+        if self.options.net.is_none()
+            && let Some(text) = git_settings.uncounted(KEY)
+        {
+            match narrower(text, &net) {
+                Some(of_repository) => net = of_repository,
+                None => notes.extend(git_settings.notes(&[KEY])),
             }
         }
-        let configured = self.loaded.config.fence.net.as_ref();
-        let narrower = configured
-            .and_then(|net| Net::parse(&net.value))
-            .filter(|wanted| wanted.is_within(&net));
-        Ok(narrower.unwrap_or(net))
+        if let Some(configured) = &self.loaded.config.fence.net
+            && let Some(of_config) = narrower(&configured.value, &net)
+        {
+            net = of_config;
+        }
+        Ok(net)
     }
 
     /// The paths of an option, which must be there, and those of a setting of the user.
@@ -174,8 +189,8 @@ impl Sources<'_> {
         for path in given {
             let typed = self.session.resolve(path);
             if files::canonical(&typed).is_err() {
-                let known = "the path of something that is there";
-                return Err(unknown(option, path.as_str(), known));
+                let expected = "the path of something that is there";
+                return Err(unknown_value(option, path.as_str(), expected));
             }
             paths.push(typed);
         }
@@ -191,9 +206,9 @@ impl Sources<'_> {
         if let Some(image) = &self.options.image {
             return Some(image.clone());
         }
-        let own = &self.loaded.git_settings;
-        notes.extend(own.notes(&[KEY]));
-        if let Some(image) = own.last(KEY) {
+        let git_settings = &self.loaded.git_settings;
+        notes.extend(git_settings.notes(&[KEY]));
+        if let Some(image) = git_settings.last(KEY) {
             return Some(image.to_owned());
         }
         if let Some(image) = &self.loaded.config.fence.container.image {
@@ -212,10 +227,12 @@ impl Sources<'_> {
                 variable: &variable,
             });
             all.rw.extend(paths.rw);
-            all.made.extend(paths.made);
-            let mut new = paths.stand_ins;
-            new.retain(|stand_in| !all.stand_ins.contains(stand_in));
-            all.stand_ins.extend(new);
+            all.directories_to_make.extend(paths.made);
+            for stand_in in paths.stand_ins {
+                if !all.stand_ins.contains(&stand_in) {
+                    all.stand_ins.push(stand_in);
+                }
+            }
         }
         Ok(all)
     }
@@ -248,17 +265,23 @@ fn read_only(stand_ins: &[StandIn], image: Option<&str>) -> Vec<Utf8PathBuf> {
     read_only
 }
 
-fn container_wishes(config: &FenceConfig, fence: Fence, image: Option<String>) -> ContainerRequest {
-    let value = |given: &Option<Located<String>>| given.as_ref().map(|given| given.value.clone());
-    ContainerRequest {
+fn container_request(
+    config: &FenceConfig,
+    fence: Fence,
+    image: Option<String>,
+) -> ContainerRequest {
+    let container = &config.container;
+    let mut request = ContainerRequest {
         image,
-        memory: value(&config.container.memory),
-        cpus: config.container.cpus,
-        user: value(&config.container.user),
-        program: (fence == Fence::Container)
-            .then(container_program)
-            .unwrap_or_default(),
+        memory: container.memory.as_ref().map(|memory| memory.value.clone()),
+        cpus: container.cpus,
+        user: container.user.as_ref().map(|user| user.value.clone()),
+        ..ContainerRequest::default()
+    };
+    if fence == Fence::Container {
+        request.program = container_program();
     }
+    request
 }
 
 /// Where the paths are, without those at which an earlier command can have put a link: the last
@@ -278,21 +301,20 @@ fn resolved(
             target: target_of(place),
         });
     }
-    let mut all = Vec::new();
+    let mut followed = Vec::new();
     for path in paths {
-        let is_below_writable = |ancestor: &&Utf8Path| {
-            let path = place_of(ancestor);
-            writable.iter().any(|place| place.is_above(&path))
-        };
-        let top = path
-            .ancestors()
-            .filter(is_below_writable)
-            .last()
-            .unwrap_or(path);
+        // the last part of the path, or the highest below a writable place
+        let mut top: &Utf8Path = path;
+        for ancestor in path.ancestors() {
+            let stands_at = place_of(ancestor);
+            if writable.iter().any(|place| place.is_above(&stands_at)) {
+                top = ancestor;
+            }
+        }
         let plain = join(place_of(top), path.strip_prefix(top).unwrap_or(path));
         let target = target_of(path).unwrap_or_else(|| "its target".into());
         if target == plain {
-            all.push(plain);
+            followed.push(plain);
         } else {
             notes.push(format!(
                 "{path} is not followed, as a command can have made the link; if \
@@ -300,7 +322,7 @@ fn resolved(
             ));
         }
     }
-    all
+    followed
 }
 
 /// A place in which a command can write, or could.
@@ -329,12 +351,11 @@ fn place_of(path: &Utf8Path) -> Utf8PathBuf {
 
 /// Where a path leads; what is missing is where its directory is.
 fn target_of(path: &Utf8Path) -> Option<Utf8PathBuf> {
-    let there = path
-        .ancestors()
-        .find(|path: &&Utf8Path| files::exists(*path))
-        .unwrap_or(path);
-    let target = files::canonical(there).ok()?;
-    Some(join(target, path.strip_prefix(there).unwrap_or(path)))
+    let mut ancestors = path.ancestors();
+    let nearest = ancestors.find(|above: &&Utf8Path| files::exists(*above));
+    let nearest = nearest.unwrap_or(path);
+    let target = files::canonical(nearest).ok()?;
+    Some(join(target, path.strip_prefix(nearest).unwrap_or(path)))
 }
 
 /// Adds the names of a path one by one: none adds a slash at the end.
@@ -348,8 +369,8 @@ fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<&'static 
     for name in &options.preset {
         let Some(preset) = Preset::of(Path::new(name)) else {
             let programs: Vec<&str> = Preset::all().iter().map(|preset| &*preset.name).collect();
-            let known = format!("{}, or give a path: --rw <path>", programs.join(", "));
-            return Err(unknown("--preset", name, &known));
+            let expected = format!("{}, or give a path: --rw <path>", programs.join(", "));
+            return Err(unknown_value("--preset", name, &expected));
         };
         presets.push(preset);
     }
@@ -359,16 +380,22 @@ fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<&'static 
 }
 
 fn parse_fence(by: &'static str, word: &str) -> Result<Fence, Error> {
-    Fence::parse(word).ok_or_else(|| unknown(by, word, &Fence::words().join(", ")))
+    Fence::parse(word).ok_or_else(|| unknown_value(by, word, &Fence::words().join(", ")))
 }
 
 fn parse_net(by: &'static str, text: &str) -> Result<Net, Error> {
-    Net::parse(text).ok_or_else(|| unknown(by, text, "host, none, or ports:443,22"))
+    Net::parse(text).ok_or_else(|| unknown_value(by, text, "host, none, or ports:443,22"))
 }
 
-fn unknown(by: &'static str, text: &str, known: &str) -> Error {
+/// A network, if it allows nothing that the other does not.
+fn narrower(text: &str, net: &Net) -> Option<Net> {
+    Net::parse(text).filter(|wanted| wanted.is_within(net))
+}
+
+/// Refuses the value of an option or setting, with those that are possible.
+fn unknown_value(by: &'static str, text: &str, expected: &str) -> Error {
     let text = escape_for_terminal(text.as_bytes());
-    let known = known.to_owned();
+    let known = expected.to_owned();
     Refusal::UnknownFenceValue { by, text, known }.into()
 }
 

@@ -15,7 +15,7 @@ use crate::answer::verdict::VerdictReport;
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
-use crate::disk::mode::{BitsChange, ChangedBits, SeenBits, set_write_bits};
+use crate::disk::mode::{BitsChange, ChangedBits, SeenBits, WriteBits, set_write_bits};
 use crate::disk::scan::walk::WalkMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
@@ -90,45 +90,53 @@ impl Answer for HookAnswer {
 
 /// Acts on an event of githooks(5).
 ///
+/// 1. Finds the worktree; in any other directory there is nothing to do.
+/// 2. Before a commit or the move of the branch, decides whether that is refused.
+/// 3. After anything else, gives back the write bits that git took.
+/// 4. Verifies what may have been committed, and reports what the last verification did not find.
+///
 /// # Errors
-/// Fails when the facts cannot be read; the script that calls makes nothing of it.
+/// Fails when the facts cannot be read; the script that calls ignores that.
 pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error> {
-    let nothing = || Outcome::done(HookAnswer::default());
+    // 1
     let home = session.repository()?;
     let worktree = match &home.inside {
         Some(name) => Worktree::load(&home, name).ok(),
         None => by_path(&home, &home.start)?,
     };
     let Some(worktree) = worktree else {
-        return Ok(nothing());
+        return Ok(Outcome::done(HookAnswer::default()));
     };
     // where this fails, the scripts ask git
     let _ = hooks_of(&home.git, &worktree.record).and_then(|hooks| hooks.refresh());
     let repository = worktree.repository(&home);
+    // 2
     match hook.event.as_str() {
         "pre-commit" => return before_commit(session, &repository, &worktree),
         "ref-update" => return before_ref_update(session, &repository, &worktree),
-        _ => {}
+        _after => {}
     }
+    // 3
     let due = due_work(hook, &repository, &worktree)?;
     let is_ended = hook.event == "post-rewrite";
     if due.write_bits && (is_ended || !head::has_steps_to_come(&worktree.record)?) {
         put_bits_back(session, &repository, &worktree)?;
     }
+    // 4
     if !due.verification {
-        return Ok(nothing());
+        return Ok(Outcome::done(HookAnswer::default()));
     }
     let changes = collect_changes(&repository, &worktree, extent(session, &worktree))?;
     let mut report = worktree.judge(changes, VerifyOptions::default());
-    let before = worktree.last_verification();
+    let last = worktree.last_verification();
     worktree.write_verification(&report, &Session::now())?;
     // after a reset or a rebase every finding is new
-    if let Some(before) = before
+    if let Some(last) = last
         && repository
             .git
-            .is_ancestor(&before.head, &report.changes.head)?
+            .is_ancestor(&last.head, &report.changes.head)?
     {
-        report.findings.retain(|finding| !before.has(finding));
+        report.findings.retain(|finding| !last.has(finding));
     }
     Ok(Outcome::done(HookAnswer {
         verdict: violated(&worktree, &report),
@@ -144,6 +152,7 @@ struct DueWork {
     verification: bool,
 }
 
+/// What is due after an event; nothing after one that is unknown.
 fn due_work(hook: &Hook, repository: &Repository, worktree: &Worktree) -> Result<DueWork, Error> {
     let record = &worktree.record;
     let is_rebasing = head::in_rebase(record);
@@ -186,6 +195,7 @@ impl Hook {
     }
 }
 
+/// The verdict of a report with violations; none of any other.
 fn violated(worktree: &Worktree, report: &Report) -> Option<VerdictReport> {
     if report.valid() {
         return None;
@@ -203,13 +213,14 @@ const SMALL_INDEX: u64 = 256 << 10;
 fn extent(session: &Session, worktree: &Worktree) -> SurveyExtent<'static> {
     let index = files::stat(&worktree.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
-    match session.walking {
-        WalkMode::Full => SurveyExtent::Everything,
-        WalkMode::Auto | WalkMode::Fast | WalkMode::Names if is_small => SurveyExtent::Everything,
-        WalkMode::Auto | WalkMode::Fast | WalkMode::Names => SurveyExtent::Commits,
+    if is_small || session.walking == WalkMode::Full {
+        SurveyExtent::Everything
+    } else {
+        SurveyExtent::Commits
     }
 }
 
+/// Gives the write bits back that git took, of tracked and of placed files.
 fn put_bits_back(
     session: &Session,
     repository: &Repository,
@@ -217,9 +228,9 @@ fn put_bits_back(
 ) -> Result<(), Error> {
     // a lock that is left behind would stop every later git
     session.idle.store(false, Ordering::SeqCst);
-    let put_back = put_back(repository, worktree);
+    let restored = restore_tracked_bits(repository, worktree);
     session.idle.store(true, Ordering::SeqCst);
-    put_back?;
+    restored?;
     let placed = worktree.placed()?;
     let root = &worktree.record.path;
     let scope = &worktree.scope;
@@ -249,11 +260,11 @@ fn before_commit(
             finding.change.seen.contains(&Seen::Index)
         }
     });
-    Ok(asked(worktree, &report))
+    Ok(decision(worktree, &report))
 }
 
-/// What a commit is refused for, and its status.
-fn asked(worktree: &Worktree, report: &Report) -> Outcome<HookAnswer> {
+/// Refuses a commit that has violations.
+fn decision(worktree: &Worktree, report: &Report) -> Outcome<HookAnswer> {
     let refused = !report.valid();
     let verdict = violated(worktree, report);
     let mut outcome = Outcome::done(HookAnswer { verdict, refused });
@@ -263,9 +274,9 @@ fn asked(worktree: &Worktree, report: &Report) -> Outcome<HookAnswer> {
     outcome
 }
 
-/// A commit that pre-commit was not asked about (`--no-verify`, a merge) is asked about when git
-/// is about to move the worktree's branch onto it. The script calls only where git is left whole
-/// by a "no". On standard input is what reference-transaction is told.
+/// Decides on a commit that pre-commit was not asked about (`--no-verify`, a merge), when git is
+/// about to move the worktree's branch onto it. The script calls only where a refusal leaves git
+/// whole. On standard input is what reference-transaction is told.
 fn before_ref_update(
     session: &Session,
     repository: &Repository,
@@ -281,7 +292,7 @@ fn before_ref_update(
         net: true,
         ..VerifyOptions::default()
     };
-    Ok(asked(worktree, &worktree.judge(changes, options)))
+    Ok(decision(worktree, &worktree.judge(changes, options)))
 }
 
 // Git creates a file anew where its content changes, with the write bits of the umask, and writes
@@ -295,62 +306,122 @@ const READ_BEFORE: &str = "bits";
 /// systems tick in hundredths of a second.
 const MARGIN: i64 = 1_000_000_000;
 
-/// Gives the write bits back.
+/// Gives the write bits of tracked files back.
+///
+/// 1. Nothing is done where the index is the one that was last read here.
+/// 2. The files that git wrote since then are found in the index, with the bits of the scope.
+/// 3. The bits are set, and the new change times are written into the index.
+/// 4. The index is noted as read.
 ///
 /// # Errors
 /// Fails when the index cannot be read, or the worktree cannot be opened.
-fn put_back(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+fn restore_tracked_bits(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
     let record = &worktree.record;
-    let file = record.admin_dir.join("index");
-    let noted = worktree.dir.join(READ_BEFORE);
-    let Some(written) = files::stat(&file) else {
+    let index_file = record.admin_dir.join("index");
+    let note_file = worktree.dir.join(READ_BEFORE);
+    // 1
+    let Some(index_stat) = files::stat(&index_file) else {
         return Ok(());
     };
-    let note = |index: Stat| format!("{} {}\n", index.mtime, index.inode);
-    let before = files::read(&noted).ok().flatten().unwrap_or_default();
-    if before == note(written).as_bytes() {
+    let last_note = files::read(&note_file).ok().flatten().unwrap_or_default();
+    if last_note == note_on_index(index_stat).as_bytes() {
         return Ok(());
     }
-    let before = std::str::from_utf8(&before).ok();
-    let before = before.and_then(|text| text.split_once(' ')?.0.parse::<i64>().ok());
-    let comparable = files::on_one_file_system(&record.path, &record.admin_dir);
-    let since = before.filter(|_| comparable).map(|time| time - MARGIN);
-    let index = OpenIndex::read(&file, repository.format)?;
-    let mut classifier = worktree.scope.classifier();
-    let mut bits = Vec::new();
-    let mut seen = Vec::new();
-    for (number, entry) in index.entries().enumerate() {
-        let entry = entry?;
-        // a merge leaves entries without stat data
-        let is_older = entry.stat.ctime != 0 && since.is_some_and(|since| entry.stat.ctime < since);
-        if is_older || !entry.entry.mode.is_regular() || entry.skip_worktree {
-            continue;
-        }
-        let path = index.repo_path(entry.path)?;
-        let access = classifier.verdict(&path, EntryKind::File).access;
-        let is_new = bits.last().is_none_or(|(last, _)| *last != path);
-        // a conflict has up to three entries of a path
-        if let Some(wanted) = write_bits(access).filter(|_| is_new) {
-            bits.push((path, wanted));
-            seen.push((number, entry.stat));
-        }
+    // 2
+    let mut since = None;
+    if files::on_one_file_system(&record.path, &record.admin_dir) {
+        since = time_in_note(&last_note).map(|time| time - MARGIN);
     }
-    let applied = set_write_bits(&record.path, &bits, BitsChange::Apply)?;
-    let paths = bits.iter().map(|(path, _)| path);
-    let ctimes = ctimes(paths.zip(seen), &applied);
+    let index = OpenIndex::read(&index_file, repository.format)?;
+    let written = WrittenFiles::find(&index, worktree, since)?;
+    // 3
+    let applied = set_write_bits(&record.path, &written.bits, BitsChange::Apply)?;
+    let ctimes = written.new_ctimes(&applied);
     if !ctimes.is_empty() {
         match index.with_ctimes(&ctimes) {
-            Some(bytes) => replace(&file, written, &bytes),
+            Some(bytes) => replace(&index_file, index_stat, &bytes),
             // if the index is locked, git is not done with it; it is no event for the user's hooks
             None => drop(worktree.hardened_git(repository).update_index_refresh()),
         }
     }
-    // that of the file as we leave it, unless git has written another since
-    let now = files::stat(&file).filter(|now| now.mtime == written.mtime);
-    if let Some(now) = now {
-        files::write_beside(&noted, note(now).as_bytes())?;
+    // 4: as we leave it, unless git has written another since
+    if let Some(replaced) = files::stat(&index_file)
+        && replaced.mtime == index_stat.mtime
+    {
+        files::write_beside(&note_file, note_on_index(replaced).as_bytes())?;
     }
     Ok(())
+}
+
+/// The text of [`READ_BEFORE`].
+fn note_on_index(index: Stat) -> String {
+    format!("{} {}\n", index.mtime, index.inode)
+}
+
+/// The time in the text of [`READ_BEFORE`].
+fn time_in_note(note: &[u8]) -> Option<i64> {
+    let (time, _) = std::str::from_utf8(note).ok()?.split_once(' ')?;
+    time.parse().ok()
+}
+
+/// Files that git may have written since the index was last read, sorted by path.
+#[derive(Default)]
+struct WrittenFiles {
+    /// Each path, with the write bits that the scope gives it.
+    bits: Vec<(RepoPath, WriteBits)>,
+    /// Of each path in the same order, the number of its entry in the index, and the stat data that
+    /// the entry has.
+    entries: Vec<(usize, IndexStat)>,
+}
+
+impl WrittenFiles {
+    /// Finds the files that are not older than `since`; all of them if there is no such time.
+    fn find(index: &OpenIndex, worktree: &Worktree, since: Option<i64>) -> Result<Self, Error> {
+        let mut classifier = worktree.scope.classifier();
+        let mut written = Self::default();
+        for (number, entry) in index.entries().enumerate() {
+            let entry = entry?;
+            // a merge leaves entries without stat data
+            let ctime = entry.stat.ctime;
+            let is_older = ctime != 0 && since.is_some_and(|since| ctime < since);
+            if is_older || !entry.entry.mode.is_regular() || entry.skip_worktree {
+                continue;
+            }
+            let path = index.repo_path(entry.path)?;
+            // a conflict has up to three entries of a path
+            if written.bits.last().is_some_and(|(last, _)| *last == path) {
+                continue;
+            }
+            let access = classifier.verdict(&path, EntryKind::File).access;
+            if let Some(bits) = write_bits(access) {
+                written.bits.push((path, bits));
+                written.entries.push((number, entry.stat));
+            }
+        }
+        Ok(written)
+    }
+
+    /// The new change times, by number of the entry, of files that are as git created them, as far
+    /// as the index knows.
+    fn new_ctimes(&self, applied: &ChangedBits) -> Vec<(usize, i64)> {
+        let mut ctimes = Vec::new();
+        // both are sorted, and each that was changed is one of the files
+        let mut files = self.bits.iter().zip(&self.entries);
+        for (changed, SeenBits { before, after }) in applied.changed.iter().zip(&applied.seen) {
+            let Some((_, (number, stat))) = files.find(|((path, _), _)| path == changed) else {
+                break;
+            };
+            let unchanged = Stat {
+                ctime: before.ctime,
+                mode: before.mode,
+                ..*after
+            };
+            if stat.is_of(before) && unchanged == *before {
+                ctimes.push((*number, after.ctime));
+            }
+        }
+        ctimes
+    }
 }
 
 /// Replaces the index, unless git has it locked, or has written it meanwhile: then the index stays,
@@ -361,25 +432,4 @@ fn replace(file: &Utf8Path, written: Stat, bytes: &[u8]) {
     {
         let _ = locked.commit_as_of_before(bytes);
     }
-}
-
-/// The new change times, by number, of files of which the index knows that they are as git created
-/// them.
-fn ctimes<'p>(
-    files: impl Iterator<Item = (&'p RepoPath, (usize, IndexStat))>,
-    applied: &ChangedBits,
-) -> Vec<(usize, i64)> {
-    // both are sorted, and each that was changed is one of the files
-    let mut files = files;
-    let changed = applied.changed.iter().zip(&applied.seen);
-    let ctime = |(path, SeenBits { before, after }): (&RepoPath, &SeenBits)| {
-        let (_, (number, stat)) = files.find(|(one, _)| *one == path)?;
-        let alone = Stat {
-            ctime: before.ctime,
-            mode: before.mode,
-            ..*after
-        };
-        (stat.is_of(before) && alone == *before).then_some((number, after.ctime))
-    };
-    changed.filter_map(ctime).collect()
 }

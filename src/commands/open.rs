@@ -40,7 +40,7 @@ pub struct Open {
     pub arguments: Vec<OsString>,
 }
 
-/// Starts the program, and ends with its status.
+/// Starts the program in the worktree, without a fence, and ends with its status.
 ///
 /// # Errors
 /// Fails when there is no such worktree, no program is configured, or it cannot be started.
@@ -54,24 +54,22 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let program = find_program(session, &repository, &worktree, options)?;
-    // of a shell, the command
-    let shown = program.get(3).filter(|_| program[0] == "sh");
+    // of a shell, the line that it runs
+    let shown = match program.as_slice() {
+        [sh, _, _, line, ..] if sh == "sh" => line,
+        _plain => &program[0],
+    };
     session.log.tell(&format!(
         "{} is not fenced: it can read and write whatever you can",
-        shown.unwrap_or(&program[0]).to_string_lossy()
+        shown.to_string_lossy()
     ));
     // a signal that the terminal sends is the program's affair
-    match run_program(&program, &path, &variables(&repository, &worktree)) {
-        Ok(status) => Ok(ExitCode::Program(status)),
-        Err(error) => {
-            let program = program[0].to_string_lossy().into_owned();
-            Err(Refusal::CannotStart {
-                program,
-                error: error.to_string(),
-            }
-            .into())
-        }
-    }
+    let status = run_program(&program, &path, &variables(&repository, &worktree));
+    let status = status.map_err(|error| Refusal::CannotStart {
+        program: program[0].to_string_lossy().into_owned(),
+        error: error.to_string(),
+    })?;
+    Ok(ExitCode::Program(status))
 }
 
 /// The command line of the program: the opener of git's settings, the client, or the editor that
@@ -83,34 +81,29 @@ fn find_program(
     options: &Open,
 ) -> Result<Vec<OsString>, Error> {
     let loaded = load_config(repository, &[], &session.environment)?;
-    let own = &loaded.git_settings;
-    for note in own.notes(&["agentwt.opener"]) {
-        session.log.tell(&note);
+    let git_settings = &loaded.git_settings;
+    tell_notes(session, git_settings, "agentwt.opener");
+    let recorded_client = worktree.record.client;
+    if recorded_client.is_none() {
+        tell_notes(session, git_settings, "agentwt.client");
     }
-    if worktree.record.client.is_none() {
-        for note in own.notes(&["agentwt.client"]) {
-            session.log.tell(&note);
-        }
-    }
-    let set = loaded.settings.client.map(|client| client.value);
-    let client = worktree.record.client.or(set);
+    let set_client = loaded.settings.client.map(|client| client.value);
+    let client = recorded_client.or(set_client);
     let client = client.and_then(|client| programs::named(client.as_str()));
-    // an empty value unsets that of another file (git-config(1))
-    let opener = own.last("agentwt.opener");
-    let opener = opener.filter(|line| !line.trim().is_empty());
-    let mut program = match (opener, client) {
+    let opener = git_settings.last("agentwt.opener");
+    let mut program = match (opener.filter(|line| is_set(line)), client) {
         (Some(line), _) => shell(line),
         (None, Some(client)) => vec![client.command.into()],
+        (None, None) if options.prompt.is_some() => {
+            let why = "no client is set, and an editor takes no prompt";
+            return Err(no_opener(worktree, why));
+        }
         (None, None) => {
-            let refuse = |why| no_opener(worktree, why);
-            if options.prompt.is_some() {
-                return Err(refuse("no client is set, and an editor takes no prompt"));
-            }
-            let editor = find_editor(session, repository)?;
-            let none = || {
-                refuse("no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)")
+            let Some(editor) = find_editor(session, repository)? else {
+                let why =
+                    "no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)";
+                return Err(no_opener(worktree, why));
             };
-            let editor = editor.ok_or_else(none)?;
             session
                 .log
                 .tell("no client is set, so your editor is started");
@@ -118,13 +111,27 @@ fn find_program(
         }
     };
     if let Some(prompt) = &options.prompt {
-        let option = client.map(|client| client.prompt_option);
-        let option = option.unwrap_or_default();
-        program.extend((!option.is_empty()).then(|| option.into()));
+        if let Some(client) = client
+            && !client.prompt_option.is_empty()
+        {
+            program.push(client.prompt_option.into());
+        }
         program.push(prompt.clone());
     }
     program.extend(options.arguments.iter().cloned());
     Ok(program)
+}
+
+/// True for a value with something in it: an empty one unsets that of another file (git-config(1)).
+fn is_set(value: &str) -> bool {
+    !value.trim().is_empty()
+}
+
+/// Says where the setting does not count.
+fn tell_notes(session: &Session, settings: &GitSettings, key: &str) {
+    for note in settings.notes(&[key]) {
+        session.log.tell(&note);
+    }
 }
 
 /// The command of the shell that a setting names, with the arguments that follow.
@@ -145,23 +152,25 @@ fn no_opener(worktree: &Worktree, why: &'static str) -> Error {
 /// The editor that the user has set, as git-var(1) looks for it, but for the `vi` that git takes
 /// where there is none.
 fn find_editor(session: &Session, repository: &Repository) -> Result<Option<String>, Error> {
-    let variable = |name: &str| {
-        let value = environment::variable(name)?.into_string().ok()?;
-        Some(value).filter(|value| !value.trim().is_empty())
-    };
     if let Some(editor) = variable("GIT_EDITOR") {
         return Ok(Some(editor));
     }
     let core = GitSettings::read(repository, "core")?;
-    for note in core.notes(&["core.editor"]) {
-        session.log.tell(&note);
-    }
-    let set = core.last("core.editor");
-    if let Some(editor) = set.filter(|line| !line.trim().is_empty()) {
+    tell_notes(session, &core, "core.editor");
+    if let Some(editor) = core.last("core.editor").filter(|line| is_set(line)) {
         return Ok(Some(editor.to_owned()));
     }
     // a terminal that moves no cursor has no use for one that needs the whole screen
-    let term = variable("TERM").filter(|term| term != "dumb");
-    let visual = term.and_then(|_| variable("VISUAL"));
-    Ok(visual.or_else(|| variable("EDITOR")))
+    if variable("TERM").is_some_and(|term| term != "dumb")
+        && let Some(editor) = variable("VISUAL")
+    {
+        return Ok(Some(editor));
+    }
+    Ok(variable("EDITOR"))
+}
+
+/// A variable of the environment, if there is something in it.
+fn variable(name: &str) -> Option<String> {
+    let value = environment::variable(name)?.into_string().ok()?;
+    is_set(&value).then_some(value)
 }

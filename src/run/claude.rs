@@ -38,35 +38,34 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     };
     let error = match add_for_claude(session, name.as_str()) {
         Ok(created) => return Ok(print(cli, OutputForm::HUMAN, &created)),
-        Err(error) => error,
+        Err(error) if is_about_scope(&error) => error,
+        Err(error) => return Err(error),
     };
-    let Ok(mut found) = path::run(session, Some(name.as_str())) else {
+    let Ok(mut existing) = path::run(session, Some(name.as_str())) else {
         return Err(error);
     };
-    if !is_about_scope(&error) {
-        return Err(error);
-    }
-    found.notes.push(error.to_string());
+    existing.notes.push(error.to_string());
     let record = Worktree::of(&session.repository()?, Some(name.as_str()))?.record;
     if record.setup == Some(SetupState::Pending) {
-        found.notes.push(format!(
+        existing.notes.push(format!(
             "the set-up of {name} was not run to its end: git agentwt add {name}, with the options \
                 of its first `add`"
         ));
     }
-    Ok(print(cli, OutputForm::HUMAN, &found))
+    Ok(print(cli, OutputForm::HUMAN, &existing))
 }
 
 /// Creates the worktree with the context for Claude Code, or without where that is refused.
 fn add_for_claude(session: &Session, name: &str) -> Result<Outcome<AddAnswer>, Error> {
-    let refusal = match add::run(session, &add_options(name, "claude-code")) {
-        Err(error) if error.find::<ClientRefusal>().is_some() => error,
-        created => return created,
-    };
-    // nobody can give `claude --worktree` an option of `add`
-    let mut created = add::run(session, &add_options(name, "none"))?;
-    created.notes.push(format!("{refusal}: created without"));
-    Ok(created)
+    match add::run(session, &add_options(name, "claude-code")) {
+        Err(refusal) if refusal.find::<ClientRefusal>().is_some() => {
+            // nobody can give `claude --worktree` an option of `add`
+            let mut created = add::run(session, &add_options(name, "none"))?;
+            created.notes.push(format!("{refusal}: created without"));
+            Ok(created)
+        }
+        created => created,
+    }
 }
 
 fn add_options(name: &str, client: &str) -> Add {
@@ -85,16 +84,16 @@ fn is_about_scope(error: &Error) -> bool {
         || matches!(error.find(), Some(WorktreeFault::NoWriteList { .. }))
 }
 
-/// Removes the worktree, to the trash where work would be lost. One that is gone is well: the hook
-/// would keep the session of Claude Code for ever.
+/// Removes the worktree, to the trash where work would be lost. One that is gone is not an error:
+/// that would keep the session of Claude Code open for ever.
 pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     let Some(named) = parse(session)?.path else {
         return Err(bad_input("it has no worktree_path"));
     };
     let resolved = session.resolve(Utf8Path::new(&named));
     let path = files::canonical(&resolved).unwrap_or(resolved);
-    let nearest = path.ancestors().find(|above| files::is_directory(above));
-    let session = &starting_in(session, nearest.unwrap_or(&path));
+    let mut directories = path.ancestors().filter(|above| files::is_directory(above));
+    let session = &starting_in(session, directories.next().unwrap_or(&path));
     let worktree = match session.repository() {
         Ok(repository) => by_path(&repository, &path)?,
         Err(error) if is_nowhere(&error) => None,
@@ -114,14 +113,14 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         by_hook: true,
         ..Remove::default()
     };
-    let removed = match remove::run(session, &options) {
-        Err(error) if error.exit_code() == ExitCode::Refused => {
-            options.force = 1;
-            remove::run(session, &options)?
-        }
-        other => other?,
-    };
-    Ok(print(cli, OutputForm::HUMAN, &removed))
+    let mut removed = remove::run(session, &options);
+    if let Err(error) = &removed
+        && error.exit_code() == ExitCode::Refused
+    {
+        options.force = 1;
+        removed = remove::run(session, &options);
+    }
+    Ok(print(cli, OutputForm::HUMAN, &removed?))
 }
 
 fn starting_in(session: &Session, directory: &Utf8Path) -> Session {

@@ -14,7 +14,8 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
 
-/// Runs it; standard output is the command's alone, or that of the document.
+/// Creates a worktree and runs a command in its fence. Standard output is that of the command, or
+/// with `--json` the answer.
 ///
 /// 1. `--print-policy` needs a worktree that is there, and ends here.
 /// 2. The worktree is created; `--dry-run` ends here.

@@ -36,8 +36,11 @@ pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>,
     let mut topics = Topics::default();
     topics.add("versions", Ok(surroundings::versions(session)));
     topics.add("fences", Ok(surroundings::fences(session)));
-    let (repository, unusable) = find(session)?;
-    topics.add("settings", Ok(unusable));
+    let mut repository = None;
+    match session.repository() {
+        Ok(found) => repository = Some(found),
+        Err(error) => topics.add("settings", Ok(check_without_repository(error)?)),
+    }
     if let Some(repository) = &repository {
         if options.fix && !options.dry_run {
             session.require_no_agent(repository, &session.command_line)?;
@@ -107,19 +110,15 @@ impl Topics {
     }
 }
 
-/// Finds the repository. That there is none, or that git refuses it, is a check.
-fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Error> {
-    let error = match session.repository() {
-        Ok(repository) => return Ok((Some(repository), Vec::new())),
-        Err(error) => error,
-    };
-    let check = match error.find() {
-        None | Some(GitError::NoDirectory { .. }) => return Err(error),
+/// Checks why no repository can be used: there is none, or git refuses it.
+fn check_without_repository(error: Error) -> Result<Vec<DoctorCheck>, Error> {
+    match error.find() {
+        None | Some(GitError::NoDirectory { .. }) => Err(error),
         // the topic `versions` has that
-        Some(GitError::Missing(_) | GitError::TooOld { .. }) => None,
+        Some(GitError::Missing(_) | GitError::TooOld { .. }) => Ok(Vec::new()),
         Some(GitError::NoRepository { dir }) => {
             let found = format!("{dir} is in no repository: everything else was not checked");
-            Some(DoctorCheck::note("repository", found, ""))
+            Ok(vec![DoctorCheck::note("repository", found, "")])
         }
         Some(refusal) => {
             let text = refusal.to_string();
@@ -130,10 +129,9 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
                 None => String::new(),
             };
             let found = format!("git refuses this repository: {reason}");
-            Some(DoctorCheck::problem("repository", found, fix))
+            Ok(vec![DoctorCheck::problem("repository", found, fix)])
         }
-    };
-    Ok((None, check.into_iter().collect()))
+    }
 }
 
 /// Does what `--fix` does about a check, or `-n` would do.

@@ -71,42 +71,48 @@ fn misplaced(context: &DoctorContext<'_>, key: &str, value: &str) -> DoctorCheck
 pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let repository = context.repository;
     // any name will do: the file need not exist
-    let inside = RepoPath::parse(format!("{WORKTREES}/task/file").as_str()).ok();
-    let config = RepoPath::parse(CONFIG).ok();
-    let asked: Vec<&RepoPath> = inside.iter().chain(&config).collect();
-    let ignored = repository.git.at(&repository.root).check_ignore(&asked)?;
-    let is_ignored = |path: &Option<RepoPath>| path.as_ref().is_some_and(|p| ignored.contains(p));
-    let mut checks = vec![worktrees(
-        ignore_rules::read(repository)?,
-        WorktreesDirectory {
-            exists: files::exists(&repository.root.join(WORKTREES)),
-            is_ignored: is_ignored(&inside),
-        },
-    )];
-    let index = &context.index;
-    let below = format!("{WORKTREES}/");
-    let tracked = index.iter().map(ToString::to_string);
-    let tracked: Vec<String> = tracked.filter(|path| path.starts_with(&below)).collect();
+    let file_of_worktree = format!("{WORKTREES}/task/file");
+    let inside = RepoPath::parse(file_of_worktree.as_str()).expect("because it is normal");
+    let config = RepoPath::parse(CONFIG).expect("because it is normal");
+    let git = repository.git.at(&repository.root);
+    let ignored = git.check_ignore(&[&inside, &config])?;
+    let directory = WorktreesDirectory {
+        exists: files::exists(&repository.root.join(WORKTREES)),
+        is_ignored: ignored.contains(&inside),
+    };
+    let mut checks = vec![worktrees(ignore_rules::read(repository)?, directory)];
+    let mut tracked = Vec::new();
+    for path in &context.index {
+        if path
+            .as_bstr()
+            .starts_with(format!("{WORKTREES}/").as_bytes())
+        {
+            tracked.push(path.to_string());
+        }
+    }
     if !tracked.is_empty() {
         let found = format!("git tracks what is in {WORKTREES}: {}", some(&tracked));
         let fix = "git rm -r --cached --ignore-unmatch .agentwt/worktrees && git commit";
         checks.push(DoctorCheck::problem("tracked", found, fix));
     }
-    let note = |found, fix| DoctorCheck::note("config-file", found, fix);
-    let is_tracked = index.iter().any(|path| path.as_bstr() == CONFIG);
-    checks.push(match files::exists(&repository.root.join(CONFIG)) {
-        _ if is_tracked => DoctorCheck::ok("config-file", ".agentwt/config.toml is committed"),
-        false => note("there is no .agentwt/config.toml", "git agentwt init"),
-        true if is_ignored(&config) => DoctorCheck::warning(
+    checks.push(if context.index.contains(&config) {
+        DoctorCheck::ok("config-file", ".agentwt/config.toml is committed")
+    } else if !files::exists(&repository.root.join(CONFIG)) {
+        let found = "there is no .agentwt/config.toml";
+        DoctorCheck::note("config-file", found, "git agentwt init")
+    } else if ignored.contains(&config) {
+        DoctorCheck::warning(
             "config-file",
             ".agentwt/config.toml is ignored, so it does not reach other clones",
             "remove the rule that `git check-ignore -v .agentwt/config.toml` names, or git add \
                 --force .agentwt/config.toml",
-        ),
-        true => note(
+        )
+    } else {
+        DoctorCheck::note(
+            "config-file",
             ".agentwt/config.toml is not committed",
             "git add .agentwt/config.toml && git commit -m 'agentwt: config' .agentwt/config.toml",
-        ),
+        )
     });
     Ok(checks)
 }
@@ -127,10 +133,14 @@ fn worktrees(rules: ignore_rules::IgnoreRules, directory: WorktreesDirectory) ->
             "there is no .agentwt/worktrees yet; init and add write the rules that ignore it";
         return DoctorCheck::ok("ignored", found);
     }
-    let rule = (!rules.exclude_rule).then(|| format!("{EXCLUDE_RULE} is not in info/exclude"));
-    let file = (!rules.gitignore).then(|| format!("there is no {WORKTREES_GITIGNORE_PATH}"));
-    let missing: Vec<String> = rule.into_iter().chain(file).collect();
-    let missing = missing.join(", and ");
+    let mut faults = Vec::new();
+    if !rules.exclude_rule {
+        faults.push(format!("{EXCLUDE_RULE} is not in info/exclude"));
+    }
+    if !rules.gitignore {
+        faults.push(format!("there is no {WORKTREES_GITIGNORE_PATH}"));
+    }
+    let missing = faults.join(", and ");
     let fix = "git agentwt doctor --fix";
     match (is_ignored, missing.is_empty()) {
         (true, true) => DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees"),

@@ -33,26 +33,27 @@ struct Tool {
 }
 
 impl Tool {
-    /// Looks at a root; none where the tool is not used.
+    /// Checks whether the tool leaves the worktrees below a root alone; none where the root has no
+    /// configuration of the tool.
     fn check(&'static self, root: &Utf8Path) -> Result<Option<DoctorCheck>, DiskError> {
         let mut configuration = None;
-        let mut is_told = false;
+        let mut names_agentwt = false;
         for file in &self.files {
             if let Some(bytes) = read_file(root, file)? {
                 configuration.get_or_insert(file);
-                is_told |= bytes.contains_str(".agentwt");
+                names_agentwt |= bytes.contains_str(".agentwt");
             }
         }
         for file in &self.ignore_files {
             if let Some(bytes) = read_file(root, file)? {
-                is_told |= bytes.contains_str(".agentwt");
+                names_agentwt |= bytes.contains_str(".agentwt");
             }
         }
         let name = self.name.as_str();
         let Some(configuration) = configuration else {
             return Ok(None);
         };
-        if is_told {
+        if names_agentwt {
             let found = format!("{name}: its configuration names .agentwt");
             return Ok(Some(DoctorCheck::ok(name, found)));
         }

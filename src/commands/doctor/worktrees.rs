@@ -63,7 +63,7 @@ pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
 }
 
 impl HooksChecks {
-    /// Checks the hooks of one worktree.
+    /// Checks the hooks of one worktree, and sorts it into a list.
     fn check(&mut self, context: &DoctorContext<'_>, worktree: &Worktree) {
         let name = &worktree.record.name;
         let hooks = hooks_of(&context.repository.git, &worktree.record);

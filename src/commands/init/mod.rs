@@ -221,9 +221,10 @@ fn config_text(facts: &InitFacts) -> String {
         let _ = writeln!(write, "    #{},", toml_string(pattern));
     }
     let mut template = include_str!("config.toml").to_owned();
-    let start = template.find("# Untracked");
-    let end = template.find("# What prepares");
-    if let Some((start, end)) = start.zip(end).filter(|_| facts.has_worktreeinclude) {
+    if facts.has_worktreeinclude
+        && let Some(start) = template.find("# Untracked")
+        && let Some(end) = template.find("# What prepares")
+    {
         template.replace_range(start..end, &format!("{INCLUDED}\n"));
     }
     let documents = toml_string(&format!("/{}/**", proposal.documents));
@@ -252,18 +253,26 @@ fn with_setup(template: &str, facts: &InitFacts) -> String {
     if facts.has_env {
         copied.push(toml_string(".env*"));
     }
-    let line = |key: &str, values: &[String], example: &str| match values {
-        [] => format!("#{key} = [{example}]"),
-        [..] => format!("{key} = [{}]", values.join(", ")),
+    let optional = key_line("optional_patterns", &copied, "\"config/local.json\"");
+    let commands = key_line("commands", &commands, "\"npm ci\"");
+    let submodules = if is_there(".gitmodules") {
+        "submodules = true"
+    } else {
+        "#submodules = true"
     };
-    let submodules = if is_there(".gitmodules") { "" } else { "#" };
     template
-        .replace(
-            "{optional}",
-            &line("optional_patterns", &copied, "\"config/local.json\""),
-        )
-        .replace("{commands}", &line("commands", &commands, "\"npm ci\""))
-        .replace("{submodules}", &format!("{submodules}submodules = true"))
+        .replace("{optional}", &optional)
+        .replace("{commands}", &commands)
+        .replace("{submodules}", submodules)
+}
+
+/// The line of a key with a list; a comment with an example where the list is empty.
+fn key_line(key: &str, values: &[String], example: &str) -> String {
+    if values.is_empty() {
+        format!("#{key} = [{example}]")
+    } else {
+        format!("{key} = [{}]", values.join(", "))
+    }
 }
 
 /// Directories that hold the sources in the layouts of Rust, Go, Node, Python, Java, C, Ruby, PHP
@@ -315,25 +324,37 @@ struct Proposal {
 }
 
 impl Proposal {
-    /// Chooses from the names.
+    /// Proposes what tasks may edit, from the names at the root of the repository.
     fn plan(facts: &InitFacts) -> Self {
-        let mut entries: Vec<_> = facts.entries.iter().collect();
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        let directories: Vec<_> = entries.iter().copied().filter(|e| is_visible(e)).collect();
-        let is_source = |e: &&TopLevelEntry| is_source(e, facts.repository_name.as_deref());
-        let (mut because, chosen): (_, Vec<_>) = if directories.iter().any(is_source) {
-            let wanted = |e: &&TopLevelEntry| is_source(e) || is_named(e, COMPANIONS);
-            let chosen = directories.iter().copied().filter(wanted);
-            (KNOWN_LAYOUT, chosen.collect())
-        } else {
-            (EVERY_DIRECTORY, directories.clone())
-        };
-        let names = chosen.iter().filter_map(|entry| escaped(&entry.name));
-        let mut write: Vec<String> = names.map(|name| format!("/{name}/**")).collect();
-        let files = || entries.iter().filter(|e| e.kind == TopEntryKind::File);
+        let mut directories = Vec::new();
+        let mut files = Vec::new();
+        for entry in &facts.entries {
+            if entry.kind == TopEntryKind::File {
+                files.push(entry);
+            } else if !entry.name.starts_with(b".") {
+                directories.push(entry);
+            }
+        }
+        directories.sort_by(|a, b| a.name.cmp(&b.name));
+        let documents = directories.iter().find(|entry| is_named(entry, DOCUMENTS));
+        let documents = documents.and_then(|entry| escaped(&entry.name));
+
+        let repository = facts.repository_name.as_deref();
+        let mut because = EVERY_DIRECTORY;
+        if directories.iter().any(|entry| is_source(entry, repository)) {
+            because = KNOWN_LAYOUT;
+            directories.retain(|entry| is_source(entry, repository) || is_named(entry, COMPANIONS));
+        }
+        let mut write = Vec::new();
+        for name in directories.iter().filter_map(|entry| escaped(&entry.name)) {
+            write.push(format!("/{name}/**"));
+        }
         for ending in ROOT_SOURCES.split(' ') {
             let dotted = format!(".{ending}");
-            if files().any(|f| f.name.ends_with(dotted.as_bytes())) {
+            if files
+                .iter()
+                .any(|file| file.name.ends_with(dotted.as_bytes()))
+            {
                 write.push(format!("/*{dotted}"));
             }
         }
@@ -341,25 +362,23 @@ impl Proposal {
             because = ROOT;
             write.push("/*".into());
         }
-        let is_there = |name: &&str| files().any(|file| file.name == *name);
-        let manifests = MANIFESTS.split(' ').filter(is_there);
-        let documents = directories
-            .iter()
-            .find(|e| is_named(e, DOCUMENTS))
-            .and_then(|e| escaped(&e.name));
+
+        let mut manifests = Vec::new();
+        for name in MANIFESTS.split(' ') {
+            if files.iter().any(|file| file.name == name) {
+                manifests.push(format!("/{name}"));
+            }
+        }
         Self {
             because,
             write,
-            manifests: manifests.map(|name| format!("/{name}")).collect(),
+            manifests,
             documents: documents.unwrap_or_else(|| "docs".into()),
         }
     }
 }
 
-fn is_visible(entry: &TopLevelEntry) -> bool {
-    entry.kind != TopEntryKind::File && !entry.name.starts_with(b".")
-}
-
+/// True if an entry has one of these names, in any case of letters.
 fn is_named(entry: &TopLevelEntry, names: &str) -> bool {
     let mut names = names.split(' ');
     names.any(|name| entry.name.eq_ignore_ascii_case(name.as_bytes()))
@@ -370,12 +389,15 @@ fn is_source(entry: &TopLevelEntry, repository: Option<&str>) -> bool {
     if is_named(entry, COMPANIONS) || is_named(entry, DOCUMENTS) {
         return false;
     }
-    let module = |name: &[u8]| {
-        let name = name.to_ascii_lowercase();
-        name.replace("-", "_").replace(".", "_")
-    };
-    let own = repository.is_some_and(|name| module(name.as_bytes()) == module(&entry.name));
-    own || entry.kind == TopEntryKind::PythonPackage || is_named(entry, SOURCES)
+    let is_namesake =
+        repository.is_some_and(|name| module_name(name.as_bytes()) == module_name(&entry.name));
+    is_namesake || entry.kind == TopEntryKind::PythonPackage || is_named(entry, SOURCES)
+}
+
+/// A name as a module would have it: in lower case, with underscores.
+fn module_name(name: &[u8]) -> Vec<u8> {
+    let lower = name.to_ascii_lowercase();
+    lower.replace("-", "_").replace(".", "_")
 }
 
 /// Escapes a name so that a gitignore pattern matches it and nothing else (gitignore(5)). There

@@ -359,8 +359,9 @@ pub fn changed_paths<E: std::fmt::Display>(
         match run_git(arguments) {
             Ok(output) => {
                 for name in output.split_str("\0").filter(|name| !name.is_empty()) {
-                    let name = name.to_path().ok();
-                    paths.extend(name.map(|name| normalized(&worktree.join(name))));
+                    if let Ok(relative) = name.to_path() {
+                        paths.insert(normalized(&worktree.join(relative)));
+                    }
                 }
             }
             Err(error) if best_effort => incomplete.push(error.to_string()),
@@ -523,8 +524,10 @@ fn tell(session: &Session, notes: &[String]) {
 }
 
 impl Provision {
+    /// The same as options of `git agentwt add`.
     fn to_add(&self, options: &Options) -> Add {
-        let by_default = options.prober.is_some() || self.owner.is_some() || self.claim.is_some();
+        let has_owner = options.prober.is_some() || self.owner.is_some() || self.claim.is_some();
+        let default_attempts = has_owner.then_some(DEFAULT_ATTEMPTS);
         Add {
             name: Some(self.name.clone()),
             base: self.base.clone(),
@@ -539,7 +542,7 @@ impl Provision {
             scope: self.scope.clone(),
             sync: self.sync.clone(),
             programs: ProgramOptions {
-                retries: self.attempts.or(by_default.then_some(DEFAULT_ATTEMPTS)),
+                retries: self.attempts.or(default_attempts),
                 retry_delay: Some(options.retry_delay),
                 owner: self.owner.clone(),
                 owner_pid: self.owner_pid,

@@ -80,19 +80,19 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
     }
     require_outside(&repository, &session.command_line)?;
     session.check()?;
-    let asked = &answer.commands;
+    let current = &answer.commands;
     if options.revoke {
-        answer.revoked = Some(if options.dry_run {
-            let mut trusted = trust.trusted;
-            trusted.retain(|text| text.commands.repository == asked.repository);
-            trusted.len()
-        } else {
-            TrustStore::revoke(state, &repository)?
-        });
-        answer.trusted = false;
-    } else if !asked.is_empty() {
+        let mut of_repository = trust.trusted;
+        of_repository.retain(|text| text.commands.repository == current.repository);
+        let mut revoked = of_repository.len();
         if !options.dry_run {
-            TrustStore::add(state, &repository, asked, &Session::now())?;
+            revoked = TrustStore::revoke(state, &repository)?;
+        }
+        answer.revoked = Some(revoked);
+        answer.trusted = false;
+    } else if !current.is_empty() {
+        if !options.dry_run {
+            TrustStore::add(state, &repository, current, &Session::now())?;
         }
         answer.trusted = true;
     }

@@ -294,14 +294,15 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
     }
     let prefixes: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut remote_branches = git.for_each_ref(&prefixes)?;
-    remote_branches.retain(|found| names.iter().any(|name| found.name == *name));
+    // git lists what is below these names, too
+    remote_branches.retain(|listed| names.iter().any(|name| listed.name == *name));
     if remote_branches.len() < 2 {
         return Ok(remote_branches.pop());
     }
     if let Some(remote) = git.config_get("checkout.defaultRemote")? {
         let preferred = format!("refs/remotes/{remote}/{branch}");
-        let mut found = remote_branches.iter();
-        if let Some(at) = found.position(|found| found.name == preferred) {
+        let mut candidates = remote_branches.iter();
+        if let Some(at) = candidates.position(|candidate| candidate.name == preferred) {
             return Ok(Some(remote_branches.swap_remove(at)));
         }
     }

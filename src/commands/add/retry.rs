@@ -161,28 +161,32 @@ impl Attempts<'_> {
         let Some(remote) = &self.options.claims.claim else {
             return Ok(None);
         };
-        let held = existing.and_then(|record| record.claim.as_ref());
-        if let Some(held) = held.filter(|held| held.remote != *remote) {
+        if let Some(record) = existing
+            && let Some(held) = &record.claim
+            && held.remote != *remote
+        {
             return Err(Error::from(ClaimError::Elsewhere {
                 name: name.clone(),
                 remote: remote.clone(),
                 held_at: held.remote.clone(),
             }));
         }
-        if self.claim.is_none() {
-            let claims = Claims::at(repository, name, remote, &session.environment)?;
-            let who = holder(repository, programs.owner.as_deref(), programs.owner_pid)?;
-            if self.options.dry_run {
-                claims.check_free(&who)?;
-                return Ok(None);
-            }
-            let lease = self.options.claims.lease.unwrap_or(Lease::DEFAULT);
-            let taken = claims.take(&who, lease)?;
-            self.claim = Some((claims, taken));
-            session.check()?;
+        if let Some((_, taken)) = &self.claim {
+            return Ok(Some((taken.held.clone(), note_on_claim(name, taken))));
         }
-        let taken = self.claim.as_ref().map(|(_, taken)| taken);
-        Ok(taken.map(|taken| (taken.held.clone(), note_on_claim(name, taken))))
+        let claims = Claims::at(repository, name, remote, &session.environment)?;
+        let who = holder(repository, programs.owner.as_deref(), programs.owner_pid)?;
+        if self.options.dry_run {
+            claims.check_free(&who)?;
+            return Ok(None);
+        }
+        let lease = self.options.claims.lease.unwrap_or(Lease::DEFAULT);
+        let taken = claims.take(&who, lease)?;
+        let recorded = (taken.held.clone(), note_on_claim(name, &taken));
+        // before the signal is looked at: from here on the claim has to be given back
+        self.claim = Some((claims, taken));
+        session.check()?;
+        Ok(Some(recorded))
     }
 }
 

@@ -147,7 +147,8 @@ fn require_ended_setup(worktree: &Worktree) -> Result<(), Refusal> {
     })
 }
 
-/// Runs the commands, and notes what came into the worktree by them, also where one fails.
+/// Runs the commands, and notes what came into the worktree by them, also where one fails. What
+/// they changed of the repository is accepted if nobody else worked in the worktree meanwhile.
 fn run(
     session: &Session,
     home: &Repository,
@@ -168,8 +169,8 @@ fn run(
     };
     let is_alone = running_inside(&worktree.record.path, None).is_empty();
     let before = UntrackedBefore::begin(home, worktree)?;
-    let own = worktree.repository(home);
-    let had_our_hooks = worktree.hooks_are_as_recorded(&own)?;
+    let repository = worktree.repository(home);
+    let had_our_hooks = worktree.hooks_are_as_recorded(&repository)?;
     let commands = if setup.trusted { &*setup.commands } else { &[] };
     let mut ran = Ok(());
     if setup.submodules {
@@ -182,7 +183,7 @@ fn run(
     }
     let (_lock, locked) = Worktree::lock(home, &name)?;
     let mut noted = steps.note(locked, &before)?;
-    if had_our_hooks && !noted.hooks_are_as_recorded(&own)? {
+    if had_our_hooks && !noted.hooks_are_as_recorded(&repository)? {
         // an installer of hooks writes where git runs them, and that is our directory
         noted.change_hooks(home, || install_hooks(home, &noted.record, &session.binary))?;
         noted = Worktree::load(home, &name)?;

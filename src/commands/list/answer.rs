@@ -515,7 +515,7 @@ impl ListedWorktree {
         })
     }
 
-    /// What is unusual.
+    /// Everything of a row that is unusual, in words.
     fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.detail.clone().into_iter().collect();
         if let (Some(began), Some(process)) = (&self.began, self.process) {

@@ -39,10 +39,12 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         leaving_branches: leaving_branches(&worktrees, options),
         options,
     };
+    // 1
     let mut planned = Vec::new();
     for worktree in worktrees {
         planned.push(removing.plan(worktree)?);
     }
+    // 2
     let mut outcome = Outcome::done(RemoveAnswer {
         worktrees: Vec::new(),
     });
@@ -53,7 +55,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
             "the current directory was in it, and is gone: cd {root}"
         ));
     }
-    // the process that deletes ignored files in the trash takes them, one at a time
+    // 3; the process that deletes ignored files in the trash takes the locks, one at a time
     drop(locks);
     if !options.dry_run {
         let notes = removing.empty_trash(&outcome.answer)?;

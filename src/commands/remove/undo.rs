@@ -157,7 +157,8 @@ fn find_interrupted(
     }))
 }
 
-/// What the user means, if it can come back.
+/// Finds the removal of this name in the trash: the one that `--from` names, else the newest.
+/// Refuses where there is none, or not enough is kept to bring the worktree back.
 fn find(
     repository: &Repository,
     name: &WorktreeName,
@@ -168,10 +169,11 @@ fn find(
     let Some(entry) = choose(of_name.iter().copied(), from) else {
         return Err(refuse_unknown(repository, name, from, &of_name)?.into());
     };
-    let Some(removal) = entry.removal.clone() else {
-        return Err(refuse_only_commits(name, entry).into());
-    };
-    let Some(stamp) = removal.trash.clone() else {
+    let stamp = entry
+        .removal
+        .as_ref()
+        .and_then(|removal| removal.trash.clone());
+    let (Some(removal), Some(stamp)) = (entry.removal.clone(), stamp) else {
         return Err(refuse_only_commits(name, entry).into());
     };
     let Some(worktree) = load(repository, entry)? else {

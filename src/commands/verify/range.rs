@@ -182,7 +182,7 @@ impl<'a> Span<'a> {
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
         let mut references = trees.merged(&repository.git, &common)?;
-        // to be like the base side is no change: a merge makes none of it
+        // what is as on the base side is not a change: a merge would change nothing
         references.push(trees.delta(&base)?);
         let tree = Manifest::of_tree(objects.list(&objects.commit(&common[0])?.tree)?);
         Ok(Self {

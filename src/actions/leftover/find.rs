@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::leftover::incomplete::has_work;
+use crate::actions::leftover::entries::find_entries;
+use crate::actions::leftover::git_locks::find_git_locks;
 use crate::actions::leftover::{
-    EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago, judge_claim, judge_entry,
-    judge_lock, judge_name, stranger,
+    Leftover, LeftoverKind, OLD, PlaceState, age, ago, is_behind_link, judge_claim, judge_name,
+    stranger,
 };
 use crate::actions::trash::enter::pending_move;
 use crate::actions::trash::entry::Trashed;
@@ -15,23 +16,21 @@ use crate::actions::trash::expiry::Expiry;
 use crate::actions::trash::list::ids_of_pending_removals;
 use crate::disk::files;
 use crate::disk::lock::LockFile;
-use crate::disk::locked_file::{LockDepth, lock_files};
 use crate::disk::trash_bin::{EXPIRED, OLD_BIN, TRASH};
 use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
-use crate::system::processes;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::worktree::admin_dir::{entry_of, worktree_of};
+use crate::worktree::admin_dir::entry_of;
 use crate::worktree::error::WorktreeFault;
-use crate::worktree::loaded::{RecordState, Worktree, entry_of_elsewhere, names};
+use crate::worktree::loaded::{RecordState, Worktree, names};
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::{Repository, WORKTREES};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];
-/// What files of a killed process of version 0.1 begin with, in a record.
-const WRITTEN: [&str; 2] = ["rescue-index", "restore-index"];
+/// What temporary files begin with in a record: those of this version, and of version 0.1.
+const TEMPORARY_IN_RECORD: [&str; 3] = [files::TEMPORARY, "rescue-index", "restore-index"];
 
 /// Holds what is left over of one name.
 #[derive(Default)]
@@ -46,27 +45,33 @@ pub struct NameLeftovers {
     pub is_there: bool,
 }
 
-/// Returns every name that has something: a record, a directory, copies, or what is known of a
-/// claim.
+/// Returns every name that has something: a record, a directory, copies, or a claim's file.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
 pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, Error> {
     let mut all: BTreeSet<WorktreeName> = names(repository)?.into_iter().collect();
-    let mut found = files::names(&repository.root.join(WORKTREES))?;
-    let in_root = files::names(&repository.root)?.into_iter();
-    found.extend(in_root.filter(|name| name.starts_with(COPIES[0])));
-    let claims = files::names(&claims(repository))?.into_iter();
-    found.extend(claims.filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned())));
-    let parsed = found.iter().map(|name| WorktreeName::parse(bare(name)));
-    all.extend(parsed.filter_map(Result::ok));
+    let mut texts = files::names(&repository.root.join(WORKTREES))?;
+    for file in files::names(&repository.root)? {
+        if file.starts_with(COPIES[0]) {
+            texts.push(file);
+        }
+    }
+    for file in files::names(&claims(repository))? {
+        if let Some(name) = file.strip_suffix(".toml") {
+            texts.push(name.to_owned());
+        }
+    }
+    for text in &texts {
+        all.extend(WorktreeName::parse(without_copies_prefix(text)));
+    }
     Ok(all)
 }
 
-/// A name without what directories of copies begin with.
-fn bare(name: &str) -> &str {
-    let bare = COPIES.iter().find_map(|start| name.strip_prefix(start));
-    bare.unwrap_or(name)
+/// Returns the name of the worktree that a directory of copies is for; any other text as it is.
+fn without_copies_prefix(text: &str) -> &str {
+    let name = COPIES.iter().find_map(|start| text.strip_prefix(start));
+    name.unwrap_or(text)
 }
 
 /// Finds what is left over of a name, whose lock is ours where something is to be done; `now` is in
@@ -79,53 +84,36 @@ pub fn of_name(
     name: &WorktreeName,
     now: i64,
 ) -> Result<NameLeftovers, Error> {
-    let dir = repository.record_dir(name);
-    let mut found = NameLeftovers::default();
-    let mut damage = files::exists(&dir).then(|| "there is no record in it".to_owned());
+    let mut leftovers = NameLeftovers::default();
     match RecordState::read(repository, name) {
-        Ok(RecordState::Missing) => {}
+        Ok(RecordState::Missing) => {
+            let is_begun = files::exists(&repository.record_dir(name));
+            let damage = is_begun.then_some("there is no record in it");
+            leftovers.add_unrecorded(repository, name, damage, now)?;
+        }
         Ok(RecordState::Incomplete(intent)) => {
             let why = "`add` was killed; work in it is kept in the trash";
-            found.add_of_name(LeftoverKind::Incomplete, name, why);
-            found.intent = Some(*intent);
+            leftovers.add_of_name(LeftoverKind::Incomplete, name, why);
+            leftovers.intent = Some(*intent);
         }
-        Ok(RecordState::Complete(worktree)) => found.add_of_worktree(repository, *worktree),
+        Ok(RecordState::Complete(worktree)) => leftovers.add_of_worktree(repository, *worktree),
         Err(error) => match error.find() {
-            Some(WorktreeFault::Damaged { .. }) => damage = Some(error.to_string()),
+            Some(WorktreeFault::Damaged { .. }) => {
+                leftovers.add_unrecorded(repository, name, Some(&error.to_string()), now)?;
+            }
             Some(WorktreeFault::Elsewhere { .. }) => {
-                let leftover =
-                    Leftover::new(LeftoverKind::Record, name.as_str(), error.to_string());
-                found.all.push(Leftover {
+                let kind = LeftoverKind::Record;
+                leftovers.all.push(Leftover {
                     help: miette::Diagnostic::help(&error).map(|help| help.to_string()),
-                    ..leftover
+                    ..Leftover::new(kind, name.as_str(), error.to_string())
                 });
-                return Ok(found);
+                return Ok(leftovers);
             }
             _ => return Err(error),
         },
     }
-    let is_recorded = found.intent.is_some() || found.worktree.is_some();
-    if !is_recorded {
-        found
-            .all
-            .extend(unrecorded(repository, name, damage.as_deref(), now)?);
-    }
-    let mut copies = COPIES
-        .map(|start| format!("{WORKTREES}/{start}{name}"))
-        .to_vec();
-    if is_recorded {
-        // in the root only a record says that it is ours
-        copies.push(format!("{}{name}", COPIES[0]));
-    }
-    for copy in copies {
-        let path = repository.root.join(&copy);
-        if files::exists(&path) {
-            let why = "the process that copied into it was killed";
-            let leftover = Leftover::new(LeftoverKind::Copies, copy, why);
-            found.all.push(leftover.at(path).going());
-        }
-    }
-    Ok(found)
+    leftovers.add_copies(repository, name);
+    Ok(leftovers)
 }
 
 impl NameLeftovers {
@@ -155,47 +143,82 @@ impl NameLeftovers {
         }
         self.worktree = Some(worktree);
     }
+
+    /// Adds what there is of a name without a record that can be read: a directory, and the file of
+    /// a claim. `damage` says what is wrong with the record, if there is one.
+    fn add_unrecorded(
+        &mut self,
+        repository: &Repository,
+        name: &WorktreeName,
+        damage: Option<&str>,
+        now: i64,
+    ) -> Result<(), Error> {
+        let path = repository.worktree_path(name);
+        let entry = entry_of(repository, &path)?;
+        let state = state_of_place(&path, entry.as_deref());
+        let leftover = judge_name(name.as_str(), state, damage);
+        if damage.is_some() {
+            let record_dir = repository.record_dir(name);
+            self.all
+                .extend(leftover.map(|leftover| leftover.at(record_dir)));
+            return Ok(());
+        }
+        self.all.extend(leftover.map(|leftover| leftover.at(path)));
+        let claim = claims(repository).join(format!("{name}.toml"));
+        if let Some(written) = files::modified(&claim) {
+            let of_claim = judge_claim(name.as_str(), age(now, written));
+            self.all.push(of_claim.at(claim));
+        }
+        Ok(())
+    }
+
+    /// Adds the directories in which files of this name waited to be moved in.
+    fn add_copies(&mut self, repository: &Repository, name: &WorktreeName) {
+        let mut copies = Vec::new();
+        for start in COPIES {
+            copies.push(format!("{WORKTREES}/{start}{name}"));
+        }
+        if self.intent.is_some() || self.worktree.is_some() {
+            // in the root only a record says that it is ours
+            copies.push(format!("{}{name}", COPIES[0]));
+        }
+        for copy in copies {
+            let path = repository.root.join(&copy);
+            if files::exists(&path) {
+                let why = "the process that copied into it was killed";
+                let leftover = Leftover::new(LeftoverKind::Copies, copy, why);
+                self.all.push(leftover.at(path).going());
+            }
+        }
+    }
 }
 
-/// What there is of a name without a record that can be read: a directory, and what is known of a
-/// claim.
-fn unrecorded(
-    repository: &Repository,
-    name: &WorktreeName,
-    damage: Option<&str>,
-    now: i64,
-) -> Result<Vec<Leftover>, Error> {
-    let path = repository.worktree_path(name);
-    let entry = entry_of(repository, &path)?.is_some();
-    let stands = standing(&path, entry);
-    let place = match damage {
-        Some(_) => repository.record_dir(name),
-        None => path,
-    };
-    let mut leftovers = Vec::new();
-    if let Some(leftover) = judge_name(name.as_str(), stands, entry, damage) {
-        leftovers.push(leftover.at(place));
+/// Says what stands at the path of a worktree; `entry` is git's private directory for it.
+fn state_of_place(path: &Utf8Path, entry: Option<&Utf8Path>) -> PlaceState {
+    if is_behind_link(path) {
+        return PlaceState::Other;
     }
-    let claim = claims(repository).join(format!("{name}.toml"));
-    if damage.is_none()
-        && let Some(written) = files::modified(&claim)
-    {
-        leftovers.push(judge_claim(name.as_str(), age(now, written)).at(claim));
+    if !files::exists(path) {
+        return match entry {
+            Some(_) => PlaceState::OnlyEntry,
+            None => PlaceState::Nothing,
+        };
     }
-    Ok(leftovers)
-}
-
-fn standing(path: &Utf8Path, entry: bool) -> EntryStanding {
-    let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
-    match is_reached && files::is_directory(path) {
-        true if files::is_empty(path) => EntryStanding::Empty,
-        true if entry => EntryStanding::Worktree,
-        true if files::is_directory(&path.join(".git/agentwt")) => EntryStanding::Clone,
-        false if !files::exists(path) => EntryStanding::Nothing,
-        true | false => EntryStanding::Other,
+    if !files::is_directory(path) {
+        return PlaceState::Other;
+    }
+    if files::is_empty(path) {
+        PlaceState::Empty
+    } else if entry.is_some() {
+        PlaceState::Worktree
+    } else if files::is_directory(&path.join(".git/agentwt")) {
+        PlaceState::Clone
+    } else {
+        PlaceState::Other
     }
 }
 
+/// Returns the directory of the files of claims.
 fn claims(repository: &Repository) -> Utf8PathBuf {
     repository.common_dir.join("agentwt/claims")
 }
@@ -205,20 +228,30 @@ fn claims(repository: &Repository) -> Utf8PathBuf {
 /// # Errors
 /// Fails when their directory cannot be read.
 pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
-    let locks = repository.common_dir.join("agentwt/locks");
-    let claims = claims(repository);
     let mut paths = vec![repository.shared_lock().path];
-    paths.extend(files::names(&locks)?.iter().map(|name| locks.join(name)));
-    let of_claims = files::names(&claims)?.into_iter();
-    let of_claims = of_claims.filter(|name| Utf8Path::new(name).extension() == Some("lock"));
-    paths.extend(of_claims.map(|name| claims.join(name)));
-    let lock = |path: Utf8PathBuf| LockFile {
-        name: path.file_name().map(str::to_owned),
-        path,
-        waiting: repository.waiting.clone(),
-    };
-    let there = paths.into_iter().filter(files::exists);
-    Ok(there.map(lock).filter(|lock| !lock.is_held()).collect())
+    let locks = repository.common_dir.join("agentwt/locks");
+    for name in files::names(&locks)? {
+        paths.push(locks.join(name));
+    }
+    let claims = claims(repository);
+    for name in files::names(&claims)? {
+        let path = claims.join(name);
+        if path.extension() == Some("lock") {
+            paths.push(path);
+        }
+    }
+    let mut dead = Vec::new();
+    for path in paths {
+        let lock = LockFile {
+            name: path.file_name().map(str::to_owned),
+            waiting: repository.waiting.clone(),
+            path,
+        };
+        if files::exists(&lock.path) && !lock.is_held() {
+            dead.push(lock);
+        }
+    }
+    Ok(dead)
 }
 
 /// Finds what no name accounts for: strangers among the worktrees, private git directories, locks
@@ -234,19 +267,35 @@ pub fn shared(
     now: i64,
 ) -> Result<Vec<Leftover>, Error> {
     let mut all = strangers(repository, in_trash)?;
-    all.extend(entries(repository, now)?);
-    all.extend(git_locks(repository, worktrees)?);
-    all.extend(temporaries(repository, now)?);
-    if !in_trash.is_empty() {
-        let expiry = Expiry::read(repository)?;
-        let expired = in_trash.iter().filter(|one| expiry.is_over(one));
-        all.extend(expired.filter_map(|one| {
-            let removed = one.removed()?;
-            let why = format!("it was removed {} ago", ago(age(now, removed)));
-            Some(Leftover::new(LeftoverKind::Trash, one.shown(), why).going())
-        }));
+    all.extend(find_entries(repository, now)?);
+    all.extend(find_git_locks(repository, worktrees)?);
+    for path in temporaries(repository)? {
+        all.extend(judge_temporary(repository, &path, now));
     }
+    all.extend(expired(repository, in_trash, now)?);
     Ok(all)
+}
+
+/// Finds what is in the trash and whose term is over.
+fn expired(
+    repository: &Repository,
+    in_trash: &[Trashed],
+    now: i64,
+) -> Result<Vec<Leftover>, Error> {
+    let mut leftovers = Vec::new();
+    if in_trash.is_empty() {
+        return Ok(leftovers);
+    }
+    let expiry = Expiry::read(repository)?;
+    for entry in in_trash {
+        if expiry.is_over(entry)
+            && let Some(removed) = entry.removed()
+        {
+            let why = format!("it was removed {} ago", ago(age(now, removed)));
+            leftovers.push(Leftover::new(LeftoverKind::Trash, entry.shown(), why).going());
+        }
+    }
+    Ok(leftovers)
 }
 
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
@@ -254,7 +303,7 @@ fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftov
     let mut found = Vec::new();
     for name in files::names(&repository.root.join(WORKTREES))? {
         let is_ours = matches!(&*name, TRASH | OLD_BIN | ".gitignore");
-        if !is_ours && WorktreeName::parse(bare(&name)).is_err() {
+        if !is_ours && WorktreeName::parse(without_copies_prefix(&name)).is_err() {
             found.push(stranger(&format!("{WORKTREES}/{name}")));
         }
     }
@@ -268,151 +317,60 @@ fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftov
     Ok(found)
 }
 
-/// Files and objects that a killed process of ours was writing, old enough that none can be at it.
-fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
+/// Lists the temporary files, and the directories of objects that were being written, of processes
+/// of ours.
+fn temporaries(repository: &Repository) -> Result<Vec<Utf8PathBuf>, Error> {
     let common = &repository.common_dir;
     let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
-    let admins = common.join("worktrees");
-    directories.extend(files::names(&admins)?.iter().map(|id| admins.join(id)));
-    let records = names(repository)?.into_iter();
-    directories.extend(records.map(|name| repository.record_dir(&name)));
-    let mut found = Vec::new();
-    for directory in directories {
-        let names = files::names(&directory)?.into_iter();
-        let starts = |name: &String| WRITTEN.iter().any(|start| name.starts_with(start));
-        let is_record = directory.starts_with(repository.records_dir());
-        let is_ours =
-            |name: &String| name.starts_with(files::TEMPORARY) || is_record && starts(name);
-        found.extend(names.filter(is_ours).map(|name| directory.join(name)));
+    let admin_dirs = common.join("worktrees");
+    for id in files::names(&admin_dirs)? {
+        directories.push(admin_dirs.join(id));
+    }
+    let mut paths = Vec::new();
+    for directory in &directories {
+        paths.extend(paths_that_begin_with(directory, &[files::TEMPORARY])?);
+    }
+    for name in names(repository)? {
+        let record_dir = repository.record_dir(&name);
+        paths.extend(paths_that_begin_with(&record_dir, &TEMPORARY_IN_RECORD)?);
     }
     // git calls its own ones `tmp_obj_…`, and deletes them
     let objects = common.join("objects");
-    let written = files::names(&objects)?.into_iter();
-    let written = written.filter(|name| name.starts_with(".tmp") || name.starts_with(SCRATCH));
-    found.extend(written.map(|name| objects.join(name)));
-    let line = |path: Utf8PathBuf| {
-        let since = age(now, files::modified(&path)?);
-        let scratch = path.file_name()?.strip_prefix(SCRATCH);
-        let name = scratch.and_then(|name| WorktreeName::parse(name).ok());
-        let is_written = name.is_some_and(|name| repository.name_lock(&name).is_held());
-        if since < OLD || is_written || files::is_directory(&path) != scratch.is_some() {
-            return None;
+    paths.extend(paths_that_begin_with(&objects, &[".tmp", SCRATCH])?);
+    Ok(paths)
+}
+
+/// Lists what is in a directory and has a name that begins with one of these texts.
+fn paths_that_begin_with(directory: &Utf8Path, starts: &[&str]) -> Result<Vec<Utf8PathBuf>, Error> {
+    let mut paths = Vec::new();
+    for name in files::names(directory)? {
+        if starts.iter().any(|start| name.starts_with(start)) {
+            paths.push(directory.join(name));
         }
-        let inside = path.strip_prefix(common);
-        let what = inside.map_or_else(|_| path.to_string(), |inside| format!("@git/{inside}"));
-        let why = format!("the process that wrote it was killed {} ago", ago(since));
-        let line = Leftover::new(LeftoverKind::Temporary, what, why);
-        Some(line.at(path).going())
+    }
+    Ok(paths)
+}
+
+/// Judges a temporary file, or a directory of objects: it goes when it is so old that no process
+/// can be writing it.
+fn judge_temporary(repository: &Repository, path: &Utf8Path, now: i64) -> Option<Leftover> {
+    let seconds = age(now, files::modified(path)?);
+    if seconds < OLD {
+        return None;
+    }
+    let suffix_of_objects = path.file_name()?.strip_prefix(SCRATCH);
+    if files::is_directory(path) != suffix_of_objects.is_some() {
+        return None;
+    }
+    let name = suffix_of_objects.and_then(|suffix| WorktreeName::parse(suffix).ok());
+    if name.is_some_and(|name| repository.name_lock(&name).is_held()) {
+        return None;
+    }
+    let shown = match path.strip_prefix(&repository.common_dir) {
+        Ok(inside) => format!("@git/{inside}"),
+        Err(_) => path.to_string(),
     };
-    Ok(found.into_iter().filter_map(line).collect())
-}
-
-/// Looks at the private git directories that lead nowhere (gitrepository-layout(5),
-/// `worktrees/<id>/`). What a name accounts for is left to it.
-fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
-    let all = repository.common_dir.join("worktrees");
-    let names = names(repository)?;
-    let entry = |name| entry_of_elsewhere(repository, name);
-    let elsewhere: Vec<String> = names.iter().filter_map(entry).collect();
-    let mut found = Vec::new();
-    for id in files::names(&all)? {
-        if elsewhere.contains(&id) {
-            continue;
-        }
-        let admin = all.join(id);
-        let worktree = worktree_of(&admin);
-        // the name of ours that it is for, as far as its path tells
-        let below = worktree.as_deref().and_then(|worktree| {
-            let path = worktree.strip_prefix(repository.root.join(WORKTREES));
-            WorktreeName::parse(path.ok()?.as_str()).ok()
-        });
-        let is_recorded = |name: &WorktreeName| files::exists(&repository.record_dir(name));
-        if below.as_ref().is_some_and(is_recorded) {
-            continue;
-        }
-        let locked = files::read(&admin.join("locked"))?;
-        let lock = locked.as_ref().map(|why| why.trim_ascii());
-        let is_initializing = lock == Some(b"initializing");
-        let is_absent = |path: &Utf8PathBuf| !files::exists(&path.join(".git"));
-        let (why, by_git) = match &worktree {
-            _ if is_initializing => (
-                "`git worktree add` was killed".to_owned(),
-                format!("if no git runs here: rm {admin}/locked && git worktree prune"),
-            ),
-            None => ("it names no worktree".into(), "git worktree prune".into()),
-            // a locked one is away on purpose (git-worktree(1), `lock`)
-            Some(path) if lock.is_none() && is_absent(path) => (
-                format!("{path} is not there"),
-                format!(
-                    "git worktree prune; or if it was moved: git worktree repair <its new path> \
-                        ({admin})"
-                ),
-            ),
-            Some(_) => continue,
-        };
-        // no git is at it any more
-        let is_old = || files::modified(&admin).is_some_and(|at| age(now, at) >= OLD);
-        let is_over = !is_initializing || worktree.as_ref().is_some_and(is_absent) && is_old();
-        let ours = is_over && (below.is_some() || files::is_directory(&admin.join("agentwt")));
-        // nothing is in a new one before there is an index
-        let is_new = is_initializing && !files::exists(&admin.join("index"));
-        let work = match (ours, is_new) {
-            (false, _) => None,
-            (true, true) => Some(false),
-            (true, false) => has_work(repository, &admin).ok(),
-        };
-        found.push(judge_entry(admin.as_str(), &why, by_git, ours, work));
-    }
-    Ok(found)
-}
-
-/// Looks at git's lock files.
-fn git_locks(repository: &Repository, worktrees: &[Worktree]) -> Result<Vec<Leftover>, Error> {
-    let common = &repository.common_dir;
-    let mut found = lock_files(common, LockDepth::Here);
-    found.extend(lock_files(&common.join("info"), LockDepth::Here));
-    found.extend(lock_files(&common.join("refs"), LockDepth::Below));
-    found.extend(lock_files(&common.join("reftable"), LockDepth::Here));
-    for id in files::names(&common.join("worktrees"))? {
-        let admin_dir = common.join("worktrees").join(id);
-        found.extend(lock_files(&admin_dir, LockDepth::Here));
-        found.extend(lock_files(&admin_dir.join("info"), LockDepth::Here));
-    }
-    for worktree in worktrees {
-        if !worktree.has_own_repository() {
-            continue;
-        }
-        let own = worktree.record.path.join(".git");
-        found.extend(lock_files(&own, LockDepth::Here));
-        found.extend(lock_files(&own.join("info"), LockDepth::Here));
-        found.extend(lock_files(&own.join("refs"), LockDepth::Below));
-    }
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
-    let in_root = processes::count_named("git", &repository.root);
-    let gits = in_root.zip(processes::count_named("git", common));
-    let gits = gits.map(|(root, common)| root.max(common));
-    let paths: Vec<&Utf8Path> = found.iter().map(|(path, _)| path.as_path()).collect();
-    let open = processes::open_files(&paths);
-    let lock = |(path, age): &(Utf8PathBuf, u64)| {
-        judge_lock(&LockFacts {
-            path: path.clone(),
-            age: *age,
-            ours: is_ours(repository, worktrees, path),
-            gits,
-            open: open.as_ref().map(|open| open.contains(path.as_path())),
-        })
-    };
-    Ok(found.iter().map(lock).collect())
-}
-
-/// Whether a lock is for one of our worktrees, its branch, or a ref of ours alone.
-fn is_ours(repository: &Repository, worktrees: &[Worktree], path: &Utf8Path) -> bool {
-    let common = &repository.common_dir;
-    path.starts_with(common.join("refs/agentwt"))
-        || worktrees.iter().any(|worktree| {
-            let branch = format!("{}.lock", worktree.record.branch.full_ref());
-            path.starts_with(&worktree.record.admin_dir) || *path == common.join(branch)
-        })
+    let why = format!("the process that wrote it was killed {} ago", ago(seconds));
+    let leftover = Leftover::new(LeftoverKind::Temporary, shown, why);
+    Some(leftover.at(path).going())
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::actions::bring::read_put_aside_in;
@@ -34,173 +35,243 @@ use crate::worktree::loaded::{PLACED, PLACING};
 use crate::worktree::repository::Repository;
 
 /// What git notes in a private directory while it is at work there.
-const OPERATIONS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply";
+const OPERATIONS: [&str; 5] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+];
 
-/// Whether a private git directory has something that is nowhere else.
-pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool, Error> {
-    let git = repository.git.on(admin, None).with_mode(GitMode::Hardened);
-    let has = |name: &str| files::exists(&admin.join(name));
-    if OPERATIONS.split(' ').any(has) || has_own_modules(admin)? {
+/// True if a private git directory has something that is nowhere else: an operation in progress,
+/// commits that no ref has, or staged files.
+pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<bool, Error> {
+    let is_there = |name: &&str| files::exists(&admin_dir.join(name));
+    if OPERATIONS.iter().any(is_there) || has_own_modules(admin_dir)? {
         return Ok(true);
     }
+    let git = repository
+        .git
+        .on(admin_dir, None)
+        .with_mode(GitMode::Hardened);
     let head = git.rev_parse_commit("HEAD")?;
     let reflog = match &head {
         Some(_) => git.reflog("HEAD")?,
-        None => reflog_file(admin)?,
+        None => reflog_file(admin_dir)?,
     };
     if reflog.iter().any(ReflogEntry::left_a_detached_head) {
         return Ok(true);
     }
-    let mut alone = read_put_aside_in(&git, admin)?;
-    alone.extend(match &head {
-        Some(_) if git.symbolic_ref_head()?.is_some() => None,
-        Some(head) => Some(head.clone()),
-        None => reflog.first().map(|newest| newest.id.clone()),
-    });
-    if !alone.is_empty() {
-        let shared = SharedFacts::read(repository)?;
-        for commit in &alone {
-            if !shared.unreachable_from_refs(repository, commit)?.is_empty() {
-                return Ok(true);
-            }
-        }
+    let mut commits = read_put_aside_in(&git, admin_dir)?;
+    match &head {
+        Some(head) if git.symbolic_ref_head()?.is_none() => commits.push(head.clone()),
+        // a branch keeps it
+        Some(_) => {}
+        None => commits.extend(reflog.first().map(|newest| newest.id.clone())),
     }
-    let index = admin.join("index");
-    if !files::exists(&index) {
+    if is_any_unreachable(repository, &commits)? {
+        return Ok(true);
+    }
+    has_staged_files(repository, admin_dir, head.as_ref())
+}
+
+/// True if one of these commits is in no branch, remote-tracking branch or tag.
+fn is_any_unreachable(repository: &Repository, commits: &[CommitId]) -> Result<bool, Error> {
+    if commits.is_empty() {
         return Ok(false);
     }
-    let committed = match &head {
+    let shared = SharedFacts::read(repository)?;
+    for commit in commits {
+        if !shared.unreachable_from_refs(repository, commit)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// True if the index of a private git directory has other entries than the commit HEAD is on.
+fn has_staged_files(
+    repository: &Repository,
+    admin_dir: &Utf8Path,
+    head: Option<&CommitId>,
+) -> Result<bool, Error> {
+    let index_file = admin_dir.join("index");
+    if !files::exists(&index_file) {
+        return Ok(false);
+    }
+    let committed = match head {
         Some(head) => entries_of(&repository.objects()?, head)?,
         None => BTreeMap::new(),
     };
-    let index = read_index(&index, repository.format)?;
-    let mut entries = index.iter();
-    let is_committed = index.len() == committed.len()
-        && entries.all(|one| {
-            one.stage == Stage::Unconflicted
-                && !one.intent_to_add
-                && committed.get(&one.path) == Some(&one.entry)
-        });
-    Ok(!is_committed)
+    let index = read_index(&index_file, repository.format)?;
+    if index.len() != committed.len() {
+        return Ok(true);
+    }
+    for staged in &index {
+        let is_plain = staged.stage == Stage::Unconflicted && !staged.intent_to_add;
+        if !is_plain || committed.get(&staged.path) != Some(&staged.entry) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
+/// Lists the files of a commit.
 fn entries_of(objects: &Objects, commit: &CommitId) -> Result<BTreeMap<RepoPath, Entry>, Error> {
     let tree = objects.commit(commit)?.tree;
     Ok(objects.list(&tree)?.into_iter().collect())
 }
 
-/// Whether a killed `add` left a worktree that an agent has worked in. `admin` is the private git
-/// directory, if git has created one.
+/// True if a killed `add` left a worktree that an agent has worked in. `admin_dir` is the private
+/// git directory, if git has created one.
 ///
 /// # Errors
 /// Fails when something cannot be read.
 pub fn has_incomplete_work(
     repository: &Repository,
     intent: &Intent,
-    admin: Option<&Utf8Path>,
+    admin_dir: Option<&Utf8Path>,
 ) -> Result<bool, Error> {
-    let own_git_dir = intent.record.path.join(".git");
-    // without these, no git works there yet
-    let is_there = |name: &&str| files::exists(&own_git_dir.join(name));
-    let (objects, git_dir) = match intent.record.strategy {
-        Strategy::Clone if ["HEAD", "objects", "refs"].iter().all(is_there) => (
-            Objects::open(&own_git_dir, repository.format)?,
-            Some(&*own_git_dir),
-        ),
-        Strategy::Worktree | Strategy::Clone => (repository.objects()?, admin),
+    let record = &intent.record;
+    let own_git_dir = record.path.join(".git");
+    let has_own_repository =
+        record.strategy == Strategy::Clone && is_git_dir_of_repository(&own_git_dir);
+    let git_dir = if has_own_repository {
+        Some(&*own_git_dir)
+    } else {
+        admin_dir
     };
-    let log = git_dir.map(|dir| files::read(&dir.join("logs/HEAD")));
-    let log = log.transpose()?.flatten().unwrap_or_default();
-    // git logs the creation, a reset to the same commit, and with the null id a deleted branch
-    let log = String::from_utf8_lossy(&log);
-    let commits = log.lines().filter_map(|line| line.split(' ').nth(1));
-    let mut commits = commits.filter(|id| !id.trim_matches('0').is_empty());
-    let first = commits.next();
-    if commits.any(|commit| Some(commit) != first) {
+    if let Some(git_dir) = git_dir
+        && was_on_several_commits(git_dir)?
+    {
         return Ok(true);
     }
-    if let Some(admin) = admin.filter(|admin| files::exists(&admin.join("index")))
-        && has_work(repository, admin).unwrap_or(true)
+    if let Some(admin_dir) = admin_dir
+        && files::exists(&admin_dir.join("index"))
+        && has_work(repository, admin_dir).unwrap_or(true)
     {
         return Ok(true);
     }
     let git = match git_dir {
-        Some(dir) => repository.git.on(dir, None),
+        Some(git_dir) => repository.git.on(git_dir, None),
         None => repository.git.clone(),
     };
-    let base = match &intent.branch_at {
-        Some(base) => Some(base.clone()),
-        None => git.rev_parse_commit(&intent.record.branch.full_ref())?,
+    let branch_commit = match &intent.branch_at {
+        Some(commit) => Some(commit.clone()),
+        None => git.rev_parse_commit(&record.branch.full_ref())?,
     };
-    let base = base.map(|base| entries_of(&objects, &base)).transpose()?;
-    let walk = Expected {
+    let objects = if has_own_repository {
+        Objects::open(&own_git_dir, repository.format)?
+    } else {
+        repository.objects()?
+    };
+    let expected = ExpectedFiles {
         main: &repository.root,
-        base: base.unwrap_or_default(),
+        base: match &branch_commit {
+            Some(commit) => entries_of(&objects, commit)?,
+            None => BTreeMap::new(),
+        },
         objects,
-        placed: placed_in(&repository.record_dir(&intent.record.name)),
+        placed: digests_of_placed(&repository.record_dir(&record.name)),
     };
-    walk.differs(intent.record.path.as_std_path(), None)
+    expected.is_other_file_in(record.path.as_std_path(), None)
 }
 
-struct Expected<'a> {
+/// True if a git directory has what git needs to work there.
+fn is_git_dir_of_repository(git_dir: &Utf8Path) -> bool {
+    let names = ["HEAD", "objects", "refs"];
+    names.iter().all(|name| files::exists(&git_dir.join(name)))
+}
+
+/// True if HEAD was on more than one commit, as its reflog says. Git also logs the creation, a reset
+/// to the same commit, and with the null id a deleted branch.
+fn was_on_several_commits(git_dir: &Utf8Path) -> Result<bool, Error> {
+    let log = files::read(&git_dir.join("logs/HEAD"))?.unwrap_or_default();
+    let mut commits = BTreeSet::new();
+    for line in log.lines() {
+        let commit = line.split_str(" ").nth(1).unwrap_or_default();
+        if commit.iter().any(|digit| *digit != b'0') {
+            commits.insert(commit);
+        }
+    }
+    Ok(commits.len() > 1)
+}
+
+/// Holds what `add` writes into a new worktree.
+struct ExpectedFiles<'a> {
+    /// The main worktree, of which files are copied.
     main: &'a Utf8Path,
     objects: Objects,
     base: BTreeMap<RepoPath, Entry>,
     placed: BTreeSet<Digest>,
 }
 
-impl Expected<'_> {
-    /// Whether something in a directory is neither of the base nor of the main worktree.
-    fn differs(&self, directory: &Path, parent: Option<&RepoPath>) -> Result<bool, Error> {
+impl ExpectedFiles<'_> {
+    /// True if a file in a directory or below it is not one that `add` writes.
+    fn is_other_file_in(&self, directory: &Path, parent: Option<&RepoPath>) -> Result<bool, Error> {
         for (name, is_directory) in files::entries(directory)? {
-            let file = directory.join(&name);
-            let is_ours = name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
-            if (parent.is_none() && name == ".git") || (is_ours && !is_directory) {
+            let name_bytes = name.as_encoded_bytes();
+            let is_temporary = !is_directory && name_bytes.starts_with(TEMPORARY.as_bytes());
+            let is_dot_git = parent.is_none() && name == ".git";
+            if is_dot_git || is_temporary {
                 continue;
             }
-            let path = RepoPath::child(parent, name.as_encoded_bytes());
-            let differs = if is_directory {
-                self.differs(&file, Some(&path))?
+            let file = directory.join(&name);
+            let path = RepoPath::child(parent, name_bytes);
+            let is_other = if is_directory {
+                self.is_other_file_in(&file, Some(&path))?
             } else {
                 !self.is_written_by_add(&file, &path)
             };
-            if differs {
+            if is_other {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
+    /// True if a file is one of the base, of the main worktree or a placed one, or the beginning of
+    /// one: `add` may have been killed while it wrote.
     fn is_written_by_add(&self, file: &Path, path: &RepoPath) -> bool {
-        let Some(found) = content(file) else {
+        let Some(written) = content(file) else {
             return false;
         };
         let entry = self.base.get(path);
-        let blob = entry.filter(|entry| entry.mode != Mode::Gitlink);
-        let blob = blob.and_then(|entry| self.objects.blob(&entry.id).ok());
-        let source = path.to_os_path().ok();
-        let source = source.and_then(|path| content(&self.main.as_std_path().join(path)));
-        // a conversion of line endings is one of the checkout
-        let without_cr = || found.iter().copied().filter(|byte| *byte != b'\r');
-        blob.is_some_and(|blob| blob.starts_with(&found) || blob.iter().copied().eq(without_cr()))
-            || source.is_some_and(|source| source.starts_with(&found))
-            || (entry.is_none()
-                && digest_of(&*found).is_ok_and(|digest| self.placed.contains(&digest)))
+        if let Some(entry) = entry
+            && entry.mode != Mode::Gitlink
+            && let Ok(blob) = self.objects.blob(&entry.id)
+            && (blob.starts_with(&written) || is_without_cr(&blob, &written))
+        {
+            return true;
+        }
+        if let Ok(path) = path.to_os_path()
+            && let Some(source) = content(&self.main.as_std_path().join(path))
+            && source.starts_with(&written)
+        {
+            return true;
+        }
+        entry.is_none() && digest_of(&*written).is_ok_and(|digest| self.placed.contains(&digest))
     }
 }
 
-/// The digests of what a killed `add` placed, or was about to: copies, context and guards.
-fn placed_in(record_dir: &Utf8Path) -> BTreeSet<Digest> {
-    let lists = [PLACED, PLACING].map(|list| files::read(&record_dir.join(list)).ok().flatten());
-    let lists = lists.into_iter().flatten();
-    let lists = lists.filter_map(|bytes| Placed::from_bytes(&bytes).ok());
-    let digests = lists.flat_map(|list| {
-        list.files()
-            .iter()
-            .filter_map(|file| file.digest)
-            .collect::<Vec<_>>()
-    });
-    digests.collect()
+/// True if a file is a blob whose line endings the checkout converted.
+fn is_without_cr(blob: &[u8], file: &[u8]) -> bool {
+    let without_cr = file.iter().filter(|byte| **byte != b'\r');
+    blob.iter().eq(without_cr)
+}
+
+/// The digests of what a killed `add` placed, or was about to: copies, context and guards. A list
+/// that cannot be read counts as none.
+fn digests_of_placed(record_dir: &Utf8Path) -> BTreeSet<Digest> {
+    let mut digests = BTreeSet::new();
+    for list in [PLACED, PLACING] {
+        if let Ok(Some(bytes)) = files::read(&record_dir.join(list))
+            && let Ok(placed) = Placed::from_bytes(&bytes)
+        {
+            digests.extend(placed.files().iter().filter_map(|file| file.digest));
+        }
+    }
+    digests
 }
 
 /// The bytes of a file, or the text of a link.

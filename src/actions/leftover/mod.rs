@@ -5,10 +5,12 @@
 //! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here
 //! are pure.
 
+mod entries;
 pub mod find;
+mod git_locks;
 pub mod incomplete;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::trash::empty::{Expired, expire_unless_used};
 use crate::actions::trash::list::list;
@@ -121,11 +123,13 @@ impl Leftover {
     }
 }
 
-/// Says what stands where a worktree of a name is.
+/// Says what stands at the path of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EntryStanding {
+enum PlaceState {
     /// Nothing.
     Nothing,
+    /// Nothing, but git has a private directory for it.
+    OnlyEntry,
     /// An empty directory.
     Empty,
     /// A worktree of this repository.
@@ -136,53 +140,64 @@ enum EntryStanding {
     Other,
 }
 
-/// Judges what there is of a name without a record that can be read, which gives no scope and no
-/// base: what is work there cannot be told. `damage` is why there is none, if anything is recorded;
-/// `entry` whether git has a private directory for it.
-fn judge_name(
-    name: &str,
-    standing: EntryStanding,
-    entry: bool,
-    damage: Option<&str>,
-) -> Option<Leftover> {
+/// Judges what there is of a name without a record that can be read. Without a record there is no
+/// scope and no base, so whether work is there cannot be told. `damage` says what is wrong with the
+/// record, if there is one.
+fn judge_name(name: &str, state: PlaceState, damage: Option<&str>) -> Option<Leftover> {
     let place = format!("{WORKTREES}/{name}");
-    let saved = format!("save what is in {place} (git -C {place} status), then");
-    let record = |why: &str| Leftover::new(LeftoverKind::Record, name, why);
-    Some(match (standing, damage) {
-        (EntryStanding::Nothing, None) => return None,
-        (EntryStanding::Nothing, Some(why)) if !entry => {
-            record(&format!("{why}, and there is no worktree")).going()
-        }
-        (EntryStanding::Nothing, Some(why)) => record(why).with_help(format!(
+    match damage {
+        Some(damage) => Some(judge_damaged_record(name, &place, state, damage)),
+        None => judge_place(&place, state),
+    }
+}
+
+/// Judges a damaged record by what stands at the path of its worktree.
+fn judge_damaged_record(name: &str, place: &str, state: PlaceState, damage: &str) -> Leftover {
+    let record = Leftover::new(LeftoverKind::Record, name, damage);
+    let save = format!("save what is in {place} (git -C {place} status), then");
+    match state {
+        PlaceState::Nothing => Leftover {
+            why: format!("{damage}, and there is no worktree"),
+            ..record.going()
+        },
+        PlaceState::OnlyEntry => record.with_help(format!(
             "what was staged may still be in git's index for it: git worktree list; then git \
                 worktree remove {place}"
         )),
-        (EntryStanding::Empty, None) => {
-            let why = "it is empty, and nothing is recorded of it";
-            Leftover::new(LeftoverKind::Directory, &place, why).going()
+        PlaceState::Clone | PlaceState::Other => {
+            record.with_help(format!("{save} rm -r {place} && git agentwt prune"))
         }
-        (EntryStanding::Worktree, None) => {
+        PlaceState::Empty | PlaceState::Worktree => record.with_help(format!(
+            "{save} git worktree remove --force {place} && git agentwt prune"
+        )),
+    }
+}
+
+/// Judges what stands at the path of a worktree of which nothing is recorded.
+fn judge_place(place: &str, state: PlaceState) -> Option<Leftover> {
+    let leftover = match state {
+        PlaceState::Nothing | PlaceState::OnlyEntry => return None,
+        PlaceState::Empty => {
+            let why = "it is empty, and nothing is recorded of it";
+            Leftover::new(LeftoverKind::Directory, place, why).going()
+        }
+        PlaceState::Worktree => {
             let why = "it is a worktree without a record";
-            Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
+            Leftover::new(LeftoverKind::Directory, place, why).with_help(format!(
                 "look at its work (git -C {place} status), then git worktree remove {place}; to \
                     verify it: git agentwt hooks install {place}"
             ))
         }
-        (EntryStanding::Clone, None) => {
+        PlaceState::Clone => {
             let why = "it is a clone without a record";
-            Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
+            Leftover::new(LeftoverKind::Directory, place, why).with_help(format!(
                 "look at its work (git -C {place} status; git -C {place} log --branches --not \
                     --remotes), then rm -r {place}"
             ))
         }
-        (EntryStanding::Other, None) => stranger(&place),
-        (EntryStanding::Clone | EntryStanding::Other, Some(why)) => {
-            record(why).with_help(format!("{saved} rm -r {place} && git agentwt prune"))
-        }
-        (EntryStanding::Empty | EntryStanding::Worktree, Some(why)) => record(why).with_help(
-            format!("{saved} git worktree remove --force {place} && git agentwt prune"),
-        ),
-    })
+        PlaceState::Other => stranger(place),
+    };
+    Some(leftover)
 }
 
 /// A directory of which nothing is known.
@@ -204,20 +219,62 @@ fn judge_claim(name: &str, age: u64) -> Leftover {
     Leftover::new(LeftoverKind::Claim, what, why).going()
 }
 
-/// Judges a private git directory that leads nowhere: whether `add` made it (`ours`), and whether
-/// something would go with it that is nowhere else, if that can be told.
-fn judge_entry(path: &str, why: &str, by_git: String, ours: bool, work: Option<bool>) -> Leftover {
-    let entry = |more: &str| Leftover::new(LeftoverKind::Entry, path, format!("{why}{more}"));
-    let entry = match (ours, work) {
-        (false, _) => entry(", and no record of ours names it").with_help(by_git),
-        (true, Some(false)) => entry("").going(),
-        (true, Some(true)) => {
-            let help = format!("git --git-dir {path} log -1; git --git-dir {path} diff --cached");
-            entry(", but it has work that is nowhere else").with_help(help)
-        }
-        (true, None) => entry(", and it cannot be read").with_help(by_git),
+/// Says why a private git directory leads nowhere.
+enum EntryFault {
+    /// `git worktree add` has not come to its end.
+    Initializing,
+    /// It names no worktree.
+    NoWorktree,
+    /// This worktree is not there.
+    WorktreeIsGone(Utf8PathBuf),
+}
+
+/// Says whose a private git directory is that leads nowhere, and what would go with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntryContent {
+    /// It is not ours, or git may be making it.
+    NotOurs,
+    /// Nothing that is nowhere else.
+    NoWork,
+    /// Something that is nowhere else.
+    Work,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// Judges a private git directory that leads nowhere.
+fn judge_entry(admin_dir: &Utf8Path, fault: &EntryFault, content: EntryContent) -> Leftover {
+    let (why, by_git) = match fault {
+        EntryFault::Initializing => (
+            "`git worktree add` was killed".to_owned(),
+            format!("if no git runs here: rm {admin_dir}/locked && git worktree prune"),
+        ),
+        EntryFault::NoWorktree => (
+            "it names no worktree".to_owned(),
+            "git worktree prune".to_owned(),
+        ),
+        EntryFault::WorktreeIsGone(worktree) => (
+            format!("{worktree} is not there"),
+            format!(
+                "git worktree prune; or if it was moved: git worktree repair <its new path> \
+                    ({admin_dir})"
+            ),
+        ),
     };
-    entry.at(path)
+    let entry = |text| Leftover::new(LeftoverKind::Entry, admin_dir.as_str(), text).at(admin_dir);
+    match content {
+        EntryContent::NotOurs => {
+            entry(format!("{why}, and no record of ours names it")).with_help(by_git)
+        }
+        EntryContent::NoWork => entry(why).going(),
+        EntryContent::Work => entry(format!("{why}, but it has work that is nowhere else"))
+            .with_help(format!(
+                "git --git-dir {admin_dir} log -1; git --git-dir {admin_dir} diff --cached"
+            )),
+        EntryContent::Unreadable => {
+            entry(format!("{why}, and it cannot be read")).with_help(by_git)
+        }
+    }
 }
 
 /// Holds a lock file of git's.
@@ -272,8 +329,8 @@ pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
 }
 
-/// Clears one, unless it is something else by now; whether anything was cleared. Of a name, its
-/// lock is ours; `intent` is that of a killed `add`. A worktree is the caller's to remove.
+/// Clears a leftover, unless it is something else by now; false if nothing was cleared. The caller
+/// holds the lock of the name, and removes worktrees itself. `intent` is that of a killed `add`.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -282,53 +339,66 @@ pub fn clear(
     leftover: &Leftover,
     intent: Option<&Intent>,
 ) -> Result<bool, Error> {
-    use LeftoverKind as Kind;
     let path = &leftover.path;
-    match (leftover.kind, intent) {
-        (Kind::Incomplete, Some(intent)) => {
-            // as the next `add` of the name does
-            let name = &intent.record.name;
-            remove_unfinished(repository, intent)?;
-            if files::exists(&repository.record_dir(name)) {
-                let name = name.to_string();
-                return Err(WorktreeFault::Incomplete { name }.into());
-            }
-            files::remove_if_empty(&repository.records_dir());
+    match leftover.kind {
+        LeftoverKind::Incomplete => {
+            let Some(intent) = intent else {
+                return Ok(false);
+            };
+            clear_incomplete(repository, intent)?;
         }
-        (Kind::Record, _) => {
+        LeftoverKind::Record => {
             files::remove_directory(path)?;
             files::remove_if_empty(&repository.records_dir());
         }
-        (Kind::Directory, _) => {
+        LeftoverKind::Directory => {
             files::remove_if_empty(path);
             return Ok(!files::exists(path));
         }
-        (Kind::Entry, _) => return delete_entry(repository, path),
-        (Kind::Trash, _) => return expire(repository, leftover),
-        (Kind::GitLock, _) => {
+        LeftoverKind::Entry => return delete_entry(repository, path),
+        LeftoverKind::Trash => return expire(repository, leftover),
+        LeftoverKind::GitLock => {
             let now = jiff::Timestamp::now().as_second();
-            if files::modified(path).is_none_or(|at| age(now, at) < OLD) {
+            if files::modified(path).is_none_or(|modified| age(now, modified) < OLD) {
                 return Ok(false);
             }
             files::remove_file(path)?;
         }
-        (Kind::Claim, _) => {
+        LeftoverKind::Claim => {
             files::remove_file(path)?;
             path.parent().into_iter().for_each(files::remove_if_empty);
         }
-        (Kind::Copies | Kind::Temporary, _) => {
-            let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
-            if is_reached && files::is_directory(path) {
-                // what is in a directory that was copied without its write bit cannot be removed
-                make_directories_writable(path)?;
-                files::remove_directory(path)?;
-            } else {
-                files::remove_file(path)?;
-            }
-        }
-        (Kind::Incomplete | Kind::Worktree | Kind::Lock | Kind::Deleted, _) => return Ok(false),
+        LeftoverKind::Copies | LeftoverKind::Temporary => remove_copies(path)?,
+        LeftoverKind::Worktree | LeftoverKind::Lock | LeftoverKind::Deleted => return Ok(false),
     }
     Ok(true)
+}
+
+/// Removes what a killed `add` left, as the next `add` of the name does.
+fn clear_incomplete(repository: &Repository, intent: &Intent) -> Result<(), Error> {
+    let name = &intent.record.name;
+    remove_unfinished(repository, intent)?;
+    if files::exists(&repository.record_dir(name)) {
+        let name = name.to_string();
+        return Err(WorktreeFault::Incomplete { name }.into());
+    }
+    files::remove_if_empty(&repository.records_dir());
+    Ok(())
+}
+
+/// Removes a file, or a directory of files, that a killed process was writing.
+fn remove_copies(path: &Utf8Path) -> Result<(), Error> {
+    if is_behind_link(path) || !files::is_directory(path) {
+        return Ok(files::remove_file(path)?);
+    }
+    // what is in a directory that was copied without its write bit cannot be removed
+    make_directories_writable(path)?;
+    Ok(files::remove_directory(path)?)
+}
+
+/// True if a link leads to a path, at its end or on the way to it.
+fn is_behind_link(path: &Utf8Path) -> bool {
+    files::canonical(path).is_ok_and(|real| real != *path)
 }
 
 /// Expires what is in the trash, unless it is back by now or in use.

@@ -3,19 +3,19 @@ use super::*;
 #[test]
 fn only_what_is_empty_or_provably_ours_goes_without_a_record() {
     let broken = Some("no");
-    for (standing, entry, damage, is_gone) in [
-        (EntryStanding::Empty, false, None, Some(true)),
-        (EntryStanding::Other, false, None, Some(false)),
-        (EntryStanding::Worktree, true, None, Some(false)),
-        (EntryStanding::Nothing, false, None, None),
-        (EntryStanding::Nothing, true, None, None),
-        (EntryStanding::Nothing, false, broken, Some(true)),
-        (EntryStanding::Nothing, true, broken, Some(false)),
-        (EntryStanding::Empty, false, broken, Some(false)),
-        (EntryStanding::Other, false, broken, Some(false)),
-        (EntryStanding::Worktree, true, broken, Some(false)),
+    for (state, damage, is_gone) in [
+        (PlaceState::Empty, None, Some(true)),
+        (PlaceState::Other, None, Some(false)),
+        (PlaceState::Worktree, None, Some(false)),
+        (PlaceState::Nothing, None, None),
+        (PlaceState::OnlyEntry, None, None),
+        (PlaceState::Nothing, broken, Some(true)),
+        (PlaceState::OnlyEntry, broken, Some(false)),
+        (PlaceState::Empty, broken, Some(false)),
+        (PlaceState::Other, broken, Some(false)),
+        (PlaceState::Worktree, broken, Some(false)),
     ] {
-        let found = judge_name("task", standing, entry, damage);
+        let found = judge_name("task", state, damage);
         let is_helped = |one: &Leftover| one.goes != one.help.is_some();
         assert!(found.as_ref().is_none_or(is_helped), "{found:?}");
         assert_eq!(found.as_ref().map(|one| one.goes), is_gone, "{found:?}");
@@ -52,14 +52,14 @@ fn a_lock_of_git_goes_when_it_is_old_ours_and_nobodys() {
 
 #[test]
 fn an_entry_of_git_or_with_work_stays() {
-    for (ours, work, is_gone) in [
-        (true, Some(false), true),
-        (true, Some(true), false),
-        (true, None, false),
-        (false, Some(false), false),
+    for (content, is_gone) in [
+        (EntryContent::NoWork, true),
+        (EntryContent::Work, false),
+        (EntryContent::Unreadable, false),
+        (EntryContent::NotOurs, false),
     ] {
-        let help = "git worktree prune".to_owned();
-        let found = judge_entry("/r/.git/worktrees/x", "gone", help, ours, work);
+        let admin_dir = Utf8Path::new("/r/.git/worktrees/x");
+        let found = judge_entry(admin_dir, &EntryFault::NoWorktree, content);
         assert_eq!(found.goes, is_gone, "{found:?}");
         assert_eq!(found.help.is_none(), is_gone, "{found:?}");
     }

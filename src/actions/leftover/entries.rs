@@ -1,0 +1,125 @@
+//! Finds the private git directories of worktrees that lead nowhere (gitrepository-layout(5),
+//! `worktrees/<id>/`).
+
+use camino::Utf8PathBuf;
+
+use crate::actions::leftover::incomplete::has_work;
+use crate::actions::leftover::{EntryContent, EntryFault, Leftover, OLD, age, judge_entry};
+use crate::disk::files;
+use crate::words::error::Error;
+use crate::words::name::WorktreeName;
+use crate::worktree::admin_dir::worktree_of;
+use crate::worktree::loaded::{entry_of_elsewhere, names};
+use crate::worktree::repository::{Repository, WORKTREES};
+
+/// Finds the private git directories that lead nowhere, and that no record of ours is about.
+pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
+    let mut of_moved_repository = Vec::new();
+    for name in names(repository)? {
+        of_moved_repository.extend(entry_of_elsewhere(repository, &name));
+    }
+    let directory = repository.common_dir.join("worktrees");
+    let mut leftovers = Vec::new();
+    for id in files::names(&directory)? {
+        if of_moved_repository.contains(&id) {
+            continue;
+        }
+        let entry = WorktreeEntry::read(repository, directory.join(id))?;
+        let is_recorded = |name| files::exists(&repository.record_dir(name));
+        if entry.name.as_ref().is_some_and(is_recorded) {
+            continue;
+        }
+        if let Some(fault) = entry.fault() {
+            let content = entry.content(repository, now);
+            leftovers.push(judge_entry(&entry.admin_dir, &fault, content));
+        }
+    }
+    Ok(leftovers)
+}
+
+/// Says who locked a worktree (git-worktree(1), `lock`).
+#[derive(PartialEq)]
+enum EntryLock {
+    /// Nobody.
+    Unlocked,
+    /// `git worktree add`, until it has come to its end.
+    Initializing,
+    /// The user: it is away on purpose.
+    Locked,
+}
+
+/// Holds what a private git directory says of its worktree.
+struct WorktreeEntry {
+    admin_dir: Utf8PathBuf,
+    /// The directory of the worktree.
+    worktree: Option<Utf8PathBuf>,
+    /// The name of ours that the directory stands for.
+    name: Option<WorktreeName>,
+    lock: EntryLock,
+}
+
+impl WorktreeEntry {
+    fn read(repository: &Repository, admin_dir: Utf8PathBuf) -> Result<Self, Error> {
+        let worktree = worktree_of(&admin_dir);
+        let worktrees = repository.root.join(WORKTREES);
+        let below = worktree
+            .as_deref()
+            .and_then(|path| path.strip_prefix(worktrees).ok());
+        let lock = match files::read(&admin_dir.join("locked"))? {
+            None => EntryLock::Unlocked,
+            Some(reason) if reason.trim_ascii() == b"initializing" => EntryLock::Initializing,
+            Some(_) => EntryLock::Locked,
+        };
+        Ok(Self {
+            name: below.and_then(|path| WorktreeName::parse(path.as_str()).ok()),
+            admin_dir,
+            worktree,
+            lock,
+        })
+    }
+
+    /// The directory of the worktree, where it is not there any more.
+    fn missing_worktree(&self) -> Option<&Utf8PathBuf> {
+        let worktree = self.worktree.as_ref();
+        worktree.filter(|path| !files::exists(&path.join(".git")))
+    }
+
+    /// Why it leads nowhere; none if it leads to a worktree, or may again.
+    fn fault(&self) -> Option<EntryFault> {
+        if self.lock == EntryLock::Initializing {
+            return Some(EntryFault::Initializing);
+        }
+        if self.worktree.is_none() {
+            return Some(EntryFault::NoWorktree);
+        }
+        if self.lock == EntryLock::Locked {
+            return None;
+        }
+        let worktree = self.missing_worktree()?;
+        Some(EntryFault::WorktreeIsGone(worktree.clone()))
+    }
+
+    /// Whether it is ours to delete, and whether work would go with it.
+    fn content(&self, repository: &Repository, now: i64) -> EntryContent {
+        let is_initializing = self.lock == EntryLock::Initializing;
+        if is_initializing && (self.missing_worktree().is_none() || !self.is_old(now)) {
+            // a git may be making it at this moment
+            return EntryContent::NotOurs;
+        }
+        if self.name.is_none() && !files::is_directory(&self.admin_dir.join("agentwt")) {
+            return EntryContent::NotOurs;
+        }
+        if is_initializing && !files::exists(&self.admin_dir.join("index")) {
+            return EntryContent::NoWork;
+        }
+        match has_work(repository, &self.admin_dir) {
+            Ok(true) => EntryContent::Work,
+            Ok(false) => EntryContent::NoWork,
+            Err(_) => EntryContent::Unreadable,
+        }
+    }
+
+    fn is_old(&self, now: i64) -> bool {
+        files::modified(&self.admin_dir).is_some_and(|modified| age(now, modified) >= OLD)
+    }
+}

@@ -49,14 +49,13 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     }
     let home = own.home();
     let name = &worktree.record.name;
-    let fresh = fresh(&own, worktree)?;
+    let new = read_new_objects(&own, worktree)?;
     let branch = worktree.record.branch.full_ref();
-    let tip = worktree
-        .hardened_git(&own)
-        .rev_parse_commit(&branch)?
-        .filter(|tip| fresh.all.contains(tip));
+    let git = worktree.hardened_git(&own);
+    let branch_tip = git.rev_parse_commit(&branch)?;
+    let tip = branch_tip.filter(|tip| new.commits.contains(tip));
     let mut wanted = saved(&own, worktree)?;
-    for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
+    for id in new.tips.iter().chain(&tip).chain(&new.others) {
         if !wanted.iter().any(|fetched| fetched.id == *id) {
             wanted.push(FetchedRef {
                 id: id.clone(),
@@ -71,8 +70,8 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
         point(home, &incoming, &tip, &|id| kept_ref(worktree, id))?;
         let temporary = kept_ref(worktree, &tip);
         wanted.retain(|fetched| fetched.name != temporary);
-        let git = home.git.with_mode(GitMode::Hardened);
-        git.delete_ref(&temporary, &tip)?;
+        let home_git = home.git.with_mode(GitMode::Hardened);
+        home_git.delete_ref(&temporary, &tip)?;
         let short = tip.short();
         notes.push(format!(
             "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge \
@@ -171,17 +170,16 @@ pub fn point(
 }
 
 /// Holds what only the clone has.
-struct Fresh {
-    /// Its commits.
-    all: BTreeSet<CommitId>,
-    /// Those that no other of them has for a parent.
+struct NewObjects {
+    commits: BTreeSet<CommitId>,
+    /// The commits that no other of them has for a parent.
     tips: Vec<CommitId>,
     /// What its refs name beside commits: tags with a message, and other objects that were tagged.
     others: BTreeSet<CommitId>,
 }
 
-/// Finds it. What the clone had from the beginning is not its work.
-fn fresh(own: &Repository, worktree: &Worktree) -> Result<Fresh, Error> {
+/// Lists what only the clone has. What the clone had from the beginning is not its work.
+fn read_new_objects(own: &Repository, worktree: &Worktree) -> Result<NewObjects, Error> {
     let at_home = ids_at_home(own, worktree)?;
     let git = own.git.with_mode(GitMode::Hardened);
     let mut input = String::new();
@@ -201,22 +199,21 @@ fn fresh(own: &Repository, worktree: &Worktree) -> Result<Fresh, Error> {
     let mut commits = BTreeSet::new();
     let mut parents = BTreeSet::new();
     for line in output.lines() {
-        let mut ids = line
-            .split_str(" ")
-            .filter_map(|id| CommitId::parse(&id.to_str_lossy()).ok());
+        let words = line.split_str(" ");
+        let mut ids = words.filter_map(|id| CommitId::parse(&id.to_str_lossy()).ok());
         commits.extend(ids.next());
         parents.extend(ids);
     }
     let objects = own.objects()?;
     let mut others = BTreeSet::new();
-    for found in git.for_each_ref(&["refs/"])? {
-        if !at_home.contains(&found.id) && !objects.has(&found.id) {
-            others.insert(found.id);
+    for reference in git.for_each_ref(&["refs/"])? {
+        if !at_home.contains(&reference.id) && !objects.has(&reference.id) {
+            others.insert(reference.id);
         }
     }
-    Ok(Fresh {
+    Ok(NewObjects {
         tips: commits.difference(&parents).cloned().collect(),
-        all: commits,
+        commits,
         others,
     })
 }
@@ -259,20 +256,31 @@ fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error
     Ok(saved)
 }
 
-/// The files in which git writes down what an operation in progress has put aside (`--autostash`,
-/// git-rebase(1) and git-merge(1)).
-const ASIDE: &str = "rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH";
-/// The files that name the commits which an operation in progress works with: each line begins with
-/// one (gitrevisions(7), git-rebase(1), git-am(1), git-bisect(1)).
-const IN_PROGRESS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD sequencer/head \
-     rebase-merge/onto rebase-merge/orig-head rebase-apply/onto rebase-apply/orig-head \
-     rebase-apply/original-commit BISECT_HEAD BISECT_EXPECTED_REV";
+/// The files that name the commits which an operation in progress works with or has put aside
+/// (`--autostash`): each line begins with one (gitrevisions(7), git-rebase(1), git-merge(1),
+/// git-am(1), git-bisect(1)).
+const IN_PROGRESS: [&str; 14] = [
+    "rebase-merge/autostash",
+    "rebase-apply/autostash",
+    "MERGE_AUTOSTASH",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "sequencer/head",
+    "rebase-merge/onto",
+    "rebase-merge/orig-head",
+    "rebase-apply/onto",
+    "rebase-apply/orig-head",
+    "rebase-apply/original-commit",
+    "BISECT_HEAD",
+    "BISECT_EXPECTED_REV",
+];
 /// The files that list what an operation has still to do: a command and a commit in each line.
-const TO_DO: &str = "sequencer/todo rebase-merge/git-rebase-todo";
+const TO_DO: [&str; 2] = ["sequencer/todo", "rebase-merge/git-rebase-todo"];
 /// How many abbreviated ids are given to one git.
 const IDS_AT_ONCE: usize = 1000;
 /// The files that git overwrites unasked: what they name stops nothing.
-const PASSING: &str = "ORIG_HEAD FETCH_HEAD";
+const PASSING: [&str; 2] = ["ORIG_HEAD", "FETCH_HEAD"];
 
 /// The commits that the private git directory of a worktree names in passing, and that were not
 /// made there: what a fetch brought, or a reset left. None twice.
@@ -289,17 +297,27 @@ pub fn read_passing(
         return Ok(Vec::new());
     }
     let git = worktree.hardened_git(repository);
-    let mut commits = Vec::new();
-    for name in PASSING.split(' ') {
-        for line in lines_of(admin, name)? {
-            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
-        }
-    }
+    let mut commits = commits_in_files(&git, admin, &PASSING)?;
     // git lets go what was replaced here, as it does with reflogs
     let made_here = heads.made_here();
     commits.retain(|commit| !made_here.contains(commit));
-    commits.sort_unstable();
-    commits.dedup();
+    Ok(commits.into_iter().collect())
+}
+
+/// The commits that the lines of these files of a private git directory begin with.
+fn commits_in_files(
+    git: &Git,
+    admin: &Utf8Path,
+    names: &[&str],
+) -> Result<BTreeSet<CommitId>, Error> {
+    let mut commits = BTreeSet::new();
+    for name in names {
+        for line in lines_of(admin, name)? {
+            if let Some(id) = line.split_ascii_whitespace().next() {
+                commits.extend(commit_at(git, id)?);
+            }
+        }
+    }
     Ok(commits)
 }
 
@@ -311,19 +329,19 @@ fn lines_of(admin: &Utf8Path, name: &str) -> Result<Vec<String>, DiskError> {
 }
 
 /// The commit that a whole id leads to; none where it is no id, or no commit of this repository.
-fn commit_at(git: &Git, word: Option<&str>) -> Result<Option<CommitId>, GitError> {
-    match word.map(CommitId::parse) {
-        Some(Ok(id)) => git.rev_parse_commit(id.as_str()),
-        Some(Err(_)) | None => Ok(None),
+fn commit_at(git: &Git, id: &str) -> Result<Option<CommitId>, GitError> {
+    match CommitId::parse(id) {
+        Ok(id) => git.rev_parse_commit(id.as_str()),
+        Err(_) => Ok(None),
     }
 }
 
 /// The id in a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
 fn id_to_do(line: &str) -> Option<&str> {
-    let mut words = line.split_ascii_whitespace().skip(1);
-    let word = words.find(|word| !word.starts_with('-'));
-    let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    word.filter(is_id)
+    let mut arguments = line.split_ascii_whitespace().skip(1);
+    let id = arguments.find(|argument| !argument.starts_with('-'))?;
+    let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then_some(id)
 }
 
 /// The commits of these lines. Git writes whole ids, for which no process is needed; what the
@@ -333,7 +351,7 @@ fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError>
     let mut short = Vec::new();
     for id in lines.iter().filter_map(|line| id_to_do(line)) {
         if CommitId::parse(id).is_ok() {
-            commits.extend(commit_at(git, Some(id))?);
+            commits.extend(commit_at(git, id)?);
         } else {
             short.push(format!("--disambiguate={id}"));
         }
@@ -344,13 +362,14 @@ fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError>
         let ids = git.perform(what, "rev-parse", &arguments)?;
         for id in ids.lines() {
             // an abbreviation may be of another object
-            commits.extend(commit_at(git, Some(&id.to_str_lossy()))?);
+            commits.extend(commit_at(git, &id.to_str_lossy())?);
         }
     }
     Ok(commits)
 }
 
-/// The commits that only the private git directory of a worktree names in these ways, none twice.
+/// The commits that an operation in progress in a worktree has put aside or works with, and those
+/// of the refs that a worktree has for itself; none twice.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -365,26 +384,19 @@ pub fn read_put_aside(
     read_put_aside_in(&worktree.git(repository), admin)
 }
 
-/// The same of whatever private git directory this is, which this git is on.
+/// The same of any private git directory, which this git works on.
 ///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
     let git = git.with_mode(GitMode::Hardened);
-    let mut commits = Vec::new();
-    for one in git.for_each_ref(&OWN_REFS)? {
+    let mut commits = commits_in_files(&git, admin, &IN_PROGRESS)?;
+    for reference in git.for_each_ref(&OWN_REFS)? {
         // what a tag leads to; a blob or a tree has no commit to lose
-        commits.extend(git.rev_parse_commit(one.id.as_str())?);
+        commits.extend(git.rev_parse_commit(reference.id.as_str())?);
     }
-    for name in ASIDE.split(' ').chain(IN_PROGRESS.split_ascii_whitespace()) {
-        for line in lines_of(admin, name)? {
-            commits.extend(commit_at(&git, line.split_ascii_whitespace().next())?);
-        }
-    }
-    for name in TO_DO.split(' ') {
+    for name in TO_DO {
         commits.extend(commits_to_do(&git, &lines_of(admin, name)?)?);
     }
-    commits.sort_unstable();
-    commits.dedup();
-    Ok(commits)
+    Ok(commits.into_iter().collect())
 }

@@ -22,10 +22,8 @@ use crate::judge::finding::{Finding, Report};
 use crate::record::worktree::{Fingerprint, KeptFinding, LastVerification, Record, WatchedFile};
 use crate::truth::checks::integrity;
 use crate::truth::seal;
-use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
 use crate::worktree::ignore_rules::read_users_rules;
 use crate::worktree::loaded::{VERIFICATION, WALKED, Worktree, hooks_of};
@@ -58,17 +56,9 @@ impl Registration<'_> {
     /// Fails when git or the disk does; the caller removes the directory.
     pub fn write(mut self) -> Result<Record, Error> {
         let repository = self.repository;
-        let record = &self.record;
-        let dir = repository.record_dir(&record.name);
+        let dir = repository.record_dir(&self.record.name);
         let refs = repository.git.for_each_ref(&["refs/"])?;
-        // whether a file on disk may differ from what git stores, by whatever says so now: what is
-        // put into the shared configuration later must hide no edit; so may a replaced object
-        // (git-replace(1))
-        let is_replaced = |found: &Ref| found.name.starts_with(b"refs/replace/");
-        let attributes = self.head.attributes(repository)?;
-        let git = repository.git.on(&record.admin_dir, None);
-        let conversions =
-            read_conversions(&git, attributes)?.possible || refs.iter().any(is_replaced);
+        let conversions = self.may_convert(&refs)?;
         std::thread::scope(|threads| {
             // the disk takes the manifest together with the rest
             let writing = threads.spawn(|| {
@@ -85,6 +75,19 @@ impl Registration<'_> {
         write_record(&dir, &self.record)?;
         files::remove_file(&dir.join("intent.toml"))?;
         Ok(self.record)
+    }
+
+    /// True if a file on disk may differ from what git stores, by an attribute, a setting or a
+    /// replaced object (git-replace(1)). It is recorded: what comes into the shared configuration
+    /// later must hide no edit.
+    fn may_convert(&self, refs: &[Ref]) -> Result<bool, Error> {
+        let is_replacement = |reference: &Ref| reference.name.starts_with(b"refs/replace/");
+        if refs.iter().any(is_replacement) {
+            return Ok(true);
+        }
+        let attributes = self.head.attributes(self.repository)?;
+        let git = self.repository.git.on(&self.record.admin_dir, None);
+        Ok(read_conversions(&git, attributes)?.possible)
     }
 
     /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
@@ -113,27 +116,26 @@ impl Registration<'_> {
         write_shared(self.repository, dir, &self.record)
     }
 
+    /// Lists the paths of the commit, with what is on disk for each.
     fn manifest(&self) -> Result<Manifest, Error> {
-        let item = |(path, entry): &(RepoPath, Entry)| Item {
-            path: path.clone(),
-            base: Some(*entry),
-            disk: None,
-        };
-        let mut items: Vec<Item> = self.head.entries.iter().map(item).collect();
-        match &self.disk {
-            Some(disk) => {
-                for (item, disk) in items.iter_mut().zip(disk) {
-                    item.disk = *disk;
-                }
-            }
-            None => self.walk(&mut items)?,
+        let mut items = Vec::with_capacity(self.head.entries.len());
+        for (number, (path, entry)) in self.head.entries.iter().enumerate() {
+            items.push(Item {
+                path: path.clone(),
+                base: Some(*entry),
+                disk: self.disk.as_ref().and_then(|on_disk| *on_disk.get(number)?),
+            });
         }
-        let times = items.iter().filter_map(|item| Some(item.disk?.stat.ctime));
-        let settled = files::settled_time(&self.record.path, times.max().unwrap_or(0))?;
+        if self.disk.is_none() {
+            self.walk(&mut items)?;
+        }
+        let changed = items.iter().filter_map(|item| Some(item.disk?.stat.ctime));
+        let newest = changed.max().unwrap_or(0);
+        let settled = files::settled_time(&self.record.path, newest)?;
         Ok(Manifest::new(items, settled))
     }
 
-    /// Reads the disk, where a process may have worked.
+    /// Reads the disk, where a process may have worked, and adds what is there to the items.
     fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
         let expected = Manifest::new(items.clone(), 0);
         let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
@@ -157,9 +159,10 @@ impl Registration<'_> {
             if placed.get(&found.path).is_some() {
                 continue;
             }
-            let entry = found.entry;
-            let stat = found.stat;
-            let disk = Some(OnDisk { entry, stat });
+            let disk = Some(OnDisk {
+                entry: found.entry,
+                stat: found.stat,
+            });
             match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
                 Ok(at) => items[at].disk = disk,
                 Err(_) => items.push(Item {
@@ -196,6 +199,7 @@ pub fn install_hooks(
     Ok(hooks.install(program, record.on_violation)?)
 }
 
+/// Writes the record, and its scope for programs; the record last.
 fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
     let scope = scope_text(record);
     let file = dir.join(SCOPE_FILE);
@@ -219,6 +223,7 @@ fn scope_text(record: &Record) -> String {
     lists.to_string()
 }
 
+/// Writes down what the worktree shares with others: hooks, settings and seals.
 fn write_shared(repository: &Repository, dir: &Utf8Path, record: &Record) -> Result<(), Error> {
     let text = to_text(&seal::read(repository, Some(&record.admin_dir))?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
@@ -307,7 +312,7 @@ impl Worktree {
         Ok(done)
     }
 
-    /// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.
+    /// True if `config.worktree` is as it was recorded: only then may its digest be taken anew.
     ///
     /// # Errors
     /// Fails when it cannot be read.
@@ -316,19 +321,17 @@ impl Worktree {
         Ok(self.record.integrity.contains(&now))
     }
 
-    /// Whether our hooks are as they were recorded.
+    /// True if our hooks are as they were recorded.
     ///
     /// # Errors
     /// Fails when a file cannot be read.
     pub fn hooks_are_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
         for file in WatchedFile::ALL {
-            let is_hook = file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
-            if is_hook
-                && !self
-                    .record
-                    .integrity
-                    .contains(&self.fingerprint(repository, file)?)
-            {
+            if !file.is_of_our_hooks() || file == WatchedFile::ConfigWorktree {
+                continue;
+            }
+            let now = self.fingerprint(repository, file)?;
+            if !self.record.integrity.contains(&now) {
                 return Ok(false);
             }
         }
@@ -393,7 +396,7 @@ impl LastVerification {
         }
     }
 
-    /// Whether a finding was among those that are kept.
+    /// True if a finding was among those that are kept.
     pub fn has(&self, finding: &Finding) -> bool {
         self.findings.contains(&KeptFinding::from(finding))
     }

@@ -65,10 +65,10 @@ pub fn import(
         .map_err(|error| ImportFailure::in_git_directory(error.into()))?;
     // 3
     let verified = verify(&run)?;
-    let left = find_left_behind(&run, &fetched, &verified)?;
+    let left_behind = find_left_behind(&run, &fetched, &verified)?;
     // 4
     let lock = take_own_lock(&worktree.record.admin_dir.join("index"))?;
-    let facts = read_facts(&run, &verified, left, lock.as_ref())?;
+    let facts = read_facts(&run, &verified, left_behind, lock.as_ref())?;
     // 5
     let plan = plan(&facts);
     // 6

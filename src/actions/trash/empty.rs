@@ -180,6 +180,7 @@ pub fn expire_unless_used(repository: &Repository, entry: &Trashed) -> Result<Ex
     }
 }
 
+/// Deletes a clean entry whose term is over, unless it is in use, or has work by now.
 fn expire_clean_entry(repository: &Repository, entry: &Trashed) -> Result<Expired, Error> {
     match look_once_more(repository, entry)? {
         Found::Clean => {
@@ -225,14 +226,12 @@ fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<Found, Err
     }
     let removal = entry.removal.as_ref();
     let stamp = removal.and_then(|removal| removal.trash.as_ref());
-    let head = stamp.and_then(|stamp| stamp.head.as_ref());
-    let head = head.unwrap_or(&worktree.record.checked_out);
-    let is_clean = survey.head.head.as_ref() == Some(head) && is_without_work(&survey, &moved);
-    Ok(match (is_clean, is_used) {
-        (false, _) => Found::Work,
-        (true, true) => Found::InUse,
-        (true, false) => Found::Clean,
-    })
+    let head_at_removal = stamp.and_then(|stamp| stamp.head.as_ref());
+    let expected_head = head_at_removal.unwrap_or(&worktree.record.checked_out);
+    if survey.head.head.as_ref() != Some(expected_head) || !is_without_work(&survey, &moved) {
+        return Ok(Found::Work);
+    }
+    Ok(if is_used { Found::InUse } else { Found::Clean })
 }
 
 /// True if nothing was written since the last commit, and all can be read.
@@ -301,12 +300,12 @@ fn trim_all(repository: &Repository, failures: &mut Vec<String>) -> Result<(), E
 /// between: it brings back what is there by then.
 fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
     let done = record_of(repository, &entry.id()).join(TRIMMED);
-    let Some(path) = directory_of(repository, entry) else {
-        return Ok(());
-    };
     if files::exists(&done) {
         return Ok(());
     }
+    let Some(directory) = directory_of(repository, entry) else {
+        return Ok(());
+    };
     let Ok(Some(worktree)) = load(repository, entry) else {
         return Ok(());
     };
@@ -316,21 +315,18 @@ fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
     };
     // the files of a nested repository are ignored here, and may be work there
     let nested = survey.nested();
-    let is_nested = |path: &RepoPath| nested.iter().any(|root| path.is_below(root.as_bstr()));
-    let output: Vec<&RepoPath> = survey
-        .build_output()
-        .filter(|path| !is_nested(path))
-        .collect();
+    let mut output: Vec<&RepoPath> = survey.build_output().collect();
+    output.retain(|file| !nested.iter().any(|root| file.is_below(root.as_bstr())));
     for chunk in output.chunks(AT_ONCE) {
         let _one_at_a_time = Lock::wait(&repository.name_lock(&entry.name))?;
         for file in chunk {
-            if files::exists(&path) {
-                let _ = entries::remove_entry(&path, file);
+            if files::exists(&directory) {
+                let _ = entries::remove_entry(&directory, file);
             }
         }
     }
     let _one_at_a_time = Lock::wait(&repository.name_lock(&entry.name))?;
-    if files::exists(&path) {
+    if files::exists(&directory) {
         files::write_beside(&done, b"")?;
     }
     Ok(())

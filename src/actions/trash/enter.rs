@@ -178,6 +178,7 @@ fn move_git_dir(
     Ok(())
 }
 
+/// Makes a private git directory in a record name the common git directory.
 fn point_to_common_dir(git_dir: &Utf8Path) -> Result<(), DiskError> {
     let file = git_dir.join("commondir");
     if files::read(&file)?.as_deref() == Some(COMMON_DIR_FROM_RECORD) {
@@ -250,10 +251,7 @@ pub fn keep_incomplete(
 ) -> Result<Utf8PathBuf, Error> {
     let time = free_time(repository, name, now)?;
     let id = id(name, &time);
-    let head = admin_dir.and_then(|git_dir| {
-        let git = repository.git.on(git_dir, None);
-        git.rev_parse_commit("HEAD").ok().flatten()
-    });
+    let head = admin_dir.and_then(|git_dir| commit_of_head(repository, git_dir));
     let stamp = TrashStamp {
         time,
         head,
@@ -270,14 +268,15 @@ pub fn keep_incomplete(
     };
     let place = place_of(repository, &id);
     let record_dir = record_of(repository, &id);
+    let kept_git_dir = record_dir.join(TRASHED_GIT_DIR);
     files::write(&record_dir.join(REMOVING), to_text(&removal).as_bytes())?;
-    if let Some(git_dir) = admin_dir {
+    if let Some(admin_dir) = admin_dir {
         // before the directory: killed in between, no `add` finds it and deletes it
-        move_git_dir(repository, &id, git_dir, &record_dir, &stamp)?;
-        let git_dir = record_dir.join(TRASHED_GIT_DIR);
-        point_to_common_dir(&git_dir)?;
-        if let Some(head) = &stamp.head {
-            detach_head_in(&repository.git.on(&git_dir, None), &git_dir, head)?;
+        move_git_dir(repository, &id, admin_dir, &record_dir, &stamp)?;
+        point_to_common_dir(&kept_git_dir)?;
+        if let Some(commit) = &stamp.head {
+            let git = repository.git.on(&kept_git_dir, None);
+            detach_head_in(&git, &kept_git_dir, commit)?;
         }
     }
     if let Some(bin) = TrashBin::open(&repository.root)? {
@@ -285,8 +284,14 @@ pub fn keep_incomplete(
     }
     if admin_dir.is_some() {
         // it does not come back, so git is to find its index from there
-        let link = format!("gitdir: {}\n", record_dir.join(TRASHED_GIT_DIR));
+        let link = format!("gitdir: {kept_git_dir}\n");
         files::write(&place.join(".git"), link.as_bytes())?;
     }
     Ok(place)
+}
+
+/// The commit that HEAD of a private git directory is on, if that can be read.
+fn commit_of_head(repository: &Repository, git_dir: &Utf8Path) -> Option<CommitId> {
+    let git = repository.git.on(git_dir, None);
+    git.rev_parse_commit("HEAD").ok().flatten()
 }

@@ -131,22 +131,33 @@ pub fn shown(id: &str) -> String {
 mod tests {
     use super::*;
 
-    fn trashed(time: &str, is_entry: bool) -> Trashed {
+    /// Commits of a removed worktree that a ref keeps.
+    fn commits(time: &str) -> Trashed {
         let name = WorktreeName::parse("task").expect("a name");
         let digit = time.bytes().next_back().expect("a time") % 8;
         Trashed {
-            removal: is_entry.then(|| Removal {
+            removal: None,
+            directory: None,
+            reference: Some(format!("{REFS}task/{time}")),
+            commit: CommitId::parse(&digit.to_string().repeat(40)).ok(),
+            name,
+            time: time.to_owned(),
+        }
+    }
+
+    /// A removed worktree, with its commits.
+    fn worktree(time: &str) -> Trashed {
+        let commits = commits(time);
+        Trashed {
+            removal: Some(Removal {
                 began: String::new(),
                 created: String::new(),
                 branch_at: None,
                 saved: None,
                 trash: None,
             }),
-            directory: is_entry.then(|| shown(&id(&name, time))),
-            reference: Some(format!("{REFS}task/{time}")),
-            commit: CommitId::parse(&digit.to_string().repeat(40)).ok(),
-            name,
-            time: time.to_owned(),
+            directory: Some(shown(&commits.id())),
+            ..commits
         }
     }
 
@@ -155,7 +166,7 @@ mod tests {
         let seconds = |time: &str| {
             Trashed {
                 time: time.to_owned(),
-                ..trashed("1", false)
+                ..commits("1")
             }
             .removed()
         };
@@ -173,7 +184,7 @@ mod tests {
             "20261122T080000Z-10",
             "20261121T080000Z-3",
         ];
-        let all = [trashed(a, true), trashed(b, true), trashed(c, false)];
+        let all = [worktree(a), worktree(b), commits(c)];
         let time = |named: &str| choose(all.iter(), Some(named)).map(|one| one.time.as_str());
         assert_eq!(
             choose(all.iter(), None).map(|one| one.time.as_str()),

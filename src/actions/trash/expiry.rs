@@ -57,13 +57,6 @@ mod tests {
     use crate::words::name::WorktreeName;
 
     fn entry(time: &str, term: Option<Term>) -> Trashed {
-        let stamp = |term| TrashStamp {
-            time: time.to_owned(),
-            head: None,
-            on: None,
-            tip: None,
-            term,
-        };
         Trashed {
             directory: None,
             time: time.to_owned(),
@@ -75,7 +68,13 @@ mod tests {
                 created: String::new(),
                 branch_at: None,
                 saved: None,
-                trash: Some(stamp(term)),
+                trash: Some(TrashStamp {
+                    time: time.to_owned(),
+                    head: None,
+                    on: None,
+                    tip: None,
+                    term,
+                }),
             }),
         }
     }

@@ -1,7 +1,7 @@
 //! Brings a worktree back out of the trash, in steps of which each looks whether it is done
 //! already.
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::register::install_hooks;
@@ -171,29 +171,34 @@ fn mend_links(repository: &Repository, worktree: &Worktree, root: &Utf8Path) -> 
         .with_file_name(old_name.unwrap_or_default());
     mend_settings(repository, worktree, &old_admin_dir)?;
     let link = root.join(".git");
-    let text = files::read(&link).ok().flatten().unwrap_or_default();
-    if text == old_dot_git.as_bytes() {
+    if read_link_file(&link) == old_dot_git.as_bytes() {
         files::write(&link, record.dot_git.as_bytes())?;
     }
-    let part = |admin_dir: &Utf8Path| {
-        let name = admin_dir.file_name().unwrap_or_default();
-        format!("/worktrees/{name}/modules/")
-    };
-    let old_part = part(&old_admin_dir);
-    let new_part = part(&record.admin_dir);
+    let old_part = path_of_modules(&old_admin_dir);
+    let new_part = path_of_modules(&record.admin_dir);
     for directory in submodules_below(&record.admin_dir.join("modules"))? {
         let Ok(below) = directory.strip_prefix(&record.path) else {
             continue;
         };
-        let link = root.join(below).join(".git");
-        let text = files::read(&link).ok().flatten().unwrap_or_default();
-        let text = text.to_str_lossy();
-        if text.contains(&old_part) {
-            let mended = text.replacen(&old_part, &new_part, 1);
-            files::write(&link, mended.as_bytes())?;
+        let submodule_link = root.join(below).join(".git");
+        let old_text = read_link_file(&submodule_link);
+        if old_text.contains_str(&old_part) {
+            let new_text = old_text.replacen(&old_part, &new_part, 1);
+            files::write(&submodule_link, &new_text)?;
         }
     }
     Ok(())
+}
+
+/// Reads a `.git` file; it is empty where there is none, or it cannot be read.
+fn read_link_file(link: &Utf8Path) -> Vec<u8> {
+    files::read(link).ok().flatten().unwrap_or_default()
+}
+
+/// The part of a path that leads to the repositories of submodules in a private git directory.
+fn path_of_modules(admin_dir: &Utf8Path) -> String {
+    let name = admin_dir.file_name().unwrap_or_default();
+    format!("/worktrees/{name}/modules/")
 }
 
 /// Installs our hooks anew, as git calls them by their path, and names the file of what is excluded
@@ -216,8 +221,8 @@ fn mend_settings(
         let config = admin_dir.join("config.worktree");
         let old_excludes = old_admin_dir.join(EXCLUDE);
         let names_excludes = read_settings(&config).iter().any(|(key, value)| {
-            let value = value.as_ref().map(|value| value.as_slice());
-            key == "core.excludesfile" && value == Some(old_excludes.as_str().as_bytes())
+            let is_old = |path: &BString| *path == old_excludes.as_str();
+            key == "core.excludesfile" && value.as_ref().is_some_and(is_old)
         });
         if names_excludes {
             let excludes = admin_dir.join(EXCLUDE);

@@ -29,6 +29,7 @@ use crate::truth::collect;
 use crate::truth::survey::Survey;
 use crate::words::error::Error;
 use crate::words::log::Log;
+use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal};
 use crate::worktree::decisions::new_decision;
 use crate::worktree::error::SetupFault;
@@ -50,6 +51,42 @@ pub struct UserSteps<'a> {
     pub signal: &'a Arc<AtomicUsize>,
     /// Who is told of each command.
     pub log: &'a Log,
+}
+
+/// Says which commands of the config are run.
+#[derive(Clone, Copy, Debug)]
+pub enum UserTable {
+    /// Those after `add`.
+    Setup,
+    /// Those before a removal.
+    Teardown,
+}
+
+impl UserTable {
+    /// Its name in the config.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Setup => "setup",
+            Self::Teardown => "teardown",
+        }
+    }
+
+    /// What a sentence calls it.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Setup => "set-up",
+            Self::Teardown => "teardown",
+        }
+    }
+}
+
+/// Holds what became of a teardown.
+#[derive(Default)]
+pub struct TornDown {
+    /// Whether a command was started.
+    pub has_run: bool,
+    /// What the user should know.
+    pub notes: Vec<String>,
 }
 
 /// Holds what was in a worktree before the commands ran.
@@ -93,12 +130,12 @@ impl UntrackedBefore {
         files::remove_file(&worktree.dir.join(BEFORE))
     }
 
-    /// Whether a set-up of the worktree began and was killed.
+    /// True if a set-up of the worktree began and was killed.
     pub fn is_left(worktree: &Worktree) -> bool {
         files::exists(&worktree.dir.join(BEFORE))
     }
 
-    /// Reads it.
+    /// Reads what is in a worktree now.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read.
@@ -156,42 +193,39 @@ impl Copies {
     /// Reads them, and gives those that are as they were their write bits.
     fn read(worktree: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
         let root = &worktree.record.path;
-        let copies: Vec<&PlacedFile> = before
-            .copies
-            .iter()
-            .filter_map(|path| placed.get(path))
-            .collect();
+        let paths = before.copies.iter();
+        let files: Vec<&PlacedFile> = paths.filter_map(|path| placed.get(path)).collect();
         let stats = stat_entries(root, before.copies.iter())?.entries;
-        let mut found = Self::default();
+        let mut copies = Self::default();
         let mut bits = Vec::new();
-        for (file, drift) in copies.iter().zip(drift_of(root, None, placed, &copies)?) {
+        for (file, drift) in files.iter().zip(drift_of(root, None, placed, &files)?) {
             match drift.here {
-                CopyState::Edited => found.written.push(file.path.clone()),
+                CopyState::Edited => copies.written.push(file.path.clone()),
                 CopyState::Missing => {
-                    found.deleted.insert(file.path.clone());
+                    copies.deleted.insert(file.path.clone());
                 }
                 // with the same content, by a command that will write the file again
                 CopyState::Same if is_newer(stats.get(&file.path), file) => {
-                    found.written.push(file.path.clone());
+                    copies.written.push(file.path.clone());
                 }
                 CopyState::Same => {
                     if worktree.scope.verdict(&file.path, EntryKind::File).access != Access::Write {
                         bits.push((file.path.clone(), WriteBits::Cleared));
                     }
-                    found.unchanged.push((*file).clone());
+                    copies.unchanged.push((*file).clone());
                 }
             }
         }
         // one that has another name by now stays writable
         set_write_bits(root, &bits, BitsChange::Apply)?;
-        let paths = found.unchanged.iter().map(|file| &file.path);
-        let stats_now = stat_entries(root, paths)?.entries;
-        for file in &mut found.unchanged {
+        let unchanged_paths = copies.unchanged.iter().map(|file| &file.path);
+        let stats_now = stat_entries(root, unchanged_paths)?.entries;
+        for file in &mut copies.unchanged {
             if let Some(stat) = stats_now.get(&file.path) {
                 file.stat = *stat;
             }
         }
-        Ok(found)
+        Ok(copies)
     }
 
     fn is_empty(&self) -> bool {
@@ -199,7 +233,7 @@ impl Copies {
     }
 }
 
-/// Whether a placed file was written since, whatever its content.
+/// True if a placed file was written since, whatever its content.
 fn is_newer(now: Option<&Stat>, file: &PlacedFile) -> bool {
     now.is_some_and(|now| now.mtime != file.stat.mtime || now.inode != file.stat.inode)
 }
@@ -270,18 +304,19 @@ impl UserSteps<'_> {
     pub fn run(
         &self,
         worktree: &Worktree,
-        table: &'static str,
+        table: UserTable,
         commands: &[String],
         help: &str,
     ) -> Result<(), Error> {
         let name = worktree.record.name.to_string();
         let variables = variables(self.repository, worktree);
-        for (at, command) in commands.iter().enumerate() {
+        let key = table.key();
+        let total = commands.len();
+        for (index, command) in commands.iter().enumerate() {
             let shown = escape_for_terminal(command.as_bytes());
-            let at = at + 1;
-            let number = commands.len();
-            self.log
-                .tell(&format!("{name}: {table} {at} of {number}: {shown}"));
+            let number = index + 1;
+            let progress = format!("{name}: {key} {number} of {total}: {shown}");
+            self.log.tell(&progress);
             let line = ShellLine {
                 line: command,
                 directory: &worktree.record.path,
@@ -305,16 +340,10 @@ impl UserSteps<'_> {
     }
 
     /// Why the commands did not end well: the signal that came, or else what failed.
-    pub fn fault(
-        &self,
-        worktree: &Worktree,
-        table: &'static str,
-        why: String,
-        help: &str,
-    ) -> Error {
+    pub fn fault(&self, worktree: &Worktree, table: UserTable, why: String, help: &str) -> Error {
         let name = worktree.record.name.to_string();
         let help = help.to_owned();
-        let table = if table == "setup" { "set-up" } else { table };
+        let table = table.word();
         let fault = match u8::try_from(self.signal.load(Ordering::SeqCst)) {
             Ok(0) | Err(_) => SetupFault::Failed {
                 name,
@@ -343,29 +372,29 @@ impl UserSteps<'_> {
         let record = &worktree.record;
         let git = worktree.repository(home).git.at(&record.path);
         let wanted = self.submodules_to_fill(worktree, &git)?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = wanted.len().div_ceil(threads).max(1);
-        let fill = &|submodules: &[Submodule]| {
-            for submodule in submodules {
-                let Submodule {
-                    name,
-                    path,
-                    url,
-                    reference,
-                } = submodule;
-                self.log.tell(&format!("{}: submodule {path}", record.name));
-                git.submodule_update(name, path, url, reference.as_str())?;
-            }
-            Ok::<(), Error>(())
-        };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = wanted.len().div_ceil(processors).max(1);
         std::thread::scope(|threads| {
             let mut started = Vec::new();
             for submodules in wanted.chunks(share) {
-                started.push(threads.spawn(move || fill(submodules)));
+                let git = &git;
+                started.push(threads.spawn(move || self.fill(&record.name, git, submodules)));
             }
+            // all are awaited, also where one has failed
             let ended: Vec<_> = started.into_iter().map(joined).collect();
             ended.into_iter().collect()
         })
+    }
+
+    /// Checks these submodules out, one after the other, until one fails.
+    fn fill(&self, name: &WorktreeName, git: &Git, submodules: &[Submodule]) -> Result<(), Error> {
+        for submodule in submodules {
+            let path = &submodule.path;
+            let reference = submodule.reference.as_str();
+            self.log.tell(&format!("{name}: submodule {path}"));
+            git.submodule_update(&submodule.name, path, &submodule.url, reference)?;
+        }
+        Ok(())
     }
 
     /// Lists the submodules that the main worktree has and the scope does not exclude.
@@ -374,9 +403,11 @@ impl UserSteps<'_> {
         let record = &worktree.record;
         let mut submodules = Vec::new();
         for (name, path) in git.submodules(&record.checked_out)? {
-            let at = RepoPath::parse(path.as_str()).ok();
-            let verdict = at.map(|at| worktree.scope.verdict(&at, EntryKind::Directory).access);
-            if verdict.is_none_or(|access| access == Access::Excluded) {
+            let Ok(repo_path) = RepoPath::parse(path.as_str()) else {
+                continue;
+            };
+            let verdict = worktree.scope.verdict(&repo_path, EntryKind::Directory);
+            if verdict.access == Access::Excluded {
                 continue;
             }
             let reference = home.common_dir.join("modules").join(&name);
@@ -389,7 +420,7 @@ impl UserSteps<'_> {
                         reference,
                     });
                 }
-                _none => self.log.tell(&format!(
+                Some(_) | None => self.log.tell(&format!(
                     "{}: the submodule {path} stays empty, as in the main worktree; to have it \
                         there: git submodule update --init {path}",
                     record.name
@@ -471,66 +502,81 @@ impl UserSteps<'_> {
         Ok(worktree.write_record(&worktree.record)?)
     }
 
-    /// Runs the teardown of the config, if the user trusts it, before a removal. Returns whether a
-    /// command was started, and what the user should know; a failure stops nothing. Nothing runs
-    /// for a removal that had begun before. The lock of the name is held.
+    /// Runs the teardown of the config before a removal, if the user trusts it. A failure stops
+    /// nothing. The lock of the name is held.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or a signal came.
     pub fn tear_down(
         &self,
         worktree: &Worktree,
-        is_begun: bool,
         state: Option<&Utf8Path>,
-    ) -> Result<(bool, Vec<String>), Error> {
-        let mut notes = Vec::new();
-        if is_begun || !files::is_directory(&worktree.record.path) {
-            return Ok((false, notes));
+    ) -> Result<TornDown, Error> {
+        let mut torn_down = TornDown::default();
+        if !files::is_directory(&worktree.record.path) {
+            return Ok(torn_down);
         }
         let name = &worktree.record.name;
-        let read = || {
-            let loaded = load_config(self.repository, &[], self.environment)?;
-            let commands = UserCommands::new(self.repository, &loaded.config);
-            let is_trusted =
-                commands.teardown.is_empty() || TrustStore::read(state)?.holds(&commands);
-            Ok::<_, Error>((commands, is_trusted))
-        };
-        let commands = match read() {
-            Ok((commands, true)) => commands,
-            Ok((_, false)) => {
-                let skipped = "the teardown is skipped: you have not trusted it: git agentwt trust";
-                notes.push(format!("{name}: {skipped}"));
-                return Ok((false, notes));
-            }
-            // neither is a reason to keep a worktree
+        let commands = match self.read_teardown(state) {
+            Ok(commands) => commands,
+            // no reason to keep a worktree
             Err(error) => {
-                notes.push(format!("{name}: the teardown is skipped: {error}"));
-                return Ok((false, notes));
+                let note = format!("{name}: the teardown is skipped: {error}");
+                torn_down.notes.push(note);
+                return Ok(torn_down);
             }
         };
-        if commands.teardown.is_empty() {
-            return Ok((false, notes));
-        }
+        let commands = match commands {
+            TeardownCommands::None => return Ok(torn_down),
+            TeardownCommands::NotTrusted => {
+                torn_down.notes.push(format!(
+                    "{name}: the teardown is skipped: you have not trusted it: git agentwt trust"
+                ));
+                return Ok(torn_down);
+            }
+            TeardownCommands::Trusted(commands) => commands,
+        };
+        torn_down.has_run = true;
         let before = UntrackedBefore::read(self.repository, worktree)?;
         let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
-        let ran = self.run(worktree, "teardown", &commands.teardown, &help);
+        let ran = self.run(worktree, UserTable::Teardown, &commands, &help);
         self.note(worktree.clone(), &before)?;
-        match ran {
-            Err(error)
-                if error
-                    .find::<SetupFault>()
-                    .is_some_and(SetupFault::is_failure) =>
-            {
-                notes.push(format!("{error}; the removal goes on"));
-            }
-            other => other?,
+        let Err(error) = ran else {
+            return Ok(torn_down);
+        };
+        if !error.find().is_some_and(SetupFault::is_failure) {
+            return Err(error);
         }
-        Ok((true, notes))
+        torn_down
+            .notes
+            .push(format!("{error}; the removal goes on"));
+        Ok(torn_down)
+    }
+
+    /// Reads the teardown of the config, and whether the user trusts it.
+    fn read_teardown(&self, state: Option<&Utf8Path>) -> Result<TeardownCommands, Error> {
+        let loaded = load_config(self.repository, &[], self.environment)?;
+        let commands = UserCommands::new(self.repository, &loaded.config);
+        if commands.teardown.is_empty() {
+            return Ok(TeardownCommands::None);
+        }
+        if TrustStore::read(state)?.holds(&commands) {
+            Ok(TeardownCommands::Trusted(commands.teardown))
+        } else {
+            Ok(TeardownCommands::NotTrusted)
+        }
     }
 }
 
+/// Holds the teardown of the config.
+enum TeardownCommands {
+    None,
+    NotTrusted,
+    Trusted(Vec<String>),
+}
+
 impl SetupFault {
-    /// Whether a command failed, and no signal came.
+    /// True if a command failed, and no signal came.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. })
     }

@@ -264,28 +264,27 @@ impl CommitReading<'_> {
         Ok(commits.into_iter().collect())
     }
 
-    /// Reads the commits that would be on no branch: of the branch, and of those that it leaves
-    /// behind.
+    /// Reads the commits that would be on no branch: of the branch, and of the commits that the
+    /// worktree leaves behind.
     fn read_commits(&self, facts: &mut RemoveFacts, left: &[CommitId]) -> Result<(), Error> {
         let repository = self.repository;
         let record = &self.worktree.record;
         let tip = self.shared.tip_of(&record.branch);
         let staying = self.staying_refs();
-        let mut others: Vec<&CommitId> = staying.iter().map(|found| &found.id).collect();
-        // the server has the commits of a pull request
-        others.extend(record.request.as_ref().map(|_| &record.checked_out));
+        let mut others: Vec<&CommitId> = staying.iter().map(|reference| &reference.id).collect();
+        if record.request.is_some() {
+            // the server has the commits of a pull request
+            others.push(&record.checked_out);
+        }
         others.sort_unstable();
         others.dedup();
         let of_branch = unreachable(repository, tip.as_slice(), &others)?;
         others.extend(tip);
-        let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
-        let detached = unreachable(repository, &left, &others)?;
-        if of_branch.is_empty() && detached.is_empty() {
-            return Ok(());
-        }
-        let unreachable: BTreeSet<&CommitId> = detached.iter().collect();
-        for commit in left {
-            if unreachable.contains(commit) {
+        let left_tips: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
+        let detached = unreachable(repository, &left_tips, &others)?;
+        let unreachable_commits: BTreeSet<&CommitId> = detached.iter().collect();
+        for commit in left_tips {
+            if unreachable_commits.contains(commit) {
                 facts.detached.push(commit.clone());
             }
         }
@@ -477,8 +476,11 @@ fn with_subjects(
     commits: Vec<CommitId>,
 ) -> Result<Vec<LostCommit>, Error> {
     const SHOWN: usize = 20;
-    let objects = repository.objects()?;
     let mut lost = Vec::new();
+    if commits.is_empty() {
+        return Ok(lost);
+    }
+    let objects = repository.objects()?;
     for (number, id) in commits.into_iter().enumerate() {
         let mut subject = String::new();
         if number < SHOWN
@@ -511,7 +513,7 @@ fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
     None
 }
 
-/// Whether a repository of a submodule below `modules/` has something of its own, other than what a
+/// True if a repository of a submodule below `modules/` has something of its own, other than what a
 /// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no
 /// trace of `git gc`. Submodules of its own count too: git finds them only where the worktree was
 /// made.

@@ -6,7 +6,7 @@ use crate::actions::trash::enter::{
     copy_branch_log, in_trash, move_directory, move_private_git_dir, move_record,
 };
 use crate::actions::trash::entry::REMOVING;
-use crate::actions::trash::head::detach_head;
+use crate::actions::trash::private_git_dir::detach_head;
 use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::disk::remains::remove_dead_locks;

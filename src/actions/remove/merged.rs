@@ -3,7 +3,7 @@
 //!
 //! Whatever cannot be told is not merged (`docs/decisions/0018-removal.md`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::quarantine::QuarantineRepository;
 use crate::actions::remove::plan::Merged;
@@ -113,6 +113,7 @@ impl Comparison<'_> {
         }))
     }
 
+    /// Says what kind of changes the own commits make since `base`.
     fn own_changes(&self, base: &CommitId) -> Result<OwnChanges, Error> {
         let objects = self.objects;
         let base_tree = objects.commit(base)?.tree;
@@ -149,36 +150,60 @@ impl Comparison<'_> {
         if alike.is_empty() {
             return Ok(None);
         }
-        let of_target: BTreeSet<CommitId> = self
-            .git
-            .rev_list(&[&target.id], &rights)?
-            .into_iter()
-            .collect();
-        let patches = self.git.comparable_patches(&alike)?;
-        // the newest commit of the base branch with exactly the change of this one
-        let counterpart = |commit: &CommitId| {
-            let patch = patches.get(commit).filter(|patch| !patch.is_empty())?;
-            alike
-                .iter()
-                .filter(|id| of_target.contains(*id))
-                .find(|id| patches.get(*id) == Some(patch))
-        };
-        let merged = |how, commit: &CommitId| Merged {
-            how,
-            commit: Some(commit.clone()),
-            reference: None,
+        let listed = self.git.rev_list(&[&target.id], &rights)?;
+        let of_target: BTreeSet<CommitId> = listed.into_iter().collect();
+        let patches = Patches {
+            of_commits: self.git.comparable_patches(&alike)?,
+            on_target: alike
+                .into_iter()
+                .filter(|id| of_target.contains(id))
+                .collect(),
         };
         if changes.is_plain
-            && let Some(picked) = self
-                .own
-                .iter()
-                .map(counterpart)
-                .collect::<Option<BTreeSet<&CommitId>>>()
-            && let Some(newest) = alike.iter().find(|id| picked.contains(id))
+            && let Some(newest) = patches.newest_of_all(self.own)
         {
-            return Ok(Some(merged("picked", newest)));
+            return Ok(Some(merged_as("picked", newest)));
         }
-        let squashed = own_tips.get(1).and_then(counterpart);
-        Ok(squashed.map(|commit| merged("squashed", commit)))
+        let squashed = own_tips
+            .get(1)
+            .and_then(|all_in_one| patches.counterpart(all_in_one));
+        Ok(squashed.map(|commit| merged_as("squashed", commit)))
+    }
+}
+
+/// How a branch was merged, by the commit that has its content.
+fn merged_as(how: &'static str, commit: &CommitId) -> Merged {
+    Merged {
+        how,
+        commit: Some(commit.clone()),
+        reference: None,
+    }
+}
+
+/// Holds what commits change, to be compared.
+struct Patches {
+    of_commits: BTreeMap<CommitId, Vec<u8>>,
+    /// The commits that only the target has, the newest first.
+    on_target: Vec<CommitId>,
+}
+
+impl Patches {
+    /// The newest commit of the target that changes exactly what this commit changes.
+    fn counterpart(&self, commit: &CommitId) -> Option<&CommitId> {
+        let patch = self.of_commits.get(commit)?;
+        if patch.is_empty() {
+            return None;
+        }
+        let mut candidates = self.on_target.iter();
+        candidates.find(|id| self.of_commits.get(*id) == Some(patch))
+    }
+
+    /// The newest of the counterparts of these commits; none if one has none.
+    fn newest_of_all(&self, commits: &[CommitId]) -> Option<&CommitId> {
+        let mut picked = BTreeSet::new();
+        for commit in commits {
+            picked.insert(self.counterpart(commit)?);
+        }
+        self.on_target.iter().find(|id| picked.contains(id))
     }
 }

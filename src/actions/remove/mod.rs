@@ -9,6 +9,7 @@
 //! 4. [`finish`](finish::finish) deletes the branch and moves the record, last. After a kill in
 //!    between, another call finds how far the removal came.
 
+pub mod decide;
 pub mod facts;
 pub mod finish;
 pub mod gone;
@@ -16,10 +17,11 @@ pub mod merged;
 pub mod plan;
 
 use crate::actions::bring::bring;
+use crate::actions::remove::decide::RemoveRefusal;
 use crate::actions::remove::facts::{SharedFacts, Site, read_facts};
 use crate::actions::remove::finish::finish;
 use crate::actions::remove::plan::{
-    BranchFate, IgnoredPlace, Merged, RemoveFacts, RemoveOptions, RemovePlan, RemoveRefusal,
+    BranchFate, IgnoredPlace, Merged, RemoveFacts, RemoveOptions, RemovePlan,
 };
 use crate::actions::trash::enter::{
     cannot_be_renamed, in_trash, keep_commits, move_directory, move_private_git_dir, pending_move,
@@ -120,26 +122,27 @@ impl RemovalCandidate {
         if candidate.pending_removal.is_some() {
             return Ok(candidate);
         }
-        let worktree = &candidate.worktree;
+        let in_place = &candidate.worktree;
         match look {
             Look::WithoutFiles => {
-                let own = worktree.readable_repository(repository);
-                candidate.head = WorktreeHead::read(&own, worktree, &ReadPolicy::best())?;
+                let own = in_place.readable_repository(repository);
+                candidate.head = WorktreeHead::read(&own, in_place, &ReadPolicy::best())?;
             }
             Look::Everything => {
-                let survey = collect(repository, worktree)?;
+                let survey = collect(repository, in_place)?;
                 candidate.head = survey.head.clone();
                 candidate.survey = Some(survey);
             }
         }
         let site = Site {
-            recorded: worktree,
-            current: worktree,
+            recorded: in_place,
+            current: in_place,
         };
         candidate.facts = candidate.read_facts(repository, shared, &site)?;
         Ok(candidate)
     }
 
+    /// Reads what decides of the worktree as it stands.
     fn read_facts(
         &self,
         repository: &Repository,
@@ -166,7 +169,7 @@ impl RemovalCandidate {
         self.assumed_merge = Some(assumed);
     }
 
-    /// Decides.
+    /// Decides whether it may be removed, and what is kept.
     ///
     /// # Errors
     /// Refuses what `remove` refuses.
@@ -174,7 +177,7 @@ impl RemovalCandidate {
         if let Some(removal) = &self.pending_removal {
             return Ok(plan_rest(removal, options));
         }
-        let mut plan = plan::plan(&self.worktree.record, &self.facts, options)?;
+        let mut plan = decide::plan(&self.worktree.record, &self.facts, options)?;
         if let Some(survey) = &self.survey {
             let uncommitted = &self.facts.uncommitted;
             plan.saved = Some(paths(uncommitted.iter().map(|work| work.path.as_bstr())));
@@ -231,6 +234,7 @@ impl RemovalCandidate {
         Ok(())
     }
 
+    /// Deletes the branch and moves the record.
     fn finish(&self, repository: &Repository, removal: &Removal) -> Result<BranchFate, Error> {
         // where it could not be put back, its private git directory may have another name
         let name = &self.worktree.record.name;
@@ -283,7 +287,7 @@ impl RemovalCandidate {
             return Ok(begun);
         }
         match self.look_again(plan, removing, &current) {
-            Ok(second) => go_on(plan, removing, begun, second),
+            Ok(second) => follow_second_look(plan, removing, begun, second),
             Err(error) => self.put_back(plan, repository, begun, &stamp, error),
         }
     }
@@ -439,15 +443,15 @@ struct SecondLook {
     plan: RemovePlan,
 }
 
-/// Goes on with what the second look decided.
-fn go_on(
+/// Takes over the plan of the second look, and begins again if that differs from the first.
+fn follow_second_look(
     plan: &mut RemovePlan,
     removing: &Removing<'_>,
     begun: BegunRemoval,
     second: SecondLook,
 ) -> Result<BegunRemoval, Error> {
-    let first_keep = std::mem::replace(plan, second.plan).keep;
-    let is_as_before = first_keep == plan.keep
+    let first_plan = std::mem::replace(plan, second.plan);
+    let is_as_before = first_plan.keep == plan.keep
         && begun.removal.branch_at == plan.tip
         && begun.removal.trash == second.candidate.stamp(plan, &removing.time);
     if is_as_before {

@@ -5,10 +5,9 @@ use std::io::ErrorKind;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::trash::entry::{REFS, REMOVING, id};
-use crate::actions::trash::head::{HEAD_BEFORE, detach_head_in};
 use crate::actions::trash::hold::hold;
 use crate::actions::trash::list::{free_time, place_of, record_of};
-use crate::actions::trash::private_git_dir::PrivateGitDir;
+use crate::actions::trash::private_git_dir::{HEAD_BEFORE, PrivateGitDir, detach_head_in};
 use crate::actions::trash::registered;
 use crate::disk::error::DiskError;
 use crate::disk::files;

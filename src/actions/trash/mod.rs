@@ -17,7 +17,6 @@ pub mod empty;
 pub mod enter;
 pub mod entry;
 pub mod expiry;
-pub mod head;
 mod hold;
 pub mod list;
 pub mod private_git_dir;

@@ -5,7 +5,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::trash::head::put_head_back;
+use crate::actions::trash::private_git_dir::put_head_back;
 use crate::disk::files;
 use crate::disk::remains::sweep;
 use crate::record::worktree::TrashStamp;

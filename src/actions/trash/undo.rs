@@ -9,10 +9,9 @@ use crate::actions::trash::enter::{
     BRANCH_LOG, OLD_DOT_GIT, branch_log_file, is_away, pending_removal,
 };
 use crate::actions::trash::entry::{REMOVING, id};
-use crate::actions::trash::head::{HEAD_BEFORE, put_head_back};
 use crate::actions::trash::hold::release;
 use crate::actions::trash::list::{place_of, record_of};
-use crate::actions::trash::private_git_dir::PrivateGitDir;
+use crate::actions::trash::private_git_dir::{HEAD_BEFORE, PrivateGitDir, put_head_back};
 use crate::actions::trash::registered;
 use crate::disk::error::DiskError;
 use crate::disk::files;

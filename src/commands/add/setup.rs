@@ -1,10 +1,11 @@
 //! Runs the set-up of the config once the worktree is there.
 
 use crate::actions::register::install_hooks;
+use crate::actions::remove::decide::RemoveRefusal;
 use crate::actions::remove::facts::SharedFacts;
-use crate::actions::remove::plan::{RemoveOptions, RemoveRefusal};
+use crate::actions::remove::plan::RemoveOptions;
 use crate::actions::remove::{Look, RemovalCandidate};
-use crate::actions::setup::{UntrackedBefore, UserSteps};
+use crate::actions::setup::{UntrackedBefore, UserSteps, UserTable};
 use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::commands::add::answer::{AddAnswer, Done, SetupReport};
 use crate::commands::add::arguments::Add;
@@ -176,10 +177,10 @@ fn run(
     if setup.submodules {
         ran = steps
             .fill_submodules(worktree)
-            .map_err(|error| steps.fault(worktree, "setup", error.to_string(), help));
+            .map_err(|error| steps.fault(worktree, UserTable::Setup, error.to_string(), help));
     }
     if ran.is_ok() {
-        ran = steps.run(worktree, "setup", commands, help);
+        ran = steps.run(worktree, UserTable::Setup, commands, help);
     }
     let (_lock, locked) = Worktree::lock(home, &name)?;
     let mut noted = steps.note(locked, &before)?;

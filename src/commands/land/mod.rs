@@ -148,15 +148,17 @@ impl Landing<'_> {
         landed: Option<&LandedWork>,
         notes: &mut Vec<String>,
     ) -> Result<RemovePlan, Error> {
-        let steps = UserSteps {
-            repository: self.repository,
-            environment: &self.session.environment,
-            signal: &self.session.signal,
-            log: &self.session.log,
-        };
-        let state = self.session.state.as_deref();
-        let (_, torn_down) = steps.tear_down(self.worktree, landed.is_none(), state)?;
-        notes.extend(torn_down);
+        // a removal that had begun before has run its teardown
+        if landed.is_some() {
+            let steps = UserSteps {
+                repository: self.repository,
+                environment: &self.session.environment,
+                signal: &self.session.signal,
+                log: &self.session.log,
+            };
+            let state = self.session.state.as_deref();
+            notes.extend(steps.tear_down(self.worktree, state)?.notes);
+        }
         let mut candidate = self.candidate()?;
         if let Some(landed) = landed {
             landed.assume_in(&mut candidate);

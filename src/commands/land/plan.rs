@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use camino::Utf8PathBuf;
 
-use crate::actions::remove::plan::{RemoveRefusal, shortened};
+use crate::actions::remove::decide::{RemoveRefusal, shortened};
 use crate::commands::land::answer::LandedWork;
 use crate::commands::land::arguments::Land;
 use crate::commands::land::landing::Landing;

@@ -165,28 +165,28 @@ impl Removing<'_> {
     }
 
     /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so
-    /// there is none with `--force`.
+    /// there is none with `--force`, nor where the removal had begun before.
     fn tear_down(
         &self,
         planned: PlannedRemoval,
         notes: &mut Vec<String>,
     ) -> Result<PlannedRemoval, Error> {
         let options = self.options;
-        if options.dry_run || options.force > 0 {
+        let before = &planned.candidate;
+        let is_begun = before.pending_removal.is_some();
+        if options.dry_run || options.force > 0 || is_begun {
             return Ok(planned);
         }
-        let before = &planned.candidate;
         let steps = UserSteps {
             repository: self.repository,
             environment: &self.session.environment,
             signal: &self.session.signal,
             log: &self.session.log,
         };
-        let is_begun = before.pending_removal.is_some();
         let state = self.session.state.as_deref();
-        let (ran, said) = steps.tear_down(&before.worktree, is_begun, state)?;
-        notes.extend(said);
-        if !ran {
+        let torn_down = steps.tear_down(&before.worktree, state)?;
+        notes.extend(torn_down.notes);
+        if !torn_down.has_run {
             return Ok(planned);
         }
         let worktree = Worktree::load(self.repository, &before.worktree.record.name)?;

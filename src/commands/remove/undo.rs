@@ -2,8 +2,8 @@
 
 use camino::Utf8PathBuf;
 
+use crate::actions::remove::decide::RemoveRefusal;
 use crate::actions::remove::finish::finish;
-use crate::actions::remove::plan::RemoveRefusal;
 use crate::actions::trash::enter::{in_trash, is_away, pending_removal};
 use crate::actions::trash::entry::{Trashed, choose, id, shown};
 use crate::actions::trash::list::{list, load};

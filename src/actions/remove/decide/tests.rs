@@ -1,6 +1,9 @@
+use camino::Utf8PathBuf;
+
 use super::*;
+use crate::actions::remove::plan::Merged;
 use crate::record::worktree::{Owner, OwnerProcess};
-use crate::words::name::{BranchName, WorktreeName};
+use crate::words::name::{BranchName, CommitId, WorktreeName};
 
 fn commit(digit: &str) -> CommitId {
     CommitId::parse(&digit.repeat(40)).expect("40 digits")

@@ -1,0 +1,553 @@
+//! Decides whether a worktree may be removed, and what is kept; pure.
+
+use std::fmt;
+
+use crate::actions::remove::plan::{
+    BranchAfter, BranchFate, IgnoredPlace, LostCommit, RemoveFacts, RemoveOptions, RemovePlan,
+    UncommittedWork, WorkKind, largest,
+};
+use crate::config::value::Strategy;
+use crate::inventory::placed::PlacedOrigin;
+use crate::record::worktree::{Alive, MadeBy, Record, Term};
+use crate::system::processes::InsideProcess;
+use crate::words::error::Fault;
+use crate::words::exit::ExitCode;
+use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::text::count;
+use crate::worktree::repository::WORKTREES;
+
+/// Plans a removal.
+///
+/// # Errors
+/// Refuses what is not ours to remove, and what would lose work that the user did not allow to
+/// save: all reasons at once.
+pub fn plan(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+) -> Result<RemovePlan, RemoveRefusal> {
+    let branch_after = BranchAfter::of(record, facts, options);
+    let mut counting = reasons(record, facts, options, branch_after);
+    counting.retain(|reason| reason.force.is_none_or(|force| force > options.force));
+    if !counting.is_empty() {
+        return Err(refusal(record, counting));
+    }
+    let is_merged = facts.unmerged.is_empty();
+    let is_deleted = match branch_after {
+        BranchAfter::Stays => false,
+        BranchAfter::MayGo => is_merged,
+        BranchAfter::MustGo => true,
+    };
+    let branch = match &facts.branch_tip {
+        _ if record.strategy == Strategy::Clone => BranchFate::Private,
+        None => BranchFate::Gone,
+        Some(_) if is_deleted => BranchFate::Deleted,
+        Some(_) => BranchFate::Stays,
+    };
+    let tip = match branch {
+        BranchFate::Deleted => facts.branch_tip.clone(),
+        BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
+    };
+    let mut keep = facts.detached.clone();
+    for commit in &facts.passing {
+        if !facts.detached.contains(commit) {
+            keep.push(commit.clone());
+        }
+    }
+    if !is_merged || facts.merged.is_some() || record.request.is_some() {
+        // no branch has it then
+        keep.extend(tip.clone());
+    }
+    Ok(RemovePlan {
+        branch,
+        tip,
+        merged: facts.merged.clone(),
+        term: term(facts, options),
+        hidden_places: ignored_places(facts),
+        keep,
+        dry_run: options.dry_run,
+        notes: notes(record, facts, options),
+        ..RemovePlan::default()
+    })
+}
+
+/// For how long the worktree is kept in the trash; none where nothing of it is left.
+fn term(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Term> {
+    let is_left = facts.is_left || !facts.damaged.is_empty();
+    let has_work = options.force > 0 || facts.modules || !facts.hidden.is_empty();
+    if is_left && has_work {
+        return Some(Term::Long);
+    }
+    // without a directory there is nothing that something could come into
+    facts.is_there.then_some(Term::Short)
+}
+
+/// What the user should know although it stops nothing.
+fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let (Some(owner), Alive::Unknown) = (&record.owner, facts.owner)
+        && options.owner.as_ref() != Some(&owner.id)
+    {
+        notes.push(format!(
+            "whether its owner `{}` on {} is alive cannot be determined from here",
+            owner.id, owner.host
+        ));
+    }
+    if facts.modules && options.force == 0 {
+        notes.push(
+            "a submodule's repository has something of its own, so the worktree is kept in the \
+                trash"
+                .to_owned(),
+        );
+    }
+    if !facts.hidden.is_empty() {
+        let places = ignored_places(facts);
+        let files = facts.hidden.iter().map(|place| place.files).sum();
+        notes.push(format!(
+            "the base's own ignore rules do not name {} ({}), so the worktree is kept in the trash",
+            count(files, "ignored file", "ignored files"),
+            largest(&places)
+        ));
+    }
+    if facts.running.is_none() {
+        notes.push("this system does not tell whether a process works in it".to_owned());
+    }
+    if !facts.stashes.is_empty() {
+        let verb = match facts.stashes.len() {
+            1 => "a stash that was made on its branch stays",
+            _ => "stashes that were made on its branch stay",
+        };
+        notes.push(format!("{verb}: {}", facts.stashes.join(", ")));
+    }
+    let name = &record.name;
+    notes.iter().map(|note| format!("{name}: {note}")).collect()
+}
+
+/// Where ignored files are that the base's own rules do not name.
+fn ignored_places(facts: &RemoveFacts) -> Vec<IgnoredPlace> {
+    facts.hidden.iter().map(IgnoredPlace::new).collect()
+}
+
+/// Says why a worktree is not landed, not removed, or not brought back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RemoveRefusal {
+    /// The status with which the program ends.
+    pub exit: ExitCode,
+    /// The second half of the code: `remove::locked`.
+    pub code: String,
+    /// What was attempted, all reasons, and below what they list, a line each.
+    pub message: String,
+    /// All reasons in one line.
+    pub reason: String,
+    /// The next commands, one for each reason.
+    pub help: String,
+}
+
+impl miette::Diagnostic for RemoveRefusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("agentwt::{}", self.code)))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.help))
+    }
+}
+
+impl Fault for RemoveRefusal {
+    fn exit_code(&self) -> ExitCode {
+        self.exit
+    }
+}
+
+/// Represents one thing that speaks against a removal.
+struct RemovalReason {
+    code: &'static str,
+    /// How often `--force` must be given for it not to count; none when it always does.
+    force: Option<u8>,
+    phrase: String,
+    advice: String,
+    /// What is listed below, a line each.
+    items: Vec<String>,
+}
+
+/// A reason without a list.
+fn reason(
+    code: &'static str,
+    force: Option<u8>,
+    phrase: impl Into<String>,
+    advice: impl Into<String>,
+) -> RemovalReason {
+    RemovalReason {
+        code,
+        force,
+        phrase: phrase.into(),
+        advice: advice.into(),
+        items: Vec::new(),
+    }
+}
+
+/// Refuses a removal for these reasons.
+fn refusal(record: &Record, mut reasons: Vec<RemovalReason>) -> RemoveRefusal {
+    let name = &record.name;
+    // what keeps everything is the same command for all that would be lost
+    if let Some(last) = reasons.iter_mut().rfind(|reason| reason.force == Some(1)) {
+        last.advice.push_str(&format!(
+            ", or keep all of it in the trash: git agentwt remove --force {name}"
+        ));
+    }
+    let phrases: Vec<&str> = reasons.iter().map(|reason| &*reason.phrase).collect();
+    let advice: Vec<&str> = reasons.iter().map(|reason| &*reason.advice).collect();
+    let phrase = phrases.join(", ");
+    let mut message = format!("cannot remove worktree `{name}`: {phrase}");
+    for item in reasons.iter().flat_map(|reason| &reason.items) {
+        message.push_str(&format!("\n  {item}"));
+    }
+    let code = reasons.first().map_or("", |first| first.code);
+    RemoveRefusal {
+        exit: ExitCode::Refused,
+        code: format!("remove::{code}"),
+        message,
+        reason: phrase,
+        help: advice.join("; "),
+    }
+}
+
+/// Lists everything that speaks against a removal.
+fn reasons(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+    branch_after: BranchAfter,
+) -> Vec<RemovalReason> {
+    if let Some(reason) = not_ours(record, facts) {
+        return vec![reason];
+    }
+    let mut reasons = about_place(record, facts);
+    reasons.extend(about_inside(record, facts));
+    reasons.extend(lost_work(record, facts, branch_after));
+    reasons.extend(in_use(record, facts, options));
+    reasons
+}
+
+/// Why it is not ours to remove.
+fn not_ours(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    let name = &record.name;
+    let path = &record.path;
+    let branch = &record.branch;
+    if record.made_by == MadeBy::Git {
+        let mut advice =
+            format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
+        for run in &facts.runs {
+            advice = format!("git fetch {run} {branch}:{name}-run && rm -r {run}; {advice}");
+        }
+        return Some(reason("not_ours", None, "plain git made it", advice));
+    }
+    let place = facts.root.join(WORKTREES).join(name.as_str());
+    if *path == place {
+        return None;
+    }
+    Some(reason(
+        "elsewhere",
+        None,
+        format!("its record names another place than {place}"),
+        format!(
+            "if the repository was moved, move it back to where {path} is in it; {place} is not \
+                touched: git worktree list"
+        ),
+    ))
+}
+
+/// What is wrong with where it is.
+fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let name = &record.name;
+    let path = &record.path;
+    let mut reasons = Vec::new();
+    if let Some(why) = &facts.barred {
+        reasons.push(reason(
+            "barred",
+            None,
+            why,
+            format!(
+                "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
+            ),
+        ));
+    }
+    if facts.start.starts_with(path) {
+        let advice = format!("cd {} && git agentwt remove {name}", facts.root);
+        reasons.push(reason("inside", None, "you are inside it", advice));
+    }
+    if let Some(to) = &facts.moved_to {
+        reasons.push(reason(
+            "moved",
+            None,
+            format!("it was moved to {to}"),
+            format!(
+                "move it back first: git worktree move {to} {path}, or where {path} is a link: \
+                    rm {path} && mv {to} {path}"
+            ),
+        ));
+    }
+    if !facts.linked.is_empty() {
+        reasons.push(reason(
+            "linked",
+            None,
+            format!(
+                "its repository has other worktrees: {}",
+                facts.linked.join(", ")
+            ),
+            format!(
+                "remove these first: git -C {path} worktree list; git -C {path} worktree remove \
+                    <path>"
+            ),
+        ));
+    }
+    reasons
+}
+
+/// What is inside of it, beside files.
+fn about_inside(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let path = &record.path;
+    let mut reasons = Vec::new();
+    if !facts.submodules.is_empty() {
+        let submodules = facts.submodules.join(", ");
+        reasons.push(reason(
+            "submodule",
+            Some(1),
+            format!("a submodule has uncommitted changes or unpushed commits: {submodules}"),
+            "commit and push it there",
+        ));
+    }
+    reasons.extend(about_runs(record, facts));
+    let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+    nested.retain(|repository| !facts.submodules.contains(repository));
+    if !nested.is_empty() {
+        reasons.push(reason(
+            "nested_repository",
+            Some(1),
+            format!("a repository is inside it: {}", nested.join(", ")),
+            format!("move it out of {path}"),
+        ));
+    }
+    if !facts.mounted.is_empty() {
+        let mut umount = "umount".to_owned();
+        for directory in &facts.mounted {
+            umount.push_str(&format!(" {path}/{directory}"));
+        }
+        let mounted = facts.mounted.join(", ");
+        let phrase = format!("a file system is mounted inside it: {mounted}");
+        reasons.push(reason("mounted", None, phrase, umount));
+    }
+    reasons.extend(unreadable_files(record, facts));
+    reasons
+}
+
+/// What cannot be read, and may be work.
+fn unreadable_files(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    if facts.unreadable.is_empty() {
+        return None;
+    }
+    let mut items = Vec::new();
+    for file in &facts.unreadable {
+        items.push(format!("{file} (it cannot be read)"));
+    }
+    let phrase = "it cannot be read whether work would be lost";
+    let advice = format!("chmod -R u+rX {}", record.path);
+    Some(RemovalReason {
+        items,
+        ..reason("unreadable", Some(1), phrase, advice)
+    })
+}
+
+/// What commands in a fence left.
+fn about_runs(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let name = &record.name;
+    let mut reasons = Vec::new();
+    if !facts.runs.is_empty() {
+        let runs = facts.runs.join(", ");
+        reasons.push(reason(
+            "run",
+            Some(1),
+            format!("a command in a fence left work that is not imported: {runs}"),
+            format!(
+                "see what is left, and import it: git agentwt exec {name} -- git status; a stash \
+                    is left: git agentwt exec {name} -- git stash list; its directory is gone: \
+                    git agentwt remove --force {name}, which fetches what was committed"
+            ),
+        ));
+    }
+    if !facts.damaged.is_empty() {
+        let damaged = facts.damaged.join(", ");
+        reasons.push(reason(
+            "damaged_run",
+            Some(1),
+            format!("a command in a fence left a damaged git directory: {damaged}"),
+            "take from it what you need: git fetch <directory>",
+        ));
+    }
+    reasons
+}
+
+/// Who uses the worktree.
+fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<RemovalReason> {
+    let mut reasons = Vec::new();
+    if facts.locked {
+        let advice = format!("git worktree unlock {}", record.path);
+        reasons.push(reason("locked", Some(2), "it is locked", advice));
+    }
+    reasons.extend(running_processes(record, facts));
+    reasons.extend(live_owner(record, facts, options));
+    reasons
+}
+
+/// The processes that work in it.
+fn running_processes(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    let running = facts.running.as_ref()?;
+    let described = |process: &InsideProcess| format!("{} ({})", process.pid, process.name);
+    let phrase = match running.as_slice() {
+        [] => return None,
+        [only] => format!("process {} works in it", described(only)),
+        [..] => {
+            let processes = shortened(running.iter().map(described)).join(", ");
+            format!("processes {processes} work in it")
+        }
+    };
+    let pids: Vec<String> = running
+        .iter()
+        .map(|process| process.pid.to_string())
+        .collect();
+    let advice = format!(
+        "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt remove \
+            -ff {}`",
+        pids.join(","),
+        record.name
+    );
+    Some(reason("running", Some(2), phrase, advice))
+}
+
+/// Its owner, if that is alive and not who asks.
+fn live_owner(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+) -> Option<RemovalReason> {
+    let owner = record.owner.as_ref()?;
+    let id = &owner.id;
+    if facts.owner != Alive::Yes || options.owner.as_ref() == Some(id) {
+        return None;
+    }
+    let mut phrase = format!("its owner `{id}` is alive");
+    if let Some(process) = &owner.process {
+        phrase.push_str(&format!(" (process {})", process.pid));
+    }
+    let name = &record.name;
+    let advice = format!(
+        "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a live \
+            owner: git agentwt remove -ff {name}"
+    );
+    Some(reason("owned", Some(2), phrase, advice))
+}
+
+/// What git would lose, if anything.
+fn lost_work(
+    record: &Record,
+    facts: &RemoveFacts,
+    branch_after: BranchAfter,
+) -> Option<RemovalReason> {
+    let mut work: Vec<&UncommittedWork> = facts.uncommitted.iter().collect();
+    // what is in a repository inside is listed as such
+    work.retain(|file| !is_nested(facts, &file.path));
+    // what git does not show is named first
+    work.sort_by_key(|file| !matches!(file.kind, WorkKind::Placed(_)));
+    let mut commits: Vec<&LostCommit> = facts.unmerged_detached.iter().collect();
+    if branch_after == BranchAfter::MayGo {
+        commits.extend(&facts.unmerged);
+    }
+    let phrases = phrases_of_lost_work(&work, commits.len());
+    if phrases.is_empty() {
+        return None;
+    }
+    let advice = format!("{}commit and merge it", advice_to_pull(record, &work));
+    let mut items = shortened(work.iter().map(|file| file.path.to_string()));
+    items.extend(shortened(commits.iter().map(|commit| {
+        let subject = escape_for_terminal(commit.subject.as_bytes());
+        format!("{} {subject}", commit.id.short())
+    })));
+    Some(RemovalReason {
+        items,
+        ..reason("would_lose", Some(1), phrases.join(", "), advice)
+    })
+}
+
+/// True if a path is a repository inside of the worktree, or in one.
+fn is_nested(facts: &RemoveFacts, path: &RepoPath) -> bool {
+    facts
+        .nested
+        .iter()
+        .any(|root| path == root || path.is_below(root.as_bstr()))
+}
+
+/// How many files and commits would be lost, by kind.
+fn phrases_of_lost_work(work: &[&UncommittedWork], commits: usize) -> Vec<String> {
+    let mut changed = 0;
+    let mut untracked = 0;
+    let mut placed = 0;
+    for file in work {
+        match file.kind {
+            WorkKind::Changed => changed += 1,
+            WorkKind::Untracked => untracked += 1,
+            WorkKind::Placed(_) => placed += 1,
+        }
+    }
+    let mut phrases = Vec::new();
+    if changed > 0 {
+        let files = count(changed, "file has", "files have");
+        phrases.push(format!("{files} uncommitted changes"));
+    }
+    if untracked > 0 {
+        let files = count(untracked, "file is", "files are");
+        phrases.push(format!("{files} untracked"));
+    }
+    if placed > 0 {
+        let files = count(placed, "placed file is", "placed files are");
+        phrases.push(format!("{files} edited"));
+    }
+    if commits > 0 {
+        let lost = count(commits, "commit is", "commits are");
+        phrases.push(format!("{lost} on no other branch"));
+    }
+    phrases
+}
+
+/// How the user keeps files that were synced and are edited.
+fn advice_to_pull(record: &Record, work: &[&UncommittedWork]) -> String {
+    const NAMED: usize = 8;
+    let mut synced = Vec::new();
+    for file in work {
+        if file.kind == WorkKind::Placed(PlacedOrigin::Synced) && synced.len() < NAMED {
+            synced.push(file.path.to_string());
+        }
+    }
+    if synced.is_empty() {
+        return String::new();
+    }
+    format!(
+        "git agentwt sync {} --pull {}, to keep what was synced; ",
+        record.name,
+        synced.join(" ")
+    )
+}
+
+/// The first paths, commits or processes, and how many more there are.
+pub fn shortened(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let more = items.len().saturating_sub(SHOWN);
+    let mut shown: Vec<String> = items.take(SHOWN).collect();
+    if more > 0 {
+        shown.push(format!("… and {more} more"));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

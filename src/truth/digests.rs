@@ -1,5 +1,7 @@
 //! Digests files beside a worktree, and names the places where they are.
 
+use std::collections::BTreeSet;
+
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
@@ -14,6 +16,9 @@ pub const PLAIN: &str = " plain";
 pub const STARTS: &str = " exec";
 /// What the digest of an unknown directory begins with; older records have this word alone.
 pub const DIRECTORY: &str = "directory";
+
+/// What the private git directory of the worktree is called in a seal.
+pub const OWN_GIT_DIR: &str = "@wt";
 
 /// How many files of an unknown directory are read, with those below.
 const MOST: usize = 500;
@@ -43,7 +48,7 @@ impl Digester<'_> {
             Main::Bare => None,
         };
         let roots = [
-            ("@wt", self.own),
+            (OWN_GIT_DIR, self.own),
             ("@git", Some(&*self.repository.common_dir)),
             ("@main", main),
         ];
@@ -106,6 +111,7 @@ impl Digester<'_> {
         ))
     }
 
+    /// Adds what is in a directory and below it, until there is more than [`MOST`].
     fn add_directory(
         &self,
         directory: &Utf8Path,
@@ -115,10 +121,11 @@ impl Digester<'_> {
         for name in files::names(directory)? {
             let path = directory.join(&name);
             let stat = files::stat(&path);
+            let is_directory = stat.is_some_and(|stat| stat.is_directory());
             let digest = match stat {
-                Some(stat) if stat.is_directory() => DIRECTORY.to_owned(),
+                _ if is_directory => DIRECTORY.to_owned(),
                 Some(stat) if stat.size > LARGE => format!("{} bytes", stat.size),
-                _other => self.script(&path).unwrap_or_default(),
+                Some(_) | None => self.script(&path).unwrap_or_default(),
             };
             contents.files += 1;
             if contents.files > MOST {
@@ -126,7 +133,7 @@ impl Digester<'_> {
             }
             let place = self.place(&path);
             contents.text.push_str(&format!("{place}\0{digest}\n"));
-            if stat.is_some_and(|stat| stat.is_directory()) && depth > 0 {
+            if is_directory && depth > 0 {
                 self.add_directory(&path, depth - 1, contents)?;
             }
         }
@@ -136,23 +143,23 @@ impl Digester<'_> {
     /// Returns the digest of the commands that remain of a rebase, and whether one starts a
     /// program; none where there is no list. A command that ran is in the file `done`.
     pub fn commands(&self, todo: &Utf8Path) -> Option<String> {
-        let text = files::read(todo).ok().flatten()?;
-        let done = files::read(&todo.with_file_name("done")).ok().flatten();
-        let done = done.unwrap_or_default();
-        let mut commands = std::collections::BTreeSet::new();
-        for line in text.lines().chain(done.lines()) {
+        let remaining = files::read(todo).ok().flatten()?;
+        let done_file = todo.with_file_name("done");
+        let done = files::read(&done_file).ok().flatten().unwrap_or_default();
+        let mut commands = BTreeSet::new();
+        for line in remaining.lines().chain(done.lines()) {
             let command = line.trim();
             if !command.starts_with(b"#") {
                 commands.insert(command);
             }
         }
-        let starts_program = text.lines().any(|line| {
+        let starts_program = remaining.lines().any(|line| {
             let word = line.trim_start().split(|byte| *byte == b' ').next();
             matches!(word, Some(b"exec" | b"x"))
         });
         let end = if starts_program { STARTS } else { "" };
-        let text = commands.into_iter().collect::<Vec<_>>().join(&b'\n');
-        Some(format!("{}{end}", self.digest(&text)))
+        let listed: Vec<&[u8]> = commands.into_iter().collect();
+        Some(format!("{}{end}", self.digest(&listed.join(&b'\n'))))
     }
 }
 

@@ -29,25 +29,25 @@ pub struct CommitFacts {
 }
 
 impl CommitFacts {
-    /// Reads them.
+    /// Reads the commits, and the trees with their references.
     ///
     /// # Errors
     /// Fails when the base, the record or the common repository cannot be read.
     pub fn read(inputs: &SurveyInputs<'_>) -> Result<Self, Error> {
         let read_policy = &inputs.options.read_policy;
         let ref_facts = RefFacts::find(inputs)?;
-        let references = ReferenceTrees::read(inputs, &ref_facts);
-        let references = read_policy.or(references, || ReferenceTrees::with_nothing_but(inputs))?;
+        let references = read_policy.or(ReferenceTrees::read(inputs, &ref_facts), || {
+            ReferenceTrees::with_nothing_but(inputs)
+        })?;
         let commits = new_commits(inputs, &references.trusted, &ref_facts);
-        let commits = read_policy.or(commits, Vec::new)?;
-        let history = History::read(&inputs.objects, &commits);
-        let history = read_policy.or(history, History::default)?;
         let mut facts = Self {
             references,
             ref_facts,
-            commits,
-            history,
+            commits: read_policy.or(commits, Vec::new)?,
+            history: History::default(),
         };
+        let history = History::read(&inputs.objects, &facts.commits);
+        facts.history = read_policy.or(history, History::default)?;
         let touched = facts.history.paths();
         if has_protected(inputs, touched) || is_picking(inputs) {
             facts.read_upstream_states(inputs)?;
@@ -65,19 +65,18 @@ impl CommitFacts {
         inputs: &SurveyInputs<'_>,
         files: &[&Delta],
     ) -> Result<(), Error> {
-        if !self.references.upstream_states.is_read() {
-            let changed = files
-                .iter()
-                .flat_map(|delta| delta.iter())
-                .filter(|(path, entry)| !self.is_of_reference(inputs, path, **entry))
-                .map(|(path, _)| path);
-            if has_protected(inputs, changed) {
-                self.read_upstream_states(inputs)?;
-            }
+        if self.references.upstream_states.is_read() {
+            return Ok(());
+        }
+        let entries = files.iter().flat_map(|delta| delta.iter());
+        let changed = entries.filter(|(path, entry)| !self.is_of_reference(inputs, path, **entry));
+        if has_protected(inputs, changed.map(|(path, _entry)| path)) {
+            self.read_upstream_states(inputs)?;
         }
         Ok(())
     }
 
+    /// Reads what upstream had since HEAD left it.
     fn read_upstream_states(&mut self, inputs: &SurveyInputs<'_>) -> Result<(), Error> {
         let states = read_upstream_states(
             inputs,
@@ -97,12 +96,8 @@ impl CommitFacts {
         path: &RepoPath,
         entry: Option<Entry>,
     ) -> bool {
-        let references = &self.references;
-        references
-            .working
-            .iter()
-            .chain(&references.tips)
-            .any(|reference| same(entry_in(&inputs.manifest, reference, path), entry))
+        let mut references = self.references.working.iter().chain(&self.references.tips);
+        references.any(|reference| same(entry_in(&inputs.manifest, reference, path), entry))
     }
 
     /// Lists every path of which a difference from the base is known, or that a commit touched.

@@ -71,42 +71,40 @@ impl WorktreeHead {
             branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
         }
         let symbolic = read_symbolic(repository, &git, read_policy)?;
-        let is_on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
         let is_moved = match &symbolic {
-            Some(_) => !is_on_branch,
+            Some(name) => *name != branch_ref || branch.is_none(),
             None => !read_policy.or(is_rebased(record), || false)?,
         };
-        let reflog = match head {
-            Some(_) => read_policy.or(git.reflog("HEAD"), Vec::new)?,
-            None => read_policy.or(reflog_file(&record.admin_dir), Vec::new)?,
+        let log = match head {
+            Some(_) => git.reflog("HEAD").map_err(Error::from),
+            None => reflog_file(&record.admin_dir),
         };
         Ok(Self {
             moved: is_moved,
             head,
             branch,
             symbolic,
-            reflog,
+            reflog: read_policy.or(log, Vec::new)?,
             merging: read_policy.or(merge_heads(record), Vec::new)?,
             pipes,
         })
     }
 
-    /// Says what is wrong with where HEAD is; none if nothing is.
-    pub fn head_problem(&self, record: &Record, base_lost: bool) -> Option<String> {
-        let recorded = &record.branch;
-        if self.moved {
-            let now = match (&self.symbolic, &self.head) {
-                (Some(name), _) if *name == recorded.full_ref() => {
-                    return Some(format!("its branch {recorded} is gone"));
-                }
-                (Some(name), _) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
-                (None, Some(commit)) => format!("commit {}", commit.short()),
-                (None, None) => "nothing".to_owned(),
-            };
-            return Some(format!("it is on {now}, not on {recorded}"));
+    /// Says where HEAD is, if that is not the recorded branch; none if it is.
+    pub fn head_problem(&self, record: &Record) -> Option<String> {
+        if !self.moved {
+            return None;
         }
-        let base = record.base.commit.short();
-        base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
+        let recorded = &record.branch;
+        let place = match (&self.symbolic, &self.head) {
+            (Some(name), _) if *name == recorded.full_ref() => {
+                return Some(format!("its branch {recorded} is gone"));
+            }
+            (Some(name), _) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+            (None, Some(commit)) => format!("commit {}", commit.short()),
+            (None, None) => "nothing".to_owned(),
+        };
+        Some(format!("it is on {place}, not on {recorded}"))
     }
 
     /// Lists where HEAD is, and where it was each time that it left a commit that it named by
@@ -147,13 +145,21 @@ fn read_symbolic(
 }
 
 /// Files of the private git directory that git opens.
-pub const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
+pub const OPENED: [&str; 7] = [
+    "HEAD",
+    "index",
+    "logs/HEAD",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "MERGE_HEAD",
+];
 
 /// Names the files of the private git directory in whose place a pipe or a device stands: a program
 /// that reads one may not end.
 pub fn pipes(record: &Record) -> Vec<&'static str> {
     OPENED
-        .split(' ')
+        .into_iter()
         .chain([journal::FILE])
         .filter(|name| files::is_endless(&record.admin_dir.join(name)))
         .collect()
@@ -230,6 +236,7 @@ fn count_steps(todo: &Utf8Path) -> Result<Option<usize>, Error> {
     Ok(Some(steps))
 }
 
+/// Reads the number in a file; none where it is not there, or has none.
 fn read_number(file: &Utf8Path) -> Result<Option<u64>, Error> {
     let bytes = files::read(file)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
@@ -246,6 +253,7 @@ pub fn starts_rebase(repository: &Repository, worktree: &Worktree) -> Result<boo
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
 
+/// Reads the commits that a merge in progress merges in.
 fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
     let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -89,12 +89,11 @@ impl History {
 pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Error> {
     let commit = objects.commit(id)?;
     let parents = objects.without_cut_off(commit.parents)?;
-    let mut parents = parents.iter();
-    let Some(first) = parents.next() else {
+    let Some((first, others)) = parents.split_first() else {
         return Ok(objects.difference(None, Some(&commit.tree))?);
     };
     let mut delta = objects.difference(Some(&objects.commit(first)?.tree), Some(&commit.tree))?;
-    for parent in parents {
+    for parent in others {
         let other = objects.difference(Some(&objects.commit(parent)?.tree), Some(&commit.tree))?;
         delta.retain(|path, _| other.contains_key(path));
     }
@@ -133,16 +132,19 @@ pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>
 
 /// The contents that net changes have in any of these states.
 pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
-    let mut all = Contents::default();
+    let mut contents = Contents::default();
     for change in net {
         let Some(path) = change.place.path() else {
             continue;
         };
-        let entries = states.iter().filter_map(|delta| *delta.get(path)?);
-        for entry in entries.filter(|entry| entry.mode.is_regular()) {
-            let at = all.entry(entry.id).or_default();
-            at.insert(path, change.seen.clone());
+        for delta in states {
+            if let Some(Some(entry)) = delta.get(path)
+                && entry.mode.is_regular()
+            {
+                let places = contents.entry(entry.id).or_default();
+                places.insert(path, change.seen.clone());
+            }
         }
     }
-    all
+    contents
 }

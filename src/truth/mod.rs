@@ -330,57 +330,91 @@ fn survey_everything(
         options,
         shared_checks: run_shared_checks,
     };
-    let Reading {
-        inputs,
-        mut facts,
-        shared,
-        index,
-        disk,
-        placed,
-        walked,
-    } = to_read.read(index)?;
-    let mut untracked = classify(&inputs, &facts, &placed, &disk.delta, &index)?;
-    let self_ignored = find_self_ignored(&inputs, &facts, &index, &placed, &mut untracked);
-    let hidden = find_hidden(&inputs, &facts, &disk.delta, &untracked, self_ignored.files)?;
-    let deltas_of_files: Vec<&Delta> = index.deltas.iter().chain([&disk.delta]).collect();
-    facts.add_upstream_states_for_files(&inputs, &deltas_of_files)?;
+    let mut reading = to_read.read(index)?;
+    let untracked = UntrackedFiles::find(&reading)?;
+    let mut deltas_of_files: Vec<&Delta> = reading.index.deltas.iter().collect();
+    deltas_of_files.push(&reading.disk.delta);
+    reading
+        .facts
+        .add_upstream_states_for_files(&reading.inputs, &deltas_of_files)?;
     let files = FileLayers {
-        index: &index,
-        disk: &disk,
-        untracked: &untracked,
+        index: &reading.index,
+        disk: &reading.disk,
+        untracked: &untracked.seen,
     };
-    let findings = run_passes_of_worktree(&inputs, &facts, Some(&files))?;
+    let findings = run_passes_of_worktree(&reading.inputs, &reading.facts, Some(&files))?;
+    Ok(Survey {
+        changes: changes_of_everything(&reading, untracked.self_ignored, findings)?,
+        head: reading.inputs.head,
+        commits: reading.facts.commits,
+        walked: reading.walked,
+        states: States {
+            manifest: Arc::unwrap_or_clone(reading.inputs.manifest),
+            references: reading.facts.references,
+            index: reading.index,
+            disk: reading.disk,
+            untracked: untracked.seen,
+            hidden: untracked.hidden,
+            placed: reading.placed,
+        },
+    })
+}
+
+/// Holds what is on disk and git does not know.
+struct UntrackedFiles {
+    /// How each path is seen.
+    seen: BTreeMap<RepoPath, Seen>,
+    /// The ignored paths that the base's own rules do not name.
+    hidden: BTreeSet<RepoPath>,
+    /// The directories that ignore themselves.
+    self_ignored: Vec<Change>,
+}
+
+impl UntrackedFiles {
+    /// Tells untracked files from ignored ones.
+    fn find(reading: &Reading<'_>) -> Result<Self, Error> {
+        let inputs = &reading.inputs;
+        let facts = &reading.facts;
+        let index = &reading.index;
+        let placed = &reading.placed;
+        let disk = &reading.disk.delta;
+        let mut seen = classify(inputs, facts, placed, disk, index)?;
+        let self_ignored = find_self_ignored(inputs, facts, index, placed, &mut seen);
+        let hidden = find_hidden(inputs, facts, disk, &seen, self_ignored.files)?;
+        Ok(Self {
+            seen,
+            hidden,
+            self_ignored: self_ignored.directories,
+        })
+    }
+}
+
+/// Collects what all checks find in a worktree.
+fn changes_of_everything(
+    reading: &Reading<'_>,
+    self_ignored: Vec<Change>,
+    findings: PassFindings,
+) -> Result<ChangeSet, Error> {
+    let inputs = &reading.inputs;
+    let worktree = inputs.worktree;
+    let disk = &reading.disk;
     let links_out = links_out(worktree, &findings.net, &disk.delta);
-    let mut net = changes_beside_net(&inputs, &facts, &disk, &findings.net);
-    net.extend(findings.net);
-    net.sort();
-    let harmless = find_harmless(&inputs, Filters::of(worktree, &shared), &index, &net);
-    let mut notices = self_ignored.directories;
-    notices.extend(options.read_policy.or(harmless, Vec::new)?);
-    let mut integrity = find_damage(&index, &disk);
-    integrity.extend(find_integrity(&inputs)?);
-    let changes = ChangeSet {
+    let mut changes = changes_beside_net(inputs, &reading.facts, disk, &findings.net);
+    changes.extend(findings.net);
+    changes.sort();
+    let filters = Filters::of(worktree, &reading.shared);
+    let harmless = find_harmless(inputs, filters, &reading.index, &changes);
+    let mut notices = self_ignored;
+    notices.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
+    let mut integrity = find_damage(&reading.index, disk);
+    integrity.extend(find_integrity(inputs)?);
+    Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart: notices,
-        shared,
-        ..change_set(&inputs, &facts, net, integrity)
-    };
-    Ok(Survey {
-        changes,
-        head: inputs.head,
-        commits: facts.commits,
-        walked,
-        states: States {
-            manifest: Arc::unwrap_or_clone(inputs.manifest),
-            references: facts.references,
-            index,
-            disk,
-            untracked,
-            hidden,
-            placed,
-        },
+        shared: reading.shared.clone(),
+        ..change_set(inputs, &reading.facts, changes, integrity)
     })
 }
 
@@ -405,18 +439,20 @@ fn run_shared_checks(
     Ok(changes)
 }
 
+/// Finds what is not as it was of what worktrees share.
 fn find_shared(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Result<Vec<SharedChange>, Error> {
     let mut changes = Vec::new();
     for check in SHARED_CHECKS {
         changes.extend(check(inputs, facts)?);
     }
     let shadows = find_shadows(inputs, facts)?;
-    // that git takes it for something else says more than that it came
-    changes.retain(|change| {
-        !shadows.iter().any(|shadow| {
-            shadow.cause <= change.cause && shadow.change.place == change.change.place
-        })
-    });
+    for shadow in &shadows {
+        // that git takes it for something else says more than that it came
+        changes.retain(|change| {
+            let is_same_place = change.change.place == shadow.change.place;
+            !is_same_place || shadow.cause > change.cause
+        });
+    }
     changes.extend(shadows);
     Ok(changes)
 }
@@ -429,15 +465,12 @@ fn changes_beside_net(
     disk: &DiskState,
     net: &[Change],
 ) -> Vec<Change> {
-    let net = paths_of(net);
-    let mut changes = disk.present(inputs, &facts.references.working, &net);
+    let net_paths = paths_of(net);
+    let mut changes = disk.present(inputs, &facts.references.working, &net_paths);
     for path in &disk.permissions {
-        if !net.contains(path) {
-            changes.push(Change::new(
-                Place::Path(path.clone()),
-                Kind::Perm,
-                Seen::Disk,
-            ));
+        if !net_paths.contains(path) {
+            let place = Place::Path(path.clone());
+            changes.push(Change::new(place, Kind::Perm, Seen::Disk));
         }
     }
     changes

@@ -36,6 +36,13 @@ pub struct Planted {
     is_added: bool,
 }
 
+impl Planted {
+    /// True if it is in the private git directory of the worktree.
+    const fn is_own(&self) -> bool {
+        matches!(self.place, Place::Admin(_))
+    }
+}
+
 /// Refuses to do something to a worktree as long as git could run what was planted.
 ///
 /// # Errors
@@ -63,29 +70,31 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
     let before = worktree.shared()?;
     let now = seal::read(repository, Some(&worktree.record.admin_dir))?;
     let accepted = Acceptances::new(&worktree.record.decisions);
-    let mut found = Vec::new();
+    let mut planted = Vec::new();
     let mut changes = changed_git_files(repository, &before, &now)?;
     changes.extend(settings::changed_settings(repository, &before, &now));
-    for one in changes {
+    for shared in changes {
+        let place = &shared.change.place;
         // neither a ref nor the end of history starts a program
-        let is_shallow = one.change.place == Place::Git(SHALLOW.into());
-        let is_inert = one.change.kind == Kind::Ref || is_shallow;
-        let is_harmless = one.cause == Cause::Unknown || is_inert;
-        if is_harmless || accepted.cover(&one.change, Reason::Shared) {
+        let is_inert = shared.change.kind == Kind::Ref || *place == Place::Git(SHALLOW.into());
+        if is_inert || shared.cause == Cause::Unknown {
             continue;
         }
-        found.push(Planted {
-            is_added: one.change.added_key().is_some(),
-            key: key_of(&one.change.now),
-            place: one.change.place,
+        if accepted.cover(&shared.change, Reason::Shared) {
+            continue;
+        }
+        planted.push(Planted {
+            is_added: shared.change.added_key().is_some(),
+            key: key_of(&shared.change.now),
+            place: shared.change.place,
         });
     }
     for change in changed_files(repository, &worktree.record)? {
         if !accepted.cover(&change, Reason::Integrity) {
-            found.extend(planted_in_own_settings(worktree, &change.place));
+            planted.extend(planted_in_own_settings(worktree, &change.place));
         }
     }
-    Ok(found)
+    Ok(planted)
 }
 
 /// Git for a change of refs that is made whatever was planted: without hooks if they may be among
@@ -130,6 +139,7 @@ fn is_our_hooks(worktree: &Worktree, key: &str, value: Option<&str>) -> bool {
     is_included || key == "core.hookspath" && value == Some(directory.as_str())
 }
 
+/// The key of a setting; none for a file.
 fn key_of(contents: &[Content]) -> Option<String> {
     match contents {
         [Content::Value { key, .. }] if !key.is_empty() => Some(key.clone()),
@@ -140,10 +150,10 @@ fn key_of(contents: &[Content]) -> Option<String> {
 /// What was planted, in a few words.
 fn names(planted: &[Planted]) -> String {
     let mut named: Vec<String> = Vec::new();
-    for one in planted.iter().take(NAMED) {
-        named.push(match &one.key {
-            Some(key) => format!("{key} in {}", one.place),
-            None => one.place.to_string(),
+    for item in planted.iter().take(NAMED) {
+        named.push(match &item.key {
+            Some(key) => format!("{key} in {}", item.place),
+            None => item.place.to_string(),
         });
     }
     if let more @ 1.. = planted.len().saturating_sub(NAMED) {
@@ -155,39 +165,37 @@ fn names(planted: &[Planted]) -> String {
 /// The command that removes a setting from the repository of a worktree: of a clone its own, and
 /// not the one around it.
 pub fn unset_command(worktree: &Utf8Path, key: &str) -> String {
-    let worktree = shell_word(worktree.as_str());
-    format!("git -C {worktree} config --unset-all {}", shell_word(key))
+    let directory = shell_word(worktree.as_str());
+    format!("git -C {directory} config --unset-all {}", shell_word(key))
 }
 
 /// What a person can do about it: see all of it, take it away, accept it.
 fn help(worktree: &Worktree, planted: &[Planted]) -> String {
     let name = &worktree.record.name;
     let mut help = format!("to see what changed: git agentwt verify {name}");
-    let added_keys = planted
-        .iter()
-        .filter(|one| one.is_added)
-        .filter_map(|one| one.key.as_deref());
+    let added = planted.iter().filter(|item| item.is_added);
+    let added_keys = added.filter_map(|item| item.key.as_deref());
     for key in added_keys.take(NAMED) {
         let command = unset_command(&worktree.record.path, key);
         help.push_str(&format!("; to remove it: {command}"));
     }
-    for one in planted.iter().take(NAMED) {
-        if let (Place::Admin(name), Some(key)) = (&one.place, &one.key) {
-            let path = worktree.record.admin_dir.join(name.to_string());
-            let file = shell_word(path.as_str());
-            let key = shell_word(key);
+    for item in planted.iter().take(NAMED) {
+        if let (Place::Admin(file), Some(key)) = (&item.place, &item.key) {
+            let path = worktree.record.admin_dir.join(file.to_string());
+            let file_word = shell_word(path.as_str());
+            let key_word = shell_word(key);
             help.push_str(&format!(
-                "; to remove it: git config --file {file} --unset-all {key}"
+                "; to remove it: git config --file {file_word} --unset-all {key_word}"
             ));
         }
     }
-    let is_own = |one: &Planted| matches!(one.place, Place::Admin(_));
-    if planted.iter().any(|one| !is_own(one)) {
+    let number_of_own = planted.iter().filter(|item| item.is_own()).count();
+    if number_of_own < planted.len() {
         help.push_str(&format!(
             "; if you made these changes: git agentwt accept {name} --shared"
         ));
     }
-    if planted.iter().any(is_own) {
+    if number_of_own > 0 {
         help.push_str(&format!(
             "; if the worktree may have its own: git agentwt accept {name} --all"
         ));

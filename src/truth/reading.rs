@@ -101,18 +101,16 @@ impl<'a> ToRead<'a> {
     ) -> Result<Reading<'a>, Error> {
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
-        let without_disk = std::thread::scope(|threads| {
+        let mut reading = std::thread::scope(|threads| {
             let walk = self.walk_of(manifest, &placed, walked_before, &hash);
-            let walk = RunningWalk::begin(threads, walk);
-            let read = self.read_all_but_disk(index, Arc::clone(manifest))?;
+            let running = RunningWalk::begin(threads, walk);
+            let mut reading = self.read_all_but_disk(index, Arc::clone(manifest))?;
             let proof = self.proof_of(&placed);
-            let disk = DiskState::read(&read.disk_references(), walk, proof)?;
-            Ok::<_, Error>(Reading { disk, ..read })
+            reading.disk = DiskState::read(&reading.disk_references(), running, proof)?;
+            Ok::<_, Error>(reading)
         })?;
-        Ok(Reading {
-            placed,
-            ..without_disk
-        })
+        reading.placed = placed;
+        Ok(reading)
     }
 
     /// Walks the disk when it is known what of the placed files is tracked by now.
@@ -125,17 +123,14 @@ impl<'a> ToRead<'a> {
     ) -> Result<Reading<'a>, Error> {
         let mut reading = self.read_all_but_disk(index, Arc::new(manifest))?;
         lay_over(&mut reading, placed);
-        let manifest = Arc::clone(&reading.inputs.manifest);
+        let laid_over = Arc::clone(&reading.inputs.manifest);
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
         reading.disk = std::thread::scope(|threads| {
-            let walk = self.walk_of(&manifest, &reading.placed, walked_before, &hash);
-            let walk = RunningWalk::begin(threads, walk);
-            DiskState::read(
-                &reading.disk_references(),
-                walk,
-                self.proof_of(&reading.placed),
-            )
+            let walk = self.walk_of(&laid_over, &reading.placed, walked_before, &hash);
+            let running = RunningWalk::begin(threads, walk);
+            let proof = self.proof_of(&reading.placed);
+            DiskState::read(&reading.disk_references(), running, proof)
         })?;
         Ok(reading)
     }
@@ -150,17 +145,17 @@ impl<'a> ToRead<'a> {
         inputs.manifest = manifest;
         let facts = CommitFacts::read(&inputs)?;
         let shared = (self.shared_checks)(&inputs, &facts)?;
-        let compared = joined(index)
-            .and_then(|open| IndexState::compare(self.worktree, &inputs.manifest, &open));
-        let index = compared.unwrap_or(IndexState {
-            damaged: true,
-            ..IndexState::default()
-        });
+        let open_index = joined(index);
+        let compared =
+            open_index.and_then(|open| IndexState::compare(self.worktree, &inputs.manifest, &open));
         Ok(Reading {
             inputs,
             facts,
             shared,
-            index,
+            index: compared.unwrap_or(IndexState {
+                damaged: true,
+                ..IndexState::default()
+            }),
             disk: DiskState::default(),
             placed: Placed::default(),
             walked: None,
@@ -188,6 +183,7 @@ impl<'a> ToRead<'a> {
         }
     }
 
+    /// Returns what the walk holds the placed files against.
     fn proof_of<'w>(&'w self, placed: &'w Placed) -> Proof<'w> {
         let source = Some(self.repository.root.as_path());
         Proof { placed, source }
@@ -221,8 +217,8 @@ impl Reading<'_> {
     }
 }
 
-/// Lays the list of placed files over the manifest; what of it is untracked. What upstream has and
-/// was not merged is in nothing that the worktree answers for.
+/// Lays the placed files that are untracked over the manifest. What upstream has and was not merged
+/// does not count as tracked: it is in nothing that the worktree answers for.
 fn lay_over(reading: &mut Reading<'_>, placed: Placed) {
     let references = &reading.facts.references;
     let mut tracked: Vec<&Delta> = reading.facts.committed();
@@ -230,9 +226,8 @@ fn lay_over(reading: &mut Reading<'_>, placed: Placed) {
     tracked.extend(&references.working);
     tracked.extend(&reading.index.deltas);
     let is_tracked = |path: &RepoPath| {
-        tracked
-            .iter()
-            .any(|delta| matches!(delta.get(path), Some(Some(_))))
+        let mut entries = tracked.iter().map(|delta| delta.get(path));
+        entries.any(|entry| matches!(entry, Some(Some(_))))
     };
     let recorded = std::mem::take(&mut reading.inputs.manifest);
     let (manifest, untracked) = placed.laid_over(Arc::unwrap_or_clone(recorded), &is_tracked);

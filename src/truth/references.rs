@@ -66,32 +66,25 @@ impl ReferenceTrees {
         let read_policy = &inputs.options.read_policy;
         let git = &inputs.git;
         let mut trees = Trees::new(&inputs.objects, &record.checked_out)?;
-        let recorded_base = &record.base.commit;
-        let head_commit = head.head.as_ref().unwrap_or(recorded_base);
-        let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
+        let head_commit = head.head.as_ref().unwrap_or(&record.base.commit);
         let rewound = &ref_facts.tips.rewound;
-        let mut lost_recorded_base = None;
-        let mut trusted = ref_facts.tips.trusted.clone();
-        if let Some(other_base) = &inputs.options.base {
-            let of_recorded = References::find(
-                git,
-                &mut trees,
-                head_commit,
-                recorded_base,
-                &trusted,
-                rewound,
-            );
-            let base_lost = of_recorded.map(|references| references.base_lost);
-            lost_recorded_base = Some(read_policy.or(base_lost, || false)?);
-            trusted = vec![other_base.clone()];
-        }
+        let other_base = inputs.options.base.as_ref();
+        let base = other_base.unwrap_or(&record.base.commit);
+        let trusted = match other_base {
+            Some(other_base) => vec![other_base.clone()],
+            None => ref_facts.tips.trusted.clone(),
+        };
         let taken_over = TakenOver::read(git, head, ref_facts, &trusted)?;
         let mut head_tips = trusted.clone();
-        if inputs.options.base.is_none() && head.moved {
+        if other_base.is_none() && head.moved {
             let start = ref_facts.start_of_branch_at(head);
             head_tips.extend(taken_over.among(start.into_iter().chain([head_commit])));
         }
         let of_head = References::find(git, &mut trees, head_commit, base, &head_tips, rewound)?;
+        let base_lost = match other_base {
+            Some(_) => is_recorded_base_lost(inputs, ref_facts, &mut trees)?,
+            None => of_head.base_lost,
+        };
         let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
         let tips = read_tips(inputs, ref_facts, &mut trees, &merge)?;
         let branches = BranchTrees::read_all(inputs, ref_facts, &taken_over, &trusted, &mut trees)?;
@@ -99,7 +92,7 @@ impl ReferenceTrees {
         Ok(Self {
             head: read_policy.or(trees.delta(head_commit), unchanged)?,
             nearest: merge.commits.first().cloned(),
-            base_lost: lost_recorded_base.unwrap_or(of_head.base_lost),
+            base_lost,
             trusted,
             committed: of_head.deltas,
             working: merge.working,
@@ -146,6 +139,27 @@ impl ReferenceTrees {
     }
 }
 
+/// True if HEAD does not have the recorded base any more, where all is compared with another base.
+fn is_recorded_base_lost(
+    inputs: &SurveyInputs<'_>,
+    ref_facts: &RefFacts,
+    trees: &mut Trees<'_>,
+) -> Result<bool, Error> {
+    let recorded_base = &inputs.worktree.record.base.commit;
+    let head_commit = inputs.head.head.as_ref().unwrap_or(recorded_base);
+    let tips = &ref_facts.tips;
+    let of_recorded = References::find(
+        &inputs.git,
+        trees,
+        head_commit,
+        recorded_base,
+        &tips.trusted,
+        &tips.rewound,
+    );
+    let base_lost = of_recorded.map(|references| references.base_lost);
+    inputs.options.read_policy.or(base_lost, || false)
+}
+
 /// Reads what the newest of upstream have that no merge in progress brings.
 fn read_tips(
     inputs: &SurveyInputs<'_>,
@@ -186,6 +200,7 @@ impl BranchTrees {
         Ok(branches)
     }
 
+    /// Reads the tree and the references of one branch.
     fn read(
         git: &Git,
         trees: &mut Trees<'_>,
@@ -391,6 +406,7 @@ impl<'a> Trees<'a> {
         Ok(delta)
     }
 
+    /// Returns how the trees of these commits differ from the one that was checked out.
     fn deltas(&mut self, commits: &[CommitId]) -> Result<Vec<Delta>, Error> {
         let mut deltas = Vec::new();
         for commit in commits {

@@ -52,35 +52,34 @@ pub fn find_tips(
     // those that were never moved from here first: they can tell that a move brought nothing else
     let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
     ordered.sort_by_key(|tip| !records.journal.moves(tip.name.as_bytes()).is_empty());
-    // a reset can go to what a later one brings
+    // twice, as a reset can go to what a later one brings
     for tip in ordered.iter().chain(&ordered) {
         let Some(now) = records.now.get(BStr::new(&tip.name)) else {
             continue;
         };
-        // the user may have taken it over into another of these refs, and pushed it
-        let is_trusted_already = tips.trusted.contains(&now.id);
         tips.untrusted.retain(|name| *name != tip.name);
         if tips.current.contains(&now.id) {
             continue;
         }
-        let is_trusted = is_trusted_already
-            || !is_tracked_from_any(rewired, &tip.name)
-                && tips.trust_if_moved_elsewhere(objects, refs, tip, &now.id)?;
-        if !is_trusted {
+        if !tips.trust(objects, refs, rewired, tip, &now.id)? {
             tips.untrusted.push(tip.name.clone());
             continue;
         }
         tips.current.push(now.id.clone());
-        let base = &record.base.commit;
-        if now.id != tip.commit
-            && records.is_rewound_by_others(&tip.name, &now.id)
-            && refs.git.is_ancestor(base, &tip.commit)?
-            && !refs.git.is_ancestor(base, &now.id)?
-        {
+        if is_rewound(refs, tip, &now.id)? {
             tips.rewound.push(now.id.clone());
         }
     }
     Ok(tips)
+}
+
+/// True if others took a ref back from the base that it had at `add`.
+fn is_rewound(refs: &RefHistory<'_>, tip: &Tip, now: &CommitId) -> Result<bool, Error> {
+    if *now == tip.commit || !refs.records.is_rewound_by_others(&tip.name, now) {
+        return Ok(false);
+    }
+    let base = &refs.worktree.record.base.commit;
+    Ok(refs.git.is_ancestor(base, &tip.commit)? && !refs.git.is_ancestor(base, now)?)
 }
 
 /// True if a ref is a remote-tracking branch of one of these remotes; an empty name stands for all.
@@ -113,8 +112,8 @@ pub fn is_reachable_from_any(
     trusted: &[CommitId],
     commit: &CommitId,
 ) -> Result<bool, Error> {
-    for trusted in trusted {
-        if git.is_ancestor(commit, trusted)? {
+    for tip in trusted {
+        if git.is_ancestor(commit, tip)? {
             return Ok(true);
         }
     }
@@ -137,6 +136,26 @@ impl Tips {
         Ok(git.merge_base_independent(&self.current)?)
     }
 
+    /// Trusts where a ref is now, if that is trusted already or others moved the ref there. Returns
+    /// true if it is trusted.
+    fn trust(
+        &mut self,
+        objects: &Objects,
+        refs: &RefHistory<'_>,
+        rewired: &[String],
+        tip: &Tip,
+        now: &CommitId,
+    ) -> Result<bool, Error> {
+        if self.trusted.contains(now) {
+            // the user may have taken it over into another of these refs, and pushed it
+            return Ok(true);
+        }
+        if is_tracked_from_any(rewired, &tip.name) {
+            return Ok(false);
+        }
+        self.trust_if_moved_elsewhere(objects, refs, tip, now)
+    }
+
     /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there
     /// by a command outside of the worktree, and the journal does not say otherwise. Returns true
     /// if it is trusted.
@@ -147,26 +166,25 @@ impl Tips {
         tip: &Tip,
         now: &CommitId,
     ) -> Result<bool, Error> {
-        let git = &refs.git;
         let records = &refs.records;
         let name = tip.name.as_str();
-        let journaled = records.journal.moves(name.as_bytes());
-        let is_linked_here = journaled
-            .iter()
-            .any(|moved| matches!(moved.new, Target::Ref(_)));
-        if is_linked_here
-            || !is_related(refs, name, now)?
-            || self.has_work_of_here(refs, name, now)?
-        {
+        let mut journaled = records.journal.moves(name.as_bytes()).iter();
+        if journaled.any(|moved| matches!(moved.new, Target::Ref(_))) {
+            return Ok(false);
+        }
+        if !is_related(refs, name, now)? || self.has_work_of_here(refs, name, now)? {
             return Ok(false);
         }
         let trusted: Vec<&CommitId> = self.trusted.iter().collect();
-        let new = git.rev_list(&[now], &trusted)?;
-        let log = git.reflog(name).unwrap_or_default();
+        let new = refs.git.rev_list(&[now], &trusted)?;
+        let log = refs.git.reflog(name).unwrap_or_default();
+        let is_fetched = || refs.fetched_commits().binary_search(now).is_ok();
         let is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged)
-            || records.is_bare_move_to(&log, now)
-                && refs.fetched_commits().binary_search(now).is_ok();
-        if !is_proven || !records.is_logged_elsewhere(now) && !refs.hide_nothing(objects, &new)? {
+            || records.is_bare_move_to(&log, now) && is_fetched();
+        if !is_proven {
+            return Ok(false);
+        }
+        if !records.is_logged_elsewhere(now) && !refs.hide_nothing(objects, &new)? {
             return Ok(false);
         }
         self.add(now);

@@ -163,7 +163,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
         return Some((format!("a {operation} is in progress"), help));
     }
     let help = format!("go back to it first: git -C {path} switch {branch}");
-    Some((survey.head.head_problem(record, false)?, help))
+    Some((survey.head.head_problem(record)?, help))
 }
 
 fn violation(

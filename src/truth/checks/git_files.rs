@@ -3,14 +3,14 @@
 //!
 //! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice};
 
 use crate::disk::files;
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
-use crate::truth::digests::{DIRECTORY, PLAIN, STARTS};
+use crate::truth::digests::{DIRECTORY, OWN_GIT_DIR, PLAIN, STARTS};
 use crate::truth::facts::CommitFacts;
 use crate::truth::git_dirs;
 use crate::truth::git_dirs::{
@@ -64,26 +64,25 @@ pub fn changed_git_files(
     now: &Shared,
 ) -> Result<Vec<SharedChange>, Error> {
     let mut changes = changed_hooks(&before.hooks, &now.hooks);
-    // a hook that cannot be started any more is told as one
-    let hooks: BTreeSet<Place> = changes
-        .iter()
-        .map(|hook| hook.change.place.clone())
-        .collect();
+    let mut hooks = BTreeSet::new();
+    for hook in &changes {
+        hooks.insert(hook.change.place.clone());
+    }
     for change in changed_files(repository, before, &now.sealed) {
+        // a hook that cannot be started any more is reported as a hook alone
         if !hooks.contains(&change.change.place) {
             changes.push(change);
         }
     }
     let pulled = read_pulled(repository, &changes)?;
     for change in &mut changes {
+        let Place::Main(path) = &change.change.place else {
+            continue;
+        };
         let name = change.change.place.to_string();
         let digest = now.sealed.files.get(&name).or_else(|| now.hooks.get(&name));
-        if let (Place::Main(path), Some(digest)) = (&change.change.place, digest)
-            && pulled.contains(&PulledFile {
-                path: path.clone(),
-                id: digest.trim_end_matches(PLAIN).to_owned(),
-            })
-        {
+        let id = digest.map(|digest| digest.trim_end_matches(PLAIN));
+        if id.is_some() && id == pulled.get(path).map(String::as_str) {
             change.cause = Cause::Unknown;
         }
     }
@@ -99,6 +98,7 @@ fn done_to<T>(before: Option<T>, now: Option<T>) -> &'static str {
     }
 }
 
+/// Finds the hooks that are not as they were.
 fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
     let mut changes = Vec::new();
     for name in differing(before, now) {
@@ -145,9 +145,6 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
     changes
 }
 
-/// What a change of a file means; none for everyday work.
-type Judged = Option<FileChange>;
-
 /// Holds what a change of a file means.
 struct FileChange {
     kind: Kind,
@@ -180,7 +177,13 @@ struct FileJudge<'a> {
 }
 
 impl FileJudge<'_> {
-    fn judge(&self, name: &str, before: Option<&String>, now: Option<&String>) -> Judged {
+    /// Says what a change of a file means; none for everyday work.
+    fn judge(
+        &self,
+        name: &str,
+        before: Option<&String>,
+        now: Option<&String>,
+    ) -> Option<FileChange> {
         if name.ends_with("/.git") {
             return judge_link(now, "git takes it for the repository");
         }
@@ -191,65 +194,83 @@ impl FileJudge<'_> {
             return judge_link(now, "git takes settings, hooks and objects from there");
         }
         let owner = self.directories[directory];
-        let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
         let is_submodule = owner == GitDirOwner::Submodule;
-        let first = state.split('/').next().unwrap_or(state);
-        let role = role_of(first);
-        // git reads no hooks in the private git directory of a worktree
-        let is_read = directory != "@wt" && (is_in_both || is_submodule && now.is_some());
-        if role == Role::Hooks && is_read {
-            return Some(self.judge_hook(before, now));
+        let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
+        let role = role_of(state.split('/').next().unwrap_or(state));
+        if role == Role::Hooks && directory != OWN_GIT_DIR {
+            let came = is_submodule && now.is_some();
+            if is_in_both || came {
+                return Some(self.judge_hook(before, now));
+            }
+        }
+        if !is_in_both {
+            // the git directory came, or went
+            return None;
         }
         let is_new_role = matches!(role, Role::Unknown | Role::Remotes);
-        if !is_in_both || self.is_older && (is_submodule || is_new_role) {
-            // it came, or went, or nothing is known of what it was
+        if self.is_older && (is_submodule || is_new_role) {
+            // nothing is known of what it was
             return None;
         }
         if self.extent == SealExtent::Entries && !is_comparable_by_entry(state, before, now) {
             return None;
         }
+        if OPERATION.contains(&state) {
+            return judge_operation(before, now);
+        }
         match state {
             "HEAD" => self.judge_head(name, before, now),
             TODO => judge_todo(before, now),
-            _state if OPERATION.contains(&state) => judge_operation(before, now),
             _state if role == Role::Operation => judge_way_of_operation(before, now),
             _state if is_watched(state) => {
                 let detail = format!("it was {} since `add`", done_to(before, now));
-                let shared = format!("@git/{state}");
+                let of_repository = format!("@git/{state}");
                 // git reads only that of the repository
-                let is_of_worktree = owner == GitDirOwner::Worktree;
-                let read = if is_of_worktree { name } else { &shared };
+                let read = match owner {
+                    GitDirOwner::Worktree => name,
+                    GitDirOwner::Repository | GitDirOwner::Submodule => &of_repository,
+                };
                 Some(judge_watched(read, now, detail))
             }
             // `core.hooksPath` names a directory in the git directory
-            _file if role == Role::Unknown && state != first => Some(self.judge_hook(before, now)),
+            _file if role == Role::Unknown && state.contains('/') => {
+                Some(self.judge_hook(before, now))
+            }
             _unknown => Some(judge_unknown(before, now)),
         }
     }
 
+    /// Says what a change of a hook means. One that was added does no harm where it cannot be
+    /// started, or other repositories have it.
     fn judge_hook(&self, before: Option<&String>, now: Option<&String>) -> FileChange {
-        let is_harmless = |now: &String| now.ends_with(PLAIN) || self.of_others.contains(now);
+        let is_harmless =
+            |digest: &String| digest.ends_with(PLAIN) || self.of_others.contains(digest);
         let cause = if before.is_none() && now.is_some_and(is_harmless) {
             Cause::Unknown
         } else {
             Cause::RunsCode
         };
         let done = done_to(before, now);
-        FileChange::new(
-            Kind::Hook,
-            cause,
-            format!("this file of a hook was {done} since `add`"),
-        )
+        let detail = format!("this file of a hook was {done} since `add`");
+        FileChange::new(Kind::Hook, cause, detail)
     }
 
-    fn judge_head(&self, name: &str, before: Option<&String>, now: Option<&String>) -> Judged {
+    /// Says what a change of HEAD means; none where its log has the move.
+    fn judge_head(
+        &self,
+        name: &str,
+        before: Option<&String>,
+        now: Option<&String>,
+    ) -> Option<FileChange> {
         if now.is_some_and(|head| has_logged(self.repository, name, head)) {
             return None;
         }
-        let before = before.map_or("nothing", String::as_str);
-        let now = now.map_or("nothing", String::as_str);
-        let detail =
-            format!("it was `{before}` and is `{now}`, and its log does not have that move");
+        let nothing = "nothing".to_owned();
+        let detail = format!(
+            "it was `{}` and is `{}`, and its log does not have that move",
+            before.unwrap_or(&nothing),
+            now.unwrap_or(&nothing)
+        );
         Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
     }
 }
@@ -268,13 +289,14 @@ fn is_directory_of_more(state: &str, now: Option<&String>) -> bool {
 }
 
 /// Says what it means that git is led elsewhere; none where it is no longer.
-fn judge_link(now: Option<&String>, why: &str) -> Judged {
+fn judge_link(now: Option<&String>, why: &str) -> Option<FileChange> {
     now?;
     let detail = format!("it leads to another git directory since `add`: {why}");
     Some(FileChange::new(Kind::Config, Cause::RunsCode, detail))
 }
 
-fn judge_operation(before: Option<&String>, now: Option<&String>) -> Judged {
+/// Says what a change of the state of an operation means; none where it ended.
+fn judge_operation(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     now?;
     let done = done_to(before, now);
     let detail = format!("the state of an operation was {done} since `add`");
@@ -283,28 +305,28 @@ fn judge_operation(before: Option<&String>, now: Option<&String>) -> Judged {
 
 /// Says what it means that the strategy or the options of an operation are others; nothing where
 /// another operation is in progress, which is everyday work.
-fn judge_way_of_operation(before: Option<&String>, now: Option<&String>) -> Judged {
+fn judge_way_of_operation(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     before?;
     now?;
     let detail = "how an operation in progress goes on was changed since `add`";
     Some(FileChange::new(Kind::Config, Cause::Unknown, detail))
 }
 
+/// Says what a change of a file means that nothing is known to read.
 fn judge_unknown(before: Option<&String>, now: Option<&String>) -> FileChange {
     let done = done_to(before, now);
     let detail = format!("it was {done} since `add`, and what reads it is not known");
     FileChange::new(Kind::Config, Cause::Unknown, detail)
 }
 
-fn judge_todo(before: Option<&String>, now: Option<&String>) -> Judged {
+/// Says what a change of the commands of a rebase means; none where it ended, or a rebase began
+/// that starts no program.
+fn judge_todo(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     let starts_program = now?.ends_with(STARTS);
-    if !starts_program && before.is_none() {
-        return None;
-    }
-    let cause = if starts_program && before.is_some() {
-        Cause::RunsCode
-    } else {
-        Cause::Unknown
+    let cause = match before {
+        None if !starts_program => return None,
+        Some(_) if starts_program => Cause::RunsCode,
+        Some(_) | None => Cause::Unknown,
     };
     let done = done_to(before, now);
     let detail = format!("the commands of this rebase were {done} since `add`");
@@ -365,21 +387,13 @@ fn branch_named_in(line: &str) -> Option<String> {
     Some(target.trim_start_matches("refs/heads/").to_owned())
 }
 
-/// Holds a file that the main worktree's commit has.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct PulledFile {
-    path: BString,
-    /// The id of its content.
-    id: String,
-}
-
-/// Reads what the commit that the main worktree is on has at these places: hooks of
+/// Reads the ids of what the commit that the main worktree is on has at these places: hooks of
 /// `core.hooksPath` may be files of the repository, which the user's own pull changes.
 fn read_pulled(
     repository: &Repository,
     changes: &[SharedChange],
-) -> Result<BTreeSet<PulledFile>, Error> {
-    let mut pulled = BTreeSet::new();
+) -> Result<BTreeMap<BString, String>, Error> {
+    let mut pulled = BTreeMap::new();
     let mut paths: BTreeSet<RepoPath> = BTreeSet::new();
     for change in changes {
         if let Place::Main(path) = &change.change.place {
@@ -396,10 +410,7 @@ fn read_pulled(
     let objects = home.objects()?;
     let entries = objects.at(&objects.commit(&head)?.tree, &paths);
     for (path, entry) in entries.unwrap_or_default() {
-        pulled.insert(PulledFile {
-            path: path.as_bstr().to_owned(),
-            id: entry.id.to_string(),
-        });
+        pulled.insert(path.as_bstr().to_owned(), entry.id.to_string());
     }
     Ok(pulled)
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::disk::files::Temporary;
-use crate::inventory::manifest::Item;
 use crate::judge::change::{Change, Content, Kind, Seen};
+use crate::judge::compare::Delta;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::inputs::SurveyInputs;
+use crate::truth::layers::content::files_of_tree;
 use crate::truth::layers::converted::{Filters, is_attributes, put_aside};
 use crate::truth::layers::index::IndexState;
 use crate::words::entry::ObjectId;
@@ -59,14 +60,14 @@ fn find_converted_anew(
     }
     // a hook has of the base only what commits touched
     let whole_base = inputs.worktree.manifest()?;
-    let items = whole_base.items().iter();
-    let attributes: Vec<&Item> = items.filter(|item| is_attributes(&item.path)).collect();
+    let base_tree = Delta::new();
+    let attributes = files_of_tree(&whole_base, &base_tree, is_attributes);
     if attributes.is_empty() {
         return Ok(BTreeSet::new());
     }
     let dir = Temporary::new()?;
-    for item in attributes {
-        put_aside(&inputs.objects, &item.path, item.base, &dir)?;
+    for (path, entry) in attributes {
+        put_aside(&inputs.objects, path, Some(entry), &dir)?;
     }
     let paths: Vec<&RepoPath> = candidates.keys().copied().collect();
     for path in &paths {
@@ -93,20 +94,19 @@ fn may_be_converted<'c>(
     let mut classifier = inputs.worktree.scope.classifier();
     let mut candidates: BTreeMap<&RepoPath, Vec<&Content>> = BTreeMap::new();
     for change in changes {
-        let Some(path) = change
-            .place
-            .path()
-            .filter(|_| change.kind == Kind::Modified)
-        else {
+        if change.kind != Kind::Modified {
+            continue;
+        }
+        let Some(path) = change.place.path() else {
             continue;
         };
+        // git is given the paths by lines
+        if path.as_bstr().contains(&b'\n') {
+            continue;
+        }
         let base = inputs.manifest.base(path);
         let is_file = base.is_some_and(|entry| entry.mode.is_regular());
-        // git is given the paths by lines
-        if is_file
-            && !path.as_bstr().contains(&b'\n')
-            && classifier.verdict(path, EntryKind::File).access != Access::Write
-        {
+        if is_file && classifier.verdict(path, EntryKind::File).access != Access::Write {
             candidates.insert(path, Vec::new());
         }
     }

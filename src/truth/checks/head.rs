@@ -4,7 +4,7 @@ use crate::judge::change::{Change, Kind, Place};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 
-/// Says what is to be told of where HEAD is.
+/// Holds what is wrong with where HEAD is.
 pub enum HeadFinding {
     /// It is elsewhere, and that is no harm.
     Harmless(Change),
@@ -12,12 +12,19 @@ pub enum HeadFinding {
     Wrong(Change),
 }
 
-/// Finds what is to be told of where HEAD is; none where it is on the recorded branch, with the
-/// base.
+/// Finds what is wrong with where HEAD is; none where it is on the recorded branch, and that has
+/// the base.
 pub fn find_head(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Option<HeadFinding> {
     let record = &inputs.worktree.record;
     let references = &facts.references;
-    let problem = inputs.head.head_problem(record, references.base_lost)?;
+    let problem = match inputs.head.head_problem(record) {
+        Some(problem) => problem,
+        None if references.base_lost => {
+            let base = record.base.commit.short();
+            format!("{} does not have the base {base} any more", record.branch)
+        }
+        None => return None,
+    };
     let change = Change::detailed(Place::Head, Kind::Ref, problem);
     if references.is_related && is_harmlessly_elsewhere(inputs, facts) {
         return Some(HeadFinding::Harmless(change));

@@ -87,7 +87,7 @@ pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<Vec<Change>, Error> {
 /// writes there.
 fn links(record: &Record) -> Vec<Change> {
     let mut changes = Vec::new();
-    for name in OPENED.split(' ') {
+    for name in OPENED {
         if name != "config.worktree" && files::is_behind_link(&record.admin_dir.join(name)) {
             let detail = "a link stands in its place, or in that of its directory";
             changes.push(integrity(Place::Admin(name.into()), detail));
@@ -118,6 +118,7 @@ fn scripts(hooks: &Utf8Path) -> Result<Option<Vec<u8>>, Error> {
     Ok((!text.is_empty()).then_some(text))
 }
 
+/// The path of a watched file in the private git directory.
 const fn name_of(file: WatchedFile) -> &'static str {
     match file {
         WatchedFile::SparseCheckout => "info/sparse-checkout",
@@ -128,7 +129,7 @@ const fn name_of(file: WatchedFile) -> &'static str {
     }
 }
 
-/// Finds which watched files of the private git directory are not as they were recorded.
+/// Finds the watched files of the private git directory that are not as they were recorded.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -140,11 +141,13 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
         changes.push(integrity(Place::Admin("agentwt".into()), detail));
     }
     for now in fingerprints(repository, &record.admin_dir)? {
-        // a record from before a file was watched has nothing of it
-        let is_watched = record.integrity.iter().any(|print| print.file == now.file);
         let name = name_of(now.file);
         let is_told_already = is_gone && name.starts_with("agentwt/");
-        if !is_watched || record.integrity.contains(&now) || is_told_already {
+        if is_told_already || record.integrity.contains(&now) {
+            continue;
+        }
+        // a record from before a file was watched has nothing of it
+        if !record.integrity.iter().any(|print| print.file == now.file) {
             continue;
         }
         let kind = match now.file {
@@ -245,6 +248,7 @@ fn broken_links(repository: &Repository, record: &Record) -> Option<Change> {
     (!is_whole).then(|| integrity(Place::Worktree, detail))
 }
 
+/// True if the `.git` file and the private git directory name each other, and the repository.
 fn has_whole_links(repository: &Repository, record: &Record) -> bool {
     let dot_git = record.path.join(".git");
     let common_dir = files::canonical(&repository.common_dir).ok();

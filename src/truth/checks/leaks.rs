@@ -76,6 +76,7 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// True if the scope excludes a file at a path.
     fn is_excluded(&mut self, path: &RepoPath) -> bool {
         self.classifier.verdict(path, EntryKind::File).access == Access::Excluded
     }
@@ -143,6 +144,7 @@ impl<'a> Search<'a> {
     }
 }
 
+/// How the id of a content begins, as a number.
 fn first_two(id: &ObjectId) -> usize {
     let bytes = id.as_bytes();
     usize::from(bytes[0]) << 8 | usize::from(bytes[1])

@@ -55,9 +55,10 @@ pub fn main_changed(
     for worktree in worktrees {
         let before = worktree.shared()?;
         let accepted = worktree.settings_as_accepted(&before.settings);
-        let changed = changed_settings(repository, &before, &now);
-        let runs_code = changed.iter().any(|one| one.cause == Cause::RunsCode);
-        if runs_code && differing(&accepted, &now.settings).next().is_some() {
+        let changes = changed_settings(repository, &before, &now);
+        let runs_code = changes.iter().any(|change| change.cause == Cause::RunsCode);
+        let is_as_accepted = differing(&accepted, &now.settings).next().is_none();
+        if runs_code && !is_as_accepted {
             return Ok(None);
         }
     }
@@ -68,10 +69,11 @@ pub fn main_changed(
     git.rev_parse_commit("HEAD")?;
     let output = match git.perform("look at the main worktree", command, &[]) {
         Err(GitError::TimedOut { .. } | GitError::Read { .. }) => return Ok(None),
-        other => other?,
+        finished => finished?,
     };
-    let records = output.split_str("\0");
-    Ok(Some(records.filter(|record| record.len() > 3).count()))
+    // two letters, a space and a path
+    let records = output.split_str("\0").filter(|record| record.len() > 3);
+    Ok(Some(records.count()))
 }
 
 /// Finds the settings that have other values.
@@ -153,26 +155,34 @@ impl SettingsComparison<'_> {
     /// Returns what a change of a setting means; none for what git or we write.
     fn judge(&self, setting: &ChangedSetting<'_>) -> Option<SharedChange> {
         let sealed_before = &self.before.sealed.values;
-        let value_before = setting.digest_before.and_then(|id| sealed_before.get(id));
-        let value_now = setting
-            .digest_now
-            .and_then(|id| self.now.sealed.values.get(id));
+        let sealed_now = &self.now.sealed.values;
+        let value_before = setting
+            .digest_before
+            .and_then(|digest| sealed_before.get(digest));
+        let value_now = setting.digest_now.and_then(|digest| sealed_now.get(digest));
         let cause = cause_of_change(setting, value_now);
         let is_grave = matches!(cause, Cause::RunsCode | Cause::Loosens);
-        if self.came_with_directory(setting.file) && !is_grave
-            || self.is_written_by_us(setting, value_now)
-            || self.is_copied(setting)
-            || is_tracked(setting.key, value_before, value_now, self.before)
+        if self.came_with_directory(setting.file) && !is_grave {
+            return None;
+        }
+        if self.is_written_by_us(setting, value_now) || self.is_copied(setting) {
+            return None;
+        }
+        if value_before.is_none()
+            && value_now.is_some_and(|value| is_tracking(self.before, setting.key, value))
         {
             return None;
         }
-        let what = match cause {
+        let consequence = match cause {
             Cause::RunsCode => " (git can run a program by it)",
             Cause::Hides => " (it changes what git reports)",
             Cause::Loosens => " (a fence would be weaker by it)",
             Cause::MadeHere | Cause::Unknown => "",
         };
-        let detail = format!("{}{what}", describe(setting, value_before, value_now));
+        let detail = format!(
+            "{}{consequence}",
+            describe(setting, value_before, value_now)
+        );
         // of these files an acceptance has the values as git sees them all
         let key = setting.key;
         let digest = match setting.file {
@@ -248,22 +258,14 @@ fn is_hooks_of_ours(repository: &Repository, directory: &str, path: &str) -> boo
     ours == path && WorktreeHooks::has_only_ours(&ours)
 }
 
-/// True if git noted with a key that a branch was pushed under its own name (`git push -u`).
-fn is_tracked(
-    key: &str,
-    value_before: Option<&String>,
-    value_now: Option<&String>,
-    before: &Shared,
-) -> bool {
-    let Some(value) = value_now.filter(|_| value_before.is_none()) else {
+/// True if a setting says that a branch tracks one of its own name (`git push -u`).
+fn is_tracking(before: &Shared, key: &str, value: &str) -> bool {
+    let Some(rest) = key.strip_prefix("branch.") else {
         return false;
     };
-    let branch_and_word = key
-        .strip_prefix("branch.")
-        .and_then(|rest| rest.rsplit_once('.'));
-    match branch_and_word {
+    match rest.rsplit_once('.') {
         Some((_, "remote")) => before.settings.contains_key(&format!("remote.{value}.url")),
-        Some((branch, "merge")) => *value == format!("refs/heads/{branch}"),
+        Some((branch, "merge")) => value == format!("refs/heads/{branch}"),
         _other => false,
     }
 }

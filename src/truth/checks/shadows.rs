@@ -127,6 +127,7 @@ struct ShortNames<'a> {
 }
 
 impl<'a> ShortNames<'a> {
+    /// Lists those of the refs of now.
     fn of(refs: &'a RefHistory<'_>) -> Result<Self, Error> {
         let directory = refs.repository.common_dir.as_std_path();
         let entries = files::entries(directory)?;
@@ -187,8 +188,8 @@ impl FileSearch<'_> {
         shadows
     }
 
-    /// Looks in the git directories of submodules, where a file was sealed that git is not known to
-    /// write: whether a ref has its name.
+    /// Looks in the git directories of submodules for the files that were sealed, that git is not
+    /// known to write, and that have the name of a ref.
     fn in_submodules(&self) -> Vec<SharedChange> {
         let mut shadows = Vec::new();
         for place in self.now.files.keys() {
@@ -200,21 +201,24 @@ impl FileSearch<'_> {
                 continue;
             }
             let path = self.path_of(directory);
-            let Some(shadow) = self.judge(&path, directory, name.into()) else {
-                continue;
-            };
-            // where git cannot read the refs, it takes nothing for one
-            let git = self.refs.git.on(&path, None);
-            let is_name_of_ref = git
-                .for_each_ref(&["refs/"])
-                .unwrap_or_default()
-                .iter()
-                .any(|found| short_names(found.name.as_bstr()).any(|short| *short == *name));
-            if is_name_of_ref {
+            if let Some(shadow) = self.judge(&path, directory, name.into())
+                && self.is_name_of_ref(&path, name)
+            {
                 shadows.push(shadow);
             }
         }
         shadows
+    }
+
+    /// True if a ref of the repository at a path has this short name. Where git cannot read the
+    /// refs, it takes nothing for one.
+    fn is_name_of_ref(&self, git_dir: &Utf8Path, name: &str) -> bool {
+        let git = self.refs.git.on(git_dir, None);
+        let refs = git.for_each_ref(&["refs/"]).unwrap_or_default();
+        refs.iter().any(|reference| {
+            let mut names = short_names(reference.name.as_bstr());
+            names.any(|short| *short == *name)
+        })
     }
 
     /// Returns the path of a git directory by its place.
@@ -243,8 +247,8 @@ impl FileSearch<'_> {
             return None;
         }
         let detail = format!("git takes this file for the ref `{name}`");
-        let place = Place::of_shared(&file);
-        let change = SharedChange::new(place, Kind::Integrity, detail, Cause::Hides);
+        let file_place = Place::of_shared(&file);
+        let change = SharedChange::new(file_place, Kind::Integrity, detail, Cause::Hides);
         Some(change.with([Content::value("", Some(digest))]))
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the content of a file on disk, and lists where submodules may stand.
+//! Reads the content of a file on disk, and lists the submodules and files of a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::disk::open::{Opened, open_below};
 use crate::git::object_format::ObjectFormat;
 use crate::inventory::manifest::Manifest;
 use crate::judge::compare::Delta;
-use crate::words::entry::{Mode, ObjectId};
+use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
@@ -35,20 +35,61 @@ pub fn read_content(
     }
 }
 
-/// Every path at which a tree or one of these differences from it has a submodule, with the
-/// commits.
+/// Lists the paths at which the base or one of these references has a submodule, with its commits.
 pub fn gitlinks(
     manifest: &Manifest,
     references: &[Delta],
 ) -> BTreeMap<RepoPath, BTreeSet<ObjectId>> {
-    let base = manifest.items().iter().map(|item| (&item.path, item.base));
-    let later = references.iter().flatten();
-    let later = later.map(|(path, entry)| (path, *entry));
-    let mut all: BTreeMap<RepoPath, BTreeSet<ObjectId>> = BTreeMap::new();
-    for (path, entry) in base.chain(later) {
-        if let Some(entry) = entry.filter(|entry| entry.mode == Mode::Gitlink) {
-            all.entry(path.clone()).or_default().insert(entry.id);
+    let mut commits = BTreeMap::new();
+    for item in manifest.items() {
+        add_gitlink(&mut commits, &item.path, item.base);
+    }
+    for reference in references {
+        for (path, entry) in reference {
+            add_gitlink(&mut commits, path, *entry);
         }
     }
-    all
+    commits
+}
+
+/// Adds the commit of an entry, if that is a submodule.
+fn add_gitlink(
+    commits: &mut BTreeMap<RepoPath, BTreeSet<ObjectId>>,
+    path: &RepoPath,
+    entry: Option<Entry>,
+) {
+    if let Some(entry) = entry
+        && entry.mode == Mode::Gitlink
+    {
+        commits.entry(path.clone()).or_default().insert(entry.id);
+    }
+}
+
+/// Lists the files of a tree that are wanted, with their entries. The tree is a difference from the
+/// base.
+pub fn files_of_tree<'t>(
+    manifest: &'t Manifest,
+    tree: &'t Delta,
+    is_wanted: impl Fn(&RepoPath) -> bool,
+) -> BTreeMap<&'t RepoPath, Entry> {
+    let mut entries: BTreeMap<&RepoPath, Option<Entry>> = BTreeMap::new();
+    for item in manifest.items() {
+        if is_wanted(&item.path) {
+            entries.insert(&item.path, item.base);
+        }
+    }
+    for (path, entry) in tree {
+        if is_wanted(path) {
+            entries.insert(path, *entry);
+        }
+    }
+    let mut files = BTreeMap::new();
+    for (path, entry) in entries {
+        if let Some(entry) = entry
+            && entry.mode.is_regular()
+        {
+            files.insert(path, entry);
+        }
+    }
+    files
 }

@@ -22,7 +22,7 @@ use crate::judge::compare::{Delta, entry_in};
 use crate::judge::finding::Reason;
 use crate::record::accepted::Acceptances;
 use crate::truth::inputs::SurveyInputs;
-use crate::truth::layers::content::read_content;
+use crate::truth::layers::content::{files_of_tree, read_content};
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -80,24 +80,21 @@ pub struct Converted<'a> {
 }
 
 impl Converted<'_> {
-    /// Gives every file the id of the blob that it was written from.
+    /// Gives every file the id of the blob that it was written from. Where git fails, what can be
+    /// told without it is told first.
     ///
     /// # Errors
     /// Fails when git, an object or the disk does.
     pub fn settle(mut self) -> Result<(), Error> {
-        let changes_conversions = self
-            .references
-            .iter()
-            .chain([self.head])
-            .any(changes_attributes);
-        if !self.inputs.worktree.record.conversions && !changes_conversions {
+        let mut trees = self.references.iter().chain([self.head]);
+        if !self.inputs.worktree.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
         let untouched = self.take_untouched();
-        let mut asked = Ok(());
-        if self.filters == Filters::Allowed {
-            asked = self.ask_all();
-        }
+        let asked = match self.filters {
+            Filters::Allowed => self.ask_all(),
+            Filters::Refused => Ok(()),
+        };
         for path in self.stored.difference(&self.settled) {
             let Some(Some(entry)) = self.delta.get(path).copied() else {
                 continue;
@@ -118,16 +115,18 @@ impl Converted<'_> {
 
     /// True if a reference has just these bytes at a path, as git stores them.
     fn is_stored(&self, path: &RepoPath, entry: Entry) -> bool {
-        self.references
-            .iter()
-            .filter_map(|tree| entry_in(&self.inputs.manifest, tree, path))
-            .any(|stored| stored.mode.is_regular() && stored.id == entry.id)
+        let manifest = &self.inputs.manifest;
+        self.references.iter().any(|tree| {
+            let stored = entry_in(manifest, tree, path);
+            stored.is_some_and(|stored| stored.mode.is_regular() && stored.id == entry.id)
+        })
     }
 
-    /// Takes in what is as it was at `add` while every reference has another blob there: upstream
-    /// may have changed the blob and its conversion so that the same bytes come of it.
+    /// Adds the files that are as they were at `add` while every reference has another blob there,
+    /// and returns their paths: upstream may have changed the blob and its conversion so that the
+    /// same bytes come of it.
     fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
-        let mut taken = BTreeSet::new();
+        let mut untouched = BTreeSet::new();
         let manifest = &self.inputs.manifest;
         for path in self.references.iter().flat_map(Delta::keys) {
             let Some(item) = manifest.get(path) else {
@@ -137,25 +136,28 @@ impl Converted<'_> {
                 continue;
             };
             let is_regular = base.mode.is_regular() && disk.entry.mode.is_regular();
-            let is_base = self
-                .references
-                .iter()
-                .any(|tree| entry_in(manifest, tree, path) == Some(base));
-            if is_regular && !is_base && !self.delta.contains_key(path) {
+            if !is_regular || self.delta.contains_key(path) {
+                continue;
+            }
+            let has_base = |tree| entry_in(manifest, tree, path) == Some(base);
+            if !self.references.iter().any(has_base) {
                 let id = disk.entry.id;
                 self.delta.insert(path.clone(), Some(Entry { id, ..base }));
-                taken.insert(path.clone());
+                untouched.insert(path.clone());
             }
         }
-        taken
+        untouched
     }
 
-    /// By the attributes of the main worktree, and by those that upstream has changed, which may
+    /// Asks git by the attributes of the main worktree, and by those that upstream has changed, which may
     /// not have come there yet. Never by those of the worktree itself: filters are programs, and
     /// what its configuration and attributes name could have been planted there.
     fn ask_all(&mut self) -> Result<(), Error> {
         self.ask(&self.inputs.repository.git)?;
-        for reference in self.references.iter().filter(|r| changes_attributes(r)) {
+        for reference in self.references {
+            if !changes_attributes(reference) {
+                continue;
+            }
             if self.wanted().is_empty() {
                 break;
             }
@@ -169,24 +171,16 @@ impl Converted<'_> {
 
     /// Writes the attributes of a tree, as a checkout has them.
     fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), Error> {
-        let manifest = &self.inputs.manifest;
-        let paths: BTreeSet<&RepoPath> = manifest
-            .items()
-            .iter()
-            .map(|item| &item.path)
-            .chain(reference.keys())
-            .filter(|path| is_attributes(path))
-            .collect();
-        for path in paths {
-            let entry = entry_in(manifest, reference, path);
-            put_aside(&self.inputs.objects, path, entry, dir)?;
+        let files = files_of_tree(&self.inputs.manifest, reference, is_attributes);
+        for (path, entry) in files {
+            put_aside(&self.inputs.objects, path, Some(entry), dir)?;
         }
         Ok(())
     }
 
-    /// Lists what could be a file of a reference's, and is not known to be.
-    fn wanted(&self) -> Blobs {
-        let mut wanted = Blobs::new();
+    /// Lists the blobs of references that files may have been written from whose blob is not known.
+    fn wanted(&self) -> BTreeSet<Blob> {
+        let mut wanted = BTreeSet::new();
         for (path, entry) in &*self.delta {
             let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
                 continue;
@@ -195,12 +189,15 @@ impl Converted<'_> {
                 continue;
             }
             for tree in self.references.iter().chain([self.head]) {
-                let stored = entry_in(&self.inputs.manifest, tree, path);
-                let Some(stored) = stored.filter(|stored| stored.mode.is_regular()) else {
-                    continue;
-                };
-                if stored.id != entry.id || self.stored.contains(path) {
-                    wanted.insert((path.clone(), stored.id), entry.mode);
+                if let Some(stored) = entry_in(&self.inputs.manifest, tree, path)
+                    && stored.mode.is_regular()
+                    && (stored.id != entry.id || self.stored.contains(path))
+                {
+                    wanted.insert(Blob {
+                        path: path.clone(),
+                        id: stored.id,
+                        mode: entry.mode,
+                    });
                 }
             }
         }
@@ -246,8 +243,16 @@ pub fn put_aside(
     Ok(files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?)
 }
 
-/// Blobs that files on disk may have been written from, with the modes of the files.
-pub type Blobs = BTreeMap<(RepoPath, ObjectId), Mode>;
+/// A blob that a file on disk may have been written from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Blob {
+    /// The path of the file.
+    pub path: RepoPath,
+    /// The blob.
+    pub id: ObjectId,
+    /// The mode of the file.
+    pub mode: Mode,
+}
 
 /// Holds the large files on disk whose content was not read.
 pub struct UnreadFiles<'a> {
@@ -265,7 +270,7 @@ pub struct UnreadFiles<'a> {
 pub fn undo_checkout(
     git: &Git,
     format: ObjectFormat,
-    blobs: Blobs,
+    blobs: BTreeSet<Blob>,
     delta: &mut Delta,
     unread: &UnreadFiles<'_>,
     is_genuine: &dyn Fn(&RepoPath, &ObjectId, &[u8]) -> bool,
@@ -274,22 +279,25 @@ pub fn undo_checkout(
     if blobs.is_empty() {
         return Ok(settled);
     }
-    let asked: Vec<(String, Vec<u8>)> = blobs
-        .keys()
-        .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
-        .collect();
+    let mut asked = Vec::new();
+    for blob in &blobs {
+        asked.push((blob.id.to_string(), blob.path.as_bstr().to_vec()));
+    }
     let answers = git.cat_file_filters(&asked)?;
-    for (((path, id), mode), content) in blobs.into_iter().zip(answers) {
-        let Some(content) = content else { continue };
-        let raw = format.blob_id(&content);
-        let mut now = delta.get(&path).copied().flatten();
-        if let Some(now) = &mut now
-            && unread.sizes.get(&path) == Some(&(content.len() as u64))
-        {
-            now.id = read_content(unread.root, format, &path)?;
+    for (Blob { path, id, mode }, answer) in blobs.into_iter().zip(answers) {
+        let Some(content) = answer else {
+            continue;
+        };
+        let Some(Some(on_disk)) = delta.get(&path) else {
+            continue;
+        };
+        let mut id_on_disk = on_disk.id;
+        if unread.sizes.get(&path) == Some(&(content.len() as u64)) {
+            id_on_disk = read_content(unread.root, format, &path)?;
         }
-        let is_it = now.is_some_and(|now| now.id == raw && raw != ObjectId::none());
-        if is_it && is_genuine(&path, &id, &content) {
+        let id_of_content = format.blob_id(&content);
+        let is_written = id_on_disk == id_of_content && id_of_content != ObjectId::none();
+        if is_written && is_genuine(&path, &id, &content) {
             delta.insert(path.clone(), Some(Entry { mode, id }));
             settled.push(path);
         }
@@ -309,15 +317,17 @@ fn is_genuine(
 ) -> bool {
     let item = inputs.manifest.get(path);
     let base = item.and_then(|item| item.base);
-    let written = item.and_then(|item| item.disk).map(|disk| disk.entry.id);
-    let is_other = written.is_some_and(|written| {
-        base.is_some_and(|base| base.id == *id)
-            && written != *id
-            && !references.iter().any(changes_attributes)
-            && inputs.repository.format.blob_id(content) != written
-    });
+    let at_add = item.and_then(|item| item.disk).map(|disk| disk.entry.id);
+    if let (Some(base), Some(at_add)) = (base, at_add)
+        && base.id == *id
+        && at_add != *id
+        && !references.iter().any(changes_attributes)
+        && inputs.repository.format.blob_id(content) != at_add
+    {
+        return false;
+    }
     let blob = inputs.objects.blob(id);
-    !is_other && blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
+    blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
 }
 
 /// True if a tree has another `.gitattributes` than the base.

@@ -14,6 +14,7 @@ use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::inventory::placed::{PlacedFile, PlacedKind};
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
+use crate::record::worktree::Record;
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
@@ -83,7 +84,8 @@ impl DiskState {
         }
     }
 
-    /// A file may be that of a reference, or of HEAD, as a checkout writes it.
+    /// Compares what the walk found. A file may be that of a reference, or of HEAD, as a checkout
+    /// writes it.
     fn compare(
         references: &DiskReferences<'_>,
         walk: Result<RunningWalk<'_, '_>, DiskError>,
@@ -103,27 +105,7 @@ impl DiskState {
         for path in scan.missing {
             state.add_missing(manifest, proof, path);
         }
-        let mut stored = BTreeSet::new();
-        let mut unread = BTreeMap::new();
-        let large_files = LargeFileReader::new(inputs, facts);
-        for mut found in scan.found {
-            let item = manifest.get(&found.path);
-            if let Some(file) = proof.placed.get(&found.path) {
-                let recorded = item.and_then(|item| item.disk);
-                state.add_found_placed(inputs.worktree, recorded, proof, file, found);
-                continue;
-            }
-            if found.entry.mode.is_regular() {
-                state.sizes.insert(found.path.clone(), found.stat.size);
-            }
-            if found.is_unread() && !large_files.read_where_needed(&mut found)? {
-                unread.insert(found.path.clone(), found.stat.size);
-            }
-            if item.is_some_and(|item| may_be_as_stored(item, &found)) {
-                stored.insert(found.path.clone());
-            }
-            state.add(inputs.worktree, item, found);
-        }
+        let uncertain = state.add_found_files(references, proof, scan.found)?;
         for path in scan.submodules {
             let committed = entry_in(manifest, head, &path);
             state.add_submodule(inputs, &allowed[&path], committed, path);
@@ -134,13 +116,45 @@ impl DiskState {
             head,
             filters: references.filters,
             delta: &mut state.delta,
-            stored,
-            unread,
+            stored: uncertain.stored,
+            unread: uncertain.unread,
             settled: BTreeSet::new(),
         };
         let read_policy = &inputs.options.read_policy;
         read_policy.or(converted.settle(), || ())?;
         Ok(state)
+    }
+
+    /// Adds the files that the walk found. Returns those of which the blob is not known by their
+    /// bytes.
+    fn add_found_files(
+        &mut self,
+        references: &DiskReferences<'_>,
+        proof: Proof<'_>,
+        files: Vec<FoundEntry>,
+    ) -> Result<UncertainFiles, Error> {
+        let inputs = references.inputs;
+        let large_files = LargeFileReader::new(inputs, references.facts);
+        let mut uncertain = UncertainFiles::default();
+        for mut found in files {
+            let item = inputs.manifest.get(&found.path);
+            if let Some(file) = proof.placed.get(&found.path) {
+                let recorded = item.and_then(|item| item.disk);
+                self.add_found_placed(inputs.worktree, recorded, proof, file, found);
+                continue;
+            }
+            if found.entry.mode.is_regular() {
+                self.sizes.insert(found.path.clone(), found.stat.size);
+            }
+            if found.is_unread() && !large_files.read_where_needed(&mut found)? {
+                uncertain.unread.insert(found.path.clone(), found.stat.size);
+            }
+            if item.is_some_and(|item| may_be_as_stored(item, &found)) {
+                uncertain.stored.insert(found.path.clone());
+            }
+            self.add(inputs.worktree, item, found);
+        }
+        Ok(uncertain)
     }
 
     /// Adds what the manifest has and the disk has not.
@@ -155,38 +169,33 @@ impl DiskState {
         }
     }
 
+    /// Adds what stands at a path where no placed file is.
     fn add(&mut self, worktree: &Worktree, item: Option<&Item>, found: FoundEntry) {
-        let recorded = item.and_then(|item| item.disk);
-        let base = item.and_then(|item| item.base);
-        let mut entry = found.entry;
-        let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
-        if entry.mode == Mode::Special && found.path.file_name().starts_with(b".git") {
+        if found.entry.mode == Mode::Special && found.path.file_name().starts_with(b".git") {
             let detail = "it is no file, and each git here waits for it".to_owned();
             let path = Some(found.path.clone());
             self.unreadable.push(Unreadable { path, detail });
         }
-        if let Some(recorded) = recorded {
-            if entry == recorded.entry {
-                let verdict = || worktree.scope.verdict(&found.path, EntryKind::File);
-                if was_opened(&recorded.stat, &found.stat) && verdict().access == Access::Read {
-                    self.permissions.push(found.path);
-                }
-                return;
+        let recorded = item.and_then(|item| item.disk);
+        if let Some(recorded) = recorded
+            && found.entry == recorded.entry
+        {
+            if was_made_writable(&recorded.stat, &found.stat)
+                && worktree.scope.verdict(&found.path, EntryKind::File).access == Access::Read
+            {
+                self.permissions.push(found.path);
             }
-            let same_kind = entry.mode == recorded.entry.mode || are_regular(recorded.entry);
-            if let Some(base) = base.filter(|_| same_kind && entry.id == recorded.entry.id) {
-                entry.id = base.id;
-            }
+            return;
         }
-        if !worktree.record.file_mode && entry.mode.is_regular() {
-            let kept = base.filter(|base| base.mode.is_regular());
-            entry.mode = kept.map_or(Mode::File, |base| base.mode);
-        }
+        let base = item.and_then(|item| item.base);
+        let recorded_entry = recorded.map(|recorded| recorded.entry);
+        let entry = entry_as_stored(&worktree.record, base, recorded_entry, found.entry);
         // what an `add` hook left there untracked, and was edited since, is a new file to git
         self.delta.insert(found.path, Some(entry));
     }
 
-    /// The walk gives what was recorded for a placed file that is as it was placed.
+    /// Adds what stands where a placed file was, if it is not as it was placed. The walk gives what
+    /// was recorded for one that is.
     fn add_found_placed(
         &mut self,
         worktree: &Worktree,
@@ -195,31 +204,26 @@ impl DiskState {
         file: &PlacedFile,
         found: FoundEntry,
     ) {
-        let now = found.entry.mode;
-        let is_same = recorded.is_some_and(|recorded| recorded.entry == found.entry);
-        let change = match file.kind {
-            _ if is_same => None,
-            PlacedKind::File if now.is_regular() => {
-                match proof.difference(&worktree.record.path, file) {
-                    Difference::Linked => Some((Kind::Modified, Some(LINKED))),
-                    Difference::Mode => worktree.record.file_mode.then_some((Kind::Mode, None)),
-                    Difference::Content => Some((Kind::Modified, None)),
-                }
+        let is_as_recorded = recorded.is_some_and(|recorded| recorded.entry == found.entry);
+        if !is_as_recorded {
+            if file.kind == PlacedKind::Directory && found.entry.mode == Mode::EmptyDirectory {
+                return;
             }
-            PlacedKind::Link if now == Mode::Link => Some((Kind::Modified, None)),
-            PlacedKind::Directory if now == Mode::EmptyDirectory => return,
-            _ => Some((Kind::Typechange, None)),
-        };
-        if let Some((kind, detail)) = change {
-            self.delta.insert(found.path.clone(), Some(found.entry));
-            self.add_placed(found.path, kind, detail, Some(found.entry));
-        } else if recorded.is_some_and(|then| was_opened(&then.stat, &found.stat))
+            let change = change_of_placed(worktree, proof, file, found.entry.mode);
+            if let Some(PlacedChange { kind, detail }) = change {
+                self.delta.insert(found.path.clone(), Some(found.entry));
+                self.add_placed(found.path, kind, detail, Some(found.entry));
+                return;
+            }
+        }
+        if recorded.is_some_and(|recorded| was_made_writable(&recorded.stat, &found.stat))
             && worktree.scope.verdict(&found.path, EntryKind::File).access != Access::Write
         {
             self.permissions.push(found.path);
         }
     }
 
+    /// Adds the change of a placed file; `now` is what stands there.
     fn add_placed(&mut self, path: RepoPath, kind: Kind, detail: Option<&str>, now: Option<Entry>) {
         let change = Change {
             is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
@@ -245,9 +249,9 @@ impl DiskState {
         self.unreadable.extend(seen.unreadable);
         let now = match seen.clean_head {
             Some(id) if allowed.contains(&id) => committed,
-            other => Some(Entry {
+            clean_head => Some(Entry {
                 mode: Mode::Gitlink,
-                id: other.unwrap_or(ObjectId::none()),
+                id: clean_head.unwrap_or(ObjectId::none()),
             }),
         };
         if inputs.manifest.base(&path) != now {
@@ -255,13 +259,13 @@ impl DiskState {
         }
     }
 
-    /// Whether nothing stands at a path because the scope excludes a file there.
+    /// True if nothing stands at a path because the scope excludes a file there.
     pub fn leaves_out(&self, path: &RepoPath, scope: &Scope) -> bool {
         !matches!(self.delta.get(path), Some(Some(_))) && scope.excludes_file(path)
     }
 
-    /// Excluded paths that are there with the very content that a reference has, and what was
-    /// changed inside submodules.
+    /// Lists the excluded paths that are there though a reference has them, and are no net change;
+    /// and what was changed inside submodules.
     pub fn present(
         &self,
         inputs: &SurveyInputs<'_>,
@@ -270,23 +274,100 @@ impl DiskState {
     ) -> Vec<Change> {
         let mut present = self.inside.clone();
         let mut classifier = inputs.worktree.scope.classifier();
-        for (path, entry) in &self.delta {
-            let Some(Entry { mode, .. }) = *entry else {
+        for (path, content) in &self.delta {
+            let Some(entry) = content else {
                 continue;
             };
-            let at = |reference| entry_in(&inputs.manifest, reference, path);
-            if classifier.verdict(path, EntryKind::of(mode)).access == Access::Excluded
-                && references.iter().any(|reference| at(reference).is_some())
-                && !net.contains(path)
-            {
+            let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
+            if verdict.access != Access::Excluded || net.contains(path) {
+                continue;
+            }
+            let has_path = |reference| entry_in(&inputs.manifest, reference, path).is_some();
+            if references.iter().any(has_path) {
                 present.push(Change {
-                    is_directory: mode.is_directory(),
-                    now: vec![Content::Entry(*entry)],
+                    is_directory: entry.mode.is_directory(),
+                    now: vec![Content::Entry(*content)],
                     ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
                 });
             }
         }
         present
+    }
+}
+
+/// Holds the files of which the blob is not known by their bytes.
+#[derive(Default)]
+struct UncertainFiles {
+    /// Those that were converted at `add`, and have other bytes now.
+    stored: BTreeSet<RepoPath>,
+    /// Those that were not read, with their sizes.
+    unread: BTreeMap<RepoPath, u64>,
+}
+
+/// Returns what git would store of a file: the blob of the base, where the file has the content of
+/// `add`; and the mode of the base, where git tells no modes apart.
+fn entry_as_stored(
+    record: &Record,
+    base: Option<Entry>,
+    recorded: Option<Entry>,
+    found: Entry,
+) -> Entry {
+    let mut entry = found;
+    if let Some(base) = base
+        && let Some(recorded) = recorded
+        && found.id == recorded.id
+    {
+        let are_regular = found.mode.is_regular() && recorded.mode.is_regular();
+        if found.mode == recorded.mode || are_regular {
+            entry.id = base.id;
+        }
+    }
+    if !record.file_mode && entry.mode.is_regular() {
+        entry.mode = match base {
+            Some(base) if base.mode.is_regular() => base.mode,
+            Some(_) | None => Mode::File,
+        };
+    }
+    entry
+}
+
+/// Holds how a placed file is not as it was placed.
+struct PlacedChange {
+    kind: Kind,
+    detail: Option<&'static str>,
+}
+
+impl PlacedChange {
+    const fn new(kind: Kind) -> Self {
+        Self { kind, detail: None }
+    }
+}
+
+/// Says how what stands there is not the file that was placed; none where it is.
+fn change_of_placed(
+    worktree: &Worktree,
+    proof: Proof<'_>,
+    file: &PlacedFile,
+    now: Mode,
+) -> Option<PlacedChange> {
+    match file.kind {
+        PlacedKind::File if now.is_regular() => {
+            match proof.difference(&worktree.record.path, file) {
+                Difference::Linked => Some(PlacedChange {
+                    kind: Kind::Modified,
+                    detail: Some(LINKED),
+                }),
+                Difference::Mode if worktree.record.file_mode => {
+                    Some(PlacedChange::new(Kind::Mode))
+                }
+                Difference::Mode => None,
+                Difference::Content => Some(PlacedChange::new(Kind::Modified)),
+            }
+        }
+        PlacedKind::Link if now == Mode::Link => Some(PlacedChange::new(Kind::Modified)),
+        PlacedKind::File | PlacedKind::Link | PlacedKind::Directory => {
+            Some(PlacedChange::new(Kind::Typechange))
+        }
     }
 }
 
@@ -354,6 +435,7 @@ impl<'a> LargeFileReader<'a> {
         Ok(self.excluded_sizes()?.contains(&found.stat.size))
     }
 
+    /// The sizes of the files of the base that the scope excludes.
     fn excluded_sizes(&self) -> Result<&BTreeSet<u64>, Error> {
         if let Some(sizes) = self.excluded_sizes.get() {
             return Ok(sizes);
@@ -388,20 +470,23 @@ impl<'a> LargeFileReader<'a> {
     }
 }
 
-/// Whether a file got a write bit, and nothing else: git's own rewrite of a file has another mtime
+/// True if a file got a write bit, and nothing else: git's own rewrite of a file has another mtime
 /// or inode.
-fn was_opened(recorded: &Stat, now: &Stat) -> bool {
-    let opened = now.mode & 0o222 & !recorded.mode != 0;
-    opened && now.mtime == recorded.mtime && now.inode == recorded.inode
+fn was_made_writable(recorded: &Stat, now: &Stat) -> bool {
+    let has_new_write_bit = now.mode & 0o222 & !recorded.mode != 0;
+    has_new_write_bit && now.mtime == recorded.mtime && now.inode == recorded.inode
 }
 
-/// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.
+/// True if a file was converted at `add` and has other bytes now: those that git stores, perhaps.
 fn may_be_as_stored(item: &Item, found: &FoundEntry) -> bool {
-    let both = item.base.zip(item.disk.map(|disk| disk.entry));
-    both.is_some_and(|(base, recorded)| {
-        let all = [base, recorded, found.entry];
-        all.iter().all(|entry| entry.mode.is_regular())
-            && recorded.id != base.id
-            && recorded.id != found.entry.id
-    })
+    let Some(base) = item.base else {
+        return false;
+    };
+    let Some(recorded) = item.disk else {
+        return false;
+    };
+    let entries = [base, recorded.entry, found.entry];
+    let was_converted = recorded.entry.id != base.id;
+    let has_other_bytes = recorded.entry.id != found.entry.id;
+    was_converted && has_other_bytes && entries.iter().all(|entry| entry.mode.is_regular())
 }

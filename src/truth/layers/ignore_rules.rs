@@ -1,8 +1,6 @@
 //! Reads the ignore rules of a tree: what an agent adds to a `.gitignore` or to `info/exclude`
 //! hides nothing.
 
-use std::collections::BTreeSet;
-
 use bstr::ByteSlice;
 
 use crate::disk::error::DiskError;
@@ -10,7 +8,8 @@ use crate::disk::files;
 use crate::git::ignore::{IgnoreStack, NameCase};
 use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;
-use crate::judge::compare::{Delta, entry_in};
+use crate::judge::compare::Delta;
+use crate::truth::layers::content::files_of_tree;
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -34,16 +33,9 @@ pub fn rules(
     reference: &Delta,
     recorded: &[&str],
 ) -> Result<IgnoreStack, Error> {
-    let base = manifest.items().iter().map(|item| &item.path);
-    let paths = base
-        .chain(reference.keys())
-        .filter(|path| is_rules_file(path));
-    let paths: BTreeSet<&RepoPath> = paths.collect();
     let mut texts = Vec::new();
-    for path in paths {
-        if let Some(entry) = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular()) {
-            texts.push((path.parent(), objects.blob(&entry.id)?));
-        }
+    for (path, entry) in files_of_tree(manifest, reference, is_rules_file) {
+        texts.push((path.parent(), objects.blob(&entry.id)?));
     }
     let mut shared = Vec::new();
     for name in recorded {
@@ -82,11 +74,12 @@ pub fn is_rules_file(path: &RepoPath) -> bool {
 pub fn has_own_rules(worktree: &Worktree) -> Result<bool, DiskError> {
     for name in [EXCLUDES_FILE, INFO_EXCLUDE] {
         let text = files::read(&worktree.dir.join(name))?.unwrap_or_default();
-        let mut lines = text.lines().map(<[u8]>::trim_ascii);
-        if lines.any(|line| {
-            !line.is_empty() && !line.starts_with(b"#") && line != EXCLUDE_RULE.as_bytes()
-        }) {
-            return Ok(true);
+        for line in text.lines() {
+            let rule = line.trim_ascii();
+            let is_comment = rule.is_empty() || rule.starts_with(b"#");
+            if !is_comment && rule != EXCLUDE_RULE.as_bytes() {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

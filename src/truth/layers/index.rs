@@ -29,12 +29,12 @@ pub struct IndexState {
 }
 
 impl IndexState {
-    /// Compares an index with the base; none where it has what can be no path.
+    /// Compares an index with the base; none where the index is damaged.
     pub fn compare(worktree: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
         let mut comparison = Comparison::new(worktree);
+        // both are sorted by path, and a path in a conflict has several entries in the index
         let mut entries = index.entries().peekable();
         let mut items = manifest.items().iter().peekable();
-        // several entries of a path in a conflict
         let mut group = Vec::new();
         while let Some(first) = entries.next() {
             let first = first.ok()?;
@@ -94,7 +94,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds the entries of a path; none where it can be no path.
+    /// Adds the entries that the index has of one path, of which the base has `item`; none where
+    /// the path is not valid.
     fn add(&mut self, item: Option<&Item>, group: &[IndexEntry<&BStr>]) -> Option<()> {
         let first = group.first()?;
         let base = item.and_then(|item| item.base);
@@ -106,7 +107,7 @@ impl<'a> Comparison<'a> {
         };
         let now = staged(group, stage, base);
         let is_marked = first.assume_unchanged || first.skip_worktree;
-        // as nearly all are
+        // nearly all are so: no path is copied for them
         if now == base && !is_conflict && !is_marked && item.is_some() {
             return Some(());
         }
@@ -150,8 +151,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns what is staged of a path. A commit leaves out what is only announced: where the base has
-/// a file, that deletes it.
+/// Returns what a commit would have of a path in this stage. A commit leaves out what was added
+/// with `--intent-to-add` alone: where the base has a file, that deletes it.
 fn staged(group: &[IndexEntry<&BStr>], stage: Stage, base: Option<Entry>) -> Option<Entry> {
     for entry in group {
         let is_in_commit = base.is_none() || !entry.intent_to_add;

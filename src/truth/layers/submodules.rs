@@ -21,7 +21,7 @@ use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in};
 use crate::truth::layers::content::{LARGE, gitlinks, read_content};
-use crate::truth::layers::converted::{Blobs, UnreadFiles, undo_checkout};
+use crate::truth::layers::converted::{Blob, UnreadFiles, undo_checkout};
 use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, is_ignored, rules};
 use crate::truth::layers::index::IndexState;
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -36,6 +36,18 @@ const FOREIGN: &str = "its `.git` is for no submodule here, \
      and a git in the worktree would run its settings; \
      if you made it: git submodule absorbgitdirs";
 
+/// The settings by which a checkout converts files; git would fetch what a partial clone lacks.
+const CONVERSION_KEYS: [&str; 8] = [
+    "filter.",
+    "include.path=",
+    "includeif.",
+    "core.autocrlf=",
+    "core.eol=",
+    "core.attributesfile=",
+    "extensions.partialclone=",
+    ".promisor=",
+];
+
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
 pub struct Submodule {
@@ -49,6 +61,7 @@ pub struct Submodule {
     unread: BTreeMap<RepoPath, u64>,
 }
 
+/// A submodule whose git directory is one of this repository.
 struct OpenSubmodule<'a> {
     repository: &'a Repository,
     worktree: &'a Worktree,
@@ -121,42 +134,43 @@ impl<'a> OpenSubmodule<'a> {
         }))
     }
 
+    /// Compares its files and its index with its HEAD, and with the commits that it may be on.
     fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, Error> {
-        let mut seen = Submodule::default();
+        let mut submodule = Submodule::default();
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
-            return Ok(seen);
+            return Ok(submodule);
         };
         let tree = self.objects.commit(&head)?.tree;
         let manifest = self.manifest_of(&tree)?;
         let mut references = self.references(allowed, &tree)?;
         if allowed.is_empty() {
-            // a new one: every file of it is, and its git directory
+            // it is new: every file in it is a change, and its git directory
             let paths = manifest.items().iter().map(|item| item.path.clone());
             references.push(paths.map(|path| (path, None)).collect());
             let git_dir = Place::Path(self.outer(b".git"));
-            seen.changes.push(Change {
+            submodule.changes.push(Change {
                 is_directory: true,
                 ..Change::new(git_dir, Kind::Created, Seen::Disk)
             });
         }
-        // what it may be, and last what its HEAD is
+        // HEAD itself differs in nothing from HEAD
+        let head_delta = [Delta::new()];
         let mut with_head = references.clone();
-        with_head.push(Delta::new());
-        let mut delta = self.disk(&manifest, &with_head, &mut seen)?;
-        self.undo_filters(&manifest, &with_head, &mut delta, &seen.unread)?;
+        with_head.extend_from_slice(&head_delta);
+        let mut delta = self.disk(&manifest, &with_head, &mut submodule)?;
+        self.undo_filters(&manifest, &with_head, &mut delta, &submodule.unread)?;
         self.leave_out_ignored(&manifest, &with_head, &mut delta)?;
-        let is_head = changes_against(&manifest, &delta, &[Delta::new()]).is_empty()
-            && self.stages_nothing(&manifest);
-        if is_head && seen.unreadable.is_empty() {
-            seen.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
+        let is_head = changes_against(&manifest, &delta, &head_delta).is_empty();
+        if is_head && self.stages_nothing(&manifest) && submodule.unreadable.is_empty() {
+            submodule.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
         }
         for mut change in changes_against(&manifest, &delta, &references) {
             if let Place::Path(path) = &mut change.place {
                 *path = self.outer(path.as_bstr());
             }
-            seen.changes.push(change);
+            submodule.changes.push(change);
         }
-        Ok(seen)
+        Ok(submodule)
     }
 
     /// Returns the files of a tree, as though they had been on disk.
@@ -182,8 +196,9 @@ impl<'a> OpenSubmodule<'a> {
     ) -> Result<Vec<Delta>, Error> {
         let mut references = Vec::new();
         for id in allowed {
-            let id = CommitId::parse(&id.to_string());
-            if let Some(commit) = id.ok().and_then(|id| self.objects.commit(&id).ok()) {
+            if let Ok(id) = CommitId::parse(&id.to_string())
+                && let Ok(commit) = self.objects.commit(&id)
+            {
                 references.push(self.objects.difference(Some(tree), Some(&commit.tree))?);
             }
         }
@@ -326,60 +341,70 @@ impl<'a> OpenSubmodule<'a> {
         if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
             return Ok(());
         }
-        let mut blobs = Blobs::new();
-        let regular = |entry: Option<Entry>| entry.filter(|entry| entry.mode.is_regular());
-        for (path, now) in &*delta {
-            let Some(now) = regular(*now) else { continue };
-            let at = |reference| regular(entry_in(manifest, reference, path));
-            let others = references.iter().filter_map(at);
-            for then in others.filter(|then| then.id != now.id) {
-                blobs.insert((path.clone(), then.id), now.mode);
+        let mut blobs = BTreeSet::new();
+        for (path, content) in &*delta {
+            let Some(on_disk) = content.filter(|entry| entry.mode.is_regular()) else {
+                continue;
+            };
+            for reference in references {
+                if let Some(stored) = entry_in(manifest, reference, path)
+                    && stored.mode.is_regular()
+                    && stored.id != on_disk.id
+                {
+                    blobs.insert(Blob {
+                        path: path.clone(),
+                        id: stored.id,
+                        mode: on_disk.mode,
+                    });
+                }
             }
         }
-        let unread = UnreadFiles {
+        let unread_files = UnreadFiles {
             root: &self.directory,
             sizes: unread,
         };
         let format = self.layout.format;
-        undo_checkout(&self.git, format, blobs, delta, &unread, &|_, _, _| true)?;
+        undo_checkout(
+            &self.git,
+            format,
+            blobs,
+            delta,
+            &unread_files,
+            &|_, _, _| true,
+        )?;
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(())
     }
 
+    /// True if the submodule's own git directory says how a checkout writes files.
     fn sets_conversions(&self) -> Result<bool, Error> {
-        let at = |name: &str| self.layout.common_dir.join(name);
-        // of a partial clone, git would fetch what is missing
-        let keys = "filter. include.path= includeif. core.autocrlf= core.eol= core.attributesfile= \
-             extensions.partialclone= .promisor=";
+        let common_dir = &self.layout.common_dir;
         for name in ["config", "config.worktree"] {
-            let says = meaning(&files::read(&at(name))?.unwrap_or_default());
-            let mut lines = says.split(|byte| *byte == b'\n');
-            if lines.any(|line| keys.split(' ').any(|key| line.contains_str(key))) {
+            let text = files::read(&common_dir.join(name))?.unwrap_or_default();
+            let settings = meaning(&text);
+            if CONVERSION_KEYS.iter().any(|key| settings.contains_str(key)) {
                 return Ok(true);
             }
         }
-        Ok(files::exists(&at("info/attributes")))
+        Ok(files::exists(&common_dir.join("info/attributes")))
     }
 
-    /// What its own commits ignore, and the user everywhere, is build output.
+    /// Leaves out what its own commits ignore, and the user everywhere: that is build output.
     fn leave_out_ignored(
         &self,
         manifest: &Manifest,
         references: &[Delta],
         delta: &mut Delta,
     ) -> Result<(), Error> {
+        let nearest = &references[0];
         let recorded = [EXCLUDES_FILE];
-        let mut rules = rules(
-            self.worktree,
-            manifest,
-            &self.objects,
-            &references[0],
-            &recorded,
-        )?;
-        delta.retain(|path, entry| {
-            let tracked = |reference| entry_in(manifest, reference, path).is_some();
-            let unknown = !references.iter().any(tracked);
-            !entry.is_some_and(|entry| unknown && is_ignored(&mut rules, path, entry.mode))
+        let mut rules = rules(self.worktree, manifest, &self.objects, nearest, &recorded)?;
+        delta.retain(|path, content| {
+            let Some(entry) = content else {
+                return true;
+            };
+            let has_path = |reference| entry_in(manifest, reference, path).is_some();
+            references.iter().any(has_path) || !is_ignored(&mut rules, path, entry.mode)
         });
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::ignore::IgnoreStack;
+use crate::inventory::manifest::Manifest;
 use crate::inventory::placed::Placed;
 use crate::judge::change::Seen;
 use crate::judge::compare::{Delta, entry_in};
@@ -30,28 +31,31 @@ pub fn classify(
 ) -> Result<BTreeMap<RepoPath, Seen>, Error> {
     let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
     trees.push(&facts.references.head);
-    let is_tracked = |path: &RepoPath| {
-        let mut entries = trees
-            .iter()
-            .map(|tree| entry_in(&inputs.manifest, tree, path));
-        index.adds(path) || entries.any(|entry| entry.is_some())
-    };
-    let mut seen = BTreeMap::new();
+    let mut untracked = BTreeMap::new();
     let mut rules = BaseRules::NotRead;
     for (path, entry) in disk {
-        let Some(entry) = entry.filter(|_| !is_tracked(path)) else {
+        let Some(entry) = entry else {
             continue;
         };
-        let how = if placed.get(path).is_some() {
+        if index.adds(path) || is_in_any(&inputs.manifest, &trees, path) {
+            continue;
+        }
+        let seen = if placed.get(path).is_some() {
             Seen::Synced
         } else if rules.ignore(inputs, facts, path, entry.mode)? {
             Seen::Ignored
         } else {
             Seen::Untracked
         };
-        seen.insert(path.clone(), how);
+        untracked.insert(path.clone(), seen);
     }
-    Ok(seen)
+    Ok(untracked)
+}
+
+/// True if one of these trees has something at a path.
+fn is_in_any(manifest: &Manifest, trees: &[&Delta], path: &RepoPath) -> bool {
+    let mut entries = trees.iter().map(|tree| entry_in(manifest, tree, path));
+    entries.any(|entry| entry.is_some())
 }
 
 /// Holds the ignore rules of the base, read for the first path.

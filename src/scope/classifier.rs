@@ -1,7 +1,7 @@
 //! Holds [`Classifier`], which answers for many paths and remembers what it found for directories.
 
 use crate::scope::compiled::Scope;
-use crate::scope::descent::{Descent, DirectoryLevel};
+use crate::scope::descent::{Descent, EntryPath};
 use crate::scope::near::Near;
 use crate::scope::rule::{Access, EntryKind, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
@@ -31,9 +31,10 @@ struct JudgedDirectory {
     near: Near,
 }
 
-/// The deciding rule of each list: the nearest level's, there the last one. The built-in rules
-/// come first, then exclude, write, read; a list after a decided one has none, neither for the path
-/// nor for anything below.
+/// The deciding rule of each list: the one that matches the nearest level (the path itself, then
+/// its parents), there the last one. The lists stand in the order in which they win: the built-in
+/// rules, then exclude, write, read. After the first list that decides, the others have no rule,
+/// neither for the path nor for anything below.
 type RuleDecision = [Option<usize>; 4];
 
 impl<'s> Classifier<'s> {
@@ -49,14 +50,14 @@ impl<'s> Classifier<'s> {
     /// Returns the access of a path, and the rule that decided.
     pub fn verdict(&mut self, path: &RepoPath, kind: EntryKind) -> Verdict<'s> {
         let scope = self.scope;
-        let judge = |above: &JudgedDirectory, directory: DirectoryLevel<'_>| JudgedDirectory {
-            decision: scope.decide(above, directory, EntryKind::Directory),
-            near: scope.near(&above.near, directory.path),
-        };
-        let (level, above) = self.descent.enter(path.as_bstr(), judge);
-        let decision = scope.decide(above, level, kind);
-        let place = decision.into_iter().flatten().next();
-        let rule = place.map(|place| &scope.rules[place]);
+        let (entry, directory) = self.descent.enter(path.as_bstr(), |above, directory| {
+            let decision = scope.decide(above, directory, EntryKind::Directory);
+            let near = scope.near(&above.near, directory.path);
+            JudgedDirectory { decision, near }
+        });
+        let decision = scope.decide(directory, entry, kind);
+        let deciding = decision.into_iter().flatten().next();
+        let rule = deciding.map(|place| &scope.rules[place]);
         Verdict {
             access: rule.map_or(Access::Excluded, |rule| rule.list.into()),
             rule,
@@ -65,37 +66,54 @@ impl<'s> Classifier<'s> {
 }
 
 impl Scope {
+    /// The deciding rule of each list for an entry of a directory.
     fn decide(
         &self,
-        above: &JudgedDirectory,
-        level: DirectoryLevel<'_>,
+        directory: &JudgedDirectory,
+        entry: EntryPath<'_>,
         kind: EntryKind,
     ) -> RuleDecision {
-        let mut last = RuleDecision::default();
-        for place in self.candidates(&above.near, level) {
-            let rank = match self.rules[place].list {
-                _ if place >= self.users => 0,
-                RuleList::Exclude => 1,
-                RuleList::Write => 2,
-                RuleList::Read => 3,
-            };
-            let is_later = last[rank].is_none_or(|known| known < place);
-            if is_later && self.patterns[place].matches(level.path, level.name, kind) {
-                last[rank] = Some(place);
-            }
-        }
+        let matching = self.last_matches(directory, entry, kind);
         let mut decision = RuleDecision::default();
-        for rank in 0..decision.len() {
-            decision[rank] = last[rank].or(above.decision[rank]);
-            if decision[rank].is_some() {
+        for list in 0..decision.len() {
+            decision[list] = matching[list].or(directory.decision[list]);
+            if decision[list].is_some() {
                 break;
             }
         }
         decision
     }
-}
 
-impl Scope {
+    /// The last rule of each list that matches the entry itself.
+    fn last_matches(
+        &self,
+        directory: &JudgedDirectory,
+        entry: EntryPath<'_>,
+        kind: EntryKind,
+    ) -> RuleDecision {
+        let mut matching = RuleDecision::default();
+        for place in self.candidates(&directory.near, entry) {
+            let list = self.precedence(place);
+            let is_later = matching[list] < Some(place);
+            if is_later && self.patterns[place].matches(entry.path, entry.name_start, kind) {
+                matching[list] = Some(place);
+            }
+        }
+        matching
+    }
+
+    /// The index in a [`RuleDecision`] of the list that a rule is in.
+    fn precedence(&self, place: usize) -> usize {
+        if place >= self.user_rules {
+            return 0;
+        }
+        match self.rules[place].list {
+            RuleList::Exclude => 1,
+            RuleList::Write => 2,
+            RuleList::Read => 3,
+        }
+    }
+
     /// Returns the access of one path, and the rule that decided.
     pub fn verdict(&self, path: &RepoPath, kind: EntryKind) -> Verdict<'_> {
         self.classifier().verdict(path, kind)

@@ -11,9 +11,9 @@ use crate::scope::rule::{Case, RuleList, RuleOrigin, ScopeRule};
 pub struct Scope {
     /// The user's rules in their order, then the built-in ones.
     pub(super) rules: Vec<ScopeRule>,
-    /// How many are the user's.
-    pub(super) users: usize,
-    /// One for each rule.
+    /// How many of them are the user's. The *place* of a rule is its index in `rules`.
+    pub(super) user_rules: usize,
+    /// The parsed pattern of each rule.
     pub(super) patterns: Vec<ScopePattern>,
     pub(super) names: NameSet,
     pub(super) case: Case,
@@ -31,7 +31,7 @@ impl Scope {
     /// # Errors
     /// Returns every rule that is refused, in the order given.
     pub fn compile(mut rules: Vec<ScopeRule>, case: Case) -> Result<Self, ScopeErrors> {
-        let users = rules.len();
+        let user_rules = rules.len();
         rules.extend(BUILT_IN.map(|(list, text)| ScopeRule::new(list, text, RuleOrigin::BuiltIn)));
         let mut patterns = Vec::with_capacity(rules.len());
         let mut errors = Vec::new();
@@ -52,7 +52,7 @@ impl Scope {
         }
         Ok(Self {
             rules,
-            users,
+            user_rules,
             names: NameSet::new(&patterns),
             patterns,
             case,
@@ -67,7 +67,7 @@ impl Scope {
 
     /// Returns the user's rules, in the order given, without the built-in ones.
     pub fn rules(&self) -> &[ScopeRule] {
-        &self.rules[..self.users]
+        &self.rules[..self.user_rules]
     }
 
     /// Returns whether letters match in either case.

@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use crate::scope::compiled::Scope;
-use crate::scope::descent::{Descent, DirectoryLevel};
+use crate::scope::descent::{Descent, EntryPath};
 use crate::scope::near::Near;
 use crate::scope::pattern::ScopePattern;
 use crate::scope::rule::{EntryKind, RuleList, RuleOrigin, ScopeRule};
@@ -22,20 +22,29 @@ pub struct Coverage {
     pub advice: Vec<String>,
 }
 
+/// What one rule matches.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     matches: usize,
     is_in_root: bool,
     /// The first path that matches below the root.
-    below: Option<RepoPath>,
+    first_below_root: Option<RepoPath>,
 }
 
-/// What is known of the directories above a path.
+/// A rule that matches a path or a directory above the path.
+#[derive(Clone, Copy, Debug)]
+struct RuleMatch {
+    place: usize,
+    /// Whether the entry that the rule's pattern matches is in the root.
+    is_in_root: bool,
+}
+
+/// The directory of a path.
 #[derive(Clone, Debug)]
-struct Above {
+struct CoveredDirectory {
     near: Near,
-    /// The rules that match one of them, and whether the first such directory is in the root.
-    matched: Arc<[(usize, bool)]>,
+    /// The rules that match the directory or one above.
+    matched: Arc<[RuleMatch]>,
 }
 
 impl Scope {
@@ -45,43 +54,58 @@ impl Scope {
         &self,
         tracked: impl IntoIterator<Item = (P, EntryKind)>,
     ) -> Coverage {
-        let root = Above {
+        let root = CoveredDirectory {
             near: self.near_root(),
             matched: Arc::default(),
         };
-        let mut tallies = vec![Tally::default(); self.users];
+        let mut tallies = vec![Tally::default(); self.user_rules];
         let mut descent = Descent::new(self.case, root);
-        for (path, kind) in tracked {
-            let path = path.borrow();
-            let enter = |above: &Above, directory: DirectoryLevel<'_>| above.enter(self, directory);
-            let (level, above) = descent.enter(path.as_bstr(), enter);
-            let matched = above.matched.iter().copied();
-            for (place, is_in_root) in matched.chain(above.more(self, level, kind)) {
-                let tally = &mut tallies[place];
-                tally.matches += 1;
-                tally.is_in_root |= is_in_root;
-                if !is_in_root && tally.below.is_none() {
-                    tally.below = Some(path.clone());
-                }
+        for (tracked_path, kind) in tracked {
+            let path = tracked_path.borrow();
+            let (entry, directory) = descent.enter(path.as_bstr(), |above, directory| {
+                above.enter(self, directory)
+            });
+            for matched in directory.matched.iter() {
+                tallies[matched.place].add(path, *matched);
+            }
+            for matched in directory.new_matches(self, entry, kind) {
+                tallies[matched.place].add(path, matched);
             }
         }
-        let rules = self.rules().iter().zip(&self.patterns).zip(&tallies);
-        Coverage {
-            advice: rules
-                .filter_map(|((rule, pattern), tally)| advice(rule, pattern, tally))
-                .collect(),
-            matches: tallies.iter().map(|tally| tally.matches).collect(),
+        let mut coverage = Coverage {
+            matches: Vec::new(),
+            advice: Vec::new(),
+        };
+        for (place, tally) in tallies.iter().enumerate() {
+            coverage.matches.push(tally.matches);
+            let advice = advice(&self.rules[place], &self.patterns[place], tally);
+            coverage.advice.extend(advice);
+        }
+        coverage
+    }
+}
+
+impl Tally {
+    fn add(&mut self, path: &RepoPath, matched: RuleMatch) {
+        self.matches += 1;
+        if matched.is_in_root {
+            self.is_in_root = true;
+        } else if self.first_below_root.is_none() {
+            self.first_below_root = Some(path.clone());
         }
     }
 }
 
-impl Above {
-    fn enter(&self, scope: &Scope, directory: DirectoryLevel<'_>) -> Self {
-        let mut more = (self.more(scope, directory, EntryKind::Directory)).peekable();
-        let matched = if more.peek().is_none() {
+impl CoveredDirectory {
+    /// A directory in this one.
+    fn enter(&self, scope: &Scope, directory: EntryPath<'_>) -> Self {
+        let new_matches: Vec<RuleMatch> = self
+            .new_matches(scope, directory, EntryKind::Directory)
+            .collect();
+        let matched = if new_matches.is_empty() {
             Arc::clone(&self.matched)
         } else {
-            self.matched.iter().copied().chain(more).collect()
+            [&self.matched, new_matches.as_slice()].concat().into()
         };
         Self {
             near: scope.near(&self.near, directory.path),
@@ -89,54 +113,71 @@ impl Above {
         }
     }
 
-    /// The user's rules that match this path itself, and no directory above it.
-    fn more<'n>(
+    /// The user's rules that match an entry of this directory, but not the directory or one above.
+    fn new_matches<'n>(
         &'n self,
         scope: &'n Scope,
-        level: DirectoryLevel<'n>,
+        entry: EntryPath<'n>,
         kind: EntryKind,
-    ) -> impl Iterator<Item = (usize, bool)> + 'n {
-        let candidates = scope.candidates(&self.near, level);
-        let users = candidates.filter(|place| *place < scope.users);
-        let is_new = move |place: &usize| {
-            scope.patterns[*place].matches(level.path, level.name, kind)
-                && !self.matched.iter().any(|(known, _)| known == place)
-        };
-        users
-            .filter(is_new)
-            .map(move |place| (place, level.name == 0))
+    ) -> impl Iterator<Item = RuleMatch> + 'n {
+        scope
+            .candidates(&self.near, entry)
+            .filter(|place| *place < scope.user_rules)
+            .filter(move |place| scope.patterns[*place].matches(entry.path, entry.name_start, kind))
+            .filter(|place| self.matched.iter().all(|matched| matched.place != *place))
+            .map(move |place| RuleMatch {
+                place,
+                is_in_root: entry.name_start == 0,
+            })
     }
 }
 
-/// The likely mistake of a rule.
+/// The line on the likely mistake of a rule, if it seems to have one.
 fn advice(rule: &ScopeRule, pattern: &ScopePattern, tally: &Tally) -> Option<String> {
     if matches!(rule.origin, RuleOrigin::Default | RuleOrigin::BuiltIn) {
         return None;
     }
     let text = escape_for_rule(&rule.pattern);
-    let what = if tally.matches > 0 {
-        let is_meant_for_root = tally.is_in_root
-            && rule.list == RuleList::Write
-            && !pattern.is_anchored
-            && !pattern.is_everything();
-        let example = tally.below.as_ref().filter(|_| is_meant_for_root)?;
-        format!("also matches below the root (`{example}`); write `/{text}` for the root only")
-    } else if pattern.line.contains('{') && pattern.line.contains(',') {
-        "matches no tracked file: braces do not expand in these patterns; write one for each".into()
-    } else if pattern
-        .line
-        .trim_start_matches(['*', '/'])
-        .starts_with(".git/")
-    {
-        // git tracks no such path, and it means nothing in any list
-        return None;
+    let mistake = if tally.matches == 0 {
+        missing_match(&pattern.line)?.to_owned()
     } else {
-        "matches no tracked file".to_owned()
+        let example = unexpected_match(rule, pattern, tally)?;
+        format!("also matches below the root (`{example}`); write `/{text}` for the root only")
     };
     Some(format!(
-        "{}: the {} pattern `{text}` {what}",
+        "{}: the {} pattern `{text}` {mistake}",
         rule.origin, rule.list
     ))
+}
+
+/// What to say of a pattern that matches no tracked file.
+fn missing_match(pattern: &str) -> Option<&'static str> {
+    if pattern.contains('{') && pattern.contains(',') {
+        return Some(
+            "matches no tracked file: braces do not expand in these patterns; write one for each",
+        );
+    }
+    if pattern.trim_start_matches(['*', '/']).starts_with(".git/") {
+        // git tracks no such path, and it means nothing in any list
+        return None;
+    }
+    Some("matches no tracked file")
+}
+
+/// A path below the root, of a write rule that seems to be meant for a file of the root.
+fn unexpected_match<'t>(
+    rule: &ScopeRule,
+    pattern: &ScopePattern,
+    tally: &'t Tally,
+) -> Option<&'t RepoPath> {
+    let is_meant_for_root = tally.is_in_root
+        && rule.list == RuleList::Write
+        && !pattern.is_anchored
+        && !pattern.is_everything();
+    if !is_meant_for_root {
+        return None;
+    }
+    tally.first_below_root.as_ref()
 }
 
 #[cfg(test)]

@@ -11,15 +11,18 @@ use crate::scope::rule::Case;
 pub(super) struct Descent<T> {
     case: Case,
     path: Vec<u8>,
-    levels: Vec<(usize, T)>, // the length of the directory's path, and its value
+    /// The directories of `path`: the length of the directory's path, and its value.
+    levels: Vec<(usize, T)>,
     root: T,
 }
 
-/// An entry that is judged: its path (folded if need be) and where its name begins.
+/// The path of an entry that is judged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DirectoryLevel<'p> {
+pub(super) struct EntryPath<'p> {
+    /// The path, in lower case where case does not matter.
     pub(super) path: &'p [u8],
-    pub(super) name: usize,
+    /// Where the last component of the path begins.
+    pub(super) name_start: usize,
 }
 
 impl<T> Descent<T> {
@@ -34,13 +37,14 @@ impl<T> Descent<T> {
     }
 
     /// Goes to a path. Each directory that was not on the way before gets its value from its
-    /// parent's and `judge`. Returns the path's own level with its parent's value.
+    /// parent's and `judge`. Returns the entry at the path, and the value of its directory.
     pub(super) fn enter(
         &mut self,
         path: &[u8],
-        judge: impl Fn(&T, DirectoryLevel<'_>) -> T,
-    ) -> (DirectoryLevel<'_>, &T) {
+        judge: impl Fn(&T, EntryPath<'_>) -> T,
+    ) -> (EntryPath<'_>, &T) {
         let common = self.common_prefix(path);
+        // `a/b` is a directory of `a/b/c`, but not of `a/bc`, which begins alike
         self.levels
             .retain(|(end, _)| *end < common || (*end == common && path.get(*end) == Some(&b'/')));
         self.path.truncate(common);
@@ -48,22 +52,22 @@ impl<T> Descent<T> {
         if self.case == Case::Insensitive {
             self.path[common..].make_ascii_lowercase();
         }
-        let mut name = self.levels.last().map_or(0, |(end, _)| end + 1);
-        while let Some(slash) = self.path[name..].find_byte(b'/') {
-            let end = name + slash;
-            let directory = DirectoryLevel {
+        let mut name_start = self.levels.last().map_or(0, |(end, _)| end + 1);
+        while let Some(slash) = self.path[name_start..].find_byte(b'/') {
+            let end = name_start + slash;
+            let directory = EntryPath {
                 path: &self.path[..end],
-                name,
+                name_start,
             };
             let value = judge(self.value(), directory);
             self.levels.push((end, value));
-            name = end + 1;
+            name_start = end + 1;
         }
-        let level = DirectoryLevel {
+        let entry = EntryPath {
             path: &self.path,
-            name,
+            name_start,
         };
-        (level, self.value())
+        (entry, self.value())
     }
 
     /// Returns the value of the deepest directory.
@@ -111,7 +115,7 @@ mod tests {
                 parent + 1
             });
             assert_eq!((level.path, *parent), (path.as_bytes(), depth), "{path}");
-            assert!(!level.path[level.name..].contains(&b'/'));
+            assert!(!level.path[level.name_start..].contains(&b'/'));
         }
         let expected = ["a", "a/b", "a/bc", "a", "a/b", "a/b/c"];
         assert_eq!(*judged.borrow(), expected);

@@ -51,32 +51,36 @@ impl Glob {
         let mut tokens = Vec::with_capacity(body.len());
         let mut at = 0;
         while let Some(byte) = body.get(at) {
-            at += 1;
-            tokens.push(match byte {
-                b'?' => Token::Any,
+            match byte {
+                b'?' => {
+                    tokens.push(Token::Any);
+                    at += 1;
+                }
                 b'*' => {
-                    let (stars, length) = star(body, at - 1);
+                    let (stars, length) = star(body, at);
                     tokens.extend_from_slice(stars);
-                    at += length - 1;
-                    continue;
+                    at += length;
                 }
                 b'[' => {
-                    let (set, length) = parse_class(&body[at..], case)?;
-                    at += length;
-                    Token::Class(set)
+                    let (set, length) = parse_class(&body[at + 1..], case)?;
+                    tokens.push(Token::Class(set));
+                    at += 1 + length;
                 }
                 b'\\' => {
-                    let escaped = *body.get(at).ok_or(PatternFault::LoneBackslash)?;
-                    at += 1;
+                    let escaped = body.get(at + 1).ok_or(PatternFault::LoneBackslash)?;
                     // Not folded, as in git: under `core.ignoreCase` the text is lower case, so
                     // that `\F` never matches.
-                    Token::Byte(escaped)
+                    tokens.push(Token::Byte(*escaped));
+                    at += 2;
                 }
-                literal => Token::Byte(match case {
-                    Case::Sensitive => *literal,
-                    Case::Insensitive => literal.to_ascii_lowercase(),
-                }),
-            });
+                literal => {
+                    tokens.push(Token::Byte(match case {
+                        Case::Sensitive => *literal,
+                        Case::Insensitive => literal.to_ascii_lowercase(),
+                    }));
+                    at += 1;
+                }
+            }
         }
         Ok(Self::new(tokens))
     }
@@ -86,17 +90,19 @@ impl Glob {
         let prefix: Vec<u8> = tokens.iter().map_while(literal).collect();
         let mut suffix: Vec<u8> = tokens.iter().rev().map_while(literal).collect();
         suffix.reverse();
-        let middle = tokens
-            .split(|token| literal(token).is_none())
-            .max_by_key(|run| run.len())
-            .map(|run| run.iter().filter_map(literal).collect::<Vec<u8>>())
-            .filter(|run| run.len() > prefix.len().max(suffix.len()));
+        let literal_runs = tokens.split(|token| literal(token).is_none());
+        let longest_run = literal_runs.max_by_key(|run| run.len()).unwrap_or_default();
+        let mut middle = None;
+        if longest_run.len() > prefix.len().max(suffix.len()) {
+            let bytes: Vec<u8> = longest_run.iter().filter_map(literal).collect();
+            middle = Some(Finder::new(&bytes).into_owned());
+        }
         Self {
             floating: floating(&tokens),
             tokens,
             prefix,
             suffix,
-            middle: middle.map(|run| Finder::new(&run).into_owned()),
+            middle,
         }
     }
 
@@ -141,7 +147,7 @@ impl Glob {
         let mut star: Option<(usize, usize)> = None;
         let mut directories: Option<(usize, usize)> = None;
         loop {
-            let step = match self.tokens.get(token) {
+            let is_match = match self.tokens.get(token) {
                 None if at == text.len() => return true,
                 None => false,
                 Some(Token::Everything) => return true,
@@ -160,7 +166,7 @@ impl Glob {
                 Some(Token::Any) => text.get(at).is_some_and(|b| *b != b'/'),
                 Some(Token::Class(set)) => text.get(at).is_some_and(|b| is_in(set, *b)),
             };
-            if step {
+            if is_match {
                 token += 1;
                 at += 1;
                 continue;
@@ -235,6 +241,7 @@ fn is_in(set: &ByteSet, byte: u8) -> bool {
     set[usize::from(byte)]
 }
 
+/// Adds the bytes that are members.
 fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
     for (byte, is_in) in (0..=u8::MAX).zip(set.iter_mut()) {
         *is_in |= is_member(byte);
@@ -252,53 +259,84 @@ fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
 /// case.
 pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), PatternFault> {
     let mut set: ByteSet = Box::new([false; 256]);
-    let negated = matches!(text.first(), Some(b'!' | b'^'));
-    let start = usize::from(negated);
-    let byte_at = |at: usize| text.get(at).copied().ok_or(PatternFault::OpenClass);
-    let mut at = start;
-    let mut previous = None; // what a following `-` would make the start of a range
+    let is_negated = matches!(text.first(), Some(b'!' | b'^'));
+    let start = usize::from(is_negated);
+    let mut class = ClassText { text, at: start };
+    // what a following `-` makes the start of a range
+    let mut previous = None;
     loop {
-        let byte = byte_at(at)?;
-        at += 1;
-        match byte {
-            b']' if at > start + 1 => break,
-            b'-' if previous.is_some() && text.get(at).is_some_and(|next| *next != b']') => {
-                let low = previous.take().unwrap_or_default();
-                at += usize::from(text[at] == b'\\');
-                let high = byte_at(at)?;
-                at += 1;
-                add_where(&mut set, |b| is_in_range(b, low, high, case));
-                continue;
-            }
-            b'\\' => {
-                previous = Some(byte_at(at)?);
-                at += 1;
-            }
-            b'[' if text.get(at) == Some(&b':') => {
-                let end = text[at + 1..]
-                    .find_byte(b']')
-                    .ok_or(PatternFault::OpenClass)?;
-                let inner = &text[at + 1..at + 1 + end];
-                if let Some((b':', name)) = inner.split_last() {
-                    add_named(&mut set, name, case)?;
-                    at += end + 2;
-                    previous = None;
-                    continue;
-                }
-                // No `:]`: git takes the `[` as an ordinary member.
-                previous = Some(b'[');
-            }
-            member => previous = Some(member),
+        let is_first = class.at == start;
+        let byte = class.byte()?;
+        if byte == b']' && !is_first {
+            break;
         }
-        set[usize::from(previous.unwrap_or_default())] = true;
+        if let Some(low) = previous
+            && byte == b'-'
+            && class.peek() != Some(b']')
+        {
+            if class.peek() == Some(b'\\') {
+                class.at += 1;
+            }
+            let high = class.byte()?;
+            add_where(&mut set, |b| is_in_range(b, low, high, case));
+            previous = None;
+            continue;
+        }
+        if byte == b'['
+            && let Some(name) = class.name()?
+        {
+            add_named(&mut set, name, case)?;
+            previous = None;
+            continue;
+        }
+        let member = if byte == b'\\' { class.byte()? } else { byte };
+        set[usize::from(member)] = true;
+        previous = Some(member);
     }
-    set.iter_mut().for_each(|is_in| *is_in ^= negated);
+    if is_negated {
+        set.iter_mut().for_each(|is_in| *is_in = !*is_in);
+    }
     for never in [0, b'/'] {
         set[usize::from(never)] = false;
     }
-    Ok((set, at))
+    Ok((set, class.at))
 }
 
+/// A bracket expression that is being read.
+struct ClassText<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> ClassText<'t> {
+    /// The byte that is read next.
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Reads one byte.
+    fn byte(&mut self) -> Result<u8, PatternFault> {
+        let byte = self.peek().ok_or(PatternFault::OpenClass)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Reads the rest of `[:name:]`, of which `[` was read. None where there is no `:]`: git takes
+    /// the `[` as an ordinary member.
+    fn name(&mut self) -> Result<Option<&'t [u8]>, PatternFault> {
+        let Some(rest) = self.text[self.at..].strip_prefix(b":") else {
+            return Ok(None);
+        };
+        let end = rest.find_byte(b']').ok_or(PatternFault::OpenClass)?;
+        let Some(name) = rest[..end].strip_suffix(b":") else {
+            return Ok(None);
+        };
+        self.at += end + 2;
+        Ok(Some(name))
+    }
+}
+
+/// True if a range of a bracket expression has a byte.
 fn is_in_range(byte: u8, low: u8, high: u8, case: Case) -> bool {
     let range = low..=high;
     match case {
@@ -307,6 +345,7 @@ fn is_in_range(byte: u8, low: u8, high: u8, case: Case) -> bool {
     }
 }
 
+/// Adds the bytes of a named class, such as `alpha`.
 fn add_named(set: &mut ByteSet, name: &[u8], case: Case) -> Result<(), PatternFault> {
     let is_member: fn(u8) -> bool = match name {
         b"alnum" => |b| b.is_ascii_alphanumeric(),

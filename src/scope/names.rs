@@ -18,6 +18,7 @@ pub(super) struct NameSet {
 }
 
 impl NameSet {
+    /// Collects the patterns that are a name or an ending.
     pub(super) fn new(patterns: &[ScopePattern]) -> Self {
         let mut names = Self::default();
         for (place, pattern) in patterns.iter().enumerate() {
@@ -33,16 +34,13 @@ impl NameSet {
         names
     }
 
+    /// The rules that match any entry of this name.
     pub(super) fn find<'n>(&'n self, name: &'n [u8]) -> impl Iterator<Item = usize> + 'n {
-        let ended = self.endings.iter().filter_map(|(length, places)| {
+        let by_ending = self.endings.iter().filter_map(|(length, places)| {
             let start = name.len().checked_sub(*length)?;
             places.get(&name[start..])
         });
-        self.whole
-            .get(name)
-            .into_iter()
-            .chain(ended)
-            .flatten()
-            .copied()
+        let by_name = self.whole.get(name).into_iter();
+        by_name.chain(by_ending).flatten().copied()
     }
 }

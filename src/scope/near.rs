@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use crate::scope::compiled::Scope;
-use crate::scope::descent::DirectoryLevel;
+use crate::scope::descent::EntryPath;
 
 /// The rules that can match in a directory, by their places in the scope, without those that
 /// [`NameSet`] finds.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
-    /// Those that can match an entry at any depth.
-    below: Arc<[usize]>,
-    /// Those that can match an entry directly in the directory.
-    here: Arc<[usize]>,
+    /// Those that can match an entry below the directory, at any depth.
+    at_any_depth: Arc<[usize]>,
+    /// Those of them that can match an entry directly in the directory.
+    direct: Arc<[usize]>,
 }
 
 impl Scope {
+    /// The rules that can match inside the root.
     pub(super) fn near_root(&self) -> Near {
         let mut unnamed = Vec::new();
         for (place, pattern) in self.patterns.iter().enumerate() {
@@ -23,39 +24,42 @@ impl Scope {
                 unnamed.push(place);
             }
         }
-        let above = Near {
-            below: unnamed.into(),
-            here: Arc::default(),
-        };
-        self.near(&above, b"")
+        self.near_of(&unnamed.into(), b"")
     }
 
     /// The rules that can match inside a directory, of those that can inside the directory above.
     pub(super) fn near(&self, above: &Near, directory: &[u8]) -> Near {
-        let below = only(&above.below, |place| {
+        self.near_of(&above.at_any_depth, directory)
+    }
+
+    fn near_of(&self, places: &Arc<[usize]>, directory: &[u8]) -> Near {
+        let at_any_depth = filtered(places, |place| {
             self.patterns[*place].reaches_into(directory)
         });
-        let here = only(&below, |place| {
+        let direct = filtered(&at_any_depth, |place| {
             self.patterns[*place].reaches_entry_of(directory)
         });
-        Near { below, here }
+        Near {
+            at_any_depth,
+            direct,
+        }
     }
 
     /// The rules that may match an entry of the directory that `near` is of.
     pub(super) fn candidates<'n>(
         &'n self,
         near: &'n Near,
-        level: DirectoryLevel<'n>,
+        entry: EntryPath<'n>,
     ) -> impl Iterator<Item = usize> + 'n {
-        let named = self.names.find(&level.path[level.name..]);
-        near.here.iter().rev().copied().chain(named)
+        let named = self.names.find(&entry.path[entry.name_start..]);
+        near.direct.iter().rev().copied().chain(named)
     }
 }
 
-/// Those of the rules; the same memory where it is all of them.
-fn only(all: &Arc<[usize]>, reaches: impl Fn(&usize) -> bool) -> Arc<[usize]> {
-    if all.iter().all(&reaches) {
-        return Arc::clone(all);
+/// The places that are accepted; shares the memory where all are.
+fn filtered(places: &Arc<[usize]>, is_accepted: impl Fn(&usize) -> bool) -> Arc<[usize]> {
+    if places.iter().all(&is_accepted) {
+        return Arc::clone(places);
     }
-    all.iter().copied().filter(reaches).collect()
+    places.iter().copied().filter(is_accepted).collect()
 }

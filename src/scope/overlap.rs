@@ -150,26 +150,29 @@ pub fn overlaps_among(
 /// Every pair of write patterns that meet.
 fn shared_patterns(first: &Scope, second: &Scope) -> Vec<SharedPatterns> {
     let mut shared = Vec::new();
-    for (rule, pattern) in first.list(RuleList::Write) {
-        for (other_rule, other) in second.list(RuleList::Write) {
-            let example = examples(pattern, other).into_iter().find_map(|bytes| {
-                let path = RepoPath::parse(bytes).ok()?;
-                let is_shared =
-                    is_writable_by(first, pattern, &path) && is_writable_by(second, other, &path);
-                is_shared.then_some(path)
-            });
-            if let Some(example) = example {
-                shared.push(SharedPatterns {
-                    first: rule.pattern.clone(),
-                    second: other_rule.pattern.clone(),
-                    example,
-                });
+    for (first_rule, first_pattern) in first.list(RuleList::Write) {
+        for (second_rule, second_pattern) in second.list(RuleList::Write) {
+            for example in examples(first_pattern, second_pattern) {
+                let Ok(path) = RepoPath::parse(example) else {
+                    continue;
+                };
+                if is_writable_by(first, first_pattern, &path)
+                    && is_writable_by(second, second_pattern, &path)
+                {
+                    shared.push(SharedPatterns {
+                        first: first_rule.pattern.clone(),
+                        second: second_rule.pattern.clone(),
+                        example: path,
+                    });
+                    break;
+                }
             }
         }
     }
     shared
 }
 
+/// True if a pattern of a scope covers a path, and no other rule forbids to write it.
 fn is_writable_by(scope: &Scope, pattern: &ScopePattern, path: &RepoPath) -> bool {
     let covers = match scope.case {
         Case::Sensitive => pattern.covers(path.as_bstr()),
@@ -184,17 +187,20 @@ fn is_writable_by(scope: &Scope, pattern: &ScopePattern, path: &RepoPath) -> boo
 fn examples(first: &ScopePattern, second: &ScopePattern) -> Vec<Vec<u8>> {
     let mut examples = Vec::new();
     for filler in [b"a".as_slice(), b"new-file", b"0"] {
-        let mut below = Vec::new();
-        for (one, other) in [(first, second), (second, first)] {
-            let example = one.example(filler);
+        let first_example = first.example(filler);
+        let second_example = second.example(filler);
+        for (pattern, example, other) in [
+            (first, &first_example, second),
+            (second, &second_example, first),
+        ] {
             let literal_directory = &other.glob.prefix[..directory_length(other)];
-            let in_directory = &example[directory_length(one)..];
+            let in_directory = &example[directory_length(pattern)..];
             examples.push([literal_directory, in_directory].concat());
-            examples.push([&one.glob.prefix, filler, &other.glob.suffix].concat());
-            below.push([&*example, b"/", &other.example(filler)].concat());
-            examples.push(example);
+            examples.push([&pattern.glob.prefix, filler, &other.glob.suffix].concat());
+            examples.push(example.clone());
         }
-        examples.append(&mut below);
+        examples.push([&*first_example, b"/", &second_example].concat());
+        examples.push([&*second_example, b"/", &first_example].concat());
     }
     examples
 }

@@ -136,16 +136,22 @@ impl ScopePattern {
 
     /// True if it matches every entry of the root, and so covers every path.
     pub(super) fn is_everything(&self) -> bool {
-        self.glob.tokens.split_last().is_some_and(|(last, above)| {
-            !self.is_of_directories
-                && matches!(last, Token::Star | Token::Everything)
-                && above.iter().all(|token| *token == Token::Directories)
-        })
+        !self.is_of_directories && match_every_entry(&self.glob.tokens)
     }
 
     /// True if it matches whatever lies below a directory, at any depth (`a/**`).
     pub(super) fn ends_with_everything(&self) -> bool {
         self.glob.tokens.last() == Some(&Token::Everything)
+    }
+}
+
+/// True if the tokens match every entry of a directory, and maybe more.
+pub(super) fn match_every_entry(tokens: &[Token]) -> bool {
+    match tokens {
+        [above @ .., Token::Star | Token::Everything] => {
+            above.iter().all(|token| *token == Token::Directories)
+        }
+        _ => false,
     }
 }
 
@@ -166,6 +172,7 @@ fn check(tokens: &[Token]) -> Result<(), PatternFault> {
     check_component(&tokens[start..])
 }
 
+/// Refuses a component that is empty, `.` or `..`.
 fn check_component(component: &[Token]) -> Result<(), PatternFault> {
     const DOT: Token = Token::Byte(b'.');
     match component {

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use crate::scope::compiled::Scope;
 use crate::scope::glob::{Token, literal};
-use crate::scope::pattern::ScopePattern;
+use crate::scope::pattern::{ScopePattern, match_every_entry};
 use crate::scope::rule::{Case, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
 
@@ -48,35 +48,34 @@ impl ScopePattern {
         if self.is_everything() {
             return Reach::Everything;
         }
+        if !self.is_anchored {
+            return Reach::Anywhere;
+        }
         // parsed anew: a pattern that matches in either case holds lower case only
         let written = Self::parse(&self.line, Case::Sensitive);
         let tokens = written.map_or(Vec::new(), |pattern| pattern.glob.tokens);
-        let prefix: Vec<u8> = tokens.iter().map_while(literal).collect();
-        let is_literal = prefix.len() == tokens.len();
-        let end = prefix.rfind_byte(b'/');
-        let path = if is_literal {
-            &prefix[..]
-        } else {
-            &prefix[..end.unwrap_or(0)]
-        };
-        let Ok(path) = RepoPath::parse(path) else {
+        let literal_start: Vec<u8> = tokens.iter().map_while(literal).collect();
+        if literal_start.len() == tokens.len() {
+            return match RepoPath::parse(literal_start) {
+                Ok(path) if self.is_of_directories => Reach::Directory(path),
+                Ok(path) => Reach::Path(path),
+                Err(_) => Reach::Anywhere,
+            };
+        }
+        let Some(slash) = literal_start.rfind_byte(b'/') else {
             return Reach::Anywhere;
         };
-        let rest = &tokens[end.map_or(0, |end| end + 1).min(tokens.len())..];
-        match rest {
-            _ if !self.is_anchored => Reach::Anywhere,
-            _ if is_literal && self.is_of_directories => Reach::Directory(path),
-            _ if is_literal => Reach::Path(path),
-            _ if self.is_of_directories => Reach::SomeBelow(path),
-            [above @ .., Token::Star | Token::Everything]
-                if above.iter().all(|token| *token == Token::Directories) =>
-            {
-                Reach::Below(path)
-            }
-            _ => Reach::SomeBelow(path),
+        let Ok(directory) = RepoPath::parse(&literal_start[..slash]) else {
+            return Reach::Anywhere;
+        };
+        if !self.is_of_directories && match_every_entry(&tokens[slash + 1..]) {
+            Reach::Below(directory)
+        } else {
+            Reach::SomeBelow(directory)
         }
     }
 
+    /// The extended regular expression for what it covers.
     fn regex(&self, case: Case) -> String {
         let mut regex = Vec::new();
         if !self.is_anchored {
@@ -103,6 +102,7 @@ impl ScopePattern {
     }
 }
 
+/// Writes one byte of a pattern.
 fn push_byte(regex: &mut Vec<u8>, byte: u8, case: Case) {
     match case {
         Case::Insensitive if byte.is_ascii_lowercase() => {
@@ -113,11 +113,12 @@ fn push_byte(regex: &mut Vec<u8>, byte: u8, case: Case) {
     }
 }
 
-/// A text that is matched as it stands.
+/// The expression that matches just this text.
 pub fn quote_for_regex(text: &str) -> String {
     let mut regex = Vec::new();
-    text.bytes()
-        .for_each(|byte| push_byte(&mut regex, byte, Case::Sensitive));
+    for byte in text.bytes() {
+        push_byte(&mut regex, byte, Case::Sensitive);
+    }
     String::from_utf8_lossy(&regex).into_owned()
 }
 
@@ -125,14 +126,16 @@ pub fn quote_for_regex(text: &str) -> String {
 /// 0xff is.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let is_negated = set[0xff];
-    let is_member = |byte: &u8| {
+    let mut members = Vec::new();
+    for byte in 1..0x80_u8 {
         let folded = match case {
-            Case::Sensitive => *byte,
+            Case::Sensitive => byte,
             Case::Insensitive => byte.to_ascii_lowercase(),
         };
-        set[usize::from(folded)] != is_negated
-    };
-    let members: Vec<u8> = (1..0x80).filter(is_member).collect();
+        if set[usize::from(folded)] != is_negated {
+            members.push(byte);
+        }
+    }
     // `]` first, `^` not first, and `-` last or first stand for themselves
     let mut body = String::new();
     if members.contains(&b']') {
@@ -141,26 +144,28 @@ fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let mut plain = members.clone();
     plain.retain(|byte| !b"]^-".contains(byte));
     for run in plain.chunk_by(|a, b| a + 1 == *b) {
-        let ends = [run[0], run[run.len() - 1]].map(char::from);
-        match run.len() {
-            1 => body.push(ends[0]),
-            2 => body.extend(ends),
-            _ => body.extend([ends[0], '-', ends[1]]),
-        }
+        push_run(&mut body, run);
     }
-    let mut others: Vec<char> = Vec::new();
-    for byte in [b'-', b'^'] {
+    let order = if body.is_empty() { *b"-^" } else { *b"^-" };
+    for byte in order {
         if members.contains(&byte) {
-            others.push(char::from(byte));
+            body.push(char::from(byte));
         }
     }
-    if !body.is_empty() {
-        others.reverse();
+    if is_negated {
+        format!("[^{body}]")
+    } else if body == "^" {
+        r"\^".to_owned()
+    } else {
+        format!("[{body}]")
     }
-    body.extend(others);
-    match (is_negated, body.as_str()) {
-        (true, body) => format!("[^{body}]"),
-        (false, "^") => r"\^".to_owned(),
-        (false, body) => format!("[{body}]"),
+}
+
+/// Writes bytes that follow each other: as a range where that is shorter.
+fn push_run(body: &mut String, run: &[u8]) {
+    if let [first, _, .., last] = run {
+        body.extend([char::from(*first), '-', char::from(*last)]);
+    } else {
+        body.extend(run.iter().copied().map(char::from));
     }
 }

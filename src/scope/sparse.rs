@@ -20,6 +20,7 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
+use crate::scope::classifier::Classifier;
 use crate::scope::compiled::Scope;
 use crate::scope::glob;
 use crate::scope::pattern::ScopePattern;
@@ -34,35 +35,21 @@ impl Scope {
         &self,
         gitlinks: impl IntoIterator<Item = P>,
     ) -> Vec<u8> {
-        let mut lines: Vec<BString> = Vec::new();
-        let positives = || self.list(RuleList::Read).chain(self.list(RuleList::Write));
-        if positives().any(|(_, pattern)| pattern.is_everything()) {
-            lines.push("/*".into());
-        } else {
-            lines.extend(positives().map(|(_, pattern)| positive(pattern).into()));
-        }
+        let mut lines = self.positive_lines();
         for (_, pattern) in self.list(RuleList::Exclude) {
             lines.push(format!("!{}", positive(pattern)).into());
-            lines.extend(contents(pattern).map(|line| format!("!{line}").into()));
+            if let Some(contents) = contents(pattern) {
+                lines.push(format!("!{contents}").into());
+            }
         }
         let mut classifier = self.classifier();
         for gitlink in gitlinks {
-            let path = gitlink.borrow();
-            let as_directory = classifier.verdict(path, EntryKind::Directory).access;
-            let as_file = classifier.verdict(path, EntryKind::File).access;
-            if as_file == as_directory {
-                continue;
-            }
-            if as_directory == Access::Excluded {
-                lines.push([b"!", literal(path).as_slice()].concat().into());
-            } else if as_file == Access::Excluded {
-                lines.push(literal(path));
-            }
+            lines.extend(gitlink_line(&mut classifier, gitlink.borrow()));
         }
         let mut seen = HashSet::new();
         lines.retain(|line| seen.insert(line.clone()));
         // The memory bank: the rest of `.agentwt`, which may also be a file, is absent. These come
-        // last, whatever was said of them before.
+        // last, whatever an earlier line says of the paths.
         for line in ["!/.agentwt", "!/.agentwt/**", "/.agentwt/memory/**"] {
             lines.retain(|earlier| earlier != line);
             lines.push(line.into());
@@ -70,6 +57,36 @@ impl Scope {
         lines.push(BString::default());
         bstr::join("\n", lines)
     }
+
+    /// The lines for all that the user's read and write rules match.
+    fn positive_lines(&self) -> Vec<BString> {
+        let mut lines = Vec::new();
+        for list in [RuleList::Read, RuleList::Write] {
+            for (_, pattern) in self.list(list) {
+                if pattern.is_everything() {
+                    return vec!["/*".into()];
+                }
+                lines.push(positive(pattern).into());
+            }
+        }
+        lines
+    }
+}
+
+/// The line that a gitlink needs where its access depends on whether it is taken for a directory:
+/// it is what the directory is.
+fn gitlink_line(classifier: &mut Classifier<'_>, path: &RepoPath) -> Option<BString> {
+    let as_directory = classifier.verdict(path, EntryKind::Directory).access;
+    let as_file = classifier.verdict(path, EntryKind::File).access;
+    let is_excluded = as_directory == Access::Excluded;
+    if is_excluded == (as_file == Access::Excluded) {
+        return None;
+    }
+    let mut line = literal(path);
+    if is_excluded {
+        line.insert(0, b'!');
+    }
+    Some(line)
 }
 
 /// The line that matches this path and no other. A newline cannot be in a line: `?` stands for it.
@@ -125,23 +142,29 @@ fn with_fewer_stars(pattern: &ScopePattern) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        let (keep, length) = match rest[0] {
-            b'*' => {
-                let run = rest.iter().take_while(|b| **b == b'*').count();
-                (stars(pattern, at, run), run)
-            }
-            b'\\' => (rest.len().min(2), rest.len().min(2)),
-            b'[' => {
-                let class = glob::parse_class(&rest[1..], Case::Sensitive);
-                let length = 1 + class.map_or(0, |(_, length)| length);
-                (length, length)
-            }
-            _ => (1, 1),
-        };
-        kept.extend_from_slice(&rest[..keep]);
+        let length = piece_length(rest);
+        if rest[0] == b'*' {
+            kept.extend(std::iter::repeat_n(b'*', stars(pattern, at, length)));
+        } else {
+            kept.extend_from_slice(&rest[..length]);
+        }
         at += length;
     }
     String::from_utf8(kept).expect("because only whole `*` were left out")
+}
+
+/// Returns the length of what a pattern begins with: a run of stars, an escaped byte, a bracket
+/// expression, or one byte.
+fn piece_length(pattern: &[u8]) -> usize {
+    match pattern {
+        [b'*', ..] => pattern.iter().take_while(|byte| **byte == b'*').count(),
+        [b'\\', _, ..] => 2,
+        [b'[', rest @ ..] => {
+            let class = glob::parse_class(rest, Case::Sensitive);
+            1 + class.map_or(0, |(_, length)| length)
+        }
+        _ => 1,
+    }
 }
 
 /// Returns how many stars are written for a run of them.

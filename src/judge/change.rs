@@ -269,11 +269,13 @@ impl Place {
     /// The place of something shared, from the text of [`Place::to_tsv`] or from its name in the
     /// seal.
     pub fn of_shared(text: &str) -> Self {
-        let all = text.strip_prefix('@').and_then(|text| text.split_once('/'));
-        match all {
-            Some(("git", inside)) => Self::Git(inside.into()),
-            Some(("main", inside)) => Self::Main(inside.into()),
-            Some(("wt", inside)) => Self::Admin(inside.into()),
+        let root_and_name = text
+            .strip_prefix('@')
+            .and_then(|place| place.split_once('/'));
+        match root_and_name {
+            Some(("git", name)) => Self::Git(name.into()),
+            Some(("main", name)) => Self::Main(name.into()),
+            Some(("wt", name)) => Self::Admin(name.into()),
             _ => Self::Outside(text.strip_prefix("@outside").unwrap_or(text).into()),
         }
     }

@@ -100,32 +100,30 @@ impl Change {
 /// what upstream has changed since. Where they differ in different ways, each way is in one of
 /// the results.
 pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
-    let paths: BTreeSet<&RepoPath> = references
-        .iter()
-        .chain([ancestor])
-        .flat_map(Delta::keys)
-        .collect();
+    let deltas = references.iter().chain([ancestor]);
+    let paths: BTreeSet<&RepoPath> = deltas.flat_map(Delta::keys).collect();
     let mut merged = vec![Delta::new()];
     for path in paths {
-        let before = ancestor.get(path);
-        let mut ways: Vec<Option<&Option<Entry>>> = Vec::new();
-        for way in references.iter().map(|reference| reference.get(path)) {
-            if way != before && !ways.contains(&way) {
-                ways.push(way);
+        let in_ancestor = ancestor.get(path);
+        let mut outcomes: Vec<Option<&Option<Entry>>> = Vec::new();
+        for reference in references {
+            let in_reference = reference.get(path);
+            if in_reference != in_ancestor && !outcomes.contains(&in_reference) {
+                outcomes.push(in_reference);
             }
         }
-        if ways.is_empty() {
-            ways.push(before);
+        if outcomes.is_empty() {
+            outcomes.push(in_ancestor);
         }
-        while merged.len() < ways.len() {
-            let last = merged.last().cloned().unwrap_or_default();
-            merged.push(last);
+        while merged.len() < outcomes.len() {
+            merged.extend(merged.last().cloned());
         }
-        for (at, one) in merged.iter_mut().enumerate() {
-            if let Some(entry) = ways[at.min(ways.len() - 1)] {
-                one.insert(path.clone(), *entry);
+        for (at, result) in merged.iter_mut().enumerate() {
+            let outcome = outcomes.get(at).or(outcomes.last()).copied().flatten();
+            if let Some(entry) = outcome {
+                result.insert(path.clone(), *entry);
             } else {
-                one.remove(path);
+                result.remove(path);
             }
         }
     }
@@ -134,20 +132,20 @@ pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
 
 /// Returns what stands at a path in a tree that is told as a difference from the base's.
 pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
-    delta
-        .get(path)
-        .map_or_else(|| base.base(path), |entry| *entry)
+    match delta.get(path) {
+        Some(entry) => *entry,
+        None => base.base(path),
+    }
 }
 
 /// True if a state's entry is the reference's. A submodule that was never filled is an empty
 /// directory on disk, and elsewhere an empty directory is nothing to git.
 pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
-    match (reference, now) {
-        (Some(r), Some(n)) => r == n || (r.mode == Mode::Gitlink && n.mode == Mode::EmptyDirectory),
-        (None, None) => true,
-        (Some(_), None) => false,
-        (None, Some(n)) => n.mode == Mode::EmptyDirectory,
+    if reference == now {
+        return true;
     }
+    let is_empty_directory = now.is_some_and(|entry| entry.mode == Mode::EmptyDirectory);
+    is_empty_directory && reference.is_none_or(|entry| entry.mode == Mode::Gitlink)
 }
 
 /// Returns what happened to a path between two trees; `was_directory` says whether the first has
@@ -164,20 +162,26 @@ pub fn change_between(
         (None, Some(_)) if was_directory() => Kind::Typechange,
         (None, Some(_)) => Kind::Created,
         (Some(_), None) => Kind::Deleted,
-        (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() && b.id == n.id => {
-            Kind::Mode
-        }
-        (Some(b), Some(n)) if b.mode == n.mode || b.mode.is_regular() && n.mode.is_regular() => {
-            Kind::Modified
-        }
-        (Some(_), Some(_)) => Kind::Typechange,
+        (Some(before), Some(now)) => kind_of_change(before, now),
     };
-    let mut both = [before, now].into_iter().flatten();
+    let mut entries = before.into_iter().chain(now);
     Some(Change {
-        is_directory: both.any(|entry| entry.mode.is_directory()),
+        is_directory: entries.any(|entry| entry.mode.is_directory()),
         now: vec![Content::Entry(now)],
         ..Change::new(Place::Path(path.clone()), kind, seen)
     })
+}
+
+/// Returns what happened to an entry that is not as before.
+fn kind_of_change(before: Entry, now: Entry) -> Kind {
+    let are_files = before.mode.is_regular() && now.mode.is_regular();
+    if are_files && before.id == now.id {
+        Kind::Mode
+    } else if are_files || before.mode == now.mode {
+        Kind::Modified
+    } else {
+        Kind::Typechange
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::client::programs;
 use crate::judge::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
-use crate::scope::classifier::Classifier;
+use crate::scope::classifier::{Classifier, Verdict};
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind, RuleText, ScopeRule};
 
@@ -132,39 +132,10 @@ enum Weight {
 /// Holds a set of changes against a scope.
 pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
     let mut report = without_scope(changes);
-    let changes = &report.changes;
-    let mut weighted: Vec<(&Change, Weight)> = Vec::new();
-    // What does no harm is among the net changes as well, but a directory that ignores itself is
-    // not.
-    let mut harmless = BTreeSet::new();
-    for change in &changes.apart {
-        weighted.push((change, Weight::Harmless));
-        if !change.now.is_empty() {
-            harmless.insert(&change.place);
-        }
-    }
-    for change in &changes.changes {
-        if harmless.contains(&change.place) {
-            continue;
-        }
-        let is_harmless = change.kind == Kind::Perm || is_client_state(change);
-        let weight = if is_harmless {
-            Weight::Harmless
-        } else {
-            Weight::Net
-        };
-        weighted.push((change, weight));
-    }
-    if !options.net {
-        for change in &changes.history {
-            weighted.push((change, Weight::History));
-        }
-    }
     let mut classifier = scope.classifier();
-    for (change, weight) in weighted {
-        report
-            .findings
-            .extend(judge(&mut classifier, change, weight));
+    for (change, weight) in weighted_changes(&report.changes, options) {
+        let finding = judge(&mut classifier, change, weight);
+        report.findings.extend(finding);
     }
     if options.strict {
         for finding in &mut report.findings {
@@ -177,6 +148,37 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     report
 }
 
+/// The changes of paths that are judged, each once.
+fn weighted_changes(changes: &ChangeSet, options: VerifyOptions) -> Vec<(&Change, Weight)> {
+    let mut weighted = Vec::new();
+    // The net changes have these places too, but for directories that ignore themselves: of those
+    // no content is known.
+    let mut harmless_places = BTreeSet::new();
+    for change in &changes.apart {
+        weighted.push((change, Weight::Harmless));
+        if !change.now.is_empty() {
+            harmless_places.insert(&change.place);
+        }
+    }
+    for change in &changes.changes {
+        if harmless_places.contains(&change.place) {
+            continue;
+        }
+        let weight = if change.kind == Kind::Perm || is_client_state(change) {
+            Weight::Harmless
+        } else {
+            Weight::Net
+        };
+        weighted.push((change, weight));
+    }
+    if !options.net {
+        for change in &changes.history {
+            weighted.push((change, Weight::History));
+        }
+    }
+    weighted
+}
+
 /// Judges the change of one path; none where the scope allows it.
 fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Option<Finding> {
     let path = change.place.path()?;
@@ -186,26 +188,7 @@ fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Op
         EntryKind::File
     };
     let verdict = classifier.verdict(path, kind);
-    let is_excluded_by_rule = verdict.access == Access::Excluded && verdict.rule.is_some();
-    let reason = if weight == Weight::History {
-        if verdict.access == Access::Write && change.kind != Kind::Leak {
-            return None;
-        }
-        Reason::History
-    } else if verdict.access == Access::Write {
-        return None;
-    } else if change.is_ignored() && !is_excluded_by_rule {
-        // The base's own ignore rules allow for build output, wherever it is, unless a pattern
-        // excludes the path.
-        return None;
-    } else if is_excluded_by_rule && weight == Weight::Harmless && change.is_directory {
-        // The files in it are findings.
-        return None;
-    } else if verdict.access == Access::Excluded {
-        Reason::Excluded
-    } else {
-        Reason::ReadOnly
-    };
+    let reason = reason_under_scope(change, weight, verdict)?;
     let level = match weight {
         Weight::Net => Level::Violation,
         Weight::Harmless | Weight::History => Level::Notice,
@@ -216,6 +199,28 @@ fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Op
         level,
         rule: verdict.rule.cloned(),
     })
+}
+
+/// Why the scope forbids a change; none where it allows the change.
+fn reason_under_scope(change: &Change, weight: Weight, verdict: Verdict<'_>) -> Option<Reason> {
+    if weight == Weight::History {
+        let is_allowed = verdict.access == Access::Write && change.kind != Kind::Leak;
+        return (!is_allowed).then_some(Reason::History);
+    }
+    match verdict.access {
+        Access::Write => None,
+        // The files in a directory are findings, not the directory.
+        Access::Excluded
+            if verdict.rule.is_some() && change.is_directory && weight == Weight::Harmless =>
+        {
+            None
+        }
+        Access::Excluded if verdict.rule.is_some() => Some(Reason::Excluded),
+        // The base's own ignore rules allow build output wherever no pattern excludes it.
+        Access::Excluded | Access::Read if change.is_ignored() => None,
+        Access::Excluded => Some(Reason::Excluded),
+        Access::Read => Some(Reason::ReadOnly),
+    }
 }
 
 /// True for an untracked file that an agent program writes for itself, also one that was placed for

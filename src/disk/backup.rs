@@ -180,6 +180,7 @@ fn cannot_put_back(file: &Path, error: io::Error) -> DiskError {
     DiskError::new(format!("put {} back", file.display()), error)
 }
 
+/// Moves a kept file to its path, in the place of what stands there.
 fn move_or_copy(kept: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     match fs::rename(kept, to) {
@@ -217,14 +218,14 @@ pub fn obstacle(root: &Utf8Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// True if two names of one file differ by case alone, on a disk that takes them as one.
-pub fn is_other_case(root: &Utf8Path, one: &str, other: &str) -> bool {
-    if one.to_lowercase() != other.to_lowercase() {
+pub fn is_other_case(root: &Utf8Path, first: &str, second: &str) -> bool {
+    if first.to_lowercase() != second.to_lowercase() {
         return false;
     }
-    let metadata = fs::symlink_metadata(root.join(one));
-    let other_metadata = fs::symlink_metadata(root.join(other));
-    match (metadata, other_metadata) {
-        (Ok(metadata), Ok(other_metadata)) => is_same_file(&metadata, &other_metadata),
+    let first_metadata = fs::symlink_metadata(root.join(first));
+    let second_metadata = fs::symlink_metadata(root.join(second));
+    match (first_metadata, second_metadata) {
+        (Ok(first), Ok(second)) => is_same_file(&first, &second),
         _ => false,
     }
 }

@@ -66,7 +66,9 @@ fn fold(path: &RepoPath, case: Case) -> BString {
     }
 }
 
-/// Walks a main worktree. A path that is gone since it was listed is passed over.
+/// Finds what is to be copied from a main worktree: the untracked entries that the matcher
+/// selects by its patterns, of which there are `patterns`. A path that is gone since it was listed
+/// is passed over.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
@@ -80,7 +82,7 @@ pub fn find_candidates(
         root,
         matcher,
         paths,
-        found: Mutex::new(Candidates {
+        candidates: Mutex::new(Candidates {
             tracked: vec![0; patterns],
             ..Candidates::default()
         }),
@@ -94,7 +96,7 @@ pub fn find_candidates(
     if let Some(error) = into_inner(walk.failed) {
         return Err(DiskError::new("look for files to sync", error));
     }
-    let mut candidates = into_inner(walk.found);
+    let mut candidates = into_inner(walk.candidates);
     candidates
         .entries
         .sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -114,18 +116,19 @@ struct CandidateWalk<'a> {
     root: &'a Utf8Path,
     matcher: &'a Matcher,
     paths: &'a MainPaths,
-    found: Mutex<Candidates>,
+    candidates: Mutex<Candidates>,
     failed: Mutex<Option<io::Error>>,
 }
 
 impl CandidateWalk<'_> {
     fn visit(&self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
-        match entry.and_then(|entry| self.entry(&entry)) {
+        match entry.and_then(|entry| self.visit_entry(&entry)) {
             Ok(state) => state,
             Err(error) => self.fail(&error),
         }
     }
 
+    /// Passes over what is gone by now, and ends the walk at any other error.
     fn fail(&self, error: &ignore::Error) -> WalkState {
         let kind = error.io_error().map(io::Error::kind);
         if kind == Some(io::ErrorKind::NotFound) {
@@ -136,43 +139,58 @@ impl CandidateWalk<'_> {
         WalkState::Quit
     }
 
-    fn entry(&self, entry: &DirEntry) -> Result<WalkState, ignore::Error> {
+    /// Takes the entry if it is selected, and says whether the walk goes on into it.
+    fn visit_entry(&self, entry: &DirEntry) -> Result<WalkState, ignore::Error> {
         let Some(path) = self.path_of(entry) else {
             return Ok(WalkState::Continue);
         };
         let folded = fold(&path, self.paths.case);
-        let is_directory = is_directory(entry);
         let is_reserved = is_reserved(&folded, entry);
-        if is_directory && (is_reserved || !self.matcher.enters(&path)) {
+        if is_directory(entry) && (is_reserved || !self.matcher.enters(&path)) {
             return Ok(WalkState::Skip);
         }
         if self.is_not_entered(entry, &path, &folded) {
-            lock(&self.found).not_entered.push(path);
+            lock(&self.candidates).not_entered.push(path);
             return Ok(WalkState::Skip);
         }
-        let kind = if is_directory {
+        if !is_reserved {
+            self.take_if_selected(entry, path, &folded)?;
+        }
+        Ok(WalkState::Continue)
+    }
+
+    /// Adds an entry that patterns select to the candidates; one that git tracks only counts.
+    fn take_if_selected(
+        &self,
+        entry: &DirEntry,
+        path: RepoPath,
+        folded: &BString,
+    ) -> Result<(), ignore::Error> {
+        let kind = if is_directory(entry) {
             EntryKind::Directory
         } else {
             EntryKind::File
         };
         let selected = self.matcher.selected(&path, kind);
-        if is_reserved || !selected.any() {
-            return Ok(WalkState::Continue);
+        if !selected.any() {
+            return Ok(());
         }
-        if self.paths.tracked.contains(&folded) || self.paths.has_tracked_below(&folded) {
+        let is_tracked =
+            self.paths.tracked.contains(folded) || self.paths.has_tracked_below(folded);
+        if is_tracked {
             // the worktree has a tracked directory anyway
-            if !is_directory {
+            if kind == EntryKind::File {
                 self.count_tracked(&selected.patterns);
             }
-            return Ok(WalkState::Continue);
+            return Ok(());
         }
         let stat = stat_of(&entry.metadata()?);
-        lock(&self.found).entries.push(Candidate {
+        lock(&self.candidates).entries.push(Candidate {
             path,
             stat,
             patterns: selected.patterns,
         });
-        Ok(WalkState::Continue)
+        Ok(())
     }
 
     /// Returns the path of an entry in the worktree; none for the worktree itself.
@@ -195,10 +213,11 @@ impl CandidateWalk<'_> {
         }
     }
 
+    /// Counts a tracked file for each pattern that selects it.
     fn count_tracked(&self, patterns: &[usize]) {
-        let mut found = lock(&self.found);
+        let mut candidates = lock(&self.candidates);
         for pattern in patterns {
-            found.tracked[*pattern] += 1;
+            candidates.tracked[*pattern] += 1;
         }
     }
 }
@@ -218,6 +237,7 @@ fn is_reserved(folded: &BString, entry: &DirEntry) -> bool {
     }
 }
 
+/// True if a directory is a repository, a worktree or a bare repository.
 fn is_repository(directory: &Path) -> bool {
     if exists(&directory.join(".git")) {
         return true;

@@ -49,7 +49,7 @@ pub fn stat_entries<'p>(
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<EntryStats, DiskError> {
     let paths: Vec<&RepoPath> = paths.collect();
-    let found = map_parallel(
+    let looked_at = map_parallel(
         &paths,
         || Directories::open(root),
         |directories, path| {
@@ -57,7 +57,7 @@ pub fn stat_entries<'p>(
         },
     )?;
     let mut stats = EntryStats::default();
-    for (path, at_path) in paths.into_iter().zip(found) {
+    for (path, at_path) in paths.into_iter().zip(looked_at) {
         match at_path {
             AtPath::Nothing => {}
             AtPath::Entry(stat) => {
@@ -71,6 +71,7 @@ pub fn stat_entries<'p>(
     Ok(stats)
 }
 
+/// Looks at one path.
 fn look_at(directories: &mut Directories, path: &RepoPath) -> Result<AtPath, Errno> {
     let directory = match directories.of(path) {
         Err(Errno::NOENT) => return Ok(AtPath::Nothing),
@@ -160,6 +161,7 @@ pub fn put_entry(root: &Utf8Path, path: &RepoPath, entry: NewEntry<'_>) -> Resul
 }
 
 impl NewEntry<'_> {
+    /// Creates what is to be put under this name.
     fn create(self, directory: &OwnedFd, name: &[u8]) -> io::Result<()> {
         match self.kind {
             Kind::Link => Ok(symlinkat(self.bytes, directory, name)?),
@@ -213,6 +215,7 @@ fn try_move(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> Result<(), Errno
     move_new(&from, name, &to, name)
 }
 
+/// Removes a file, a link or an empty directory.
 fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
     let directory = open_parent(root, path, IfMissing::Fail)?;
     let name = last_component(path);

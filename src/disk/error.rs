@@ -39,6 +39,7 @@ impl<T, E: Into<Error>> Attempt<T> for Result<T, E> {
     }
 }
 
+/// What to do about an error of this kind.
 const fn advice(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {

@@ -100,6 +100,7 @@ pub fn try_out(directory: &Utf8Path) -> Result<FileSystemAbilities, DiskError> {
     try_with_file(directory).attempting("write in", directory)
 }
 
+/// Tries locks and write bits with a temporary file.
 fn try_with_file(directory: &Utf8Path) -> io::Result<FileSystemAbilities> {
     let file = tempfile::Builder::new()
         .prefix(TEMPORARY)
@@ -152,6 +153,7 @@ pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
     sizes.unwrap_or_default()
 }
 
+/// The bytes that one directory takes.
 fn measure(directory: &Utf8Path) -> Result<u64, ignore::Error> {
     let mut blocks = 0;
     let mut seen = HashSet::new();

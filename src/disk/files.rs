@@ -34,6 +34,7 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
     unless_missing(read_to_end(file)).attempting("read", file)
 }
 
+/// Reads a file whole, without waiting for the other end of a pipe.
 fn read_to_end(file: &Utf8Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut open = File::options().read(true).custom_flags(flags).open(file)?;
@@ -393,12 +394,12 @@ pub fn is_directory(path: &Utf8Path) -> bool {
 }
 
 /// True if two paths lead to the same directory: by links, or by another mount.
-pub fn is_same_directory(one: &Utf8Path, other: &Utf8Path) -> bool {
-    if one == other {
+pub fn is_same_directory(first: &Utf8Path, second: &Utf8Path) -> bool {
+    if first == second {
         return true;
     }
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => is_same_file(&one, &other),
+    match (fs::metadata(first), fs::metadata(second)) {
+        (Ok(first), Ok(second)) => is_same_file(&first, &second),
         _ => false,
     }
 }
@@ -454,9 +455,9 @@ impl Temporary {
 }
 
 /// True if two directories are on one file system, as far as their device numbers tell.
-pub fn on_one_file_system(one: &Utf8Path, other: &Utf8Path) -> bool {
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => one.dev() == other.dev(),
+pub fn on_one_file_system(first: &Utf8Path, second: &Utf8Path) -> bool {
+    match (fs::metadata(first), fs::metadata(second)) {
+        (Ok(first), Ok(second)) => first.dev() == second.dev(),
         _ => false,
     }
 }

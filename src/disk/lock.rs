@@ -156,6 +156,8 @@ impl Lock {
         set.map_err(|error| DiskError::new(format!("hand {} on", self.file), error))
     }
 
+    /// Tries until the lock is free. Reports a long wait, and gives up at a signal or where waiting
+    /// is not wanted.
     fn take(file: &LockFile, on_signal: OnSignal) -> Result<Self, Error> {
         let began = Instant::now();
         let mut pause = SHORTEST;

@@ -128,7 +128,8 @@ struct BitsResult {
     after: Result<Stat, Errno>,
 }
 
-/// Sets the bits of one file; none where nothing stands.
+/// Sets the bits of one file; none where nothing stands at the path. What is not a regular file
+/// stays as it is, and so does one whose write bits other names share.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,
@@ -155,8 +156,8 @@ fn set_bits(
             ..before
         })
     } else {
-        let set = chmodat(directory, name, wanted, AtFlags::empty());
-        set.and_then(|()| stat_entry(directory, name))
+        chmodat(directory, name, wanted, AtFlags::empty())
+            .and_then(|()| stat_entry(directory, name))
     };
     Some(BitsResult { before, after })
 }

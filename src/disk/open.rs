@@ -90,6 +90,7 @@ pub fn open_entry(path: &Path) -> std::io::Result<Opened> {
     open_at(CWD, path.as_os_str().as_encoded_bytes())
 }
 
+/// Opens an entry of an open directory.
 fn open_at(directory: impl AsFd, name: &[u8]) -> std::io::Result<Opened> {
     let stat = match stat_entry(&directory, name) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Opened::Other),

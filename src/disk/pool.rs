@@ -78,6 +78,7 @@ fn map_blocks<T, S, R, E>(
     }
 }
 
+/// Does one block of items, until the first error.
 fn map_block<T, S, R, E>(
     block: &[T],
     start: &impl Fn() -> Result<S, E>,
@@ -99,7 +100,9 @@ pub struct WorkQueue<T> {
 
 struct PoolQueue<T> {
     waiting: Vec<T>,
+    /// How many threads are at a piece of work, which may bring more.
     busy: usize,
+    /// How many threads wait for more work.
     asleep: usize,
     is_over: bool,
 }
@@ -127,16 +130,16 @@ impl<T> WorkQueue<T> {
     /// Works until nothing waits and no thread is busy; several threads call it.
     pub fn work(&self, mut each: impl FnMut(T, &mut Vec<T>)) {
         let _guard = EndOnPanic(self);
-        let mut pile = Vec::new();
+        let mut more_work = Vec::new();
         let mut shared = self.lock();
         while !shared.is_over {
             if let Some(next) = shared.waiting.pop() {
                 shared.busy += 1;
                 drop(shared);
-                each(next, &mut pile);
+                each(next, &mut more_work);
                 shared = self.lock();
                 shared.busy -= 1;
-                shared.waiting.append(&mut pile);
+                shared.waiting.append(&mut more_work);
                 if shared.asleep > 0 && shared.waiting.len() > 1 {
                     self.wake.notify_all();
                 }

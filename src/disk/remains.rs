@@ -6,14 +6,14 @@
 #![expect(clippy::disallowed_methods, reason = "removes files it is told of")]
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::error::DiskError;
-use crate::disk::files::{TEMPORARY, exists, remove_directory};
+use crate::disk::files::{TEMPORARY, exists, remove_directory, stat};
+use crate::inventory::manifest::Stat;
 
 /// How often a lock file is looked at while it is watched.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -21,29 +21,21 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long nothing may happen to a lock file until it counts as dead: any git takes some of them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Holds what changes of a file when a process is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileStamp {
-    inode: u64,
-    size: u64,
-    modified: SystemTime,
-}
-
 /// Holds a lock file that is watched, and the file beside it into which git writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WatchedLock {
     lock: Utf8PathBuf,
     new: Utf8PathBuf,
-    lock_stamp: Option<FileStamp>,
-    new_stamp: Option<FileStamp>,
+    lock_stat: Option<Stat>,
+    new_stat: Option<Stat>,
 }
 
 impl WatchedLock {
     fn of(lock: &Utf8Path) -> Self {
         let new = lock.with_extension("new");
         Self {
-            lock_stamp: stamp(lock),
-            new_stamp: stamp(&new),
+            lock_stat: stat(lock),
+            new_stat: stat(&new),
             lock: lock.to_owned(),
             new,
         }
@@ -71,19 +63,10 @@ pub fn remove_dead_locks(locks: &[Utf8PathBuf], since: &Utf8Path) {
     }
 }
 
-fn stamp(file: &Utf8Path) -> Option<FileStamp> {
-    let metadata = fs::symlink_metadata(file).ok()?;
-    Some(FileStamp {
-        inode: metadata.ino(),
-        size: metadata.len(),
-        modified: metadata.modified().ok()?,
-    })
-}
-
 /// True if something was changed after a file was made, or at the same time.
 pub fn is_newer(path: &Utf8Path, file: &Utf8Path) -> bool {
-    match (stamp(path), stamp(file)) {
-        (Some(changed), Some(made)) => changed.modified >= made.modified,
+    match (stat(path), stat(file)) {
+        (Some(changed), Some(made)) => changed.mtime >= made.mtime,
         _ => false,
     }
 }
@@ -125,6 +108,8 @@ pub fn remove_busy_directory(directory: &Utf8Path) -> Result<(), DiskError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     struct Place {

@@ -22,6 +22,8 @@ pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, Dis
     follow(path, keep).attempting("resolve", shown)
 }
 
+/// Follows every link in an absolute path, from the top; where `keep` says so, not the one at its
+/// end.
 fn follow(path: &Path, keep: &dyn Fn(&Path) -> bool) -> std::io::Result<PathBuf> {
     let mut waiting: Vec<OsString> = components_from_the_end(path).collect();
     let mut resolved = PathBuf::from("/");

@@ -69,8 +69,8 @@ pub fn stat_of(metadata: &Metadata) -> Stat {
 }
 
 /// True if two names are of one file.
-pub(super) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
-    one.dev() == other.dev() && one.ino() == other.ino()
+pub(super) fn is_same_file(first: &Metadata, second: &Metadata) -> bool {
+    first.dev() == second.dev() && first.ino() == second.ino()
 }
 
 const fn time(seconds: i64, nanoseconds: i64) -> i64 {

@@ -144,39 +144,31 @@ impl TrashBin {
         &self,
         deadline: Option<Instant>,
     ) -> Result<Option<Vec<String>>, DiskError> {
-        let mut left = Vec::new();
+        let mut failures = Vec::new();
         if let Some(old_bin) = self.directory(OLD_BIN)? {
             if !lock(&old_bin, OLD_BIN, deadline)? {
                 return Ok(None);
             }
-            let Some(failures) = delete(&self.worktrees, OLD_BIN, deadline)? else {
-                return Ok(None);
-            };
-            left.extend(
-                failures
-                    .iter()
-                    .map(|failure| format!("{OLD_BIN}/{failure}")),
-            );
+            match delete(&self.worktrees, OLD_BIN, OLD_BIN, deadline)? {
+                Some(in_old_bin) => failures.extend(in_old_bin),
+                None => return Ok(None),
+            }
         }
         let Some(trash) = self.directory(TRASH)? else {
-            return Ok(Some(left));
+            return Ok(Some(failures));
         };
         let expired = expired_names(&trash)?;
         if !expired.is_empty() && !lock(&trash, TRASH, deadline)? {
             return Ok(None);
         }
         for name in expired {
-            let Some(failures) = delete(&trash, &name, deadline)? else {
-                return Ok(None);
-            };
-            left.extend(
-                failures
-                    .iter()
-                    .map(|failure| format!("{TRASH}/{name}/{failure}")),
-            );
+            match delete(&trash, &name, &format!("{TRASH}/{name}"), deadline)? {
+                Some(in_entry) => failures.extend(in_entry),
+                None => return Ok(None),
+            }
         }
         self.remove_if_empty(TRASH);
-        Ok(Some(left))
+        Ok(Some(failures))
     }
 
     /// Deletes the directory of this name where it stands, as it cannot be moved (a mount point, a
@@ -189,11 +181,9 @@ impl TrashBin {
         if stat.is_ok_and(|stat| !stat.is_directory()) {
             return unlink(&self.worktrees, name.as_bytes()).attempting("delete", name);
         }
-        match delete(&self.worktrees, name, None)?
-            .unwrap_or_default()
-            .first()
-        {
-            Some(left) => Err(std::io::Error::other(left.clone())).attempting("delete", "it"),
+        let failures = delete(&self.worktrees, name, "", None)?.unwrap_or_default();
+        match failures.first() {
+            Some(failure) => Err(std::io::Error::other(failure.clone())).attempting("delete", "it"),
             None => Ok(()),
         }
     }
@@ -237,51 +227,40 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
 }
 
 /// Deletes a directory with all that is in it, until `deadline` if one is given. Returns what
-/// cannot be deleted, and why; none where more can be.
+/// cannot be deleted, and why; none where more can be. `shown` is its path for people.
 fn delete(
     parent: &OwnedFd,
     name: &str,
+    shown: &str,
     deadline: Option<Instant>,
 ) -> Result<Option<Vec<String>>, DiskError> {
-    let mut left_before = Vec::new();
+    let mut failures_before = Vec::new();
     loop {
         let Some(directory) = open_if_there(parent, name)? else {
             return Ok(Some(Vec::new()));
         };
-        match delete_once(parent, &directory, name, deadline).attempting("empty", name)? {
-            Deleted::Unfinished => return Ok(None),
-            Deleted::Whole => return Ok(Some(Vec::new())),
-            Deleted::But(left) => {
-                if !left.is_empty() && left == left_before {
-                    return Ok(Some(left));
-                }
-                left_before = left;
-            }
+        let mut deletion = Deletion {
+            top: &directory,
+            deadline,
+            is_stopped: false,
+            failures: Vec::new(),
+        };
+        deletion
+            .delete_content(&directory, shown, 0)
+            .attempting("empty", name)?;
+        if deletion.is_stopped {
+            return Ok(None);
         }
-    }
-}
-
-fn delete_once(
-    parent: &OwnedFd,
-    directory: &OwnedFd,
-    name: &str,
-    deadline: Option<Instant>,
-) -> Result<Deleted, Errno> {
-    let mut deletion = Deletion {
-        top: directory,
-        deadline,
-        is_stopped: false,
-        left: Vec::new(),
-    };
-    deletion.delete_content(directory, "", 0)?;
-    if deletion.is_stopped {
-        return Ok(Deleted::Unfinished);
-    }
-    // what was moved up since keeps the directory
-    match unlinkat(parent, name, AtFlags::REMOVEDIR) {
-        Ok(()) | Err(Errno::NOENT) => Ok(Deleted::Whole),
-        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Deleted::But(deletion.left)),
-        Err(error) => Err(error),
+        match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(Some(Vec::new())),
+            // what cannot be deleted, came since, or was too deep and was moved up
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            Err(error) => return Err(error).attempting("empty", name),
+        }
+        if !deletion.failures.is_empty() && deletion.failures == failures_before {
+            return Ok(Some(deletion.failures));
+        }
+        failures_before = deletion.failures;
     }
 }
 
@@ -294,15 +273,6 @@ fn open_if_there(parent: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, DiskEr
     }
 }
 
-/// Says how far a directory was deleted.
-enum Deleted {
-    Whole,
-    /// All but these entries, with the reasons, and what came since.
-    But(Vec<String>),
-    /// The time was over, or another process deletes.
-    Unfinished,
-}
-
 /// Deletes trees, and remembers what cannot be deleted.
 struct Deletion<'a> {
     /// Where a tree that is too deep is moved to.
@@ -310,8 +280,8 @@ struct Deletion<'a> {
     deadline: Option<Instant>,
     /// Whether the time was over before all was done.
     is_stopped: bool,
-    /// What stays, and why.
-    left: Vec<String>,
+    /// The path of each entry that cannot be deleted, and why.
+    failures: Vec<String>,
 }
 
 impl Deletion<'_> {
@@ -347,21 +317,24 @@ impl Deletion<'_> {
             };
             if let Err(error) = deleted {
                 let why = std::io::Error::from(error);
-                self.left.push(format!("{}: {why}", join(shown, name)));
+                self.failures.push(format!("{}: {why}", join(shown, name)));
             }
         }
         Ok(())
     }
 
+    /// Stops the deletion when the time is over.
     fn check_deadline(&mut self) {
-        if self
-            .deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
+        if let Some(deadline) = self.deadline
+            && Instant::now() >= deadline
         {
             self.is_stopped = true;
         }
     }
 
+    /// Deletes a directory with all that is in it. What stands there by now is unlinked where it
+    /// is not a directory. A directory that is too deep is moved to the top instead, and one that
+    /// keeps something stays.
     fn delete_tree(
         &mut self,
         parent: &OwnedFd,
@@ -371,7 +344,6 @@ impl Deletion<'_> {
     ) -> Result<(), Errno> {
         let directory = match open_to_change(parent, name) {
             Err(Errno::NOENT) => return Ok(()),
-            // a link, or not a directory by now
             Err(Errno::LOOP | Errno::NOTDIR) => return unlink(parent, name),
             opened => opened?,
         };
@@ -379,13 +351,12 @@ impl Deletion<'_> {
             return Err(Errno::BUSY);
         }
         if depth >= DEPTH {
-            // to the top, where the next round finds it
+            // the next round finds it there
             return renameat(parent, name, self.top, unused("deep"));
         }
-        let left_before = self.left.len();
+        let failures_before = self.failures.len();
         self.delete_content(&directory, &join(shown, name), depth + 1)?;
-        if self.is_stopped || self.left.len() > left_before {
-            // what is in it was named
+        if self.is_stopped || self.failures.len() > failures_before {
             return Ok(());
         }
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {

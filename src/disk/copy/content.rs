@@ -67,6 +67,7 @@ fn size_of(item: &CopyItem) -> u64 {
     }
 }
 
+/// Copies one item into the staging directory, where its number is its name.
 fn stage_item(
     staging: &Staging<'_>,
     source: &mut Directories,
@@ -75,27 +76,24 @@ fn stage_item(
 ) -> Result<Staged, Error> {
     (staging.stop)()?;
     let path = &item.path;
-    let file = staging.directory.join(number.to_string());
-    let to = file.as_std_path();
-    let (kind, copy) = match &item.from {
-        Source::Text(text) => {
-            let written = write(staging, to, text, item.bits);
-            (PlacedKind::File, written.attempting("copy", path)?)
-        }
+    let staged_file = staging.directory.join(number.to_string());
+    let to = staged_file.as_std_path();
+    let copy = match &item.from {
+        Source::Text(text) => write(staging, to, text, item.bits).attempting("copy", path)?,
         Source::File(kind, chosen) => {
-            let opened = source.of(path);
+            let directory = source.of(path).map_err(|error| unreadable(path, error))?;
             let original = Original {
-                directory: opened.map_err(|error| unreadable(path, error))?,
+                directory,
                 path,
                 kind: *kind,
                 chosen,
             };
-            (*kind, original.copy(staging, to, item.bits)?)
+            original.copy(staging, to, item.bits)?
         }
     };
     Ok(Staged {
         path: path.clone(),
-        kind,
+        kind: item.from.kind(),
         digest: copy.digest,
         stat: copy.stat,
     })
@@ -151,22 +149,34 @@ impl Original<'_> {
                 digest: None,
                 stat: *self.chosen,
             },
-            PlacedKind::Link => {
-                let read = readlinkat(self.directory, self.name(), Vec::new());
-                let text = read.map_err(|error| unreadable(self.path, error))?;
-                copy_link(text.as_bytes(), to, self.chosen).attempting("copy", self.path)?
-            }
-            PlacedKind::File => {
-                let opened = open_regular(self.directory, self.name());
-                let from = opened.map_err(|error| unreadable(self.path, error))?;
-                if !stat_open(&from).is_ok_and(|now| is_same(self.chosen, &now)) {
-                    return Err(changed(self.path));
-                }
-                copy_file(staging, &from, to, self.chosen, bits).attempting("copy", self.path)?
-            }
+            PlacedKind::Link => self.copy_link(to)?,
+            PlacedKind::File => self.copy_file(staging, to, bits)?,
         };
         self.check()?;
-        if self.kind == PlacedKind::File && copy.stat.size != self.chosen.size {
+        Ok(copy)
+    }
+
+    fn copy_link(&self, to: &Path) -> Result<FinishedCopy, Error> {
+        let text = readlinkat(self.directory, self.name(), Vec::new())
+            .map_err(|error| unreadable(self.path, error))?;
+        let copy = copy_link(text.as_bytes(), to, self.chosen).attempting("copy", self.path)?;
+        Ok(copy)
+    }
+
+    fn copy_file(
+        &self,
+        staging: &Staging<'_>,
+        to: &Path,
+        bits: u32,
+    ) -> Result<FinishedCopy, Error> {
+        let from = open_regular(self.directory, self.name())
+            .map_err(|error| unreadable(self.path, error))?;
+        if !stat_open(&from).is_ok_and(|now| is_same(self.chosen, &now)) {
+            return Err(changed(self.path));
+        }
+        let copy =
+            copy_file(staging, &from, to, self.chosen, bits).attempting("copy", self.path)?;
+        if copy.stat.size != self.chosen.size {
             return Err(changed(self.path));
         }
         Ok(copy)
@@ -179,6 +189,7 @@ struct FinishedCopy {
     stat: Stat,
 }
 
+/// Writes a text as a file.
 fn write(staging: &Staging<'_>, to: &Path, text: &[u8], bits: u32) -> io::Result<FinishedCopy> {
     let mut copy = File::create(to)?;
     copy.write_all(text)?;
@@ -189,6 +200,7 @@ fn write(staging: &Staging<'_>, to: &Path, text: &[u8], bits: u32) -> io::Result
     })
 }
 
+/// Creates a link with this text, and the time of its source.
 fn copy_link(text: &[u8], to: &Path, chosen: &Stat) -> io::Result<FinishedCopy> {
     symlinkat(text, CWD, to)?;
     utimensat(CWD, to, &mtime(chosen), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -229,12 +241,14 @@ fn copy_file(
     })
 }
 
+/// True if a file takes less of the disk than its size.
 fn has_holes(file: &File, size: u64) -> io::Result<bool> {
     // in units of 512 bytes, whatever the block size (stat(2))
     let blocks = u64::try_from(fstat(file)?.st_blocks).unwrap_or(0);
     Ok(blocks * 512 < size)
 }
 
+/// Copies all bytes, and reports how many are done.
 fn copy_bytes(staging: &Staging<'_>, from: &File, to: &Path, size: u64) -> io::Result<()> {
     // what is open already, so that no link is followed by now
     let opened = format!("/dev/fd/{}", from.as_raw_fd());
@@ -244,9 +258,9 @@ fn copy_bytes(staging: &Staging<'_>, from: &File, to: &Path, size: u64) -> io::R
         ..CopyOptions::new()
     };
     let mut before = 0;
-    let copied = copy_with_progress(opened, to, &options, |reached: TransitProcess| {
-        staging.progress.add_bytes(reached.copied_bytes - before);
-        before = reached.copied_bytes;
+    let copied = copy_with_progress(opened, to, &options, |progress: TransitProcess| {
+        staging.progress.add_bytes(progress.copied_bytes - before);
+        before = progress.copied_bytes;
     });
     copied.map_err(plain)?;
     Ok(())
@@ -270,6 +284,7 @@ fn is_same(chosen: &Stat, now: &Stat) -> bool {
         && file_type(chosen) == file_type(now)
 }
 
+/// Lets a new file share the blocks of this one. False where the file system cannot do that.
 fn clone(from: &File, to: &Path) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::ioctl_ficlone(File::create(to)?, from).is_ok());
@@ -281,6 +296,7 @@ fn clone(from: &File, to: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Copies the bytes of a file that has holes, and leaves the same holes.
 fn copy_between_holes(mut from: &File, to: &Path, size: u64) -> io::Result<()> {
     let mut copy = File::create(to)?;
     let mut at = 0;
@@ -310,6 +326,7 @@ fn finish(copy: &File, bits: u32) -> io::Result<Stat> {
     Ok(stat_open(copy)?)
 }
 
+/// The times for a copy: the modification time of its source.
 pub(super) fn mtime(stat: &Stat) -> Timestamps {
     const SECOND: i64 = 1_000_000_000;
     Timestamps {

@@ -56,6 +56,7 @@ enum Removal {
     Stays(String),
 }
 
+/// Removes one entry, or says why it stays.
 fn remove(directories: &mut Directories, placed: &Staged) -> Removal {
     let reason = match try_remove(directories, placed) {
         Ok(removal) => return removal,
@@ -70,6 +71,7 @@ fn remove(directories: &mut Directories, placed: &Staged) -> Removal {
     Removal::Stays(reason)
 }
 
+/// Removes an entry that is as it was placed.
 fn try_remove(directories: &mut Directories, placed: &Staged) -> Result<Removal, Errno> {
     let name = placed.path.file_name().as_bytes();
     let directory = directories.of(&placed.path)?;

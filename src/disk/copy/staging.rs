@@ -29,6 +29,16 @@ pub enum Source {
     Text(Vec<u8>),
 }
 
+impl Source {
+    /// The kind of the entry.
+    pub const fn kind(&self) -> PlacedKind {
+        match self {
+            Self::File(kind, _) => *kind,
+            Self::Text(_) => PlacedKind::File,
+        }
+    }
+}
+
 /// Describes an entry that is staged, or placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staged {

@@ -39,19 +39,20 @@ impl DirectoryListing {
         self.read_names(directory)
     }
 
-    /// Lists the names that what the base has on disk makes up: of all that is below one directory,
-    /// whose path with the `/` after it is so long.
-    pub fn fill(&mut self, below: &[Item], skip: usize) {
+    /// Lists the names that a directory has by what the base has below it. In the paths of these
+    /// items the names begin at `name_start`.
+    pub fn fill(&mut self, items: &[Item], name_start: usize) {
         self.clear();
-        for (name, kind) in names(below, skip).flatten() {
+        for (name, kind) in names(items, name_start).flatten() {
             self.push_name(name, kind);
         }
     }
 
-    /// True if a directory has exactly these names, each of the kind that it should be.
-    pub fn is_of(&self, below: &[Item], skip: usize) -> bool {
+    /// True if the listed names are exactly those of the base, each of the kind that it should be.
+    /// The items are as for [`DirectoryListing::fill`].
+    pub fn is_of(&self, items: &[Item], name_start: usize) -> bool {
         let mut expected = Vec::new();
-        for name in names(below, skip) {
+        for name in names(items, name_start) {
             match name {
                 // fewer than there are will do to say no
                 Some(name) if expected.len() < self.entries.len() => expected.push(name),
@@ -148,13 +149,13 @@ impl DirectoryListing {
     }
 }
 
-/// Returns each name that what the base has on disk makes up, once, and of what kind it is; none
-/// for what is not to be known by its name (a submodule, a directory that the base has nothing in).
-fn names(below: &[Item], skip: usize) -> impl Iterator<Item = Option<(&[u8], FileType)>> {
+/// Returns each name of a directory with its kind, once, by what the base has below the directory;
+/// none for what has no kind of its own (a submodule, a directory that the base has nothing in).
+fn names(items: &[Item], name_start: usize) -> impl Iterator<Item = Option<(&[u8], FileType)>> {
     let mut previous: Option<&[u8]> = None;
-    below.iter().filter_map(move |item| {
+    items.iter().filter_map(move |item| {
         let mode = item.base.and(item.disk)?.entry.mode;
-        let rest: &[u8] = &item.path.as_bstr()[skip..];
+        let rest: &[u8] = &item.path.as_bstr()[name_start..];
         let (name, kind) = match rest.find_byte(b'/') {
             Some(end) => (&rest[..end], Some(FileType::Directory)),
             None => (rest, kind_of(mode)),
@@ -168,6 +169,7 @@ fn names(below: &[Item], skip: usize) -> impl Iterator<Item = Option<(&[u8], Fil
     })
 }
 
+/// The kind of file that stands for an entry of the base, where that is certain.
 const fn kind_of(mode: Mode) -> Option<FileType> {
     match mode {
         Mode::File | Mode::Executable => Some(FileType::RegularFile),

@@ -88,15 +88,15 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// Looks at what is in one directory, and adds the directories in it to those below.
+    /// Looks at what is in one directory, and adds the directories in it to `subdirectories`.
     pub fn look_at_directory(
         &mut self,
         directory: QueuedDirectory,
-        below: &mut Vec<QueuedDirectory>,
+        subdirectories: &mut Vec<QueuedDirectory>,
     ) {
         let mut listing = std::mem::take(&mut self.listing);
         match self.open_and_list(&directory, &mut listing) {
-            Ok(opened) => self.look_at_listing(directory, opened, &listing, below),
+            Ok(opened) => self.look_at_listing(directory, opened, &listing, subdirectories),
             // what is gone since it was listed is not there: the manifest knows if it should be
             Err(Errno::NOENT) => {}
             Err(error) => self.add_unreadable(directory.path, error),
@@ -104,6 +104,7 @@ impl<'a> Worker<'a> {
         self.listing = listing;
     }
 
+    /// Opens a directory and lists its names.
     fn open_and_list(
         &mut self,
         directory: &QueuedDirectory,
@@ -125,37 +126,38 @@ impl<'a> Worker<'a> {
         if self.walk.files_to_read != FilesToRead::Unproven {
             return listing.read(opened);
         }
-        let Some(known) = self.walk.known_directories else {
+        let Some(known_directories) = self.walk.known_directories else {
             return listing.read(opened);
         };
         let Some(path) = &directory.path else {
             return listing.read(opened);
         };
-        // before it is read: what changes from then on shows
+        // before the names are read: what changes from then on shows
         let stat = fstat(opened)?;
-        if device_of(&stat) != known.device {
+        if device_of(&stat) != known_directories.device {
             return listing.read(opened);
         }
         let now = stat_from(&stat);
         let items = &self.walk.manifest.items()[directory.range.clone()];
-        let skip = path.as_bstr().len() + 1;
-        if known.clean.proves(path, &now) {
-            listing.fill(items, skip);
+        let name_start = path.as_bstr().len() + 1;
+        if known_directories.clean.proves(path, &now) {
+            listing.fill(items, name_start);
             return Ok(());
         }
         listing.read(opened)?;
-        if now.ctime < known.before && listing.is_of(items, skip) {
+        if now.ctime < known_directories.before && listing.is_of(items, name_start) {
             self.scan.clean_directories.push((path.clone(), now));
         }
         Ok(())
     }
 
+    /// Looks at each name of a directory; at no name where the directory is a submodule.
     fn look_at_listing(
         &mut self,
         directory: QueuedDirectory,
         opened: OwnedFd,
         listing: &DirectoryListing,
-        below: &mut Vec<QueuedDirectory>,
+        subdirectories: &mut Vec<QueuedDirectory>,
     ) {
         if let Some(path) = &directory.path {
             if listing.has(GIT) {
@@ -179,11 +181,11 @@ impl<'a> Worker<'a> {
             self.mark_filled_directory(directory.item);
         }
         let is_root = directory.path.is_none();
-        let here = CurrentDirectory::new(directory, opened);
+        let current = CurrentDirectory::new(directory, opened);
         self.next = 0;
         for (name, kind) in listing.entries() {
             if !is_root || name != GIT {
-                self.look_at_name(&here, name, kind, below);
+                self.look_at_name(&current, name, kind, subdirectories);
             }
         }
     }
@@ -192,51 +194,56 @@ impl<'a> Worker<'a> {
     /// the stat data say what it is.
     fn look_at_name(
         &mut self,
-        here: &CurrentDirectory,
+        directory: &CurrentDirectory,
         name: &CStr,
         kind: FileType,
-        below: &mut Vec<QueuedDirectory>,
+        subdirectories: &mut Vec<QueuedDirectory>,
     ) {
         if kind == FileType::Directory && name != GIT {
-            below.push(self.queued_directory(here, name));
+            subdirectories.push(self.queued_directory(directory, name));
             return;
         }
-        let stat = match statat(&*here.opened, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let stat = match statat(&*directory.opened, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat_from(&stat),
             Err(Errno::NOENT) => return,
             Err(error) => {
-                self.add_unreadable(Some(here.child(name)), error);
+                self.add_unreadable(Some(directory.child(name)), error);
                 return;
             }
         };
         if !stat.is_directory() {
-            self.look_at_entry(here, name, &stat);
-        } else if name == GIT && is_repository(&here.opened, name.to_bytes()) {
-            self.add_found(here.child(name), without_content(Mode::NestedGit), stat);
+            self.look_at_entry(directory, name, &stat);
+        } else if name == GIT && is_repository(&directory.opened, name.to_bytes()) {
+            self.add_found(
+                directory.child(name),
+                without_content(Mode::NestedGit),
+                stat,
+            );
         } else {
-            below.push(self.queued_directory(here, name));
+            subdirectories.push(self.queued_directory(directory, name));
         }
     }
 
     /// Finds what of the manifest is at and below a directory that waits now.
-    fn queued_directory(&self, here: &CurrentDirectory, name: &CStr) -> QueuedDirectory {
-        let items = self.items(here);
-        let start = items.partition_point(|item| here.compare_below(item, name).is_lt());
-        let count = items[start..].partition_point(|item| here.compare_below(item, name).is_le());
+    fn queued_directory(&self, directory: &CurrentDirectory, name: &CStr) -> QueuedDirectory {
+        let items = self.items(directory);
+        let start = items.partition_point(|item| directory.compare_below(item, name).is_lt());
+        let count =
+            items[start..].partition_point(|item| directory.compare_below(item, name).is_le());
         // what is at the path itself stands before all that is below it
-        let item = items[..start].binary_search_by(|item| here.compare(item, name));
-        let first = here.range.start + start;
+        let item = items[..start].binary_search_by(|item| directory.compare(item, name));
+        let first = directory.range.start + start;
         QueuedDirectory {
-            path: Some(here.child(name)),
+            path: Some(directory.child(name)),
             range: first..first + count,
-            item: item.ok().map(|position| here.range.start + position),
-            parent: Arc::clone(&here.opened),
+            item: item.ok().map(|position| directory.range.start + position),
+            parent: Arc::clone(&directory.opened),
         }
     }
 
     /// Returns what of the manifest is below a directory.
-    fn items(&self, here: &CurrentDirectory) -> &'a [Item] {
-        &self.walk.manifest.items()[here.range.clone()]
+    fn items(&self, directory: &CurrentDirectory) -> &'a [Item] {
+        &self.walk.manifest.items()[directory.range.clone()]
     }
 
     /// An empty directory is something only where the base has no directory: git itself leaves
@@ -288,14 +295,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Looks at what is not a directory.
-    fn look_at_entry(&mut self, here: &CurrentDirectory, name: &CStr, stat: &Stat) {
-        let position = self.position_of(here, name);
+    fn look_at_entry(&mut self, directory: &CurrentDirectory, name: &CStr, stat: &Stat) {
+        let position = self.position_of(directory, name);
         let item = self.mark_seen(position);
         if item.is_some_and(|item| self.is_proven(item, stat)) {
             return;
         }
-        let path = here.child(name);
-        match self.read(here, &path, item, stat) {
+        let path = directory.child(name);
+        match self.read(directory, &path, item, stat) {
             Ok(entry) => self.add_found(path, entry, *stat),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if let Some(position) = position {
@@ -307,17 +314,18 @@ impl<'a> Worker<'a> {
     }
 
     /// Returns where the manifest has something at a name. The system often lists names in order.
-    fn position_of(&mut self, here: &CurrentDirectory, name: &CStr) -> Option<usize> {
-        let items = self.items(here);
+    fn position_of(&mut self, directory: &CurrentDirectory, name: &CStr) -> Option<usize> {
+        let items = self.items(directory);
         let next = items.get(self.next);
-        let position = if next.is_some_and(|item| here.compare(item, name).is_eq()) {
+        let position = if next.is_some_and(|item| directory.compare(item, name).is_eq()) {
             self.next
         } else {
-            let found = items.binary_search_by(|item| here.compare(item, name));
-            found.ok()?
+            items
+                .binary_search_by(|item| directory.compare(item, name))
+                .ok()?
         };
         self.next = position + 1;
-        Some(here.range.start + position)
+        Some(directory.range.start + position)
     }
 
     /// True if a file need not be read.
@@ -333,31 +341,33 @@ impl<'a> Worker<'a> {
         may_be_proven && self.walk.manifest.proves(&disk.stat, stat)
     }
 
+    /// Returns what stands at a path: by its content, or by the proof that it is as it was placed.
+    /// A file that is too large to be read is an entry without content.
     fn read(
         &self,
-        here: &CurrentDirectory,
+        directory: &CurrentDirectory,
         path: &RepoPath,
         item: Option<&Item>,
         stat: &Stat,
     ) -> std::io::Result<Entry> {
         let name: &[u8] = path.file_name();
-        let base = item.and_then(|item| item.base);
-        let disk = item.and_then(|item| item.disk.as_ref());
-        if base.is_none()
-            && let Some(proof) = self.walk.placed
-            && proof.holds(path, &here.opened, name)?
-            && let Some(disk) = disk
+        let recorded = item.and_then(|item| item.disk.as_ref());
+        if let Some(proof) = self.walk.placed
+            && let Some(recorded) = recorded
+            && item.is_some_and(|item| item.base.is_none())
+            && proof.holds(path, &directory.opened, name)?
         {
-            return Ok(disk.entry);
+            return Ok(recorded.entry);
         }
+        let has_recorded_size = recorded.is_some_and(|disk| disk.stat.size == stat.size);
         if let Some(limit) = self.walk.unread_above
-            && stat.size > limit
             && stat.is_file()
-            && disk.is_none_or(|disk| disk.stat.size != stat.size)
+            && stat.size > limit
+            && !has_recorded_size
         {
             return Ok(without_content(stat.file_mode()));
         }
-        read_entry(&here.opened, name, stat, self.walk.hash)
+        read_entry(&directory.opened, name, stat, self.walk.hash)
     }
 }
 
@@ -413,6 +423,7 @@ const fn without_content(mode: Mode) -> Entry {
     }
 }
 
+/// Reads what is not a directory: its kind, and the id of its content.
 fn read_entry(
     directory: &OwnedFd,
     name: &[u8],

@@ -254,6 +254,7 @@ impl Tool {
         }
     }
 
+    /// Finds the files in one argument.
     fn find_in_argument(self, key: &str, value: &Value, paths: &mut Vec<String>) {
         if TEXTS.contains(&key) {
             return;
@@ -289,14 +290,14 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 
 /// Finds the files of a patch, in the form of Codex or as a unified diff.
 fn find_in_patch(patch: &str, paths: &mut Vec<String>) {
-    let before = paths.len();
+    let found_before = paths.len();
     for line in patch.lines() {
         if let Some(head) = line.trim().strip_prefix("*** ") {
             let name = HEADS.iter().find_map(|kind| head.strip_prefix(kind));
             paths.extend(name.map(|name| name.trim().to_owned()));
         }
     }
-    if paths.len() > before {
+    if paths.len() > found_before {
         // a line of its content may look like the head of a diff
         return;
     }

@@ -33,18 +33,19 @@ pub struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// The text of the file. `also` is a paragraph of the client's own, for our part.
-    pub fn render(&self, also: Option<&str>) -> Vec<u8> {
+    /// The text of the file. `paragraph` is one of the client's own, for our part.
+    pub fn render(&self, paragraph: Option<&str>) -> Vec<u8> {
         let mut out = self.prompt.to_vec();
         if !out.is_empty() {
             // apart by one empty line, whether the prompt ended its last line or not
             out.extend_from_slice(if out.ends_with(b"\n") { b"\n" } else { b"\n\n" });
         }
-        out.extend_from_slice(self.part(also).as_bytes());
+        out.extend_from_slice(self.part(paragraph).as_bytes());
         out
     }
 
-    fn part(&self, also: Option<&str>) -> String {
+    /// Our part: what the agent may edit and read, and what it is to leave alone.
+    fn part(&self, paragraph: Option<&str>) -> String {
         let mut out = format!("{BEGIN}\n## This worktree\n\n");
         let _ = writeln!(
             out,
@@ -69,8 +70,8 @@ impl Context<'_> {
             out,
             "- Never touch the repository at {root} itself, nor its other worktrees."
         );
-        if let Some(also) = also {
-            let _ = writeln!(out, "\n{also}");
+        if let Some(paragraph) = paragraph {
+            let _ = writeln!(out, "\n{paragraph}");
         }
         let _ = writeln!(out, "{END}");
         out

@@ -96,19 +96,25 @@ pub(super) fn codex(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
         [permissions.agentwt]\nextends = \":workspace\"\n\n\
         [permissions.agentwt.filesystem.\":workspace_roots\"]\n"
         .to_owned();
-    // a string of JSON is one of TOML, but for this character
-    let quoted = |text: &str| json!(text).to_string().replace('\u{7f}', "\\u007f");
-    let roots = facts.roots();
-    let rest = if roots.is_none() { "write" } else { "read" };
-    text += &format!("\".\" = \"{rest}\"\n");
-    for root in roots.unwrap_or_default() {
-        text += &format!("{} = \"write\"\n", quoted(&root));
+    match facts.roots() {
+        None => text += "\".\" = \"write\"\n",
+        Some(roots) => {
+            text += "\".\" = \"read\"\n";
+            for root in roots {
+                text += &format!("{} = \"write\"\n", toml_text(&root));
+            }
+        }
     }
-    let command = quoted(&facts.command("codex"));
+    let command = toml_text(&facts.command("codex"));
     text + &format!(
         "\n[[hooks.PreToolUse]]\nmatcher = \"^(apply_patch|Edit|Write)$\"\n\n\
         [[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = {command}\ntimeout = 10\n"
     )
+}
+
+/// Writes a string of TOML: a string of JSON is one, but for this character.
+fn toml_text(text: &str) -> String {
+    json!(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 pub(super) fn gemini(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
@@ -132,21 +138,29 @@ pub(super) fn copilot(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
 /// Rules for the tools that edit, of which the last that matches counts, so their order matters.
 pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
     let mut rules = vec![("*".to_owned(), "deny")];
-    for (list, action) in [(RuleList::Write, "allow"), (RuleList::Exclude, "deny")] {
-        for pattern in facts.patterns(list) {
-            let (globs, is_exact) = wildcards(pattern);
-            // what denies too much would stop the agent where the scope does not
-            if action == "allow" || is_exact {
-                rules.extend(globs.into_iter().map(|glob| (glob, action)));
+    for pattern in facts.patterns(RuleList::Write) {
+        for glob in wildcards(pattern).globs {
+            rules.push((glob, "allow"));
+        }
+    }
+    for pattern in facts.patterns(RuleList::Exclude) {
+        let wildcards = wildcards(pattern);
+        // what denies too much would stop the agent where the scope does not
+        if wildcards.is_exact {
+            for glob in wildcards.globs {
+                rules.push((glob, "deny"));
             }
         }
     }
     rules.push((".agentwt/*".to_owned(), "deny"));
-    let lines = rules.iter().enumerate().filter_map(|(at, (glob, action))| {
-        let is_last = rules[at + 1..].iter().all(|(later, _)| later != glob);
-        is_last.then(|| format!("      {}: \"{action}\"", json!(glob)))
-    });
-    let edit = lines.collect::<Vec<_>>().join(",\n");
+    let mut lines = Vec::new();
+    for (at, (glob, action)) in rules.iter().enumerate() {
+        let is_repeated = rules[at + 1..].iter().any(|(later, _)| later == glob);
+        if !is_repeated {
+            lines.push(format!("      {}: \"{action}\"", json!(glob)));
+        }
+    }
+    let edit = lines.join(",\n");
     let root = json!(format!("{}/*", facts.root));
     let guard = format!(
         "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \
@@ -264,9 +278,15 @@ fn joined(config: Option<&str>, guard: &str) -> String {
     }
 }
 
-/// Writes a pattern of gitignore(5) in a language in which `*` is any text, with slashes too; and
-/// whether the result matches nothing else.
-fn wildcards(pattern: &str) -> (Vec<String>, bool) {
+/// A pattern of gitignore(5) in a language in which `*` is any text, with slashes too.
+struct Wildcards {
+    globs: Vec<String>,
+    /// Whether they match nothing that the pattern does not.
+    is_exact: bool,
+}
+
+/// Translates a pattern of gitignore(5).
+fn wildcards(pattern: &str) -> Wildcards {
     let is_of_directories = pattern.ends_with('/');
     let mut path = pattern.trim_matches('/').to_owned();
     if let Some(parent) = path.strip_suffix("/**") {
@@ -276,28 +296,28 @@ fn wildcards(pattern: &str) -> (Vec<String>, bool) {
     // any number of directories, also none
     let flat = path.trim_start_matches("**/").replace("/**/", "/*");
     let middle = flat.strip_suffix('*').unwrap_or(&flat);
-    let is_exact = is_literal(if is_anywhere {
-        middle.trim_start_matches('*')
+    let is_exact = if is_anywhere {
+        is_literal(middle.trim_start_matches('*'))
     } else {
-        middle
-    });
-    let mut globs = vec![simplified(&flat)];
-    if is_anywhere && !globs[0].starts_with('*') {
-        globs.push(format!("*/{}", globs[0]));
+        is_literal(middle)
+    };
+    let mut entries = vec![simplified(&flat)];
+    if is_anywhere && !entries[0].starts_with('*') {
+        entries.push(format!("*/{}", entries[0]));
     }
-    let mut with_contents = Vec::new();
-    for glob in globs {
-        if glob.ends_with('*') {
-            with_contents.push(glob);
+    let mut globs = Vec::new();
+    for entry in entries {
+        if entry.ends_with('*') {
+            globs.push(entry);
             continue;
         }
-        let contents = format!("{glob}/*");
+        let contents = format!("{entry}/*");
         if !is_of_directories {
-            with_contents.push(glob);
+            globs.push(entry);
         }
-        with_contents.push(contents);
+        globs.push(contents);
     }
-    (with_contents, is_exact)
+    Wildcards { globs, is_exact }
 }
 
 /// The text with `?` for every class and escaped character, and one `*` for two.

@@ -22,6 +22,11 @@ pub enum PathState {
 }
 
 impl PathState {
+    /// True if a file of the user's stands there, for the program to read.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self, Self::Tracked | Self::Synced)
+    }
+
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Free => "is free".to_owned(),

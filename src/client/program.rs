@@ -92,19 +92,21 @@ impl AgentProgram {
         context: &Context<'_>,
         state: &dyn Fn(&RepoPath) -> PathState,
     ) -> Result<ContextLayout, ClientRefusal> {
-        let is_read = |path: &str| {
-            matches!(
-                state(&repo_path(path)),
-                PathState::Tracked | PathState::Synced
-            )
-        };
-        let is_free = |path: &str| state(&repo_path(path)) == PathState::Free;
-        let [usual, local] = [self.files[0].path, self.files[1].path];
-        // Where the local variant is there, the program never reads the usual file.
-        let is_hidden = self.local_wins && is_read(local);
+        let is_read = |path: &str| state(&repo_path(path)).is_read();
+        let usual = self.files[0].path;
+        let local = self.files[1].path;
+        // where the local file is there, the program never reads the usual one
+        if self.local_wins && is_read(local) {
+            return Err(self.refusal(context, state));
+        }
         for path in [usual, local] {
+            if state(&repo_path(path)) != PathState::Free {
+                continue;
+            }
             let config = self.config_of(path, &is_read);
-            if is_hidden || !is_free(path) || config.is_some_and(|(path, _)| !is_free(path)) {
+            if let Some((config_path, _)) = config
+                && state(&repo_path(config_path)) != PathState::Free
+            {
                 continue;
             }
             let body = context.render((self.paragraph)(path, &is_read));
@@ -114,9 +116,9 @@ impl AgentProgram {
                 path: repo_path(path),
                 content: [head.as_bytes(), &body].concat(),
             }];
-            if let Some((path, text)) = config {
+            if let Some((config_path, text)) = config {
                 files.push(ContextFile {
-                    path: repo_path(path),
+                    path: repo_path(config_path),
                     content: text.as_bytes().to_vec(),
                 });
             }
@@ -132,6 +134,7 @@ impl AgentProgram {
         Some((config.path, text))
     }
 
+    /// Says which of its files stand in the way.
     fn refusal(
         &self,
         context: &Context<'_>,
@@ -156,8 +159,8 @@ impl AgentProgram {
 impl AgentProgram {
     /// Generates the guards of a worktree whose context stands at `context`.
     pub fn guard_files(&self, facts: &GuardFacts<'_>, context: &str) -> Vec<ContextFile> {
-        let own = self.files.iter().find(|file| file.path == context);
-        let config = own.and_then(|file| self.config_of(file.path, &|_| false));
+        let context_file = self.files.iter().find(|file| file.path == context);
+        let config = context_file.and_then(|file| self.config_of(file.path, &|_| false));
         let mut files = Vec::new();
         for guard in self.guards {
             let same_file = config.filter(|(path, _)| *path == guard.path);

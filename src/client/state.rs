@@ -31,18 +31,18 @@ impl Versions<'_> {
     pub fn brought_back(&self, keys: &[&str]) -> Option<Vec<u8>> {
         let after = parse(Some(self.after))?;
         let before = parse(self.before).unwrap_or_default();
-        let mut now = match self.now {
+        let mut users = match self.now {
             None => Object::new(),
             Some(_) => parse(self.now)?,
         };
         let mut is_changed = false;
         for key in keys {
-            match key.strip_prefix("*.") {
-                None => is_changed |= bring(key, &before, &after, &mut now),
-                Some(inner) => is_changed |= bring_inner(inner, &before, &after, &mut now),
-            }
+            is_changed |= match key.strip_prefix("*.") {
+                None => take_over(key, &before, &after, &mut users),
+                Some(inner) => take_over_in_members(inner, &before, &after, &mut users),
+            };
         }
-        is_changed.then(|| text(&now))?
+        is_changed.then(|| text(&users))?
     }
 }
 
@@ -63,32 +63,32 @@ pub fn with_last(copy: &[u8], last: &[u8], directory: &str) -> Option<Vec<u8>> {
 }
 
 /// Takes over the value of a key that the client has changed. True if it did.
-fn bring(key: &str, before: &Object, after: &Object, now: &mut Object) -> bool {
+fn take_over(key: &str, before: &Object, after: &Object, users: &mut Object) -> bool {
     let Some(value) = after.get(key).filter(|value| is_plain(value)) else {
         return false;
     };
-    for other in [before.get(key), now.get(key)].into_iter().flatten() {
-        if other.get() == value.get() {
+    for earlier in [before.get(key), users.get(key)].into_iter().flatten() {
+        if earlier.get() == value.get() {
             return false;
         }
     }
-    now.insert(key.to_owned(), value.clone());
+    users.insert(key.to_owned(), value.clone());
     true
 }
 
-fn bring_inner(key: &str, before: &Object, after: &Object, now: &mut Object) -> bool {
+/// As [`take_over`], in each object of the user's file that has the key. True if it did anywhere.
+fn take_over_in_members(key: &str, before: &Object, after: &Object, users: &mut Object) -> bool {
     let mut is_changed = false;
-    for (name, raw) in now {
+    for (name, raw) in users {
         let Some(mut members) = object(raw) else {
             continue;
         };
         let members_before = member(before, name);
         let members_after = member(after, name);
-        if !members.contains_key(key) || !bring(key, &members_before, &members_after, &mut members)
+        if members.contains_key(key)
+            && take_over(key, &members_before, &members_after, &mut members)
+            && let Ok(changed) = serde_json::value::to_raw_value(&members)
         {
-            continue;
-        }
-        if let Ok(changed) = serde_json::value::to_raw_value(&members) {
             *raw = changed;
             is_changed = true;
         }

@@ -60,6 +60,7 @@ impl Config {
     }
 }
 
+/// A mistake at a place of the text.
 fn mistake(message: impl Into<String>, span: Range<usize>, help: impl Into<String>) -> Mistake {
     Mistake {
         message: message.into(),
@@ -68,24 +69,13 @@ fn mistake(message: impl Into<String>, span: Range<usize>, help: impl Into<Strin
     }
 }
 
+/// Reads and checks all values, each with its line.
 fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
     let Some(mut table) = parse_toml(text, mistakes) else {
         return Config::default();
     };
     let names = profile_names(table.get_ref());
-    let document = loop {
-        match Document::deserialize(Deserializer::from(table.clone())) {
-            Ok(document) => break document,
-            Err(error) => {
-                let at = error.span().unwrap_or_default();
-                let removed = remove_entry(table.get_mut(), "", at.start);
-                mistakes.push(serde_mistake(&error, at, removed.as_ref()));
-                if removed.is_none() {
-                    break Document::default();
-                }
-            }
-        }
-    };
+    let document = deserialize(&mut table, mistakes);
     check_schema_version(document.schema_version.as_ref(), mistakes);
     let mut config = Config {
         worktree: document.worktree,
@@ -105,6 +95,22 @@ fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
     check_values(&config, mistakes);
     count_lines(&mut config, text);
     config
+}
+
+/// Reads what is right in a table, which keeps only that.
+fn deserialize(table: &mut Spanned<DeTable<'_>>, mistakes: &mut Vec<Mistake>) -> Document {
+    loop {
+        let error = match Document::deserialize(Deserializer::from(table.clone())) {
+            Ok(document) => return document,
+            Err(error) => error,
+        };
+        let span = error.span().unwrap_or_default();
+        let removed = remove_entry(table.get_mut(), "", span.start);
+        mistakes.push(serde_mistake(&error, span, removed.as_ref()));
+        if removed.is_none() {
+            return Document::default();
+        }
+    }
 }
 
 /// Parses the text as TOML. A key that is set twice does not hide the other mistakes; any other
@@ -219,14 +225,15 @@ impl<'t> UnknownWord<'t> {
         })
     }
 
+    /// What to write instead.
     fn help(&self, place: &str) -> String {
-        let known = match self.kind {
+        let all_words = match self.kind {
             WordKind::Key => format!("the keys {place} are {}", value::listed(&self.known, "and")),
             WordKind::Value => format!("write {}", value::listed(&self.known, "or")),
         };
         match value::nearest(self.written, self.known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`? {known}"),
-            None => known,
+            Some(near) => format!("did you mean `{near}`? {all_words}"),
+            None => all_words,
         }
     }
 }
@@ -250,6 +257,7 @@ fn place(table: &str) -> String {
     }
 }
 
+/// The names of the scope profiles, as they are written.
 fn profile_names(table: &DeTable<'_>) -> Vec<Located<String>> {
     let Some(DeValue::Table(scopes)) = table.get("scope").map(Spanned::get_ref) else {
         return Vec::new();
@@ -261,6 +269,7 @@ fn profile_names(table: &DeTable<'_>) -> Vec<Located<String>> {
     names
 }
 
+/// Notes a version that is missing or not ours.
 fn check_schema_version(version: Option<&Located<String>>, mistakes: &mut Vec<Mistake>) {
     let help = format!("write `schema_version = \"{SCHEMA_VERSION}\"`");
     match version {
@@ -283,6 +292,7 @@ fn is_about_schema_version(mistake: &Mistake) -> bool {
         || mistake.help.starts_with("did you mean `schema_version`")
 }
 
+/// Checks the values that serde takes as any text.
 fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
     if let Some(base) = &config.worktree.base {
         check(value::base, base, "in [worktree]", mistakes);
@@ -332,6 +342,7 @@ fn check<T>(
     }
 }
 
+/// Sets the line of every value.
 fn count_lines(config: &mut Config, text: &str) {
     let worktree = &mut config.worktree;
     count(&mut worktree.base, text);

@@ -37,6 +37,16 @@ pub struct Setting<T> {
     pub set_by: SetBy,
 }
 
+impl<T> Setting<T> {
+    /// A value that no layer sets.
+    const fn by_default(value: T) -> Self {
+        Self {
+            value,
+            set_by: SetBy::Default,
+        }
+    }
+}
+
 /// Which layer a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
@@ -102,10 +112,6 @@ impl Settings {
         git_config: &[(String, String)],
         config: &Config,
     ) -> Result<Self, ConfigError> {
-        fn or<T>(found: Option<Setting<T>>, value: T) -> Setting<T> {
-            let set_by = SetBy::Default;
-            found.unwrap_or(Setting { value, set_by })
-        }
         let file = &config.worktree;
         let mut layers = Layers {
             flags,
@@ -124,11 +130,11 @@ impl Settings {
         }
         Ok(Self {
             base,
-            branch_prefix: or(prefix, DEFAULT_BRANCH_PREFIX.into()),
-            strategy: or(strategy, Strategy::default()),
+            branch_prefix: prefix.unwrap_or(Setting::by_default(DEFAULT_BRANCH_PREFIX.into())),
+            strategy: strategy.unwrap_or(Setting::by_default(Strategy::default())),
             client,
-            on_violation: or(violation, OnViolation::default()),
-            scope: or(scope, DEFAULT_PROFILE.into()),
+            on_violation: violation.unwrap_or(Setting::by_default(OnViolation::default())),
+            scope: scope.unwrap_or(Setting::by_default(DEFAULT_PROFILE.into())),
         })
     }
 

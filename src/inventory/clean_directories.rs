@@ -105,6 +105,7 @@ impl CleanDirectories {
     }
 }
 
+/// Reads each path with its stat data.
 fn read_directories(input: &mut Input<'_>) -> Result<Vec<(RepoPath, Stat)>, Damaged> {
     let count = input.size()?;
     // each has two bytes at least, so that no number makes us take more than is there

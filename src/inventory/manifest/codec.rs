@@ -91,6 +91,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(id);
 }
 
+/// Writes what is recorded of an item.
 fn put_item(out: &mut Vec<u8>, item: &Item) {
     let disk_entry = item.disk.map(|disk| disk.entry);
     let is_same_entry = item.base.is_some() && item.base == disk_entry;

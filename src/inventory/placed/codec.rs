@@ -76,6 +76,7 @@ impl Placed {
     }
 }
 
+/// Writes all of a file but its path.
 fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
     let mut flags = match file.kind {
         PlacedKind::File => 0,
@@ -103,6 +104,7 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
     }
 }
 
+/// Reads what [`put_file`] wrote.
 fn read_file(input: &mut Input<'_>, path: RepoPath) -> Result<PlacedFile, Damaged> {
     let flags = input.byte()?;
     if flags & !(KIND | IS_CONTEXT | HAS_DIGEST | HAS_SOURCE | IS_SETUP) != 0 {

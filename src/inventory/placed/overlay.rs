@@ -34,16 +34,17 @@ impl Placed {
         }
         let mut items = Vec::with_capacity(manifest.items().len() + self.files.len());
         for mut item in manifest.into_items() {
+            // what was untracked, and is tracked or placed by now
             if item.base.is_none() && (is_tracked(&item.path) || self.get(&item.path).is_some()) {
                 continue;
             }
-            doubt(&mut item, manifest_settled);
+            distrust_if_racy(&mut item, manifest_settled);
             items.push(item);
         }
         for file in &self.files {
             if !self.is_filled(file) {
                 let mut item = item_of(file);
-                doubt(&mut item, self.settled);
+                distrust_if_racy(&mut item, self.settled);
                 items.push(item);
             }
         }
@@ -61,8 +62,9 @@ impl Placed {
     }
 }
 
-/// Makes stat data prove nothing that did not prove anything up to this time.
-const fn doubt(item: &mut Item, settled: i64) {
+/// Marks stat data that are not older than the settled time of their list: they prove nothing, also
+/// under a later settled time.
+const fn distrust_if_racy(item: &mut Item, settled: i64) {
     if let Some(disk) = &mut item.disk
         && disk.stat.ctime >= settled
     {
@@ -83,6 +85,7 @@ const fn entry_of(file: &PlacedFile) -> Entry {
     }
 }
 
+/// The item of the manifest for a placed file.
 fn item_of(file: &PlacedFile) -> Item {
     Item {
         path: file.path.clone(),

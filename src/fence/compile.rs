@@ -74,6 +74,7 @@ pub fn compile(facts: &PolicyFacts<'_>) -> Policy {
     for (rule, reach) in facts.scope.reaches(RuleList::Write) {
         compiler.add_pattern(rule, &reach);
     }
+    // each step looks at what the ones before have granted
     let ignored = compiler.add_ignored();
     compiler.add_matches();
     let grants = compiler.outermost_grants();
@@ -135,6 +136,7 @@ impl Outcome {
 }
 
 impl Compiler<'_, '_> {
+    /// Grants what a write pattern reaches, and notes how well each fence enforces it.
     fn add_pattern(&mut self, rule: &ScopeRule, reach: &Reach) {
         let pattern = &rule.pattern;
         self.add_class(pattern, &[Fence::Seatbelt], Outcome::exact());
@@ -299,34 +301,27 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The tracked files, and instead of all files of a directory that directory, of which
-    /// something is true.
+    /// The tracked files of which something is true; where it is true of a directory, the
+    /// directory instead of its files.
     fn outermost(&self, is_wanted: impl Fn(Verdict<'_>) -> bool) -> Vec<RepoPath> {
         let mut classifier = self.facts.scope.classifier();
         let mut outermost: Vec<RepoPath> = Vec::new();
-        let mut before: &[u8] = &[];
+        let mut path_before: &[u8] = &[];
         for path in self.tracked() {
-            let bytes = path.as_bstr().as_bytes();
-            let last = outermost.last();
-            if last.is_some_and(|last| path.is_below(last.as_bstr())) {
+            if let Some(last) = outermost.last()
+                && path.is_below(last.as_bstr())
+            {
                 continue;
             }
-            // the directories around the file, of which the one before was not in all
-            let common = before.iter().zip(bytes).take_while(|(a, b)| a == b);
-            let first_new = common.count();
-            let mut levels = Vec::new();
-            for end in first_new..bytes.len() {
-                if bytes[end] == b'/'
-                    && let Ok(directory) = RepoPath::parse(&bytes[..end])
-                {
-                    levels.push((directory, EntryKind::Directory));
-                }
+            let mut directories = new_directories(path.as_bstr(), path_before).into_iter();
+            let wanted_directory = directories
+                .find(|directory| is_wanted(classifier.verdict(directory, EntryKind::Directory)));
+            if let Some(directory) = wanted_directory {
+                outermost.push(directory);
+            } else if is_wanted(classifier.verdict(path, EntryKind::File)) {
+                outermost.push(path.clone());
             }
-            levels.push((path.clone(), EntryKind::File));
-            let mut wanted = levels.into_iter();
-            let first = wanted.find(|(path, kind)| is_wanted(classifier.verdict(path, *kind)));
-            outermost.extend(first.map(|(path, _)| path));
-            before = bytes;
+            path_before = path.as_bstr();
         }
         outermost
     }
@@ -370,12 +365,15 @@ impl Compiler<'_, '_> {
 
     /// True if nothing at a path and below may be written, whatever a write pattern says.
     fn is_closed(&self, path: &RepoPath) -> bool {
-        let is_closed_at =
-            |path: &RepoPath, kind| is_above_write(self.facts.scope.verdict(path, kind));
+        if is_dot_git(path) || self.is_closed_at(path, EntryKind::Directory) {
+            return true;
+        }
         let new = RepoPath::child(Some(path), b"new-file");
-        let takes_nothing_new =
-            || is_closed_at(&new, EntryKind::File) && is_closed_at(&new, EntryKind::Directory);
-        is_dot_git(path) || is_closed_at(path, EntryKind::Directory) || takes_nothing_new()
+        self.is_closed_at(&new, EntryKind::File) && self.is_closed_at(&new, EntryKind::Directory)
+    }
+
+    fn is_closed_at(&self, path: &RepoPath, kind: EntryKind) -> bool {
+        is_above_write(self.facts.scope.verdict(path, kind))
     }
 
     /// The grants, without those that stand below another.
@@ -464,6 +462,22 @@ fn is_in_granted_tree(grants: &[Grant], path: &RepoPath) -> bool {
     })
 }
 
+/// The directories of a path that are not directories of the path before, the outermost first.
+fn new_directories(path: &BStr, path_before: &[u8]) -> Vec<RepoPath> {
+    let pairs = path_before.iter().zip(path.iter());
+    let common = pairs.take_while(|(a, b)| a == b).count();
+    let mut directories = Vec::new();
+    for end in common..path.len() {
+        if path[end] == b'/'
+            && let Ok(directory) = RepoPath::parse(&path[..end])
+        {
+            directories.push(directory);
+        }
+    }
+    directories
+}
+
+/// True if an exclude rule decided.
 fn is_excluded(verdict: Verdict<'_>) -> bool {
     let rule = verdict.rule;
     rule.is_some_and(|rule| rule.list == RuleList::Exclude)

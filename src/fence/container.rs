@@ -187,6 +187,7 @@ impl Arguments {
         self.word(option);
     }
 
+    /// How the container runs: its input, name, user, rights, network and resources.
     fn add_limits(&mut self, request: &FenceRequest, start: &ContainerStart<'_>) {
         let container = &request.container;
         self.words("--log-level=fatal run --rm");
@@ -255,6 +256,7 @@ impl Arguments {
         }
     }
 
+    /// Everything that the container sees, each mount after what it lies in.
     fn add_mounts(&mut self, policy: &Policy, start: &ContainerStart<'_>) {
         let places = &policy.places;
         let container = &policy.request.container;
@@ -294,6 +296,7 @@ impl Arguments {
         }
     }
 
+    /// The worktree, writable where it is granted.
     fn add_worktree(&mut self, policy: &Policy) {
         let places = &policy.places;
         if policy.is_whole {

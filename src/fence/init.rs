@@ -77,6 +77,7 @@ impl RequestedEntry {
         Self::of(&file, view).unwrap_or(Self::Refused)
     }
 
+    /// What an open file is; refused inside of the mounts where nothing was mounted there.
     fn of(file: &OwnedFd, view: FileView) -> Result<Self, Errno> {
         let attributes = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::INO)?.stx_attributes;
         let is_mount = attributes.contains(StatxAttributes::MOUNT_ROOT);

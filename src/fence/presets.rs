@@ -216,6 +216,7 @@ impl State {
         names
     }
 
+    /// The directory that the program gets in the place of this one.
     fn stand_in(&'static self, program: &'static str, user: UserEnvironment<'_>) -> StandIn {
         let settings = self.settings.as_ref();
         StandIn {

@@ -32,6 +32,7 @@ pub fn profile(policy: &Policy) -> String {
     lines.join("\n")
 }
 
+/// Which connections are allowed.
 fn add_network(policy: &Policy, lines: &mut Vec<String>) {
     let request = &policy.request;
     match &request.net {
@@ -56,24 +57,24 @@ fn add_network(policy: &Policy, lines: &mut Vec<String>) {
     }
 }
 
+/// What can be written: later lines win, so the order matters.
 fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
     let places = &policy.places;
     let request = &policy.request;
-    let repository = [&places.common_dir, &places.root];
-    let is_in_repository =
-        |path: &Utf8PathBuf| repository.iter().any(|place| path.starts_with(place));
     lines.push("(deny file-write*)".to_owned());
     lines.push(allow_writing(DEVICES));
-    for path in &request.rw {
-        if !is_in_repository(path) {
-            lines.push(allow_writing(&subpath(path)));
-        }
+    let (in_repository, around_repository): (Vec<_>, Vec<_>) = request
+        .rw
+        .iter()
+        .partition(|path| path.starts_with(&places.common_dir) || path.starts_with(&places.root));
+    for path in around_repository {
+        lines.push(allow_writing(&subpath(path)));
     }
-    lines.extend(repository.map(|path| deny_writing(&subpath(path))));
-    for path in &request.rw {
-        if is_in_repository(path) {
-            lines.push(allow_writing(&subpath(path)));
-        }
+    for path in [&places.common_dir, &places.root] {
+        lines.push(deny_writing(&subpath(path)));
+    }
+    for path in in_repository {
+        lines.push(allow_writing(&subpath(path)));
     }
     for path in &request.read_only {
         lines.push(deny_writing(&subpath(path)));
@@ -102,6 +103,7 @@ fn add_scope(policy: &Policy, lines: &mut Vec<String>) {
     }
 }
 
+/// What cannot be read.
 fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
     let places = &policy.places;
     for path in policy.hidden_outside_repository() {

@@ -206,7 +206,7 @@ impl<'a> Watch<'a> {
         if matches!(self.limit, TimeLimit::KillAt(_) | TimeLimit::Over) {
             return CommandEnd::TimedOut;
         }
-        let lost = match self.process {
+        let unheard_signal = match self.process {
             CommandProcess::Below(_) => self.early,
             // podman that is asked before its container is there says that all went well
             CommandProcess::InContainer if status.success() => {
@@ -215,7 +215,7 @@ impl<'a> Watch<'a> {
             }
             CommandProcess::InContainer => None,
         };
-        lost.map_or_else(|| CommandEnd::of(status), CommandEnd::Signal)
+        unheard_signal.map_or_else(|| CommandEnd::of(status), CommandEnd::Signal)
     }
 
     /// Nobody tells that a process stops which is no child of ours: how often it is looked at.
@@ -241,6 +241,7 @@ impl<'a> Watch<'a> {
         };
     }
 
+    /// Hands a signal on to the command, unless the command got it too; reaps what has ended.
     fn receive(&mut self, signal: &ReceivedSignal) {
         if signal.number == SIGCHLD {
             reap_orphans(self.child, self.ours);

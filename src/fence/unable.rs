@@ -15,13 +15,12 @@ impl Policy {
         if fence > Fence::Perms {
             // what the host trusts is writable in no fence, and what is hidden is not shown by a
             // request
-            let requested = request.rw.iter().chain(&request.sockets);
-            let first = requested
-                .into_iter()
-                .find(|path| self.opens_repository(path));
-            reasons.extend(
-                first.map(|path| format!("`{path}` would make the repository writable with it")),
-            );
+            let mut requested = request.rw.iter().chain(&request.sockets);
+            if let Some(path) = requested.find(|path| self.opens_repository(path)) {
+                reasons.push(format!(
+                    "`{path}` would make the repository writable with it"
+                ));
+            }
         }
         let has_shim = matches!(fence, Fence::Landlock | Fence::Seatbelt);
         if has_shim && self.places.private.as_str().contains(':') {
@@ -55,6 +54,7 @@ impl Policy {
             || path.starts_with(places.root.join(".git"))
     }
 
+    /// Adds what a container of this program and image cannot do.
     fn add_unable_container(&self, reasons: &mut Vec<String>) {
         let container = &self.request.container;
         let has_image = container.image.is_some();

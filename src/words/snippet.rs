@@ -22,27 +22,27 @@ pub fn snippet(
     let contents = source.read_span(label.inner(), 1, 1).ok()?;
     let text = std::str::from_utf8(contents.data()).ok()?;
     let label_start = label.offset() - contents.span().offset();
-    let above = text.get(..label_start)?;
-    let line_start = above.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = first_line(&text[line_start..]);
     let labelled = first_line(text.get(label_start..label_start + label.len())?);
+    let above = &text[..label_start];
+    let line_start = above.rfind('\n').map_or(0, |newline| newline + 1);
+    let before_label = &text[line_start..label_start];
 
-    let number = contents.line() + above.matches('\n').count() + 1;
-    let column = text[line_start..label_start].chars().count() + 1;
-    let indent = expanded(&text[line_start..label_start]).width();
-    let carets = "^".repeat(expanded(labelled).width().max(1));
-
-    let digits = number.to_string().len();
-    let blank = " ".repeat(digits);
     let file = contents.name().unwrap_or_default();
-    let mut out = format!("{blank}--> {file}:{number}:{column}\n{blank} |\n");
+    let number = contents.line() + above.matches('\n').count() + 1;
+    let column = before_label.chars().count() + 1;
+    let digits = number.to_string().len();
+    let margin = " ".repeat(digits);
+    let mut shown = format!("{margin}--> {file}:{number}:{column}\n{margin} |\n");
     if line_start > 0 {
-        let before = expanded(first_line(text));
-        out += &format!("{:>digits$} | {before}\n", number - 1);
+        let line_before = expanded(first_line(text));
+        shown += &format!("{:>digits$} | {line_before}\n", number - 1);
     }
-    out += &format!("{number} | {}\n", expanded(line));
-    out += &format!("{blank} | {}{}\n", " ".repeat(indent), paint(&carets));
-    Some(out)
+    let line = expanded(first_line(&text[line_start..]));
+    shown += &format!("{number} | {line}\n");
+    let indent = " ".repeat(expanded(before_label).width());
+    let carets = "^".repeat(expanded(labelled).width().max(1));
+    shown += &format!("{margin} | {indent}{}\n", paint(&carets));
+    Some(shown)
 }
 
 fn first_line(text: &str) -> &str {

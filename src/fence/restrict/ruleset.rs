@@ -76,12 +76,13 @@ impl RuleAccess {
 /// # Errors
 /// Fails when what a rule names cannot be opened, or the kernel refuses.
 pub fn policy_rules(policy: &Policy, view: FileView) -> Result<RulesetCreated, RestrictError> {
-    let hidden = match view {
+    let read_rules = match view {
         FileView::Host => read_rules(policy, &names),
+        // what is hidden is not mounted
         FileView::Mounts => Vec::new(),
     };
     let mut files = writing_rights();
-    if !hidden.is_empty() {
+    if !read_rules.is_empty() {
         files |= RuleAccess::Read.rights();
     }
     let net = match policy.request.net {
@@ -90,11 +91,11 @@ pub fn policy_rules(policy: &Policy, view: FileView) -> Result<RulesetCreated, R
     };
     let mut rules = Rules::new(files, net)?;
     let root = open_root(&policy.places.root)?;
-    for rule in write_rules(policy, view).iter().chain(&hidden) {
+    for rule in write_rules(policy, view).iter().chain(&read_rules) {
         rules.add(&root, rule)?;
     }
-    for given in [stdin(), stdout(), stderr()] {
-        rules.add_given(given)?;
+    for stream in [stdin(), stdout(), stderr()] {
+        rules.add_stream(stream)?;
     }
     if let Net::Ports(ports) = &policy.request.net {
         for port in ports {
@@ -187,6 +188,7 @@ impl Rules {
         self.add_opened(file, access)
     }
 
+    /// Adds a rule for what could be opened; what is not there needs none.
     fn add_if_there(
         &mut self,
         file: Result<OwnedFd, Errno>,
@@ -203,20 +205,21 @@ impl Rules {
 
     /// Adds a rule for a file or terminal that the command is given to write, which it can open
     /// anew (`/dev/stderr`).
-    fn add_given(&mut self, given: BorrowedFd<'_>) -> Result<(), RestrictError> {
-        let flags = fcntl_getfl(given).unwrap_or(OFlags::empty());
+    fn add_stream(&mut self, stream: BorrowedFd<'_>) -> Result<(), RestrictError> {
+        let flags = fcntl_getfl(stream).unwrap_or(OFlags::empty());
         let is_written = flags.intersects(OFlags::RDWR | OFlags::WRONLY);
-        let access = match fstat(given).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+        let access = match fstat(stream).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::RegularFile) if is_written => RuleAccess::File,
             Ok(FileType::CharacterDevice) if is_written => RuleAccess::Terminal,
             _other => return Ok(()),
         };
-        match given.try_clone_to_owned() {
+        match stream.try_clone_to_owned() {
             Ok(file) => self.add_opened(file, access),
             Err(_) => Ok(()),
         }
     }
 
+    /// Adds a rule for an open file or directory; a link gets none.
     fn add_opened(&mut self, file: OwnedFd, access: RuleAccess) -> Result<(), RestrictError> {
         let kind = fstat(&file).map(|stat| FileType::from_raw_mode(stat.st_mode));
         let rights = match kind {

@@ -57,8 +57,34 @@ const TYPE_MASK: u64 = 0xf;
 const DATAGRAM: u64 = 2;
 const PACKETS: u64 = 5;
 
+/// Protocols of sockets (protocols(5)).
+const USUAL_PROTOCOL: u64 = 0;
+const TCP: u64 = 6;
+const UDP: u64 = 17;
+
 /// Each call with the conditions of which one has to hold; without any, the call is refused.
 type Denied = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Instructions of the filter's language (`filter.txt` of Linux).
+const LOAD_CALL_NUMBER: u16 = 0x20;
+const SKIP_NEXT_IF_BELOW: u16 = 0x35;
+const SKIP_NEXT_IF_OTHER: u16 = 0x15;
+const END: u16 = 0x06;
+
+/// An instruction with its operand; a comparison that does not hold skips so many others.
+const fn instruction(code: u16, operand: u32, skipped: u8) -> sock_filter {
+    sock_filter {
+        code,
+        jt: 0,
+        jf: skipped,
+        k: operand,
+    }
+}
+
+/// What the kernel does about a refused call: it fails with this error.
+const fn refuse(errno: i32) -> SeccompAction {
+    SeccompAction::Errno(errno.unsigned_abs())
+}
 
 /// Makes the filter. What is refused with another error than the rest comes first; the shorter the
 /// filter, the sooner the kernel has it.
@@ -66,7 +92,6 @@ type Denied = BTreeMap<i64, Vec<SeccompRule>>;
 /// # Errors
 /// Fails for a kind of processor that seccompiler does not know.
 pub fn filter(request: &FenceRequest) -> Result<BpfProgram, RestrictError> {
-    let refuse = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
     let machine = TargetArch::try_from(std::env::consts::ARCH)?;
     let denied = SeccompFilter::new(
         denied_calls(request)?,
@@ -74,24 +99,22 @@ pub fn filter(request: &FenceRequest) -> Result<BpfProgram, RestrictError> {
         refuse(libc::EPERM),
         machine,
     )?;
-    let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
-    let [load, greater, equal, end] = [0x20, 0x35, 0x15, 0x06];
-    // the number of the call
-    let mut program = vec![step(load, 0, 0, 0)];
+    let mut program = vec![instruction(LOAD_CALL_NUMBER, 0, 0)];
     if cfg!(target_arch = "x86_64") {
-        program.push(step(greater, X32, 0, 1));
-        program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
+        program.push(instruction(SKIP_NEXT_IF_BELOW, X32, 1));
+        program.push(instruction(END, refuse(libc::ENOSYS).into(), 0));
     }
     if !request.nested {
         // its flags are in memory, where no filter looks; libraries take clone(2) then
         let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or_default();
-        program.push(step(equal, clone3, 0, 1));
-        program.push(step(end, refuse(libc::ENOSYS).into(), 0, 0));
+        program.push(instruction(SKIP_NEXT_IF_OTHER, clone3, 1));
+        program.push(instruction(END, refuse(libc::ENOSYS).into(), 0));
     }
     program.extend(BpfProgram::try_from(denied)?);
     Ok(program)
 }
 
+/// The calls that are refused, and those that are refused with some arguments.
 fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
     let mut denied = Denied::new();
     denied.extend(NEVER.map(|call| (call, Vec::new())));
@@ -147,16 +170,17 @@ fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendErr
             denied.push(all([
                 differs(0, UNIX),
                 differs(0, NETLINK),
-                differs(2, 0),
-                differs(2, 6),
-                differs(2, 17),
+                differs(2, USUAL_PROTOCOL),
+                differs(2, TCP),
+                differs(2, UDP),
             ])?);
         }
     }
     Ok(denied)
 }
 
-/// A condition for an argument, by its place: of 32 bits, as the kernel takes these.
+/// A condition for an argument of a call, by its place, from 0: of 32 bits, as the kernel takes
+/// these.
 fn test(place: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value)
 }

@@ -117,15 +117,6 @@ impl GitError {
             _ => false,
         }
     }
-
-    /// True if a lock file stopped git, and stayed for as long as it was waited for.
-    pub fn is_locked(&self) -> bool {
-        match self {
-            Self::Locked { .. } => true,
-            Self::Failed { words, .. } => lock_file(words).is_some(),
-            _ => false,
-        }
-    }
 }
 
 /// Says how to find who holds the lock that git named, or else how to see the failure again.

@@ -1,5 +1,9 @@
-//! Recognizes in git's own words that another git holds a lock. Git has no exit status of its own
-//! for it; every call runs in the C locale.
+//! Recognizes in git's own words that another git holds a lock; every call runs in the C locale.
+//!
+//! No fact says it. Git has no exit status of its own for it. When git has failed, the lock may be
+//! gone, and a lock that lies there may have stopped nothing: beside a dead one, each ordinary "no"
+//! of git would be tried six times. So words decide, but only whether to wait and what is advised:
+//! where they are not understood, what would have been tried again fails at once.
 
 /// True if git says that another git holds a lock, or is half-way through making a worktree.
 ///

@@ -1,6 +1,7 @@
-//! What git says is for people: an import decides by what is on disk, whatever the words and the language.
+//! What git says is for people: an import, a landing and a removal decide by facts, whatever the words and
+//! the language.
 
-use crate::support::{Said, TestRepo, chmod, is_root};
+use crate::support::{Said, Shim, TestRepo, chmod, is_root};
 
 /// A worktree with this name, where a fence works here.
 fn project() -> Option<TestRepo> {
@@ -140,4 +141,22 @@ fn what_git_can_make_again_is_no_damage() {
         echo junk >info/commit-graph; echo junk >pack/multi-pack-index";
     repo.fenced(&[], script).ok();
     assert_eq!(repo.log_of_task(), "one");
+}
+
+#[test]
+fn a_branch_whose_lock_a_killed_removal_left_is_deleted_in_any_words() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let lock = repo.main().join(".git/refs/heads/agentwt/task.lock");
+    let act = format!("touch '{}'; kill -9 $PPID; exit 77", lock.display());
+    let shim = Shim::new(repo.root(), &act);
+    let said = shim.run_at_words(&repo, &["remove", "task"], "update-ref -d");
+    assert_eq!(said.status, 137, "{said}");
+    assert!(lock.exists(), "{said}");
+    let bin = reworded_git(&repo, "");
+    let line = format!("PATH={bin}:$PATH git-agentwt remove task");
+    let said = repo.sh(repo.main(), &line);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(!lock.exists(), "{said}");
+    assert_eq!(repo.git(&["branch", "--list", "agentwt/task"]), "");
 }

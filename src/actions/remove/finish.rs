@@ -115,8 +115,8 @@ fn delete_branch(
     }
 }
 
-/// Deletes the branch at `tip`. A lock of a git that was killed, now or with the removal that this
-/// one goes on with, is removed.
+/// Deletes the branch at `tip`. Where that fails, the lock of a git is removed that was killed, now
+/// or with the removal that this one goes on with, and it is tried once more.
 fn delete_ref_despite_dead_locks(
     repository: &Repository,
     worktree: &Worktree,
@@ -126,10 +126,10 @@ fn delete_ref_despite_dead_locks(
     let name = branch.full_ref();
     let git = planted::git_without_hooks(repository, worktree);
     match git.delete_ref(&name, tip) {
-        Err(error) if error.was_killed() || error.is_locked() => {
+        Err(_) => {
             end_locks(repository, Some(branch), &worktree.dir.join(REMOVING));
             git.delete_ref(&name, tip)
         }
-        deleted => deleted,
+        Ok(()) => Ok(()),
     }
 }

@@ -249,8 +249,6 @@ fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String,
     };
     let mut command = Command::new("podman");
     command.args(container::trial(binary, rootfs, &start));
-    // its monitor lives on for a moment, and is not to be in a worktree
-    command.current_dir("/");
     succeed(&mut command, "podman", podman_remedy)?;
     Ok(version("podman"))
 }

@@ -33,6 +33,8 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     command
         // the keys of the terminal are for us
         .process_group(0)
+        // the monitor of podman lives on for a moment, and is not to be in a worktree
+        .current_dir("/")
         .stdin(Stdio::null())
         .env("LC_ALL", "C");
     match command.output() {

@@ -334,11 +334,10 @@ fn locate_from(
     if let Some(located) = locate(git, layout_by_git)? {
         return Ok(Some(located));
     }
-    // the `.git` of a removed worktree leads nowhere, and a shell may stand there
-    if let Some(root) = root_around_trash(start)
-        && let Some(located) = locate(git, git.at(root).layout()?)?
-    {
-        return Ok(Some(located));
+    // the `.git` of a removed worktree leads nowhere, and a shell may stand there; what an agent has
+    // made in the worktree is not looked for
+    if let Some(root) = root_around_trash(start) {
+        return locate(git, git.at(root).layout()?);
     }
     parent_home(git, start.ancestors())
 }

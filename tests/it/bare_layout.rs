@@ -157,3 +157,20 @@ fn a_redirected_git_file_is_not_asked_where_the_path_leads_to_a_repository() {
         "the redirection is told: {said}"
     );
 }
+
+#[test]
+fn a_repository_that_an_agent_made_is_not_taken_for_it_in_the_trash() {
+    let mut layout = Layout::new();
+    let planted = ["init", "-q", "--bare", ".agentwt/repository.git"];
+    layout.repo.git_in(&layout.worktree, &planted);
+    let main = layout.project.join("m");
+    layout
+        .repo
+        .agentwt_in(&main, &["remove", "--force", "task"])
+        .ok();
+    let trash = layout.project.join(".agentwt/worktrees/.trash");
+    let mut removed = std::fs::read_dir(trash).expect("the trash");
+    let entry = removed.next().expect("one that was removed");
+    layout.worktree = entry.expect("it is listed").path();
+    layout.finds_none();
+}

@@ -17,7 +17,7 @@ use crate::git::index::OpenIndex;
 use crate::git::object_format::{ObjectFormat, commit_id_of, gix_id, id_of};
 use crate::git::objects::Objects;
 use crate::git::tree_level::TreeEntry;
-use crate::words::entry::ObjectId;
+use crate::words::entry::{Mode, ObjectId};
 use crate::words::name::CommitId;
 
 /// The extension of an index with the sides of conflicts that were resolved (gitformat-index(5)).
@@ -93,9 +93,11 @@ impl OpenIndex {
         let root = IndexDirectory {
             entries: self.state.entries(),
             path_length: 0,
-            cached: self.state.tree(),
         };
         beside.add_directory(&root, tree)?;
+        if let Some(cached) = self.state.tree() {
+            beside.add_cached(cached, tree)?;
+        }
         let resolved = resolved_conflicts(&self.bytes, self.format);
         beside.ids.extend(resolved);
         Ok(beside.ids)
@@ -117,24 +119,6 @@ struct IndexDirectory<'i> {
     entries: &'i [IndexEntry],
     /// The length of its path, with the slash at the end.
     path_length: usize,
-    /// What the index says of its tree (gitformat-index(5), "Cache tree").
-    cached: Option<&'i extension::Tree>,
-}
-
-impl<'i> IndexDirectory<'i> {
-    /// The tree that has exactly these entries, as the index says; none once git has changed an
-    /// entry.
-    fn tree(&self) -> Option<ObjectId> {
-        let cached = self.cached?;
-        let number = usize::try_from(cached.num_entries?).ok()?;
-        (number == self.entries.len()).then(|| id_of(&cached.id))
-    }
-
-    /// What the index says of the tree of a directory in this one.
-    fn cached_child(&self, name: &[u8]) -> Option<&'i extension::Tree> {
-        let mut children = self.cached?.children.iter();
-        children.find(|child| child.name.as_slice() == name)
-    }
 }
 
 /// Collects the objects of an index that a tree does not have at the same path.
@@ -151,12 +135,6 @@ impl IdsBeside<'_> {
         directory: &IndexDirectory<'_>,
         tree: Option<&ObjectId>,
     ) -> Result<(), GitError> {
-        if let Some(cached_tree) = directory.tree() {
-            if tree == Some(&cached_tree) {
-                return Ok(());
-            }
-            self.ids.insert(cached_tree);
-        }
         let level = self.objects.level(tree)?;
         let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
         for entry in level.iter() {
@@ -179,11 +157,34 @@ impl IdsBeside<'_> {
             let child = IndexDirectory {
                 entries: entries_below,
                 path_length: prefix.len(),
-                cached: directory.cached_child(name),
             };
             let tree_of_child = in_tree.get(name).and_then(|entry| entry.tree());
             self.add_directory(&child, tree_of_child)?;
             entries = entries_after;
+        }
+        Ok(())
+    }
+
+    /// Adds the trees of which the index says that entries of it are in them (gitformat-index(5),
+    /// "Cache tree"), unless the tree at the same path is this one. What is in a tree, `git gc`
+    /// keeps with it. Nobody verifies what the index says, so the entries are compared all the same.
+    fn add_cached(
+        &mut self,
+        cached: &extension::Tree,
+        tree: Option<&ObjectId>,
+    ) -> Result<(), GitError> {
+        if cached.num_entries.is_some() {
+            let id = id_of(&cached.id);
+            if tree != Some(&id) {
+                self.ids.insert(id);
+            }
+            return Ok(());
+        }
+        let level = self.objects.level(tree)?;
+        for child in &cached.children {
+            let name = child.name.as_slice();
+            let in_tree = level.iter().find(|entry| entry.name == name);
+            self.add_cached(child, in_tree.and_then(TreeEntry::tree))?;
         }
         Ok(())
     }
@@ -193,7 +194,7 @@ impl IdsBeside<'_> {
         let id = id_of(&file.id);
         let is_in_tree = in_tree
             .and_then(TreeEntry::leaf)
-            .is_some_and(|leaf| leaf.id == id);
+            .is_some_and(|leaf| leaf.mode != Mode::Gitlink && leaf.id == id);
         if file.mode != IndexMode::COMMIT && !is_in_tree {
             self.ids.insert(id);
         }

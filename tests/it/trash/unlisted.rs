@@ -1,5 +1,7 @@
 //! Git does not list what is in the trash, and collects nothing of it.
 
+use bstr::ByteSlice as _;
+
 use super::world::World;
 use crate::support::{Said, TestRepo};
 
@@ -95,6 +97,37 @@ fn what_only_the_private_git_directory_names_is_not_collected() {
         let fsck = world.sh("git fsck --no-dangling --no-progress 2>&1");
         assert_eq!(fsck, "");
     }
+}
+
+#[test]
+fn what_an_index_says_of_its_trees_is_not_believed() {
+    // the entry is another blob, and the extension still says that the entries are HEAD's
+    let world = World::after("git read-tree HEAD; git status >/dev/null");
+    let committed = raw_id(&world, "git rev-parse HEAD:src/main.rs");
+    let staged = raw_id(&world, "echo staged | git hash-object -w --stdin");
+    let file = world.repo.main().join(".git/worktrees/task/index");
+    let mut index = std::fs::read(&file).expect("the index");
+    let at = index.find(&committed).expect("the entry");
+    index[at..at + 20].copy_from_slice(&staged);
+    let end = index.len() - 20;
+    // `index.skipHash` (git-config(1))
+    index[end..].fill(0);
+    std::fs::write(&file, index).expect("it is ours");
+    world.remove(&[]);
+    collect_garbage(&world.repo);
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    let script = "git cat-file blob :src/main.rs";
+    assert_eq!(world.repo.sh(&world.worktree, script).ok(), "staged");
+}
+
+/// The bytes of the id that a command prints.
+fn raw_id(world: &World, command: &str) -> Vec<u8> {
+    let hex = world.repo.sh(&world.worktree, command).ok();
+    let mut bytes = Vec::new();
+    for at in (0..hex.len()).step_by(2) {
+        bytes.push(u8::from_str_radix(&hex[at..at + 2], 16).expect("an id"));
+    }
+    bytes
 }
 
 #[test]

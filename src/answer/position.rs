@@ -12,7 +12,7 @@ use crate::git::history::Reachability;
 use crate::git::process::Git;
 use crate::record::worktree::Record;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Main, Repository};
 
@@ -322,7 +322,7 @@ fn commit_time(reachability: &Reachability, commit: &CommitId) -> Option<String>
 /// that it follows (branches of the repository itself come first).
 fn base_branch(record: &Record) -> Option<&str> {
     let revision = &record.base.revision;
-    let asked = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let asked = branch_of(revision);
     let tips = &record.base.tips;
     let named = tips.iter().find(|tip| short_name(&tip.name) == *asked);
     named.or(tips.first()).map(|tip| tip.name.as_str())

@@ -31,7 +31,7 @@ use crate::scope::rule::Case;
 use crate::truth::upstream::followed_by;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::name::{BranchName, CommitId, WorktreeName, branch_of};
 use crate::words::path::shell_word;
 use crate::worktree::caller;
 use crate::worktree::decisions::require_outside;
@@ -405,7 +405,7 @@ fn plan_record(
         made_by: MadeBy::Git,
         admin_dir: admin_dir.to_owned(),
         dot_git: read_dot_git(path)?,
-        branch: BranchName::from_git(branch.strip_prefix("refs/heads/").unwrap_or(&branch)),
+        branch: BranchName::from_git(branch_of(&branch)),
         base,
         checked_out: head,
         ignore_case: case == Case::Insensitive,

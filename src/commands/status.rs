@@ -28,7 +28,7 @@ use crate::record::accepted::Decision;
 use crate::record::worktree::MadeBy;
 use crate::truth::live::{LiveVerdict, verify_beside_main};
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 use crate::words::path::{escape_for_rule, escape_for_terminal, first_of};
 use crate::words::text::{age, and_count, count, when};
 use crate::worktree::loaded::{Worktree, hooks_of};
@@ -198,7 +198,7 @@ impl WorktreeStatus {
         let position = &self.recorded.position;
         let mut place = match &self.head_ref {
             Some(name) => {
-                let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+                let branch = branch_of(name);
                 let elsewhere = when(branch != self.branch, " (not the branch of this worktree)");
                 let branch = escape_for_terminal(branch.as_bytes());
                 format!("on {branch}{elsewhere}")

@@ -91,7 +91,8 @@ fn settings_convert(repo: &gix::Repository) -> bool {
         || config.string("attr.tree").is_some()
 }
 
-/// Says of each entry of the index whether a filter converts it; empty where no filter is configured.
+/// Says of each entry of the index whether a filter converts it; empty where no filter is
+/// configured.
 pub(super) fn filtered(repo: &gix::Repository, index: &State) -> Result<Vec<bool>, gix::Error> {
     if !has_filter(repo) {
         return Ok(Vec::new());

@@ -241,7 +241,8 @@ impl RevisionHistory {
             let Some((_, id)) = queue.pop() else {
                 return Ok(commits);
             };
-            let mut pending = queue.iter().map(|(_time, id)| id).chain([&id]);
+            // this one first: mostly it is not common, and the queue need not be looked through
+            let mut pending = std::iter::once(&id).chain(queue.iter().map(|(_time, id)| id));
             let all_are_common = pending.all(|id| commits[id].reached_from.len() == tips);
             let commit = &commits[&id];
             for parent in &commit.parents {

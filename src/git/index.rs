@@ -70,7 +70,8 @@ pub struct IndexLock {
     _file: gix::lock::File,
 }
 
-/// How long a git that only looks may hold the lock, also one that a killed command of ours left.
+/// How long we wait for the lock: a git that only looks has it for milliseconds, and one that a
+/// killed command of ours has left for a second.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(1500);
 /// What our own lock says.
 pub const OUR_LOCK: &[u8] = b"git-agentwt";

@@ -4,7 +4,7 @@
 use bstr::ByteSlice;
 
 use crate::git::object_format::commit_id_of;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 
 /// One entry of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,11 +162,6 @@ fn short_name(name: &str) -> &str {
         Some((_, branch)) => branch,
         None => branch_of(name),
     }
-}
-
-/// Returns the name of a branch without `refs/heads/`.
-pub fn branch_of(name: &str) -> &str {
-    name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 
 /// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is

@@ -107,7 +107,8 @@ impl<'a> RefPatterns<'a> {
     }
 }
 
-fn is_private(name: &[u8]) -> bool {
+/// True for a ref that each worktree has for itself.
+pub fn is_own_ref(name: &[u8]) -> bool {
     OWN_REFS.iter().any(|prefix| name.starts_with_str(prefix))
 }
 
@@ -172,7 +173,7 @@ impl Repo {
     ) -> Result<Option<Ref>, GitError> {
         let name = reference.name().as_bstr();
         let is_linked = self.git_dir != self.common_dir;
-        let target = if is_linked && is_private(name) {
+        let target = if is_linked && is_own_ref(name) {
             // what gix lists is the main worktree's
             self.read_ref(local, name)?
         } else {
@@ -194,7 +195,7 @@ impl Repo {
 
     /// Reads the log of a ref as its file has it, the newest entry first; none where it has none.
     fn read_log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
-        let git_dir = if name == "HEAD" || is_private(name.as_bytes()) {
+        let git_dir = if name == "HEAD" || is_own_ref(name.as_bytes()) {
             &self.git_dir
         } else {
             &self.common_dir

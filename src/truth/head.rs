@@ -11,7 +11,7 @@ use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::record::worktree::Record;
 use crate::truth::options::ReadPolicy;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 use crate::worktree::loaded::{Worktree, in_private};
 use crate::worktree::repository::Repository;
 
@@ -90,7 +90,8 @@ impl WorktreeHead {
         })
     }
 
-    /// Says where HEAD is, if that is not the recorded branch; none if it is.
+    /// Says where HEAD is, if that is not the recorded branch; none if it is, or while that branch is
+    /// rebased.
     pub fn head_problem(&self, record: &Record) -> Option<String> {
         if !self.moved {
             return None;
@@ -100,7 +101,7 @@ impl WorktreeHead {
             (Some(name), _) if *name == recorded.full_ref() => {
                 return Some(format!("its branch {recorded} is gone"));
             }
-            (Some(name), _) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+            (Some(name), _) => branch_of(name).to_owned(),
             (None, Some(commit)) => format!("commit {}", commit.short()),
             (None, None) => "nothing".to_owned(),
         };

@@ -20,7 +20,7 @@ use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
 use crate::words::entry::Entry;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 use crate::words::path::RepoPath;
 
 /// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
@@ -250,7 +250,7 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
 /// # Errors
 /// Fails when the repository cannot be read.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
-    let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let short = branch_of(revision);
     let of_branch = read_tip(git, &format!("refs/heads/{short}"))?;
     let mut branch = of_branch.as_ref().map(|tip| tip.name.clone());
     let mut tips: Vec<Tip> = of_branch.into_iter().collect();
@@ -300,7 +300,7 @@ fn read_tip(git: &Git, full_name: &str) -> Result<Option<Tip>, Error> {
 
 /// Lists what a branch tracks, and the branches of its name on remotes.
 fn names_on_remotes(git: &Git, branch: &str) -> Result<Vec<String>, Error> {
-    let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+    let short = branch_of(branch);
     let mut names = Vec::new();
     for found in git.for_each_ref(&[&format!("refs/remotes/*/{short}")])? {
         names.extend(found.name.to_str().ok().map(ToOwned::to_owned));

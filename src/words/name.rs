@@ -69,6 +69,11 @@ impl<'de> Deserialize<'de> for WorktreeName {
 #[serde(transparent)]
 pub struct BranchName(String);
 
+/// Returns the name of a branch without `refs/heads/`; any other name as it is.
+pub fn branch_of(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").unwrap_or(name)
+}
+
 impl BranchName {
     /// Takes a name that git has accepted or given (`git check-ref-format`, gitrevisions(7)).
     pub fn from_git(short: impl Into<String>) -> Self {

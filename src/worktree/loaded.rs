@@ -253,14 +253,14 @@ impl Worktree {
     /// As [`Worktree::repository`]; a clone that lost what it started from is not believed either.
     pub fn readable_repository(&self, repository: &Repository) -> Repository {
         let own = self.repository(repository);
+        if !own.is_clone() {
+            return own;
+        }
         let base = &self.record.base.commit;
         let has_base = own
             .objects()
             .is_ok_and(|objects| objects.commit(base).is_ok());
-        if own.is_clone() && !has_base {
-            return own.home().clone();
-        }
-        own
+        if has_base { own } else { own.home().clone() }
     }
 
     /// True for a clone that lost its repository, where `repository` is the one that

@@ -6,6 +6,7 @@ use crate::config::{CONFIG_PATH, Config, ScopeProfile};
 use crate::disk::files;
 use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 use crate::words::error::Error;
+use crate::words::name::branch_of;
 use crate::words::path::{escape_for_terminal, shell_word};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::repository::{CONFIG, Main, Repository};
@@ -186,7 +187,7 @@ impl Repository {
         let Some(full) = self.git.symbolic_ref_head()? else {
             return Ok(None);
         };
-        let short = full.strip_prefix("refs/heads/").unwrap_or(&full).to_owned();
+        let short = branch_of(&full).to_owned();
         Ok(Some((short, full)))
     }
 }

@@ -128,20 +128,20 @@ impl TrustStore {
     /// Fails when there is no state directory, or the disk refuses.
     pub fn revoke(state: Option<&Utf8Path>, repository: &Repository) -> Result<usize, Error> {
         let common_dir = &repository.home().common_dir;
-        let change = Self::change(state, repository, |trust| {
+        Self::change(state, repository, |trust| {
             trust
                 .trusted
                 .retain(|trusted| trusted.commands.repository != *common_dir);
-        })?;
-        Ok(change.entries_before - change.entries_after)
+        })
     }
 
-    /// Reads, changes and writes what the user trusts, one process at a time.
+    /// Reads, changes and writes what the user trusts, one process at a time. Returns how many
+    /// entries were added or removed.
     fn change(
         state: Option<&Utf8Path>,
         repository: &Repository,
         change: impl FnOnce(&mut Self),
-    ) -> Result<Change, Error> {
+    ) -> Result<usize, Error> {
         let file = state.map(trust_file).ok_or_else(|| {
             let detail = "neither XDG_STATE_HOME nor HOME is an absolute path";
             DiskError::new("find the state directory", std::io::Error::other(detail))
@@ -156,21 +156,12 @@ impl TrustStore {
         let mut trust = Self::read(state)?;
         let entries_before = trust.trusted.len();
         change(&mut trust);
-        let entries_after = trust.trusted.len();
-        if entries_after != entries_before {
+        let changed = trust.trusted.len().abs_diff(entries_before);
+        if changed > 0 {
             files::write_private(&file, to_text(&trust).as_bytes())?;
         }
-        Ok(Change {
-            entries_before,
-            entries_after,
-        })
+        Ok(changed)
     }
-}
-
-/// How many entries there were before a change, and after it.
-struct Change {
-    entries_before: usize,
-    entries_after: usize,
 }
 
 fn texts_of(commands: &[Located<String>]) -> Vec<String> {

@@ -17,7 +17,7 @@ use crate::git::environment::GitMode;
 use crate::git::index::OpenIndex;
 use crate::git::object_format::ObjectFormat;
 use crate::git::objects::Objects;
-use crate::git::refs::OWN_REFS;
+use crate::git::refs::is_own_ref;
 use crate::record::worktree::TrashStamp;
 use crate::truth::git_dirs::is_root_ref;
 use crate::words::entry::ObjectId;
@@ -183,8 +183,7 @@ fn ids_in_reftable(
         let Some((id, name)) = line.split_once_str(" ") else {
             continue;
         };
-        let is_own = OWN_REFS.iter().any(|below| name.starts_with_str(below));
-        if is_own || !name.starts_with_str("refs/") {
+        if is_own_ref(name) || !name.starts_with_str("refs/") {
             ids.extend(ObjectId::from_hex(id));
         }
     }

@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::scope::rule::ScopeRule;
 use crate::system::processes;
 use crate::words::error::Error;
-use crate::words::name::{BranchName, CommitId, WorktreeName};
+use crate::words::name::{BranchName, CommitId, WorktreeName, branch_of};
 use crate::words::path::escape_for_rule;
 use crate::worktree::loaded::names;
 use crate::worktree::repository::Repository;
@@ -65,7 +65,7 @@ pub(super) fn wanted(
     }
     let config_found = loaded.found && options.repo.is_none();
     let branch = match &options.branch {
-        Some(text) => text.strip_prefix("refs/heads/").unwrap_or(text).to_owned(),
+        Some(text) => branch_of(text).to_owned(),
         None => format!("{}{name}", settings.branch_prefix.value),
     };
     Ok(Record {

@@ -9,7 +9,7 @@ use crate::git::remote::AskedRemote;
 use crate::record::worktree::PullRequest;
 use crate::refusal::Refusal;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 
 /// What `--pr` or `--mr` asks for.
 pub(super) struct AskedRequest {
@@ -89,7 +89,7 @@ struct RemoteBase {
 /// with, else the only one, else `origin`.
 fn find_remote_base(git: &Git, base: &str) -> Result<RemoteBase, Error> {
     let remotes = git.remotes()?;
-    let branch = base.strip_prefix("refs/heads/").unwrap_or(base);
+    let branch = branch_of(base);
     let tracked_remote = git.config_get(&format!("branch.{branch}.remote"))?;
     let tracked_branch = git.config_get(&format!("branch.{branch}.merge"))?;
     if let (Some(remote), Some(ref_name)) = (tracked_remote, tracked_branch)

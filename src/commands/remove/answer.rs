@@ -9,7 +9,7 @@ use crate::actions::trash::entry::Trashed;
 use crate::answer::Answer;
 use crate::answer::text::Text;
 use crate::record::worktree::Record;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 use crate::words::text::would;
 
 /// The answer of `remove`.
@@ -100,7 +100,7 @@ impl UndoneRemoval {
     /// Where HEAD is, in words.
     fn head_text(&self) -> String {
         let head_ref = self.head_ref.as_deref();
-        let branch = head_ref.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+        let branch = head_ref.map(branch_of);
         match (branch, &self.head) {
             (Some(branch), None) => format!("on branch {branch}, which has no commit yet"),
             (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),

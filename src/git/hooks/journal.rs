@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::git::refs::OWN_REFS;
+use crate::git::refs::is_own_ref;
 use crate::words::name::CommitId;
 
 /// The file, in our directory of the worktree's private git directory.
@@ -113,8 +113,7 @@ impl Journal {
 }
 
 fn is_shared(name: &BStr) -> bool {
-    let is_own = OWN_REFS.iter().any(|start| name.starts_with_str(start));
-    name.starts_with(b"refs/") && !is_own
+    name.starts_with(b"refs/") && !is_own_ref(name)
         || name.starts_with(b"main-worktree/")
         || name.starts_with(b"worktrees/")
 }

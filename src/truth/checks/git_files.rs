@@ -265,11 +265,10 @@ impl FileJudge<'_> {
         if now.is_some_and(|head| has_logged(self.repository, name, head)) {
             return None;
         }
-        let nothing = "nothing".to_owned();
         let detail = format!(
             "it was `{}` and is `{}`, and its log does not have that move",
-            before.unwrap_or(&nothing),
-            now.unwrap_or(&nothing)
+            before.map_or("nothing", String::as_str),
+            now.map_or("nothing", String::as_str)
         );
         Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
     }

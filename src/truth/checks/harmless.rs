@@ -67,11 +67,12 @@ fn find_converted_anew(
     }
     let dir = Temporary::new()?;
     for (path, entry) in attributes {
-        put_aside(&inputs.objects, path, Some(entry), &dir)?;
+        put_aside(&inputs.objects, path, &entry.id, &dir)?;
     }
-    let paths: Vec<&RepoPath> = candidates.keys().copied().collect();
-    for path in &paths {
-        put_aside(&inputs.objects, path, inputs.manifest.base(path), &dir)?;
+    let mut paths = Vec::new();
+    for (path, candidate) in &candidates {
+        put_aside(&inputs.objects, path, &candidate.base, &dir)?;
+        paths.push(*path);
     }
     let common_dir = &inputs.repository.common_dir;
     let git = inputs.repository.git.on(common_dir, Some(dir.path()));
@@ -79,20 +80,29 @@ fn find_converted_anew(
     let written = git.hash_files(&paths).unwrap_or_default();
     let mut converted_anew = BTreeSet::new();
     for (path, id) in paths.into_iter().zip(written) {
-        if candidates[path].iter().all(|content| is_file(content, id)) {
+        let now = &candidates[path].now;
+        if now.iter().all(|content| is_file(content, id)) {
             converted_anew.insert(path.clone());
         }
     }
     Ok(converted_anew)
 }
 
-/// Lists the files of the base that are modified and may not be, with all that they are now.
+/// A file of the base that is modified and may not be.
+struct Candidate<'c> {
+    /// The blob that the base has.
+    base: ObjectId,
+    /// All that the file is now.
+    now: Vec<&'c Content>,
+}
+
+/// Lists the files of the base that are modified and may not be.
 fn may_be_converted<'c>(
     inputs: &SurveyInputs<'_>,
     changes: &'c [Change],
-) -> BTreeMap<&'c RepoPath, Vec<&'c Content>> {
+) -> BTreeMap<&'c RepoPath, Candidate<'c>> {
     let mut classifier = inputs.worktree.scope.classifier();
-    let mut candidates: BTreeMap<&RepoPath, Vec<&Content>> = BTreeMap::new();
+    let mut candidates: BTreeMap<&RepoPath, Candidate> = BTreeMap::new();
     for change in changes {
         if change.kind != Kind::Modified {
             continue;
@@ -104,17 +114,24 @@ fn may_be_converted<'c>(
         if path.as_bstr().contains(&b'\n') {
             continue;
         }
-        let base = inputs.manifest.base(path);
-        let is_file = base.is_some_and(|entry| entry.mode.is_regular());
-        if is_file && classifier.verdict(path, EntryKind::File).access != Access::Write {
-            candidates.insert(path, Vec::new());
+        let Some(entry) = inputs.manifest.base(path) else {
+            continue;
+        };
+        if entry.mode.is_regular()
+            && classifier.verdict(path, EntryKind::File).access != Access::Write
+        {
+            let candidate = Candidate {
+                base: entry.id,
+                now: Vec::new(),
+            };
+            candidates.insert(path, candidate);
         }
     }
     for change in changes {
         if let Some(path) = change.place.path()
-            && let Some(contents) = candidates.get_mut(path)
+            && let Some(candidate) = candidates.get_mut(path)
         {
-            contents.extend(&change.now);
+            candidate.now.extend(&change.now);
         }
     }
     candidates

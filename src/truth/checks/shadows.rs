@@ -12,6 +12,7 @@ use crate::disk::open::Opened;
 use crate::disk::{files, open};
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{GitDirOwner, Sealed};
+use crate::truth::digests::OWN_GIT_DIR;
 use crate::truth::facts::CommitFacts;
 use crate::truth::git_dirs;
 use crate::truth::git_dirs::{Role, is_of_git, is_root_ref, role_of};
@@ -182,7 +183,7 @@ impl FileSearch<'_> {
         if !self.refs.repository.is_clone() {
             let own = &self.refs.worktree.record.admin_dir;
             for name in names {
-                shadows.extend(self.judge(own, "@wt", name));
+                shadows.extend(self.judge(own, OWN_GIT_DIR, name));
             }
         }
         shadows
@@ -223,7 +224,7 @@ impl FileSearch<'_> {
 
     /// Returns the path of a git directory by its place.
     fn path_of(&self, place: &str) -> Utf8PathBuf {
-        let (root, inside) = match place.strip_prefix("@wt") {
+        let (root, inside) = match place.strip_prefix(OWN_GIT_DIR) {
             Some(inside) => (&self.refs.worktree.record.admin_dir, inside),
             None => (
                 &self.refs.repository.common_dir,

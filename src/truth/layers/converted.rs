@@ -149,8 +149,8 @@ impl Converted<'_> {
         untouched
     }
 
-    /// Asks git by the attributes of the main worktree, and by those that upstream has changed, which may
-    /// not have come there yet. Never by those of the worktree itself: filters are programs, and
+    /// Asks git by the attributes of the main worktree, and by those that upstream has changed, which
+    /// may not have come there yet. Never by those of the worktree itself: filters are programs, and
     /// what its configuration and attributes name could have been planted there.
     fn ask_all(&mut self) -> Result<(), Error> {
         self.ask(&self.inputs.repository.git)?;
@@ -173,7 +173,7 @@ impl Converted<'_> {
     fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), Error> {
         let files = files_of_tree(&self.inputs.manifest, reference, is_attributes);
         for (path, entry) in files {
-            put_aside(&self.inputs.objects, path, Some(entry), dir)?;
+            put_aside(&self.inputs.objects, path, &entry.id, dir)?;
         }
         Ok(())
     }
@@ -222,25 +222,22 @@ impl Converted<'_> {
     }
 }
 
-/// Writes the blob of a regular file below a directory.
+/// Writes the blob of a regular file below a directory, at its path.
 ///
 /// # Errors
 /// Fails when the object cannot be read, or the disk refuses.
 pub fn put_aside(
     objects: &Objects,
     path: &RepoPath,
-    entry: Option<Entry>,
+    blob: &ObjectId,
     dir: &Temporary,
 ) -> Result<(), Error> {
-    let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
-        return Ok(());
-    };
     let failed = |error| DiskError::new(format!("write {path} aside"), error);
     let relative = path
         .to_os_path()
         .map_err(|error| failed(std::io::Error::other(error)))?;
     let file = dir.path().as_std_path().join(relative);
-    Ok(files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?)
+    Ok(files::put(&file, &objects.blob(blob)?).map_err(failed)?)
 }
 
 /// A blob that a file on disk may have been written from.

@@ -1,4 +1,5 @@
-//! Reads and writes packed-refs files (gitrepository-layout(5)).
+//! Reads and writes packed-refs files (gitrepository-layout(5)), and tells which refs in them are of
+//! a run, and which it began with.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -199,7 +199,7 @@ impl Arguments {
         }
         self.word(format!("--name={}", start.name));
         if container.program == ContainerProgram::Podman {
-            // one that goes on since its run was killed
+            // one that podman is just removing
             self.word("--replace");
         }
         if container.image.is_some() {

@@ -175,10 +175,19 @@ impl Launch<'_> {
         format!("agentwt-{plain}-{:x}", hasher.finish())
     }
 
+    /// Ends the container of an earlier run that was killed. `podman run --replace` ends it as
+    /// well, but prints its name on the command's standard output; docker would refuse the name.
+    pub fn end_earlier_container(&self) {
+        if self.fence == Fence::Container {
+            self.remove_container();
+        }
+    }
+
     /// A container is no child of ours: its own program ends it, if it still runs.
     fn remove_container(&self) {
         let mut remove = Command::new(self.policy.request.container.program.name());
-        remove.args(["rm", "--force", "--ignore", &self.container_name()]);
+        // docker has no option that ignores a container which is not there
+        remove.args(["rm", "--force", &self.container_name()]);
         let _ = output(&mut remove);
     }
 

@@ -120,6 +120,11 @@ fn a_container_ends_with_a_run_that_is_killed() {
         repo.sh(repo.main(), "pgrep -f '^sleep 7654321$'").status != 0
     });
     assert_eq!(log(&repo), "");
+    // one that its program had no time to remove
+    let left = "name=$(git-agentwt exec task --fence=container --print-policy=argv -- true |
+            grep -o 'agentwt-task-[0-9a-f]*')
+        until podman create --name=$name --rootfs / true; do sleep 0.1; done";
+    repo.sh(repo.main(), left).ok();
     let said = fenced(&repo, &[], "git log -1 --format=%s").ok();
     assert_eq!((said.as_str(), log(&repo).as_str()), ("one", "one"));
 }

@@ -156,6 +156,9 @@ impl FencedRun<'_> {
         let prepared = self.prepare_client_states()?;
         let run_file = self.private.run_file();
         run_file.record_running(self.launch.fence)?;
+        if git_directory == GitDirectoryOfRun::OfEarlierRun {
+            self.launch.end_earlier_container();
+        }
         let ended = self.launch.run();
         for (state, begun) in &prepared {
             // the client begins with what the user has in the next run

@@ -33,6 +33,11 @@ pub enum Refusal {
     #[diagnostic(help("give the command: git agentwt exec <name> -- make test"))]
     NoCommand,
 
+    #[error("there is no document `{document}`")]
+    #[diagnostic(code(agentwt::schema::no_document))]
+    #[diagnostic(help("to see the documents: git agentwt schema"))]
+    NoDocument { document: String },
+
     #[error("{by}: unknown value `{text}`")]
     #[diagnostic(code(agentwt::exec::unknown_value), help("write {known}"))]
     UnknownFenceValue {
@@ -395,6 +400,7 @@ impl Fault for Refusal {
             | Self::NoClient { .. }
             | Self::NoOpener { .. }
             | Self::NoPromptFile { .. }
+            | Self::NoDocument { .. }
             | Self::NothingToAccept { .. }
             | Self::UnknownRemote { .. }
             | Self::NoWorktreeEvent { .. }

@@ -32,7 +32,7 @@ use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::library::{read_environment, state_home};
 use crate::output::screen::Screen;
-use crate::output::{render, render_error};
+use crate::output::{render, render_error, schema};
 use crate::refusal::Refusal;
 use crate::run::print::{
     draws_progress, paint_on, print, tell, tell_note, width_of, write_answer, write_text,
@@ -443,5 +443,6 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
         Command::Guard(o) => print(cli, OutputForm::HUMAN, &guard::run(session, o)),
         Command::Completions(o) => write_text(&completions::completions(o.shell)),
+        Command::Schema(o) => write_text(&schema::schema_text(o.document.as_deref())?),
     })
 }

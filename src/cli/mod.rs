@@ -23,7 +23,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Deserialize;
 
 use crate::cli::run::Run;
-use crate::cli::shell::{Completions, ShellInit};
+use crate::cli::shell::{Completions, Schema, ShellInit};
 use crate::commands::accept::Accept;
 use crate::commands::add::arguments::Add;
 use crate::commands::changed::arguments::Changed;
@@ -79,7 +79,7 @@ const GROUPS: [(&str, &str); 5] = [
     ("Files", "sync reapply"),
     (
         "Fleets and programs",
-        "exec run open env statusline renew prune clients guard",
+        "exec run open env statusline renew prune clients guard schema",
     ),
     ("Set-up", "trust hooks shell-init doctor completions"),
 ];
@@ -257,6 +257,7 @@ pub enum Command {
     Clients(Clients),
     Guard(Guard),
     Completions(Completions),
+    Schema(Schema),
     #[command(hide = true)]
     Hook(Hook),
     #[command(hide = true)]

@@ -1,4 +1,4 @@
-//! Defines the arguments of `git agentwt completions` and `shell-init`.
+//! Defines the arguments of `git agentwt completions`, `shell-init` and `schema`.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -26,4 +26,16 @@ pub struct ShellInit {
     /// The shell
     #[arg(value_name = "shell")]
     pub shell: ShellName,
+}
+
+/// Print the JSON Schema of an answer
+///
+/// Without a document, print the names of the documents. A document has the name of its command:
+/// `git agentwt verify --json` prints the document `verify`, as `run --json` prints `exec`. The
+/// document of an error is `error`.
+#[derive(Args, Debug)]
+pub struct Schema {
+    /// The name of the document
+    #[arg(value_name = "document")]
+    pub document: Option<String>,
 }

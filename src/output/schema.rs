@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::commands;
+use crate::refusal::Refusal;
 use crate::words::error::ErrorDocument;
+use crate::words::path::escape_for_terminal;
 
 /// The JSON Schema of each document (`docs/schema/<document>.json`), by name.
 pub fn schemas() -> Vec<(&'static str, Value)> {
@@ -36,6 +38,30 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::verify::VerifyAnswer>(),
         ("error", schema_of::<ErrorDocument>()),
     ]
+}
+
+/// The text of `git agentwt schema`: the schema of a document, or the names of all of them.
+///
+/// # Errors
+/// Fails when there is no document of this name.
+pub fn schema_text(document: Option<&str>) -> Result<String, Refusal> {
+    let schemas = schemas();
+    let Some(document) = document else {
+        let mut names = String::new();
+        for (name, _) in schemas {
+            names.push_str(name);
+            names.push('\n');
+        }
+        return Ok(names);
+    };
+    for (name, schema) in schemas {
+        if name == document {
+            return Ok(format!("{schema:#}\n"));
+        }
+    }
+    Err(Refusal::NoDocument {
+        document: escape_for_terminal(document.as_bytes()),
+    })
 }
 
 /// The schema of a type as it is written: a key that may be left out is not required.

@@ -133,9 +133,11 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Env(o) => commands::env::run(session, &o).map(drop),
         Command::Statusline(o) => commands::statusline::run(session, o.name.as_deref()).map(drop),
         Command::Trust(o) => commands::trust::run(session, &o).map(drop),
-        Command::Clients(_) | Command::Completions(_) | Command::Run(_) | Command::ShellInit(_) => {
-            Ok(())
-        }
+        Command::Clients(_)
+        | Command::Completions(_)
+        | Command::Run(_)
+        | Command::Schema(_)
+        | Command::ShellInit(_) => Ok(()),
     }
 }
 

@@ -56,3 +56,21 @@ fn documents_in_which_most_is_left_out_are_as_their_schemas() {
         assert!(said.stdout.starts_with('{'), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn the_schemas_are_printed_by_the_program() {
+    let repo = TestRepo::empty();
+    let names = repo.agentwt(&["schema"]).ok();
+    assert!(names.lines().any(|name| name == "verify"), "{names}");
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema");
+    for name in names.lines() {
+        let printed = repo.agentwt(&["schema", name]);
+        assert_eq!(printed.status, 0, "{printed}");
+        let file = directory.join(format!("{name}.json"));
+        let text = std::fs::read_to_string(file).expect("each has its file");
+        assert_eq!(printed.stdout, text, "{name}");
+    }
+    let unknown = repo.agentwt(&["schema", "nothing"]);
+    assert_eq!(unknown.status, 2, "{unknown}");
+    assert!(unknown.stderr.contains("git agentwt schema"), "{unknown}");
+}

@@ -142,13 +142,13 @@ pub fn positions(
     worktrees: &[Worktree],
 ) -> Result<Vec<BranchPosition>, Error> {
     let branches = read_branches(&repository.git)?;
-    let mut points = Vec::new();
+    let mut all_points = Vec::new();
     for worktree in worktrees {
-        points.push(Points::new(&worktree.record, &branches, &branches));
+        all_points.push(Points::new(&worktree.record, &branches, &branches));
     }
-    let reachability = read_reachability(&repository.git, points.iter().flat_map(Points::ids));
+    let reachability = read_reachability(&repository.git, all_points.iter().flat_map(Points::ids));
     let mut positions = Vec::new();
-    for (worktree, points) in worktrees.iter().zip(&points) {
+    for (worktree, points) in worktrees.iter().zip(&all_points) {
         positions.push(match worktree.record.strategy {
             Strategy::Worktree => points.branch_position(&worktree.record, reachability.as_ref()),
             Strategy::Clone => position_of_clone(repository, worktree, &branches),

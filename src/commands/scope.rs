@@ -68,8 +68,11 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let mut paths: Vec<BString> = words.into_iter().map(operands::bytes_of).collect();
     if options.stdin {
         let end = options.output.form().end.byte();
-        let words = session.input.split(|byte| *byte == end);
-        paths.extend(words.filter(|word| !word.is_empty()).map(BString::from));
+        for path in session.input.split(|byte| *byte == end) {
+            if !path.is_empty() {
+                paths.push(BString::from(path));
+            }
+        }
     }
     if paths.is_empty() && !options.stdin {
         return count_matches(&repository, &shown);
@@ -103,13 +106,16 @@ fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<Scope
         Coverage { matches, advice } = listing.coverage(&shown.scope);
         files = listing.classify(&shown.scope).counts();
     }
-    let rule = |(rule, matches)| CountedRule {
-        rule: RuleText::from(rule),
-        matches,
-    };
+    let mut counted = Vec::new();
+    for (rule, number) in rules.iter().zip(matches) {
+        counted.push(CountedRule {
+            rule: RuleText::from(rule),
+            matches: number,
+        });
+    }
     let whole = WholeScope {
         name: shown.name.clone(),
-        rules: rules.iter().zip(matches).map(rule).collect(),
+        rules: counted,
         files,
     };
     let mut outcome = Outcome::done(ScopeAnswer {

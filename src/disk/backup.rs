@@ -222,12 +222,13 @@ pub fn is_other_case(root: &Utf8Path, first: &str, second: &str) -> bool {
     if first.to_lowercase() != second.to_lowercase() {
         return false;
     }
-    let first_metadata = fs::symlink_metadata(root.join(first));
-    let second_metadata = fs::symlink_metadata(root.join(second));
-    match (first_metadata, second_metadata) {
-        (Ok(first), Ok(second)) => is_same_file(&first, &second),
-        _ => false,
-    }
+    let Ok(first_metadata) = fs::symlink_metadata(root.join(first)) else {
+        return false;
+    };
+    let Ok(second_metadata) = fs::symlink_metadata(root.join(second)) else {
+        return false;
+    };
+    is_same_file(&first_metadata, &second_metadata)
 }
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ fn parse_parameters(text: &str) -> Option<Vec<String>> {
         }
     }
     settings.push(setting);
-    settings.retain(|setting| !setting.is_empty());
+    settings.retain(|pair| !pair.is_empty());
     Some(settings)
 }
 

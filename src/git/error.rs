@@ -163,7 +163,7 @@ pub(super) fn unreadable(
 pub(super) fn reading<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> GitError {
     move |error| {
         let first: &dyn std::error::Error = &error;
-        let chain = std::iter::successors(Some(first), |error| error.source());
+        let chain = std::iter::successors(Some(first), |cause| cause.source());
         unreadable(&what, &causes(chain))
     }
 }

@@ -242,8 +242,9 @@ impl RevisionHistory {
                 return Ok(commits);
             };
             // this one first: mostly it is not common, and the queue need not be looked through
-            let mut pending = std::iter::once(&id).chain(queue.iter().map(|(_time, id)| id));
-            let all_are_common = pending.all(|id| commits[id].reached_from.len() == tips);
+            let mut pending =
+                std::iter::once(&id).chain(queue.iter().map(|(_time, queued)| queued));
+            let all_are_common = pending.all(|one| commits[one].reached_from.len() == tips);
             let commit = &commits[&id];
             for parent in &commit.parents {
                 if !all_are_common || commits.contains_key(parent) {

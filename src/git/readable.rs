@@ -93,11 +93,11 @@ fn named_objects(kind: Kind, data: &[u8], hash: gix::hash::Kind) -> Option<Vec<G
 /// Says what an error of reading means: what the system refused is no damage.
 fn state_after(error: &(dyn std::error::Error + 'static)) -> HistoryState {
     let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<std::io::Error>()
-            && error.raw_os_error().is_some()
+    while let Some(one) = cause {
+        if let Some(refused) = one.downcast_ref::<std::io::Error>()
+            && refused.raw_os_error().is_some()
         {
-            return match error.kind() {
+            return match refused.kind() {
                 ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
                     HistoryState::Damaged
                 }

@@ -143,23 +143,22 @@ impl Glob {
     fn matches_from(&self, text: &[u8], start: usize) -> bool {
         let mut token = start;
         let mut at = start;
-        // where matching can be taken up again: at this token, with this much text consumed
-        let mut star: Option<(usize, usize)> = None;
-        let mut directories: Option<(usize, usize)> = None;
+        let mut star: Option<Resume> = None;
+        let mut directories: Option<Resume> = None;
         loop {
             let is_match = match self.tokens.get(token) {
                 None if at == text.len() => return true,
                 None => false,
                 Some(Token::Everything) => return true,
                 Some(Token::Star) => {
-                    star = Some((token + 1, at));
                     token += 1;
+                    star = Some(Resume { token, at });
                     continue;
                 }
                 Some(Token::Directories) => {
                     star = None;
-                    directories = Some((token + 1, at));
                     token += 1;
+                    directories = Some(Resume { token, at });
                     continue;
                 }
                 Some(Token::Byte(byte)) => text.get(at) == Some(byte),
@@ -171,21 +170,46 @@ impl Glob {
                 at += 1;
                 continue;
             }
-            star = star.and_then(|(token, at)| {
-                let byte = text.get(at)?;
-                (*byte != b'/').then_some((token, at + 1))
-            });
+            star = star.and_then(|resume| resume.with_one_byte_more(text));
             if star.is_none() {
-                directories = directories.and_then(|(token, at)| {
-                    let slash = text[at..].find_byte(b'/')?;
-                    Some((token, at + slash + 1))
-                });
+                directories = directories.and_then(|resume| resume.with_one_directory_more(text));
             }
             let Some(resume) = star.or(directories) else {
                 return false;
             };
-            (token, at) = resume;
+            token = resume.token;
+            at = resume.at;
         }
+    }
+}
+
+/// Where matching can be taken up again: at this token, with this much text consumed.
+#[derive(Clone, Copy)]
+struct Resume {
+    token: usize,
+    at: usize,
+}
+
+impl Resume {
+    /// The same with one byte more for `*`; none where that is a slash, or the text has ended.
+    fn with_one_byte_more(self, text: &[u8]) -> Option<Self> {
+        let byte = text.get(self.at)?;
+        if *byte == b'/' {
+            return None;
+        }
+        Some(Self {
+            token: self.token,
+            at: self.at + 1,
+        })
+    }
+
+    /// The same with one directory more for `**`; none where no slash follows.
+    fn with_one_directory_more(self, text: &[u8]) -> Option<Self> {
+        let slash = text[self.at..].find_byte(b'/')?;
+        Some(Self {
+            token: self.token,
+            at: self.at + slash + 1,
+        })
     }
 }
 

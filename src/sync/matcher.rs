@@ -132,16 +132,19 @@ impl Matcher {
         let Some(rules) = &self.include else {
             return false;
         };
-        let selects = |path: &[u8], kind| {
-            rules
-                .matched(path.to_path_lossy(), kind == EntryKind::Directory)
-                .is_ignore()
-        };
-        selects(path.as_bstr(), kind)
-            || path
-                .parents()
-                .any(|parent| selects(parent, EntryKind::Directory))
+        if selects(rules, path.as_bstr(), kind) {
+            return true;
+        }
+        path.parents()
+            .any(|parent| selects(rules, parent, EntryKind::Directory))
     }
+}
+
+/// True if the rules of `.worktreeinclude` select a path.
+fn selects(rules: &Gitignore, path: &[u8], kind: EntryKind) -> bool {
+    let is_directory = kind == EntryKind::Directory;
+    let matched = rules.matched(path.to_path_lossy(), is_directory);
+    matched.is_ignore()
 }
 
 fn candidate(path: &RepoPath) -> Candidate<'_> {

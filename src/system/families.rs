@@ -46,8 +46,8 @@ pub fn family(child: u32) -> Vec<Process> {
     let mut pids = vec![child];
     let mut next = 0;
     while let Some(member) = pids.get(next).copied() {
-        for (pid, parent) in &parents {
-            if *parent == member && *pid != child {
+        for (pid, parent_of_pid) in &parents {
+            if *parent_of_pid == member && *pid != child {
                 pids.push(*pid);
             }
         }

@@ -224,12 +224,12 @@ impl Worktree {
     pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, Error> {
         if let Some(text) = name {
             return match WorktreeName::parse(text) {
-                Ok(name) => Self::load(repository, &name),
+                Ok(parsed) => Self::load(repository, &parsed),
                 Err(_) => Err(unknown(repository, escape_for_terminal(text.as_bytes()))),
             };
         }
-        if let Some(name) = &repository.inside {
-            return Self::load(repository, name);
+        if let Some(inside) = &repository.inside {
+            return Self::load(repository, inside);
         }
         by_path(repository, &repository.start)?.ok_or_else(|| {
             let known = known_names(repository);

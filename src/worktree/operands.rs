@@ -108,8 +108,8 @@ pub fn parse(
     match parsed {
         Ok(path) => Ok((path, kind)),
         Err(why) => {
-            let text = path::escape_for_terminal(given);
-            Err(WorktreeFault::BadPath { text, why }.into())
+            let escaped = path::escape_for_terminal(given);
+            Err(WorktreeFault::BadPath { text: escaped, why }.into())
         }
     }
 }

@@ -72,8 +72,8 @@ impl Checkout<'_> {
         };
         let entries = &self.classified.listing.entries;
         let mut disk = Vec::with_capacity(entries.len());
-        for (((path, entry), stat), converted) in entries.iter().zip(stats).zip(converted) {
-            let content = if converted {
+        for (((path, entry), stat), is_converted) in entries.iter().zip(stats).zip(converted) {
+            let content = if is_converted {
                 Content::Converted
             } else {
                 Content::AsInBlob
@@ -173,8 +173,10 @@ impl Checkout<'_> {
             Mode::File | Mode::Executable | Mode::Link => entry.id,
             _others => ObjectId::none(),
         };
-        let entry = Entry { mode, id };
-        Ok(OnDisk { entry, stat })
+        Ok(OnDisk {
+            entry: Entry { mode, id },
+            stat,
+        })
     }
 
     fn hash(&self, path: &RepoPath) -> Result<ObjectId, Error> {

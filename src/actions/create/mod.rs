@@ -131,13 +131,10 @@ impl Creation<'_> {
     fn undo_intent(&self, error: Error) -> Error {
         let removed = files::remove_directory(&self.home.record_dir(&self.record.name));
         files::remove_if_empty(&self.home.records_dir());
-        error.leaving(
-            removed
-                .err()
-                .map(|error| error.to_string())
-                .into_iter()
-                .collect(),
-        )
+        match removed {
+            Ok(()) => error,
+            Err(left) => error.leaving(vec![left.to_string()]),
+        }
     }
 
     /// Writes down what is about to be created; returns the ports that the worktree gets.
@@ -416,9 +413,9 @@ impl Creation<'_> {
         };
         let done = to.place(&placing).map_err(|error| match error.find() {
             Some(CopyError::InTheWay {
-                path,
+                path: made,
                 found: PlacedKind::File,
-            }) => self.made_by_hook(std::slice::from_ref(path)),
+            }) => self.made_by_hook(std::slice::from_ref(made)),
             _ => error,
         })?;
         let placed = done.placed.clone();

@@ -95,12 +95,14 @@ impl Run<'_> {
         worktree: &Worktree,
         placed: &Placed,
     ) -> Result<CleanedFiles, Error> {
-        let drift = drift(&worktree.record.path, Some(&self.repository.root), placed)?;
+        let drifts = drift(&worktree.record.path, Some(&self.repository.root), placed)?;
         let mut cleaned = CleanedFiles::default();
         let mut remove = Vec::new();
         let mut gone = BTreeSet::new();
-        let synced = placed.files().iter().zip(drift);
-        for (file, drift) in synced.filter(|(file, _)| file.origin == PlacedOrigin::Synced) {
+        for (file, drift) in placed.files().iter().zip(drifts) {
+            if file.origin != PlacedOrigin::Synced {
+                continue;
+            }
             let is_directory = file.kind == PlacedKind::Directory;
             match drift.here {
                 CopyState::Same if !is_directory && drift.there == SourceState::Gone => {

@@ -181,7 +181,7 @@ impl WorktreeHooks {
             write_whole(&file, text.as_bytes())?;
         }
         let opened = File::options().append(true).open(&file);
-        written(&file, opened.and_then(|file| file.set_modified(now)))
+        written(&file, opened.and_then(|journal| journal.set_modified(now)))
     }
 
     /// Begins the journal with what HEAD has been on until now, so that only what comes later can

@@ -256,22 +256,22 @@ impl StandIn {
     }
 }
 
-/// True if a name is one with `*` for any text, at its ends or between two parts.
+/// True if a name fits a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
+    let Some((first, others)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
     let Some(mut rest) = name.strip_prefix(first) else {
         return false;
     };
-    let mut last = None;
-    for part in parts {
+    for part in middle.split('*') {
         let Some((_, after)) = rest.split_once(part) else {
             return false;
         };
         rest = after;
-        last = Some(part);
     }
-    last == Some("") || rest.is_empty()
+    rest.ends_with(last)
 }
 
 /// The path of a name in a directory.
@@ -379,6 +379,8 @@ mod tests {
         }
         assert!(matches("a*b*", "a1b2") && matches("*.db*", "x.db-wal"));
         assert!(!matches("a*b", "a1b2") && !matches("*.db", "x.db2"));
+        assert!(matches("a*b", "abxb") && matches("a*b*c", "abbcc") && matches("a", "a"));
+        assert!(!matches("ab*b", "ab") && !matches("a*b*b", "ab") && !matches("a", "ab"));
     }
 
     #[test]

@@ -233,7 +233,7 @@ fn as_placed(
     }
     let drifts = drift_of(path, Some(main), placed, &unproven)?;
     for (file, drift) in unproven.into_iter().zip(drifts) {
-        if drift.here == CopyState::Same {
+        if drift.copy == CopyState::Same {
             as_placed.insert(file.path.clone());
         }
     }

@@ -147,10 +147,10 @@ impl UntrackedBefore {
         for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
             let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
             match file.origin {
-                PlacedOrigin::Setup if drift.here != CopyState::Edited => {
+                PlacedOrigin::Setup if drift.copy != CopyState::Edited => {
                     before.ours.insert(file.path.clone());
                 }
-                PlacedOrigin::Synced if drift.here == CopyState::Same && is_copy => {
+                PlacedOrigin::Synced if drift.copy == CopyState::Same && is_copy => {
                     before.copies.insert(file.path.clone());
                 }
                 PlacedOrigin::Setup | PlacedOrigin::Synced | PlacedOrigin::Context => {}
@@ -199,7 +199,7 @@ impl Copies {
         let mut copies = Self::default();
         let mut bits = Vec::new();
         for (file, drift) in files.iter().zip(drift_of(root, None, placed, &files)?) {
-            match drift.here {
+            match drift.copy {
                 CopyState::Edited => copies.written.push(file.path.clone()),
                 CopyState::Missing => {
                     copies.deleted.insert(file.path.clone());

@@ -201,6 +201,7 @@ impl<'d> DiskEntry<'d> {
         }
     }
 
+    /// Computes the digest of its content, or of the text of a link.
     fn digest(&self) -> io::Result<Digest> {
         if has_kind(&self.stat, PlacedKind::Link) {
             let text = readlinkat(self.directory, self.name, Vec::new())?;
@@ -315,6 +316,8 @@ impl RecordedSource<'_> {
         }
     }
 
+    /// True if the source has the content that was placed: by its stat data, by the digest, or by
+    /// the copy that is proven.
     fn is_same(&self, source: &DiskEntry<'_>, proven: Option<&DiskEntry<'_>>) -> io::Result<bool> {
         if self.file.kind == PlacedKind::Directory {
             return Ok(true);
@@ -364,13 +367,13 @@ impl BothRoots {
             };
             let proven = entry_of(&copy).filter(|entry| entry.is_proven);
             return Drift {
-                here: compare_copy(file, &copy, entry_of(&source)),
-                there: recorded_source.compare(&source, proven),
+                copy: compare_copy(file, &copy, entry_of(&source)),
+                source: recorded_source.compare(&source, proven),
             };
         }
         Drift {
-            here: compare_copy(file, &copy, None),
-            there: SourceState::None,
+            copy: compare_copy(file, &copy, None),
+            source: SourceState::None,
         }
     }
 }

@@ -238,27 +238,27 @@ pub enum SourceState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift {
     /// In the worktree.
-    pub here: CopyState,
+    pub copy: CopyState,
     /// In the main worktree.
-    pub there: SourceState,
+    pub source: SourceState,
 }
 
 impl Drift {
     /// True if neither side changed.
     pub const fn is_same(self) -> bool {
-        matches!(self.here, CopyState::Same)
-            && matches!(self.there, SourceState::Same | SourceState::None)
+        matches!(self.copy, CopyState::Same)
+            && matches!(self.source, SourceState::Same | SourceState::None)
     }
 
     /// Returns the words for it: `same`, or what changed, the worktree first.
     pub fn words(self) -> Vec<&'static str> {
         let mut words = Vec::new();
-        match self.here {
+        match self.copy {
             CopyState::Same => {}
             CopyState::Edited => words.push("edited here"),
             CopyState::Missing => words.push("missing"),
         }
-        match self.there {
+        match self.source {
             SourceState::Same | SourceState::None => {}
             SourceState::Newer => words.push("source newer"),
             SourceState::Gone => words.push("gone at source"),
@@ -294,10 +294,10 @@ impl DriftCounts {
                 continue;
             }
             counts.files += 1;
-            counts.edited += usize::from(drift.here == CopyState::Edited);
-            counts.missing += usize::from(drift.here == CopyState::Missing);
-            counts.source_newer += usize::from(drift.there == SourceState::Newer);
-            counts.source_gone += usize::from(drift.there == SourceState::Gone);
+            counts.edited += usize::from(drift.copy == CopyState::Edited);
+            counts.missing += usize::from(drift.copy == CopyState::Missing);
+            counts.source_newer += usize::from(drift.source == SourceState::Newer);
+            counts.source_gone += usize::from(drift.source == SourceState::Gone);
         }
         counts
     }
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn both_sides_are_named_and_nothing_twice() {
-        let said = |here, there| Drift { here, there }.words().join(", ");
-        for (here, there, state) in [
+        let said = |copy, source| Drift { copy, source }.words().join(", ");
+        for (copy, source, state) in [
             (CopyState::Same, SourceState::Same, "same"),
             (CopyState::Same, SourceState::None, "same"),
             (CopyState::Same, SourceState::Newer, "source newer"),
@@ -336,8 +336,8 @@ mod tests {
             ),
             (CopyState::Missing, SourceState::None, "missing"),
         ] {
-            assert_eq!(said(here, there), state);
-            let drift = Drift { here, there };
+            assert_eq!(said(copy, source), state);
+            let drift = Drift { copy, source };
             assert!(drift.words().iter().all(|word| WORDS.contains(word)));
             assert_eq!(drift.is_same(), state == "same");
         }

@@ -315,7 +315,7 @@ fn placed(repository: &Repository, worktree: &Worktree) -> Option<DriftCounts> {
     let record = &worktree.record;
     let placed = worktree.placed().ok()?;
     let drifts = drift(&record.path, Some(&repository.root), &placed).ok()?;
-    let is_changed = drifts.iter().any(|drift| drift.here != CopyState::Same);
+    let is_changed = drifts.iter().any(|drift| drift.copy != CopyState::Same);
     let files = placed.files().iter().zip(drifts);
     if !is_changed {
         return Some(DriftCounts::of(files));

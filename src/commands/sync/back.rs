@@ -104,8 +104,8 @@ impl Run<'_> {
                 continue;
             }
             let is_directory = file.kind == PlacedKind::Directory;
-            match drift.here {
-                CopyState::Same if !is_directory && drift.there == SourceState::Gone => {
+            match drift.copy {
+                CopyState::Same if !is_directory && drift.source == SourceState::Gone => {
                     cleaned.last.push(PathText::from(&file.path));
                 }
                 CopyState::Same => remove.push(file),
@@ -149,7 +149,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
         {
             continue;
         }
-        match drift.here {
+        match drift.copy {
             CopyState::Same => plan.unchanged += 1,
             CopyState::Missing if facts.asked.contains(&file.path) => {
                 return Err(nothing_to_pull(facts, &file.path, "it is gone there"));
@@ -157,7 +157,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
             CopyState::Missing => {}
             CopyState::Edited => {
                 require_replaceable(facts, file)?;
-                let is_newer = drift.there == SourceState::Newer;
+                let is_newer = drift.source == SourceState::Newer;
                 if is_newer && !facts.force {
                     newer.push(file.path.clone());
                     continue;

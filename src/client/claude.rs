@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::words::name::WorktreeName;
+use crate::words::name::{WorktreeName, name_digest};
 
 /// The events that are ours, each with what its command ends with.
 pub const EVENTS: [(&str, &str); 2] = [
@@ -66,7 +66,7 @@ impl WorktreeEvent {
             .trim_end_matches('.')
             .replace(".lock", "-lock");
         let name = WorktreeName::parse(&trimmed).ok()?;
-        WorktreeName::parse(&format!("{name}-{:08x}", fnv_1a(given))).ok()
+        WorktreeName::parse(&format!("{name}-{}", name_digest(given))).ok()
     }
 }
 
@@ -79,15 +79,6 @@ fn text_of(object: &Value, keys: &[&str]) -> Option<String> {
         }
     }
     None
-}
-
-/// The digest FNV-1a: the same in each version of the program.
-fn fnv_1a(text: &str) -> u32 {
-    let mut digest = 0x811c_9dc5_u32;
-    for byte in text.bytes() {
-        digest = (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    }
-    digest
 }
 
 /// A member of an object or an element of an array.
@@ -186,6 +177,7 @@ impl ClaudeSettings {
             .try_for_each(|(event, _)| self.remove_event(event))
     }
 
+    /// Removes our commands of an event.
     fn remove_event(&mut self, event: &'static str) -> Result<(), String> {
         loop {
             let handlers = self.handlers(event)?;
@@ -203,12 +195,15 @@ impl ClaudeSettings {
             return Ok(Vec::new());
         };
         let mut handlers = Vec::new();
-        let groups = [Step::Key(HOOKS), Step::Key(event)];
-        for group in 0..self.elements(&groups)?.len() {
-            let commands = [&groups[..], &[Step::At(group), Step::Key(HOOKS)]].concat();
-            for at in 0..self.elements(&commands)?.len() {
-                let place = [&commands[..], &[Step::At(at)]].concat();
-                let text = self.find(&place)?.unwrap_or_default();
+        let groups = self.elements(&[Step::Key(HOOKS), Step::Key(event)])?;
+        for group in 0..groups.len() {
+            let commands = [
+                Step::Key(HOOKS),
+                Step::Key(event),
+                Step::At(group),
+                Step::Key(HOOKS),
+            ];
+            for (at, text) in self.elements(&commands)?.into_iter().enumerate() {
                 let handler: Value = serde_json::from_str(&self.0[text]).unwrap_or_default();
                 let command = handler["command"].as_str().unwrap_or_default();
                 let owner = if command.ends_with(ending) {
@@ -217,7 +212,7 @@ impl ClaudeSettings {
                     Owner::User
                 };
                 handlers.push(Handler {
-                    place,
+                    place: [&commands[..], &[Step::At(at)]].concat(),
                     command: command.to_owned(),
                     owner,
                 });

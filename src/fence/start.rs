@@ -5,7 +5,6 @@
 #![expect(clippy::disallowed_methods, reason = "starts the command")]
 
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,6 +24,7 @@ use crate::fence::supervise::{CommandEnd, CommandProcess, Supervisor};
 use crate::fence::trial::output;
 use crate::fence::{container, kernel, mount, seatbelt};
 use crate::system::terminal::has_terminal;
+use crate::words::name::name_digest;
 
 /// How long a command has after TERM until it is killed.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -168,11 +168,9 @@ impl Launch<'_> {
     /// The name of the container, the same in each run in the worktree.
     fn container_name(&self) -> String {
         let root = &self.policy.places.root;
-        let mut hasher = DefaultHasher::new();
-        root.hash(&mut hasher);
         let directory = root.file_name().unwrap_or("worktree");
         let plain = directory.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-        format!("agentwt-{plain}-{:x}", hasher.finish())
+        format!("agentwt-{plain}-{}", name_digest(root.as_str()))
     }
 
     /// Ends the container of an earlier run that was killed. `podman run --replace` ends it as

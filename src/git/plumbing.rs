@@ -4,8 +4,6 @@
 //! objects and an empty work tree.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 
 use bstr::ByteSlice;
 
@@ -13,6 +11,7 @@ use crate::git::environment::OWN_IDENTITY;
 use crate::git::error::GitError;
 use crate::git::process::{Git, odd_output};
 use crate::git::refs::one_id;
+use crate::system::random;
 use crate::words::entry::{Entry, ObjectId};
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -155,7 +154,7 @@ impl Git {
         // Git names the size from before the filters, and not how much it then prints. So every
         // request is followed by one for an object that there is none of: "<name> missing" ends
         // the answer, and no file can have the name, which is new each time.
-        let missing = format!("end-{:016x}", RandomState::new().build_hasher().finish());
+        let missing = format!("end-{:016x}", random::number());
         let mut input = Vec::new();
         for (id, path) in blobs {
             if can_be_asked_for(path) {

@@ -8,7 +8,6 @@
 #![expect(clippy::disallowed_methods, reason = "locks git's own files")]
 
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use camino::Utf8Path;
 use crate::git::error::GitError;
 use crate::git::lock_message::is_contention;
 use crate::git::runner::Output;
+use crate::system::random;
 
 /// The pauses before each repetition, in milliseconds; each is shortened by up to a half, so that
 /// those who collided once do not do so again.
@@ -91,8 +91,7 @@ fn repeat_while<T>(
 }
 
 fn pause(longest: u64) {
-    let random = RandomState::new().build_hasher().finish();
-    let shortened_by = random % (longest / 2 + 1);
+    let shortened_by = random::number() % (longest / 2 + 1);
     std::thread::sleep(Duration::from_millis(longest - shortened_by));
 }
 

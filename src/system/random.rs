@@ -1,10 +1,15 @@
-//! Makes words that no process has made before.
+//! Makes random numbers, and words that no process has made before.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher as _, RandomState};
 
 use rustix::time::clock_gettime;
 
 use crate::system::kernel;
+
+/// Makes a random number: for chance, not for secrets.
+pub fn number() -> u64 {
+    RandomState::new().hash_one(())
+}
 
 /// Makes a word of 32 letters that no process has made before: the standard library's random keys
 /// (they are the system's, new for each process), with our number and the time.

@@ -15,6 +15,16 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct WorktreeName(String);
 
+/// Returns eight letters that tell apart names which look alike when they are shortened: the digest
+/// FNV-1a. Worktrees have it in their names, so that it stays the same in each version.
+pub fn name_digest(text: &str) -> String {
+    let mut digest = 0x811c_9dc5_u32;
+    for byte in text.bytes() {
+        digest = (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    format!("{digest:08x}")
+}
+
 /// Says that a text is not a [`WorktreeName`]; git would refuse some of them as a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

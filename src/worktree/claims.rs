@@ -345,8 +345,8 @@ impl Claims {
                 Pushed::OthersWereFirst => "others were quicker each time".to_owned(),
             };
             // a random time, so that not all try again at the same moment
-            let spread = random::nonce().bytes().map(u64::from).sum::<u64>() % 60;
-            std::thread::sleep(Duration::from_millis(20 + spread));
+            let pause = 20 + random::number() % 60;
+            std::thread::sleep(Duration::from_millis(pause));
         }
         Err(self.server_error(doing, &refusal))
     }

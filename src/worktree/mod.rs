@@ -10,6 +10,7 @@ pub mod error;
 pub mod gitdir;
 pub mod ignore_rules;
 pub mod loaded;
+pub mod lost;
 pub mod operands;
 pub mod operation;
 pub mod private_git;

@@ -35,7 +35,8 @@ use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::live::{LiveVerdict, verify_beside_main};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::worktree::loaded::{RecordState, Worktree, lost, names, worktree_scopes};
+use crate::worktree::loaded::{RecordState, Worktree, names, worktree_scopes};
+use crate::worktree::lost::lost_worktrees;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::load_config;
 
@@ -176,7 +177,7 @@ fn read_records(repository: &Repository) -> Result<Recorded, Error> {
             Err(error) => rows.push(damaged(repository, &name, error.to_string())),
         }
     }
-    for lost in lost(repository)? {
+    for lost in lost_worktrees(repository)? {
         let detail = "its record was removed".to_owned();
         rows.push(damaged(repository, &lost.name, detail));
     }

@@ -21,7 +21,8 @@ use crate::truth::live::{LiveVerdict, verify_all};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
-use crate::worktree::loaded::{Lost, Worktree, lost};
+use crate::worktree::loaded::Worktree;
+use crate::worktree::lost::{LostWorktree, lost_worktrees};
 use crate::worktree::repository::Repository;
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
@@ -170,7 +171,7 @@ fn order<'v>(options: &Verify, verdict: &'v VerdictReport) -> (Option<usize>, &'
 struct Chosen {
     worktrees: Vec<Worktree>,
     /// Worktrees whose record was removed.
-    lost: Vec<Lost>,
+    lost: Vec<LostWorktree>,
 }
 
 /// Finds the worktrees that were named, or all of them.
@@ -178,7 +179,7 @@ fn chosen(repository: &Repository, options: &Verify) -> Result<Chosen, Error> {
     if options.all {
         return Ok(Chosen {
             worktrees: Worktree::all(repository)?,
-            lost: lost(repository)?,
+            lost: lost_worktrees(repository)?,
         });
     }
     let mut chosen = Chosen {
@@ -198,10 +199,10 @@ fn chosen(repository: &Repository, options: &Verify) -> Result<Chosen, Error> {
 }
 
 /// Finds the worktree that an error calls unknown, if only its record was removed.
-fn find_lost(repository: &Repository, error: &Error) -> Result<Option<Lost>, Error> {
+fn find_lost(repository: &Repository, error: &Error) -> Result<Option<LostWorktree>, Error> {
     let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
         return Ok(None);
     };
-    let mut worktrees = lost(repository)?.into_iter();
+    let mut worktrees = lost_worktrees(repository)?.into_iter();
     Ok(worktrees.find(|worktree| worktree.name.as_str() == name))
 }

@@ -17,7 +17,7 @@ use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::first_of;
-use crate::worktree::loaded::Lost;
+use crate::worktree::lost::LostWorktree;
 use crate::worktree::repository::Repository;
 
 /// Takes the digests of all watched files as they are now.
@@ -165,7 +165,7 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
 }
 
 /// Says of a worktree that its record was removed: what it changed can no longer be determined.
-pub fn without_record(lost: &Lost) -> ChangeSet {
+pub fn without_record(lost: &LostWorktree) -> ChangeSet {
     let detail = "the record was removed: what was changed can no longer be determined";
     let place = Place::Git(format!("agentwt/worktrees/{}", lost.name).into());
     let head = lost.head.clone().unwrap_or_else(CommitId::unknown);

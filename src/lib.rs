@@ -29,10 +29,9 @@
 //!    enforces ([`fence`]); when it ends, [`actions::import`] verifies its commits and brings them
 //!    home, or keeps them and says why (`docs/decisions/0054-one-state-of-a-run.md`).
 //! 4. **What several commands do is an action** ([`actions`]). It is planned from facts by a pure
-//!    function, `-n` prints the plan, and it is undone when a step fails, or by the next command
-//!    when the program was killed: `add` writes each step into a journal before it is taken
-//!    ([`record::journal`], [`actions::journal`]), and `restore` saves everything under a ref
-//!    first.
+//!    function, and `-n` prints the plan. Each step is written into a journal before it is taken
+//!    ([`record::journal`], [`worktree::journal`]), and undone when a later one fails, or by the
+//!    next command when the program was killed ([`actions::journal`]).
 //! 5. **A report is a value** ([`answer`]). A command returns what it found and did; only
 //!    [`output`] prints it: for people, as JSON, as SARIF, or as rows for scripts.
 //!

@@ -23,7 +23,6 @@ use crate::record::worktree::{Fingerprint, KeptFinding, LastVerification, Record
 use crate::truth::checks::integrity;
 use crate::truth::seal;
 use crate::words::error::Error;
-use crate::words::name::WorktreeName;
 use crate::words::toml_file::to_text;
 use crate::worktree::ignore_rules::read_users_rules;
 use crate::worktree::loaded::{VERIFICATION, WALKED, Worktree, hooks_of};
@@ -230,40 +229,6 @@ fn write_shared(repository: &Repository, dir: &Utf8Path, record: &Record) -> Res
 }
 
 impl Worktree {
-    /// Waits for the lock of a name, and loads its worktree, which may have changed meanwhile.
-    ///
-    /// # Errors
-    /// As [`Lock::wait`] and [`Worktree::load`].
-    pub fn lock(repository: &Repository, name: &WorktreeName) -> Result<(Lock, Self), Error> {
-        let lock = Lock::wait(&repository.name_lock(name))?;
-        Ok((lock, Self::load(repository, name)?))
-    }
-
-    /// Loads the named worktrees, each once, or the current one, and takes their locks: in the
-    /// order of the names, so that two commands for the same ones never wait for each other.
-    ///
-    /// # Errors
-    /// As [`Lock::wait`] and [`Worktree::of`].
-    pub fn lock_all(
-        repository: &Repository,
-        names: &[String],
-    ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
-        let mut order = Vec::new();
-        for worktree in Self::named(repository, names) {
-            order.push(worktree?.record.name);
-        }
-        let mut locks = Vec::new();
-        for name in order.iter().collect::<BTreeSet<_>>() {
-            locks.push(Lock::wait(&repository.name_lock(name))?);
-        }
-        // what they were may have changed while we waited
-        let mut worktrees = Vec::new();
-        for name in &order {
-            worktrees.push(Self::load(repository, name)?);
-        }
-        Ok((worktrees, locks))
-    }
-
     /// Writes another record in place of this one.
     ///
     /// # Errors

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use crate::actions::journal::{Journal, LastGit, Undone};
+use crate::actions::create::undo::{read_journal, undo_steps};
+use crate::actions::journal::LastGit;
 use crate::actions::leftover::incomplete::has_incomplete_work;
 use crate::actions::trash::enter::keep_incomplete;
 use crate::config::value::Strategy;
@@ -44,15 +45,16 @@ pub fn remove_unfinished(
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(&intent.record.path);
     let shared = Lock::wait_to_undo(&repository.shared_lock())?;
-    let journal = Journal::read(repository, intent)?;
+    let journal = read_journal(repository, intent)?;
     let kept = keep_work(repository, intent)?;
-    let Undone { stays, failed } = journal.undo(LastGit::Killed);
+    let undone = undo_steps(repository, name, &journal, LastGit::Killed);
     drop(shared);
-    if failed.is_empty() {
+    if undone.failed.is_empty() {
+        let stays = undone.stays;
         return Ok(ClearedWorktree { kept, stays });
     }
     let attempt = format!("clear what a killed `add` of `{name}` left");
-    Err(DiskError::new(attempt, std::io::Error::other(failed.join("; "))).into())
+    Err(DiskError::new(attempt, std::io::Error::other(undone.failed.join("; "))).into())
 }
 
 /// Moves an incomplete worktree that has work in it into the trash; returns its place there.

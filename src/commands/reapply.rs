@@ -104,21 +104,21 @@ impl Answer for ReapplyAnswer {
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let worktree = Worktree::of(&repository, options.name.as_deref())?;
+    let named = Worktree::of(&repository, options.name.as_deref())?;
     if !options.dry_run {
-        session.require_own(&repository, &worktree.record.name)?;
+        session.require_own(&repository, &named.record.name)?;
     }
+    let (_lock, worktree) = Worktree::lock(&repository, &named.record.name)?;
     let repository = worktree.repository(&repository);
     let record = &worktree.record;
     if !options.dry_run {
         planted::refuse(&repository, &worktree, "reapply the scope of")?;
     }
-    let change = if options.dry_run {
-        BitsChange::Preview
+    let reapplied = if options.dry_run {
+        worktree.apply_scope(&repository, BitsChange::Preview)?
     } else {
-        BitsChange::Apply
+        worktree.reapply(&repository)?
     };
-    let reapplied = worktree.reapply(&repository, change)?;
     let bits = &reapplied.bits;
     let mut refused = Vec::new();
     for (path, detail) in &bits.refused {

@@ -163,7 +163,12 @@ fn renew_claim(
     let Some(_name) = Lock::if_free(&repository.name_lock(name))? else {
         return Ok((renewed, recorded));
     };
-    let mut record = Worktree::load(repository, name)?.record;
+    let locked = Worktree::load(repository, name)?;
+    if locked.unfinished_command().is_some() {
+        // the next command may write the former record back
+        return Ok((renewed, recorded));
+    }
+    let mut record = locked.record;
     record.claim = Some(held);
     if let Some(owner) = &mut record.owner
         && owner.id == who.owner

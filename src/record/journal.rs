@@ -4,7 +4,10 @@
 //! A step is written down before it is taken, so that a kill at any moment leaves no change that
 //! the journal does not name. Whether a step was taken is decided by what stands where it works,
 //! and what another process changed since is never touched. This file knows no disk and no git:
-//! `actions/journal.rs` looks and acts.
+//! `worktree/journal.rs` writes and reads, `actions/journal/` looks and acts.
+//!
+//! A new kind of step is a variant of [`Step`], a row in [`Step::undo`], and a file in
+//! `actions/journal/` that looks at what stands where the step works, and reverts the step.
 //!
 //! ```toml
 //! version = 4
@@ -20,7 +23,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
-use crate::words::name::{BranchName, CommitId};
+use crate::words::name::{BranchName, CommitId, WorktreeName};
 
 /// A journal: who writes it, and the steps in the order in which they are taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,9 +35,58 @@ pub struct JournalFile {
     /// not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
+    /// The command that takes the steps.
+    #[serde(default, skip_serializing_if = "JournaledCommand::is_default")]
+    pub command: JournaledCommand,
     /// The steps, as they were written.
     #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+}
+
+/// A command that writes a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JournaledCommand {
+    /// `add`; journals that name no command are of an `add`, too.
+    #[default]
+    Add,
+    /// `restore`.
+    Restore,
+    /// `restore --undo`, which is brought to its end.
+    UndoRestore,
+    /// `scope`, where it changes a scope.
+    Scope,
+    /// `reapply`, which is brought to its end.
+    Reapply,
+}
+
+impl JournaledCommand {
+    /// True for the command of a journal that names none.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the name, as a user types it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Restore => "restore",
+            Self::UndoRestore => "restore --undo",
+            Self::Scope => "scope",
+            Self::Reapply => "reapply",
+        }
+    }
+
+    /// Says how all is, once the steps are undone.
+    pub const fn undone(self) -> &'static str {
+        match self {
+            Self::Add => "nothing of it is left",
+            Self::Restore | Self::UndoRestore => "all is as it was before the restore",
+            Self::Scope => "the scope is the former one",
+            Self::Reapply => "the scope is applied",
+        }
+    }
 }
 
 /// One step of a command that changes a repository.
@@ -62,6 +114,21 @@ pub enum Step {
     ChangedSharedFile(FileChange),
     /// The rule is written that makes git ignore our worktrees; all worktrees need it.
     AddedIgnoreRule(FileChange),
+    /// Paths of a worktree change, and its branch: what was there is saved under a ref.
+    RestoredPaths {
+        /// The worktree.
+        worktree: WorktreeName,
+        /// The ref.
+        rescue: String,
+    },
+    /// The scope of a worktree is applied, after another one was recorded.
+    AppliedScope {
+        /// The worktree.
+        worktree: WorktreeName,
+        /// The record before; none where it does not change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        record: Option<KeptFile>,
+    },
     /// The step before this one was not taken, and changed nothing.
     NotTaken,
 }
@@ -108,6 +175,10 @@ pub enum Now {
     File(String),
     /// The ignore rule, while there is another worktree that needs it.
     Needed,
+    /// What the step replaces is saved.
+    Saved,
+    /// What the step replaces was saved, and is no longer there.
+    NotSaved,
 }
 
 /// An entry of a branch's reflog.
@@ -139,9 +210,13 @@ impl Step {
     /// Decides what undoes the step, by what stands now.
     pub fn undo(&self, now: &Now) -> Undo {
         match (self, now) {
-            (Self::CreatedDirectory { .. } | Self::CreatedWorktree { .. }, Now::Directory) => {
-                Undo::Revert
-            }
+            (
+                Self::CreatedDirectory { .. }
+                | Self::CreatedWorktree { .. }
+                | Self::AppliedScope { .. },
+                Now::Directory,
+            )
+            | (Self::RestoredPaths { .. }, Now::Saved) => Undo::Revert,
             (Self::CreatedBranch { at, .. }, Now::Branch { at: tip, log }) => {
                 undo_branch(at, tip, log.as_deref())
             }
@@ -149,10 +224,12 @@ impl Step {
                 Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change),
                 Now::Nothing | Now::File(_),
             ) => change.undo(now),
+            (Self::RestoredPaths { .. }, Now::NotSaved) => Undo::Keep("it was deleted"),
             (_, Now::Nothing | Now::Needed) | (Self::NotTaken, _) => Undo::Nothing,
-            (_, Now::Directory | Now::Branch { .. } | Now::File(_)) => {
-                Undo::Keep("something else stands there now")
-            }
+            (
+                _,
+                Now::Directory | Now::Branch { .. } | Now::File(_) | Now::Saved | Now::NotSaved,
+            ) => Undo::Keep("something else stands there now"),
         }
     }
 
@@ -163,6 +240,8 @@ impl Step {
             Self::CreatedDirectory { .. }
             | Self::CreatedWorktree { .. }
             | Self::CreatedBranch { .. }
+            | Self::RestoredPaths { .. }
+            | Self::AppliedScope { .. }
             | Self::NotTaken => None,
         }
     }
@@ -244,6 +323,8 @@ impl std::fmt::Display for Step {
             Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => {
                 write!(f, "{}", change.path)
             }
+            Self::AppliedScope { worktree, .. } => write!(f, "the scope of {worktree}"),
+            Self::RestoredPaths { rescue, .. } => write!(f, "what is saved in {rescue}"),
             Self::NotTaken => write!(f, "nothing"),
         }
     }

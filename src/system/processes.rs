@@ -159,7 +159,10 @@ fn has_git(directory: &Utf8Path) -> bool {
             && (kernel::command_line(pid).iter().any(|word| word == path)
                 || is_in(directory, kernel::current_directory(pid)))
     };
-    let pids = kernel::pids().unwrap_or_default();
+    // the `git` that runs `git agentwt` waits for us
+    let ancestors = ancestor_pids();
+    let mut pids = kernel::pids().unwrap_or_default();
+    pids.retain(|pid| !ancestors.contains(pid));
     pids.into_iter().any(works_there)
 }
 

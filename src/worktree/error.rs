@@ -80,10 +80,39 @@ pub enum WorktreeFault {
     /// The scope is being applied, or the command that applied it was killed.
     #[error("the scope of worktree `{name}` is not applied: a command is at it, or was killed")]
     #[diagnostic(code(agentwt::facts::scope_not_applied))]
-    #[diagnostic(help("to finish it: git agentwt reapply {name}"))]
+    #[diagnostic(help("if no command is at it: git agentwt reapply {name}"))]
     ScopeNotApplied {
         /// The worktree.
         name: String,
+    },
+    /// A process changes the worktree, and does not hold its lock.
+    #[error("worktree `{name}` is being changed by process {process}")]
+    #[diagnostic(code(agentwt::facts::at_work))]
+    #[diagnostic(help("wait for it; to see it: ps -p {process}"))]
+    AtWork {
+        /// The worktree.
+        name: String,
+        /// The process.
+        process: u32,
+    },
+    /// What a killed command left cannot be undone now.
+    #[error("cannot undo what a killed `{command}` left of worktree `{name}`: {why}")]
+    #[diagnostic(code(agentwt::facts::not_undone))]
+    #[diagnostic(help(
+        "the next command tries again; to leave all as it is: rm -r {journal}; what was replaced is \
+            saved: git for-each-ref refs/agentwt/rescue/{name}/"
+    ))]
+    NotUndone {
+        /// The worktree.
+        name: String,
+        /// The command that was killed.
+        command: &'static str,
+        /// What cannot be undone, and why.
+        why: String,
+        /// The status of what failed.
+        exit: ExitCode,
+        /// The directory of the journal.
+        journal: camino::Utf8PathBuf,
     },
     /// The record names another repository: this one was copied or moved.
     #[error("worktree `{name}` belongs to the repository {there}, and this is {here}")]
@@ -370,11 +399,13 @@ impl Fault for WorktreeFault {
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
             Self::Incomplete { .. }
             | Self::ScopeNotApplied { .. }
+            | Self::AtWork { .. }
             | Self::Inside { .. }
             | Self::NotForAgents { .. }
             | Self::Planted { .. }
             | Self::NothingToUndo { .. } => ExitCode::Refused,
             Self::NoWriteList { .. } => ExitCode::Config,
+            Self::NotUndone { exit, .. } => *exit,
         }
     }
 }

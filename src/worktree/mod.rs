@@ -9,6 +9,7 @@ pub mod decisions;
 pub mod error;
 pub mod gitdir;
 pub mod ignore_rules;
+pub mod journal;
 pub mod loaded;
 pub mod lost;
 pub mod operands;

@@ -1,6 +1,7 @@
 //! `restore`: puts what is out of scope back, touches nothing else, and can be undone.
 
 mod branch;
+mod killed;
 mod kinds;
 mod permissions;
 mod stopped;

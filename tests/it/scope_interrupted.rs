@@ -20,6 +20,18 @@ fn sparse_lock(case: &Case) -> PathBuf {
     admin.join("info/sparse-checkout.lock")
 }
 
+/// The journal of the worktree.
+fn journal(case: &Case) -> PathBuf {
+    let record = case.repo.main().join(".git/agentwt/worktrees/task");
+    record.join("journal")
+}
+
+/// Which files there are, and which may be edited.
+fn write_bits(case: &Case) -> String {
+    let list = "find . -path ./.git -prune -o -type f -printf '%m %p\n' | sort -k 2";
+    case.repo.sh(&case.repo.worktree("task"), list).ok()
+}
+
 /// A worktree with a change of the scope that can be taken back.
 fn widened() -> Case {
     let case = Case::new();
@@ -45,7 +57,7 @@ fn kill_while_patterns_are_set(case: &Case, act: &str) {
 }
 
 #[test]
-fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blamed() {
+fn a_killed_change_of_the_scope_is_named_and_undone_and_the_agent_is_not_blamed() {
     for arguments in [
         &["scope", "task", "--undo"][..],
         &["scope", "task", "--add-exclude", "docs"],
@@ -53,6 +65,8 @@ fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blame
     ] {
         for at in calls(1) {
             let case = widened();
+            let scope = case.repo.agentwt(&["scope", "task"]);
+            let bits = write_bits(&case);
             let shim = Shim::new(case.repo.root(), KILL);
             let (said, call) = shim.run(&case.repo, arguments, at);
             let Some(call) = call else { break };
@@ -60,28 +74,31 @@ fn a_killed_change_of_the_scope_is_named_and_finished_and_the_agent_is_not_blame
             let verified = case.repo.agentwt(&["verify", "task"]);
             let is_named = verified.status == 4 && verified.stderr.contains(CAUSE);
             assert!(verified.status == 0 || is_named, "{what}\n{verified}");
-            case.repo.agentwt(&["reapply", "task"]).ok();
-            assert_eq!(case.findings(), "", "{what}");
+            // any command that takes the lock
+            let next = case.repo.agentwt(&["sync", "task", "--status"]);
+            assert_eq!(next.status, 0, "{what}\n{next}");
+            assert_eq!(case.findings(), "", "{what}\n{next}");
+            assert_eq!(case.repo.agentwt(&["scope", "task"]), scope, "{what}");
+            assert_eq!(write_bits(&case), bits, "{what}");
+            assert!(!journal(&case).exists(), "{what}");
         }
     }
 }
 
 #[test]
-fn the_cause_is_named_with_the_command_that_finishes() {
+fn the_cause_is_named_with_the_command_that_undoes_it() {
     let case = widened();
     kill_while_patterns_are_set(&case, KILL);
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     --- stderr
     error: the scope of worktree `task` is not applied: a command is at it, or was killed
-    help: to finish it: git agentwt reapply task
+    help: if no command is at it: git agentwt reapply task
     --- status 4
     ");
     assert_snapshot!(case.repo.agentwt(&["reapply", "task"]), @"
-    bits      docs/api.md
-    bits      docs/guide.md
-    bits      tools/run.sh
     --- stderr
-    task: restored the sparse patterns, the write bits of 3 files, 0 excluded files
+    note: the last `scope` of worktree `task` was killed: the scope is the former one
+    task: everything is as the scope says
     --- status 0
     ");
     assert_eq!(case.findings(), "");
@@ -144,4 +161,37 @@ fn a_change_of_the_scope_of_a_clone_is_no_finding() {
     ok task: in scope, 0 paths changed
     --- status 0
     ");
+}
+
+#[test]
+fn a_change_of_the_scope_that_fails_leaves_the_former_scope() {
+    let case = widened();
+    let scope = case.repo.agentwt(&["scope", "task"]);
+    let bits = write_bits(&case);
+    let shim = Shim::new(case.repo.root(), "echo 'fatal: no' >&2; exit 77");
+    let change = ["scope", "task", "--undo"];
+    // the last call of a change: the patterns and the bits are set
+    let said = shim.run_at_words(&case.repo, &change, "update-index");
+    assert_eq!(said.status, 5, "{said}");
+    case.repo.agentwt(&["reapply", "task"]).ok();
+    assert_eq!(case.repo.agentwt(&["scope", "task"]), scope);
+    assert_eq!(write_bits(&case), bits);
+    assert_eq!(case.findings(), "");
+    case.repo.agentwt(&change).ok();
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn what_an_older_version_left_is_finished_by_reapply() {
+    let case = widened();
+    let note = case
+        .repo
+        .main()
+        .join(".git/agentwt/worktrees/task/applying-scope");
+    std::fs::write(&note, "").expect("a file");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert!(said.stderr.contains(CAUSE), "{said}");
+    case.repo.agentwt(&["reapply", "task"]).ok();
+    assert!(!note.exists());
+    assert_eq!(case.findings(), "");
 }

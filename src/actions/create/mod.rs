@@ -5,13 +5,15 @@
 
 pub mod checkout;
 pub mod clone;
+pub mod undo;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::create::checkout::Checkout;
 use crate::actions::create::clone::FetchedClone;
+use crate::actions::create::undo::{begin_journal, undo_steps, withdraw_worktree};
 use crate::actions::follower::Follower;
-use crate::actions::journal::{Journal, LastGit};
+use crate::actions::journal::{LastGit, branch};
 use crate::actions::placing::{Destination, Placing, staging};
 use crate::actions::register::{Registration, install_hooks, read_dot_git};
 use crate::actions::scope_edit::{Classified, Listing, set_bits};
@@ -41,6 +43,7 @@ use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
 use crate::worktree::ignore_rules::{ensure, read_shown_note};
+use crate::worktree::journal::Journal;
 use crate::worktree::repository::{Repository, intent_file};
 use crate::worktree::variables::choose_ports;
 
@@ -106,21 +109,21 @@ impl Creation<'_> {
         let ports = self
             .write_intent()
             .map_err(|error| self.undo_intent(error))?;
-        let mut journal = Journal::begin(self.home, &self.record.name)
+        let mut journal = begin_journal(self.home, &self.record.name)
             .map_err(|error| self.undo_intent(error.into()))?;
         let created = self.create(classified, ports, &mut journal, notes);
         created.map_err(|error| self.undo(&journal, error))
     }
 
     /// Undoes the steps; returns the error with what is left.
-    fn undo(&self, journal: &Journal<'_>, error: Error) -> Error {
+    fn undo(&self, journal: &Journal, error: Error) -> Error {
         let last_git = match error.find::<GitError>() {
             Some(failed) if failed.was_killed() => LastGit::Killed,
             Some(_) | None => LastGit::Ended,
         };
         // where not even a lock can be written, there is all the more to remove
         let _shared = Lock::wait_to_undo(&self.home.shared_lock()).ok();
-        let mut undone = journal.undo(last_git);
+        let mut undone = undo_steps(self.home, &self.record.name, journal, last_git);
         undone.failed.append(&mut undone.stays);
         // a signal that reached git first looks like git's own failure
         let error = self.follower.check().err().unwrap_or(error);
@@ -172,7 +175,7 @@ impl Creation<'_> {
         &self,
         classified: &Classified<'_>,
         ports: Option<u16>,
-        journal: &mut Journal<'_>,
+        journal: &mut Journal,
         notes: &mut Vec<String>,
     ) -> Result<Created, Error> {
         let listing = classified.listing;
@@ -213,7 +216,7 @@ impl Creation<'_> {
     fn register(
         &self,
         listing: &Listing,
-        journal: &mut Journal<'_>,
+        journal: &mut Journal,
     ) -> Result<RegisteredWorktree, Error> {
         let wanted = self.record;
         let is_gitlink = |entry: &&(RepoPath, Entry)| entry.1.mode == Mode::Gitlink;
@@ -239,7 +242,7 @@ impl Creation<'_> {
         })
     }
 
-    fn clone(&self, journal: &mut Journal<'_>) -> Result<Repository, Error> {
+    fn clone(&self, journal: &mut Journal) -> Result<Repository, Error> {
         let wanted = self.record;
         self.add_directories(journal)?;
         let own = match self.fetched {
@@ -253,7 +256,7 @@ impl Creation<'_> {
     }
 
     /// Writes down the directories that the worktree and its copies need.
-    fn add_directories(&self, journal: &mut Journal<'_>) -> Result<(), Error> {
+    fn add_directories(&self, journal: &mut Journal) -> Result<(), Error> {
         let path = self.record.path.clone();
         let staging = staging(&path);
         journal.add(Step::CreatedDirectory { path })?;
@@ -266,7 +269,7 @@ impl Creation<'_> {
     fn register_worktree(
         &self,
         patterns: &[u8],
-        journal: &mut Journal<'_>,
+        journal: &mut Journal,
     ) -> Result<Utf8PathBuf, Error> {
         let home = self.home;
         let _shared = Lock::wait(&home.shared_lock())?;
@@ -285,7 +288,7 @@ impl Creation<'_> {
     fn register_in_git(
         &self,
         patterns: &[u8],
-        journal: &mut Journal<'_>,
+        journal: &mut Journal,
     ) -> Result<Utf8PathBuf, Error> {
         let home = self.home;
         let record = self.record;
@@ -297,7 +300,8 @@ impl Creation<'_> {
         self.add_directories(journal)?;
         let added = home.git.worktree_add_no_checkout(path, &record.branch);
         if added.as_ref().is_err_and(|error| !error.was_killed()) {
-            journal.withdraw_worktree(path)?;
+            let since = intent_file(home, &record.name);
+            withdraw_worktree(home, path, &since, journal)?;
         }
         added?;
         let git = home.git.at(path);
@@ -311,7 +315,7 @@ impl Creation<'_> {
 
     /// Creates the branch, in one step that fails where another process has created one of this
     /// name.
-    fn create_branch(&self, journal: &mut Journal<'_>) -> Result<(), Error> {
+    fn create_branch(&self, journal: &mut Journal) -> Result<(), Error> {
         let branch = &self.record.branch;
         let at = &self.record.checked_out;
         journal.add(Step::CreatedBranch {
@@ -321,7 +325,7 @@ impl Creation<'_> {
         let reason = reason_of_creation(at);
         let created = self.home.git.create_branch(branch, at, &reason);
         if created.as_ref().is_err_and(|error| !error.was_killed()) {
-            journal.remove_empty_directories(branch);
+            branch::remove_empty_directories(self.home, branch);
             journal.add(Step::NotTaken)?;
         }
         Ok(created?)

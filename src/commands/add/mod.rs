@@ -14,6 +14,7 @@ use camino::Utf8Path;
 use crate::actions::create::clone::FetchedClone;
 use crate::actions::create::{Created, Creation, plan_sync};
 use crate::actions::follower::Follower;
+use crate::actions::lock::undo_killed;
 use crate::actions::scope_edit::{Classified, Listing};
 use crate::actions::selection::{ConfigPatterns, patterns};
 use crate::actions::sync_plan::{Selection, SyncPlan, WorktreeFiles};
@@ -31,7 +32,6 @@ use crate::commands::{Outcome, Session};
 use crate::config::value::{Choice as _, Client, Strategy};
 use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::record::journal;
 use crate::record::worktree::{Owner, PullRequest, Record, SetupState};
 use crate::refusal::Refusal;
 use crate::scope::compiled::Scope;
@@ -399,7 +399,11 @@ fn existing(
     notes: &mut Vec<String>,
 ) -> Result<Option<Worktree>, Error> {
     let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(worktree) => return Ok(Some(*worktree)),
+        RecordState::Complete(known) if options.dry_run => return Ok(Some(*known)),
+        RecordState::Complete(known) => {
+            undo_killed(home, &known)?;
+            return Worktree::load(home, name).map(Some);
+        }
         RecordState::Missing => return Ok(None),
         RecordState::Incomplete(intent) => intent,
     };
@@ -545,7 +549,6 @@ fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> V
 /// interrupted before it took the directory.
 fn remove_rest_of_add(home: &Repository, worktree: &Worktree) -> Result<(), Error> {
     files::remove_file(&intent_file(home, &worktree.record.name))?;
-    files::remove_directory(&journal::directory(&worktree.dir))?;
     if pending_move(home, worktree).is_none() {
         finish_undo(home, worktree)?;
     }

@@ -10,16 +10,14 @@ use crate::answer::shapes::{BranchMove, SavedWork};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::judge::finding::Finding;
-use crate::words::entry::Entry;
 use crate::words::name::CommitId;
-use crate::words::path::RepoPath;
 use crate::words::path_text::PathText;
 use crate::words::text::{count, when, would};
 
 /// The number of remaining violations that notes name.
 pub const SHOWN: usize = 10;
 
-/// The answer of `restore`, and what it will do.
+/// The answer of `restore`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RestoreAnswer {
     /// The name of the worktree.
@@ -140,32 +138,4 @@ pub struct RestoredPath {
     pub committed: bool,
     /// Whether the content was saved: a FIFO, a socket or a device has none.
     pub saved: bool,
-    /// The path.
-    #[serde(skip)]
-    pub path: RepoPath,
-    /// Whether the scope excludes it: then it is absent from the disk.
-    #[serde(skip)]
-    pub excluded: bool,
-    /// What stands on disk.
-    #[serde(skip)]
-    pub disk: Option<Entry>,
-    /// What it gets back.
-    #[serde(skip)]
-    pub target: Option<Entry>,
-    /// Whether the source of what was placed there still is that, from which it can be put back;
-    /// none where nothing was placed.
-    #[serde(skip)]
-    pub source: Option<bool>,
-}
-
-impl RestoredPath {
-    /// What is to stand on disk.
-    pub fn wanted(&self) -> Option<Entry> {
-        self.target.filter(|_| !self.excluded)
-    }
-
-    /// Whether it gets back what was placed there, from its source.
-    pub fn from_source(&self) -> bool {
-        self.source == Some(true)
-    }
 }

@@ -1,23 +1,23 @@
 //! `git agentwt restore`: puts out-of-scope changes back, after saving them, and undoes that.
 //!
-//! The ref under which everything is saved first is the journal of a restore: where a step fails,
-//! the command undoes it by that ref; after a kill, `restore` goes on, or `restore --undo` goes
-//! back.
+//! What is put back, and how, is decided and done in `actions/restore/`.
 
 pub mod answer;
-pub mod apply;
 pub mod arguments;
-pub mod plan;
 
 use std::ffi::OsString;
 
-use crate::actions::saved::{SavedRestore, find_restores};
+use crate::actions::restore::apply::{Restoring, half_restored};
+use crate::actions::restore::bring_back;
+use crate::actions::restore::facts;
+use crate::actions::restore::plan::{RestorePlan, plan};
+use crate::actions::restore::refusal::RestoreRefusal;
+use crate::actions::restore::undo_plan::UndoPlan;
+use crate::actions::saved::{SavedRestore, Saving, find_restores};
 use crate::answer::shapes::SavedWork;
 use crate::answer::verdict::VerdictReport;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
-use crate::commands::restore::apply::FailedRestore;
 use crate::commands::restore::arguments::Restore;
-use crate::commands::restore::plan::{RestoreRefusal, UndoPlan};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::inventory::placed::PlacedOrigin;
@@ -27,9 +27,8 @@ use crate::truth::{collect, planted};
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use crate::words::name::WorktreeName;
-use crate::words::path::{RepoPath, escape_for_terminal};
-use crate::words::path_text::PathText;
+use crate::words::path::RepoPath;
+use crate::words::path_text::{PathText, paths};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
 use crate::worktree::repository::Repository;
@@ -39,9 +38,8 @@ use crate::worktree::repository::Repository;
 /// 1. Locks the worktree that is named, and reads the paths that are named.
 /// 2. Refuses a worktree with planted settings; removes the file of its last verification.
 /// 3. With `--undo`, goes on in `undo`; else surveys the worktree.
-/// 4. Decides what each path gets back ([`plan::plan`]).
-/// 5. Saves what stands there, and puts the paths back (`apply::restore`); undoes that where a step
-///    fails.
+/// 4. Decides what each path gets back ([`plan`]).
+/// 5. Saves what stands there, and puts the paths back (`apply`).
 /// 6. Verifies again, and notes what could not be put back or saved.
 ///
 /// # Errors
@@ -72,18 +70,25 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     // nothing was changed: a signal ends it
     let survey = session.waiting(|| collect(&repository, &worktree))?;
     require_readable_index(&worktree, &survey)?;
-    let facts = plan::read(&repository, &worktree, &survey, None);
-    let mut outcome = Outcome::done(plan::plan(&facts, &asked)?);
+    let facts = facts::read(&repository, &worktree, &survey, None);
+    let plan = plan(&facts, &asked)?;
+    let mut outcome = Outcome::done(answer(&worktree, &plan));
     outcome.answer.dry_run = options.dry_run;
     session.check()?;
     if !outcome.answer.stays.is_empty() {
         outcome.exit = ExitCode::Violations;
     }
     if !options.dry_run {
-        if !outcome.answer.is_empty() {
-            let answer = &mut outcome.answer;
-            apply::restore(session, &repository, &worktree, &survey, answer)
-                .map_err(|failed| undo_failed(&repository, &worktree, failed))?;
+        if !plan.is_empty() {
+            let restoring = Restoring {
+                repository: &repository,
+                worktree: &worktree,
+                plan: &plan,
+                survey: &survey,
+                saving: Saving::begin(&repository, &worktree.record.name)?,
+                progress: &session.progress,
+            };
+            apply(session, &restoring, &mut outcome.answer)?;
         }
         // all is done: a failure of this look is not one of the restore
         if let Err(error) = verify_again(&repository, &worktree, &mut outcome) {
@@ -97,34 +102,43 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     Ok(outcome)
 }
 
-/// Undoes a restore of which a step failed. Returns its error; where not all could be undone, with
-/// the place where everything is saved.
-fn undo_failed(repository: &Repository, worktree: &Worktree, failed: FailedRestore) -> Error {
-    let Some(rescue) = failed.rescue else {
-        return failed.error;
-    };
-    match bring_back(repository, worktree, &rescue) {
-        Ok(()) => failed.error,
-        Err(_) => apply::half_restored(worktree, &rescue, failed.error),
+/// Returns the answer of a restore that does what is planned.
+fn answer(worktree: &Worktree, plan: &RestorePlan) -> RestoreAnswer {
+    let mut restored = Vec::new();
+    for path in &plan.restored {
+        restored.push(RestoredPath {
+            shown: PathText::from(path.path.as_bstr()),
+            kind: Some(path.kind),
+            committed: path.committed,
+            saved: path.saved,
+        });
+    }
+    RestoreAnswer {
+        name: worktree.record.name.to_string(),
+        path: worktree.record.path.clone(),
+        restored,
+        write_bits: paths(plan.write_bits.iter().map(RepoPath::as_bstr)),
+        patterns: plan.patterns,
+        stays: paths(plan.stays.iter().map(RepoPath::as_bstr)),
+        ..RestoreAnswer::default()
     }
 }
 
-/// Brings back what a restore saved, all of it or nothing.
-fn bring_back(repository: &Repository, worktree: &Worktree, rescue: &str) -> Result<(), Error> {
-    let name = &worktree.record.name;
-    let objects = repository.objects()?;
-    let restores = find_restores(&repository.git, &objects, name, Some(rescue))?;
-    let Some(saved) = restores.first() else {
-        return Err(nothing_to_undo(name, Some(rescue)).into());
-    };
-    let survey = collect(repository, worktree)?;
-    let facts = plan::read(repository, worktree, &survey, Some(saved));
-    let now = plan::read_paths_now(repository, worktree, &survey, saved)?;
-    let tip = repository
-        .git
-        .rev_parse_commit(&worktree.record.branch.full_ref())?;
-    let plan = plan::plan_undo(&facts, saved, now, tip.as_ref())?;
-    apply::undo(repository, worktree, saved, &plan)
+/// Saves what stands at the paths, puts them back, and completes the answer.
+fn apply(
+    session: &Session,
+    restoring: &Restoring<'_>,
+    answer: &mut RestoreAnswer,
+) -> Result<(), Error> {
+    let commit = restoring.write_commit()?;
+    // a large file takes long, and nothing was changed: a signal ends it, and the next call removes
+    // what was stored
+    let paths = session.waiting(|| restoring.read_paths())?;
+    let before = restoring.save(commit, paths, &Session::now())?;
+    restoring.apply(&before)?;
+    answer.rescue = before.rescue.as_ref().map(SavedWork::from);
+    answer.commit = before.commit;
+    Ok(())
 }
 
 /// Refuses to undo a part of a restore.
@@ -190,7 +204,7 @@ fn note_unrestored(worktree: &Worktree, outcome: &mut Outcome<RestoreAnswer>) ->
 fn note_unsaved(outcome: &mut Outcome<RestoreAnswer>) {
     for restored in &outcome.answer.restored {
         if !restored.saved {
-            let path = &restored.path;
+            let path = restored.shown.shown();
             outcome.notes.push(format!(
                 "{path} is not a regular file: its content cannot be saved, and --undo does not \
                 make it again"
@@ -252,53 +266,20 @@ fn undo(
 ) -> Result<Outcome<RestoreAnswer>, Error> {
     let name = &worktree.record.name;
     let objects = repository.objects()?;
-    let mut restores = find_restores(&repository.git, &objects, name, rescue)?.into_iter();
-    let Some(saved) = restores.next() else {
-        return Err(nothing_to_undo(name, rescue).into());
+    let restores = find_restores(&repository.git, &objects, name, rescue)?;
+    let Some(saved) = restores.first() else {
+        return Err(RestoreRefusal::nothing_to_undo(name, rescue).into());
     };
     let survey = session.waiting(|| collect(repository, worktree))?;
-    let facts = plan::read(repository, worktree, &survey, Some(&saved));
     // nothing was changed: a signal ends it
-    let now = session.waiting(|| plan::read_paths_now(repository, worktree, &survey, &saved))?;
-    let branch = worktree.record.branch.full_ref();
-    let tip = repository.git.rev_parse_commit(&branch)?;
-    let plan = plan::plan_undo(&facts, &saved, now, tip.as_ref())?;
-    let is_empty = plan.paths.is_empty() && plan.branch.is_none();
-    if !options.dry_run && !is_empty {
-        apply::undo(repository, worktree, &saved, &plan)
-            .map_err(|error| apply::half_restored(worktree, &saved.rescue, error))?;
+    let plan = session.waiting(|| bring_back::plan(repository, worktree, &survey, saved))?;
+    if !options.dry_run && !plan.is_empty() {
+        bring_back::apply(repository, worktree, saved, &plan)
+            .map_err(|error| half_restored(worktree, &saved.rescue, error))?;
     }
-    let mut outcome = undo_outcome(worktree, &saved, plan);
+    let mut outcome = undo_outcome(worktree, saved, plan);
     outcome.answer.dry_run = options.dry_run;
-    // the restore may only have gone on where a killed one had ended
-    if let Some(earlier) = restores.next()
-        && !options.dry_run
-    {
-        let note = format!(
-            "to undo an earlier restore as well: git agentwt restore {name} --undo={}",
-            earlier.rescue
-        );
-        outcome.notes.insert(0, note);
-    }
     Ok(outcome)
-}
-
-/// Returns the refusal for a restore that does not exist.
-fn nothing_to_undo(name: &WorktreeName, rescue: Option<&str>) -> RestoreRefusal {
-    let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
-    match rescue {
-        None => RestoreRefusal::Undo {
-            message: format!("there is no restore of worktree `{name}` to undo"),
-            help,
-        },
-        Some(rescue) => {
-            let shown = escape_for_terminal(rescue.as_bytes());
-            RestoreRefusal::Unknown {
-                message: format!("`{shown}` names no restore of worktree `{name}`"),
-                help,
-            }
-        }
-    }
 }
 
 /// Returns the outcome of an undo; what was no file is not made again, and noted.
@@ -333,11 +314,6 @@ fn undo_outcome(
             kind: None,
             committed: false,
             saved: true,
-            path,
-            excluded: false,
-            disk,
-            target: disk,
-            source: None,
         });
     }
     outcome

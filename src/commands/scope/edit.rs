@@ -1,6 +1,7 @@
 //! Widens or narrows the scope of a worktree that is there, and takes that back.
 
 use crate::actions::placing::{Destination, Placing};
+use crate::actions::reapply::plan::{ScopeRequest, plan};
 use crate::actions::scope_edit::Listing;
 use crate::client::guards::{GuardFacts, top_entries};
 use crate::client::layout::ContextFile;
@@ -13,10 +14,8 @@ use crate::disk::entries::stat_entries;
 use crate::disk::files;
 use crate::disk::mode::BitsChange;
 use crate::inventory::placed::{Placed, PlacedOrigin};
-use crate::record::accepted::Decision;
 use crate::refusal::Refusal;
-use crate::scope::compiled::Scope;
-use crate::scope::rule::{Case, RuleText, ScopeRule};
+use crate::scope::rule::{RuleText, ScopeRule};
 use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -28,8 +27,8 @@ use crate::worktree::repository::Repository;
 /// Adds rules to the scope of a worktree, or removes the rules that the last call added.
 ///
 /// # Errors
-/// Fails when it is refused, a pattern is invalid, or git or the disk fails; `reapply` then
-/// finishes.
+/// Fails when it is refused, a pattern is invalid, or git or the disk fails; the scope is then the
+/// former one.
 pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
     let [name] = options.args.as_slice() else {
         return Err(Refusal::OneName.into());
@@ -41,7 +40,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     require_outside(&home, &session.command_line)?;
     let named = Worktree::of(&home, Some(&name.to_string_lossy()))?;
     let (_lock, worktree) = Worktree::lock(&home, &named.record.name)?;
-    let (next, rules) = plan(&worktree, options)?;
+    let (next, rules) = plan_next(&worktree, options)?;
     let repository = worktree.repository(&home);
     let advice = new_advice(&repository, &worktree, &next)?;
     session.check()?;
@@ -49,7 +48,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         planted::refuse(&repository, &worktree, "change the scope of")?;
     }
     let reapplied = if options.dry_run {
-        next.reapply(&repository, BitsChange::Preview)?
+        next.apply_scope(&repository, BitsChange::Preview)?
     } else {
         next.clone().change_scope(&repository)?
     };
@@ -149,37 +148,24 @@ fn guards_of(
     Ok(client.guard_files(&facts, context.unwrap_or_default()))
 }
 
-/// Computes the worktree with the rules that the options add, or without those that were added
-/// last, and lists the rules in which the two differ.
-fn plan(
+/// Computes the worktree with the scope that the options ask for, and lists the rules in which the
+/// two scopes differ.
+fn plan_next(
     worktree: &Worktree,
     options: &ScopeArguments,
 ) -> Result<(Worktree, Vec<ScopeRule>), Error> {
-    let mut next = worktree.clone();
-    let rules = if options.undo {
-        let last = worktree.last_decision(|other| !other.rules.is_empty())?;
-        next.record.decisions.retain(|other| other.id != last.id);
-        next.record.scope.retain(|rule| !last.rules.contains(rule));
-        last.rules
+    let request = if options.undo {
+        ScopeRequest::UndoLast
     } else {
-        let had = &worktree.record.scope;
-        let mut rules = options.added();
-        rules.retain(|rule| {
-            !had.iter()
-                .any(|other| other.list == rule.list && other.pattern == rule.pattern)
-        });
-        if !rules.is_empty() {
-            next.record.scope.extend(rules.clone());
-            next.record.decisions.push(Decision {
-                rules: rules.clone(),
-                ..new_decision(&worktree.record.name)
-            });
-        }
-        rules
+        ScopeRequest::Add(options.added(), new_decision(&worktree.record.name))
     };
-    let case = Case::of(worktree.record.ignore_case);
-    next.scope = Scope::compile(next.record.scope.clone(), case)?;
-    Ok((next, rules))
+    let plan = plan(&worktree.record, request)?;
+    let next = Worktree {
+        record: plan.record,
+        scope: plan.scope,
+        ..worktree.clone()
+    };
+    Ok((next, plan.rules))
 }
 
 /// What there is to say of the new rules only.

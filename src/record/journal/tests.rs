@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::words::toml_file::{from_text, to_text};
 
 fn commit(digit: char) -> CommitId {
     CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits")
@@ -46,6 +47,15 @@ fn only_what_stands_as_the_step_left_it_is_reverted() {
     };
     let shared = |before, after| Step::ChangedSharedFile(change(before, after));
     let rule = |before, after| Step::AddedIgnoreRule(change(before, after));
+    let worktree_name = || WorktreeName::parse("w").expect("a name");
+    let restored = Step::RestoredPaths {
+        worktree: worktree_name(),
+        rescue: "refs/agentwt/rescue/w/1".to_owned(),
+    };
+    let applied = Step::AppliedScope {
+        worktree: worktree_name(),
+        record: None,
+    };
     let moved = Undo::Keep("it has moved since");
     let changed = Undo::Keep("another process changed it since");
     let other = Undo::Keep("something else stands there now");
@@ -99,6 +109,12 @@ fn only_what_stands_as_the_step_left_it_is_reverted() {
         (&shared(Some("x"), Some("x")), file("x"), Undo::Nothing),
         (&rule(None, Some("y")), file("y"), Undo::Revert),
         (&rule(None, Some("y")), Now::Needed, Undo::Nothing),
+        (&restored, Now::Saved, Undo::Revert),
+        (&restored, Now::NotSaved, Undo::Keep("it was deleted")),
+        // the directory of the worktree is gone
+        (&restored, Now::Nothing, Undo::Nothing),
+        (&applied, Now::Directory, Undo::Revert),
+        (&applied, Now::Nothing, Undo::Nothing),
         (&Step::NotTaken, Now::Directory, Undo::Nothing),
     ];
     for (step, now, undo) in table {
@@ -120,6 +136,36 @@ fn the_last_entry_of_a_file_counts_and_a_step_that_was_not_taken_is_left_out() {
         after.clone(),
     ];
     assert_eq!(begun(&entries), [after, directory]);
+}
+
+#[test]
+fn a_journal_without_a_command_is_of_an_add_and_all_are_read_as_they_were_written() {
+    let text = "version = 4\nprocess = 7\nstarted = \"x\"\n\n[[step]]\nkind = \"created-branch\"\n\
+        name = \"b\"\nat = \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"\n";
+    let file: JournalFile = from_text(text).expect("it is whole");
+    assert_eq!(file.command, JournaledCommand::Add);
+    assert_eq!(to_text(&file), text);
+    let name = || WorktreeName::parse("w").expect("a name");
+    let kept = KeptFile {
+        name: "before-0".to_owned(),
+        digest: "x".to_owned(),
+    };
+    let file = JournalFile {
+        process: 7,
+        started: None,
+        command: JournaledCommand::UndoRestore,
+        steps: vec![
+            Step::RestoredPaths {
+                worktree: name(),
+                rescue: "r".to_owned(),
+            },
+            Step::AppliedScope {
+                worktree: name(),
+                record: Some(kept),
+            },
+        ],
+    };
+    assert_eq!(from_text(&to_text(&file)), Ok(file));
 }
 
 #[test]

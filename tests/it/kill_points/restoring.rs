@@ -1,4 +1,4 @@
-//! `restore`, killed anywhere: all is as it was, or can be undone, and the next one ends it.
+//! `restore`, killed anywhere: the next command undoes it, and an undo is brought to its end.
 
 use super::{ADD, Act, Point, each_point, is_one_error, named, same, state, world};
 use crate::support::TestRepo;
@@ -57,6 +57,15 @@ fn nothing_is_lost(command: &[&str], act: Act, points: &[Point]) {
             assert_eq!(locks(&repo), "", "{what}");
         }
         let now = inside(&repo);
+        if hit.killed_us() && now != before && now != whole {
+            repo.keep_as("half");
+            let next = repo.agentwt(&["sync", "task", "--status"]);
+            assert_eq!(next.status, 0, "{what}\n{next}");
+            // a killed undo is brought to its end
+            let wanted = if is_undo { &whole } else { &before };
+            same(&inside(&repo), wanted, &format!("{what}{next}"));
+            repo.bring_back("half");
+        }
         if !is_undo && now != before {
             repo.keep_as("half");
             let undone = repo.agentwt(UNDO);
@@ -77,8 +86,15 @@ fn nothing_is_lost(command: &[&str], act: Act, points: &[Point]) {
 }
 
 #[test]
-fn a_restore_killed_at_some_points_is_finished_by_the_next() {
-    nothing_is_lost(RESTORE, Act::Kill, &[("rename", 1), ("unlinkat", 2)]);
+fn a_restore_killed_at_some_points_is_undone_by_the_next_command() {
+    // the last: with files taken away, and with all of them there again
+    let points = [
+        ("rename", 1),
+        ("unlinkat", 2),
+        ("unlinkat", 5),
+        ("renameat2", 1),
+    ];
+    nothing_is_lost(RESTORE, Act::Kill, &points);
 }
 
 #[test]

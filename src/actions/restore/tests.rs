@@ -1,6 +1,14 @@
-use super::*;
-use crate::words::entry::ObjectId;
-use crate::words::name::WorktreeName;
+use std::collections::BTreeSet;
+
+use crate::actions::restore::plan::{PlacedSource, PlannedPath, RestoreFacts, RestorePlan, plan};
+use crate::actions::restore::refusal::RestoreRefusal;
+use crate::actions::restore::undo_plan::{PathNow, UndoPlan, plan_undo};
+use crate::actions::saved::{SavedPath, SavedRestore};
+use crate::answer::shapes::BranchMove;
+use crate::record::worktree::Record;
+use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::name::{CommitId, WorktreeName};
+use crate::words::path::RepoPath;
 
 fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).expect("it is normal")
@@ -11,21 +19,20 @@ fn entry(mode: Mode) -> Entry {
     Entry { mode, id }
 }
 
-fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> RestoredPath {
-    RestoredPath {
-        shown: PathText::from(text),
+fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> PlannedPath {
+    PlannedPath {
         path: path(text),
-        kind: Some("modified"),
+        kind: "modified",
         excluded: false,
         committed: false,
         saved: true,
         disk: disk.map(entry),
         target: target.map(entry),
-        source: None,
+        source: PlacedSource::NotPlaced,
     }
 }
 
-fn facts(violations: Vec<RestoredPath>) -> RestoreFacts<'static> {
+fn facts(violations: Vec<PlannedPath>) -> RestoreFacts<'static> {
     let name = WorktreeName::parse("t").expect("it is a name");
     let record = Record::new(name, "/w".into(), String::new());
     RestoreFacts {
@@ -39,15 +46,15 @@ fn facts(violations: Vec<RestoredPath>) -> RestoreFacts<'static> {
     }
 }
 
-fn names(plan: &RestoreAnswer) -> Vec<String> {
+fn names(plan: &RestorePlan) -> Vec<String> {
     plan.restored.iter().map(|v| v.path.to_string()).collect()
 }
 
-fn is_blocked(refused: Result<RestoreAnswer, RestoreRefusal>, why: &str) -> bool {
+fn is_blocked(refused: Result<RestorePlan, RestoreRefusal>, why: &str) -> bool {
     matches!(refused, Err(RestoreRefusal::Blocked { message, .. }) if message.contains(why))
 }
 
-fn is_about_branch(refused: Result<RestoreAnswer, RestoreRefusal>, why: &str) -> bool {
+fn is_about_branch(refused: Result<RestorePlan, RestoreRefusal>, why: &str) -> bool {
     matches!(refused, Err(RestoreRefusal::Branch { message, .. }) if message.contains(why))
 }
 
@@ -57,14 +64,14 @@ const FILE: Option<Mode> = Some(Mode::File);
 fn a_path_means_itself_and_all_below_it_and_nothing_that_only_begins_so() {
     let all = ["docs/a", "docs/b/c", "docs2"].map(|text| violation(text, FILE, FILE));
     let facts = facts(all.to_vec());
-    let plan = |asked: &[&str]| {
+    let planned = |asked: &[&str]| {
         let asked: Vec<RepoPath> = asked.iter().map(|text| path(text)).collect();
-        super::plan(&facts, &asked).map(|plan| names(&plan))
+        plan(&facts, &asked).map(|plan| names(&plan))
     };
-    assert_eq!(plan(&["docs"]).expect("ok"), ["docs/a", "docs/b/c"]);
-    assert_eq!(plan(&["docs/b/c"]).expect("ok"), ["docs/b/c"]);
-    assert_eq!(plan(&[]).expect("ok"), ["docs/a", "docs/b/c", "docs2"]);
-    let refused = plan(&["docs", "doc"]);
+    assert_eq!(planned(&["docs"]).expect("ok"), ["docs/a", "docs/b/c"]);
+    assert_eq!(planned(&["docs/b/c"]).expect("ok"), ["docs/b/c"]);
+    assert_eq!(planned(&[]).expect("ok"), ["docs/a", "docs/b/c", "docs2"]);
+    let refused = planned(&["docs", "doc"]);
     assert!(
         matches!(refused, Err(RestoreRefusal::Unknown { message, .. }) if message.starts_with("doc "))
     );
@@ -118,18 +125,18 @@ fn only_what_is_committed_needs_the_branch() {
 
 #[test]
 fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise() {
-    let placed = |text, is_same| RestoredPath {
-        source: Some(is_same),
+    let placed = |text, source| PlannedPath {
+        source,
         ..violation(text, FILE, None)
     };
     let facts = facts(vec![
-        placed("a", true),
-        placed("b", false),
-        placed("c", false),
+        placed("a", PlacedSource::Same),
+        placed("b", PlacedSource::Changed),
+        placed("c", PlacedSource::Changed),
     ]);
     let both = plan(&facts, &[]).expect("ok");
     assert_eq!(names(&both), ["a"]);
-    let stays: Vec<_> = both.stays.iter().map(PathText::shown).collect();
+    let stays: Vec<_> = both.stays.iter().map(ToString::to_string).collect();
     assert_eq!(stays, ["b", "c"]);
     let nothing = plan(&facts, &[path("b")]).expect("ok");
     assert!(nothing.restored.is_empty() && nothing.stays.len() == 1);
@@ -137,8 +144,8 @@ fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise(
 
 #[test]
 fn ignored_work_in_the_place_of_a_placed_file_is_in_its_way() {
-    let mut facts = facts(vec![RestoredPath {
-        source: Some(true),
+    let mut facts = facts(vec![PlannedPath {
+        source: PlacedSource::Same,
         ..violation("a", None, None)
     }]);
     facts.others.insert(path("a/built.log"));

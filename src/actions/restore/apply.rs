@@ -1,0 +1,439 @@
+//! Puts paths back: saves first, then changes the branch, the disk and the index, in this order.
+//!
+//! The step in the journal names the ref under which all is saved, before anything changes. After a
+//! failure, or a kill, the journal brings all back from there.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io;
+
+use bstr::BStr;
+use camino::Utf8Path;
+
+use crate::actions::journal::Undoing;
+use crate::actions::placing::{Destination, Placing};
+use crate::actions::restore::change::{
+    MovedBranch, change, index_lines, put_directory, replace_files,
+};
+use crate::actions::restore::facts::{read_own_index, read_raw, stages};
+use crate::actions::restore::plan::{PlannedPath, RestorePlan};
+use crate::actions::saved::{Rescue, SavedPath, Saving, write_entry};
+use crate::actions::scope_edit::{set_bits, sparse_patterns};
+use crate::disk::copy::staging::{CopyItem, Source};
+use crate::disk::entries::stat_entries;
+use crate::disk::error::DiskError;
+use crate::disk::mode::BitsChange;
+use crate::disk::{entries, files};
+use crate::git::environment::GitMode;
+use crate::git::plumbing::nul_ended;
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
+use crate::record::journal;
+use crate::record::journal::{JournaledCommand, Step};
+use crate::record::worktree::WatchedFile;
+use crate::truth::survey::Survey;
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::words::progress::Progress;
+use crate::words::text::count;
+use crate::worktree::journal::Journal;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// A restore on its way: the worktree, what its paths get, and where new objects are written.
+pub struct Restoring<'a> {
+    /// The repository of the worktree.
+    pub repository: &'a Repository,
+    /// The worktree, whose lock is held.
+    pub worktree: &'a Worktree,
+    /// What is put back.
+    pub plan: &'a RestorePlan,
+    /// The survey on which the plan was decided.
+    pub survey: &'a Survey,
+    /// Where new objects are, until a commit needs them.
+    pub saving: Saving<'a>,
+    /// Counts what is copied.
+    pub progress: &'a Progress,
+}
+
+/// What was there before a restore.
+#[derive(Default)]
+pub struct Before {
+    /// The commit that undoes what was committed; none where the branch stays.
+    pub commit: Option<CommitId>,
+    /// What stood at each path.
+    pub paths: Vec<SavedPath>,
+    /// Where all of it is saved; none where there was nothing to lose.
+    pub rescue: Option<Rescue>,
+}
+
+impl Restoring<'_> {
+    /// Makes a commit that gives the paths what they get back, if what is committed differs.
+    /// Changes nothing in the worktree.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn write_commit(&self) -> Result<Option<CommitId>, Error> {
+        let head = &self.survey.changes.head;
+        let mut committed = Vec::new();
+        for restored in &self.plan.restored {
+            if restored.committed {
+                committed.push(restored);
+            }
+        }
+        let objects = self.saving.scratch.objects();
+        let before = objects.commit(head)?.tree;
+        let targets = committed
+            .iter()
+            .map(|restored| (&**restored.path.as_bstr(), restored.target));
+        let tree = objects.write_tree(Some(&before), targets)?;
+        if tree == before {
+            return Ok(None);
+        }
+        let number = count(committed.len(), "path", "paths");
+        let nearest = match &self.survey.states.references.nearest {
+            Some(nearest) => nearest,
+            None => &self.survey.changes.base,
+        };
+        let mut message = format!("Restore {number} to {}\n\n", nearest.short());
+        for restored in committed {
+            message.push_str(&format!("  {}\n", restored.path));
+        }
+        self.saving.scratch.migrate()?;
+        // as the user: it is a commit like any other
+        let git = self.worktree.git(self.repository);
+        Ok(Some(git.commit_tree(
+            &tree.to_string(),
+            &message,
+            &[head],
+        )?))
+    }
+
+    /// Reads and stores every path from the disk and the index. Changes nothing in the worktree.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn read_paths(&self) -> Result<Vec<SavedPath>, Error> {
+        let index = read_own_index(self.repository, self.worktree)?;
+        let stages = stages(&index);
+        let root = &self.worktree.record.path;
+        let objects = self.saving.scratch.objects();
+        let mut saved = Vec::new();
+        for PlannedPath { path, disk, .. } in &self.plan.restored {
+            let entry = write_entry(objects, root, path)?;
+            saved.push(SavedPath {
+                path: path.clone(),
+                // what has no content is what the walk found there
+                disk: entry.or(disk.filter(|entry| entry.mode.git_octal().is_none())),
+                permissions: entries::permissions(root, path)?,
+                index: stages.get(path).cloned().unwrap_or_default(),
+            });
+        }
+        if index.iter().any(|entry| entry.intent_to_add) {
+            // the empty file that such an entry stands for need not be in the repository
+            objects.write_blob(0, &mut io::empty())?;
+        }
+        Ok(saved)
+    }
+
+    /// Saves what was there under a ref, if there is anything to lose. `now` is the present time.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn save(
+        &self,
+        commit: Option<CommitId>,
+        paths: Vec<SavedPath>,
+        now: &str,
+    ) -> Result<Before, Error> {
+        let mut before = Before {
+            commit,
+            paths,
+            rescue: None,
+        };
+        if !before.paths.is_empty() || before.commit.is_some() {
+            let time = now.replace([':', '-'], "");
+            let moved = (&self.survey.changes.head, before.commit.as_ref());
+            let rescue = self
+                .saving
+                .save_restore(moved, &before.paths, self.worktree, &time)?;
+            before.rescue = Some(rescue);
+        }
+        Ok(before)
+    }
+
+    /// Puts the paths back. When a step fails, the journal undoes it.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; what could not be undone is named.
+    pub fn apply(&self, before: &Before) -> Result<(), Error> {
+        let mut journal = Journal::begin(
+            journal::directory(&self.worktree.dir),
+            JournaledCommand::Restore,
+        )?;
+        let applied = self.take_steps(before, &mut journal);
+        if let Err(error) = applied {
+            return Err(self.undo(before, &journal, error));
+        }
+        journal.end();
+        Ok(())
+    }
+
+    fn take_steps(&self, before: &Before, journal: &mut Journal) -> Result<(), Error> {
+        if let Some(rescue) = &before.rescue {
+            journal.add(Step::RestoredPaths {
+                worktree: self.worktree.record.name.clone(),
+                rescue: rescue.name.clone(),
+            })?;
+        }
+        self.change(before)
+    }
+
+    /// Undoes the steps; returns the error with what is left.
+    fn undo(&self, before: &Before, journal: &Journal, error: Error) -> Error {
+        let undone = journal.undo(Undoing {
+            repository: self.repository.home(),
+            since: &journal.file(),
+        });
+        let is_half = !undone.failed.is_empty() || !undone.waits.is_empty();
+        match &before.rescue {
+            Some(rescue) if is_half => half_restored(self.worktree, &rescue.name, error),
+            Some(_) | None => error.leaving(undone.stays),
+        }
+    }
+
+    /// What the paths get.
+    fn targets(&self) -> Vec<SavedPath> {
+        let mut targets = Vec::new();
+        for restored in &self.plan.restored {
+            targets.push(SavedPath {
+                path: restored.path.clone(),
+                disk: restored.wanted(),
+                permissions: None,
+                index: restored.target.iter().map(|entry| (0, *entry)).collect(),
+            });
+        }
+        targets
+    }
+
+    fn change(&self, before: &Before) -> Result<(), Error> {
+        let repository = self.repository;
+        let worktree = self.worktree;
+        let plan = self.plan;
+        let branch = before.commit.as_ref().map(|commit| MovedBranch {
+            from: &self.survey.changes.head,
+            to: commit,
+            reason: "agentwt restore: put back what was out of scope",
+        });
+        change(repository, worktree, branch, &self.targets(), &[], || {
+            if plan.patterns {
+                let index = read_own_index(repository, worktree)?;
+                let patterns = sparse_patterns(&worktree.scope, &index);
+                worktree.set_sparse(repository, &patterns)?;
+            }
+            self.write_files(&before.paths)?;
+            self.put_placed_back()
+        })?;
+        self.set_write_bits()?;
+        Ok(worktree.hardened_git(repository).update_index_refresh()?)
+    }
+
+    /// Sets the write bits of what was restored, and of what had got write bits alone.
+    fn set_write_bits(&self) -> Result<(), Error> {
+        let worktree = self.worktree;
+        let plan = self.plan;
+        let made_writable: HashSet<&[u8]> = {
+            let paths = plan.write_bits.iter();
+            paths.map(|path| &**path.as_bstr()).collect()
+        };
+        let mut touched = made_writable.clone();
+        touched.extend(
+            plan.restored
+                .iter()
+                .map(|restored| &**restored.path.as_bstr()),
+        );
+        let mut index = read_own_index(self.repository, worktree)?;
+        index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
+        let placed = worktree.placed()?;
+        let placed_files = placed
+            .files()
+            .iter()
+            .filter(|file| made_writable.contains(&**file.path.as_bstr()));
+        let root = &worktree.record.path;
+        set_bits(
+            root,
+            &worktree.scope,
+            &index,
+            placed_files,
+            BitsChange::Apply,
+        )?;
+        Ok(())
+    }
+
+    /// Lets git write what is to be there, with the conversions of a checkout, and removes what is
+    /// there.
+    fn write_files(&self, saved: &[SavedPath]) -> Result<(), Error> {
+        let plan = self.plan;
+        let root = &self.worktree.record.path;
+        let mut differing = Vec::new();
+        let mut wanted = Vec::new();
+        for (restored, saved) in plan.restored.iter().zip(saved) {
+            if restored.disk == restored.wanted() {
+                continue;
+            }
+            differing.push((restored, saved));
+            if restored.wanted().is_some() {
+                wanted.push(&restored.path);
+            }
+        }
+        let hardened = self.repository.git.with_mode(GitMode::Hardened);
+        let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
+            for path in paths {
+                entries::make_way(directory, path);
+            }
+            // git reads the settings of the main worktree, as the worktree's own could have been
+            // planted, and the attributes of files that are absent from a temporary index of HEAD
+            let git = hardened
+                .on(&self.repository.common_dir, Some(directory))
+                .with_index(&self.saving.scratch.index());
+            git.read_tree(self.survey.changes.head.as_str())?;
+            git.update_index_info(&index_lines(self.repository, &self.targets()))?;
+            // git removes links on the way instead of following them
+            let command = "checkout-index --force -z --stdin";
+            let paths = paths.iter().copied();
+            git.perform_with("write the files", command, &[], &nul_ended(paths))?;
+            Ok(())
+        };
+        replace_files(root, &wanted, write, || {
+            for (restored, saved) in differing.iter().rev() {
+                if restored.disk.is_none() {
+                    continue;
+                }
+                // git may have removed what the sparse patterns leave out
+                if !(plan.patterns && restored.excluded) {
+                    self.check_unchanged(saved)?;
+                }
+                // the directory that a placed file is in has its own permissions
+                if restored.from_source() {
+                    entries::remove_alone(root, &restored.path)?;
+                } else {
+                    entries::remove_entry(root, &restored.path)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Fails when what stands at a path is not what was saved: a process works there.
+    fn check_unchanged(&self, saved: &SavedPath) -> Result<(), Error> {
+        let has_content = |entry: Entry| entry.mode.git_octal().is_some();
+        if saved.disk.is_some_and(has_content)
+            && read_raw(self.repository, self.worktree, &saved.path)? != saved.disk
+        {
+            return Err(failed(&saved.path, "it was changed while it was put away").into());
+        }
+        Ok(())
+    }
+
+    /// Puts placed files back from their sources, read-only: `restore` leaves alone what may be
+    /// edited. Directories come back with the empty ones in them.
+    fn put_placed_back(&self) -> Result<(), Error> {
+        let worktree = self.worktree;
+        let repository = self.repository;
+        let mut from_source: BTreeSet<&BStr> = BTreeSet::new();
+        for restored in &self.plan.restored {
+            if restored.from_source() {
+                from_source.insert(restored.path.as_bstr());
+            }
+        }
+        if from_source.is_empty() {
+            return Ok(());
+        }
+        let placed = worktree.placed()?;
+        self.put_placed_directories(&placed, &from_source)?;
+        let mut items = Vec::new();
+        for file in placed.files() {
+            let is_directory = file.kind == PlacedKind::Directory;
+            if !is_directory && from_source.contains(file.path.as_bstr()) {
+                items.push(self.item(file)?);
+            }
+        }
+        let placing = Placing {
+            items,
+            over: BTreeMap::new(),
+            before: placed,
+        };
+        let stop = || Ok(());
+        let to = Destination::new(repository, worktree, self.progress, &stop);
+        let renew = worktree.config_is_as_recorded(repository)?;
+        let placed_now = to.place(&placing)?;
+        if placed_now.changed_config && renew {
+            worktree.renew_digests(repository, |file| file == WatchedFile::ConfigWorktree)?;
+        }
+        let _ = placed_now.keep();
+        Ok(())
+    }
+
+    /// Makes the placed directories that are restored, that a restored file is in, or that are in a
+    /// restored directory.
+    fn put_placed_directories(
+        &self,
+        placed: &Placed,
+        from_source: &BTreeSet<&BStr>,
+    ) -> Result<(), Error> {
+        let mut above: BTreeSet<&BStr> = BTreeSet::new();
+        for file in placed.files() {
+            if file.kind != PlacedKind::Directory && from_source.contains(file.path.as_bstr()) {
+                above.extend(file.path.parents());
+            }
+        }
+        for file in placed.files() {
+            let path = file.path.as_bstr();
+            let is_wanted = from_source.contains(path)
+                || above.contains(path)
+                || file
+                    .path
+                    .parents()
+                    .any(|parent| from_source.contains(parent));
+            if file.kind == PlacedKind::Directory && is_wanted {
+                // another umask than that of the source's owner must not open it
+                put_directory(self.worktree, &file.path, file.stat.mode & 0o777)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&self, file: &PlacedFile) -> Result<CopyItem, DiskError> {
+        let source = self.worktree.source_of(self.repository, file);
+        let from = match file.origin {
+            PlacedOrigin::Setup => None,
+            PlacedOrigin::Synced => {
+                let stands = stat_entries(&source, [&file.path].into_iter())?.entries;
+                let stat = stands.get(&file.path);
+                stat.map(|stat| Source::File(file.kind, *stat))
+            }
+            PlacedOrigin::Context => {
+                files::read(&source.join(file.path.to_string()))?.map(Source::Text)
+            }
+        };
+        let gone = || failed(&file.path, "its source is not what was placed any more");
+        Ok(CopyItem {
+            path: file.path.clone(),
+            from: from.ok_or_else(gone)?,
+            bits: file.stat.mode & 0o777 & !0o222,
+        })
+    }
+}
+
+fn failed(path: &RepoPath, why: &str) -> DiskError {
+    DiskError::new(format!("put back {path}"), io::Error::other(why.to_owned()))
+}
+
+/// Returns the error of a restore that could not be undone, with where everything is saved.
+pub fn half_restored(worktree: &Worktree, rescue: &str, error: Error) -> Error {
+    let name = &worktree.record.name;
+    error.leaving(vec![format!(
+        "all replaced files are saved in {rescue}; the next command on `{name}` brings them back, \
+            as this one does: git agentwt restore {name} --undo={rescue}"
+    )])
+}

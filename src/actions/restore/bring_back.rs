@@ -1,0 +1,168 @@
+//! Brings back what a restore saved, all of it or nothing.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+
+use crate::actions::placing::staging;
+use crate::actions::restore::change::{MovedBranch, change, put_directory, replace_files};
+use crate::actions::restore::facts;
+use crate::actions::restore::refusal::RestoreRefusal;
+use crate::actions::restore::undo_plan::{UndoPlan, plan_undo};
+use crate::actions::saved::{SavedPath, SavedRestore, find_restores};
+use crate::disk::entries::NewEntry;
+use crate::disk::{entries, files};
+use crate::inventory::placed::PlacedKind;
+use crate::record::journal;
+use crate::record::journal::{JournaledCommand, Step};
+use crate::truth::collect;
+use crate::truth::survey::Survey;
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::journal::Journal;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// Brings back all that a restore saved under a ref, or nothing where any of it was worked on since
+/// (a refusal).
+///
+/// # Errors
+/// Fails when it is refused, or git or the disk does: it may then be half undone, and what was
+/// saved stays saved.
+pub fn bring_back(repository: &Repository, worktree: &Worktree, rescue: &str) -> Result<(), Error> {
+    let objects = repository.objects()?;
+    let name = &worktree.record.name;
+    let restores = find_restores(&repository.git, &objects, name, Some(rescue))?;
+    let Some(saved) = restores.first() else {
+        return Err(RestoreRefusal::nothing_to_undo(name, Some(rescue)).into());
+    };
+    let survey = collect(repository, worktree)?;
+    let plan = plan(repository, worktree, &survey, saved)?;
+    if plan.is_empty() {
+        // a killed restore may have written files beside the worktree
+        return Ok(files::remove_directory(&staging(&worktree.record.path))?);
+    }
+    write_back(repository, worktree, saved, &plan)
+}
+
+/// Brings all back as it was planned. A step in the journal names the restore: what is killed in the
+/// middle, or fails, the next command brings to its end.
+///
+/// # Errors
+/// Fails when git or the disk does: it may be half undone, and what was saved stays saved.
+pub fn apply(
+    repository: &Repository,
+    worktree: &Worktree,
+    saved: &SavedRestore,
+    plan: &UndoPlan,
+) -> Result<(), Error> {
+    let directory = journal::directory(&worktree.dir);
+    let mut journal = Journal::begin(directory, JournaledCommand::UndoRestore)?;
+    journal.add(Step::RestoredPaths {
+        worktree: worktree.record.name.clone(),
+        rescue: saved.rescue.clone(),
+    })?;
+    write_back(repository, worktree, saved, plan)?;
+    journal.end();
+    Ok(())
+}
+
+/// Reads how the paths of a restore are now, and decides how it is undone.
+///
+/// # Errors
+/// Fails when it is refused, or git or the disk does; nothing is changed.
+pub fn plan(
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+    saved: &SavedRestore,
+) -> Result<UndoPlan, Error> {
+    let facts = facts::read(repository, worktree, survey, Some(saved));
+    let now = facts::read_paths_now(repository, worktree, survey, saved)?;
+    let branch = worktree.record.branch.full_ref();
+    let tip = repository.git.rev_parse_commit(&branch)?;
+    Ok(plan_undo(&facts, saved, now, tip.as_ref())?)
+}
+
+/// Brings all back. The raw bytes come back as they were, without any conversion.
+fn write_back(
+    repository: &Repository,
+    worktree: &Worktree,
+    saved: &SavedRestore,
+    plan: &UndoPlan,
+) -> Result<(), Error> {
+    let branch = plan.branch.as_ref().map(|branch| MovedBranch {
+        from: &branch.from,
+        to: &branch.to,
+        reason: "agentwt restore: undo",
+    });
+    let targets: Vec<SavedPath> = plan.paths.iter().map(|now| now.saved.clone()).collect();
+    let directories = &saved.directories;
+    change(repository, worktree, branch, &targets, directories, || {
+        write_saved(repository, worktree, saved, plan)
+    })?;
+    Ok(worktree.hardened_git(repository).update_index_refresh()?)
+}
+
+/// Writes what was saved, and takes away what stands there.
+fn write_saved(
+    repository: &Repository,
+    worktree: &Worktree,
+    saved: &SavedRestore,
+    plan: &UndoPlan,
+) -> Result<(), Error> {
+    let root = &worktree.record.path;
+    let objects = repository.objects()?;
+    // a file with the same content may have other permissions
+    let is_file = |entry: Entry| entry.mode.is_regular();
+    let has_content = |entry: Entry| is_file(entry) || entry.mode == Mode::Link;
+    let mut paths = Vec::new();
+    let mut contents = BTreeMap::new();
+    for now in &plan.paths {
+        if now.disk == now.saved.disk && !now.disk.is_some_and(is_file) {
+            continue;
+        }
+        paths.push(&now.saved);
+        if now.saved.disk.is_some_and(has_content) {
+            contents.insert(&now.saved.path, &now.saved);
+        }
+    }
+    let wanted: Vec<&RepoPath> = contents.keys().copied().collect();
+    let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
+        for saved in paths.iter().map(|path| contents[path]) {
+            let Entry { mode, id } = saved.disk.expect("it was selected for its content");
+            let content = objects.blob(&id)?;
+            let entry = NewEntry {
+                kind: mode,
+                bytes: &content,
+                permissions: saved.permissions,
+            };
+            entries::put_entry(directory, &saved.path, entry)?;
+        }
+        Ok(())
+    };
+    replace_files(root, &wanted, write, || take_away(worktree, saved, &paths))
+}
+
+/// Removes what stands at these paths, and makes the directories that were there.
+fn take_away(worktree: &Worktree, saved: &SavedRestore, paths: &[&SavedPath]) -> Result<(), Error> {
+    let root = &worktree.record.path;
+    let is_any = |test: &dyn Fn(&RepoPath) -> bool| paths.iter().any(|saved| test(&saved.path));
+    for file in worktree.placed()?.files().iter().rev() {
+        let is_below = |above: &RepoPath| file.path.is_below(above.as_bstr());
+        if file.kind == PlacedKind::Directory && is_any(&is_below) {
+            // one with something in it goes once that has gone, or a later step says why not
+            let _ = entries::remove_alone(root, &file.path);
+        }
+    }
+    for saved in paths.iter().rev() {
+        entries::remove_entry(root, &saved.path)?;
+    }
+    for (path, mode) in &saved.directories {
+        if is_any(&|at| at == path || at.is_below(path.as_bstr())) {
+            put_directory(worktree, path, *mode | 0o700)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Changes a worktree, forth and back: first the branch, then the disk, then the index.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use camino::Utf8Path;
+
+use crate::actions::placing::staging;
+use crate::actions::saved::SavedPath;
+use crate::disk::copy::content::make_staging;
+use crate::disk::entries::NewEntry;
+use crate::disk::error::DiskError;
+use crate::disk::mode::DirectoryModes;
+use crate::disk::{entries, files};
+use crate::git::plumbing::{index_info, nul_ended};
+use crate::inventory::placed::PlacedKind;
+use crate::words::entry::Mode;
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// A move of the worktree's branch.
+#[derive(Clone, Copy)]
+pub struct MovedBranch<'a> {
+    /// Where it is.
+    pub from: &'a CommitId,
+    /// Where it goes.
+    pub to: &'a CommitId,
+    /// What its reflog says.
+    pub reason: &'static str,
+}
+
+/// Moves the branch, writes the files of these paths while their directories are open, and gives
+/// the index what it gets, and nothing else; flags go with the old entries. Git is told of what is
+/// not on disk on purpose.
+///
+/// # Errors
+/// Fails when git or the disk does: it may be half done.
+pub fn change(
+    repository: &Repository,
+    worktree: &Worktree,
+    branch: Option<MovedBranch<'_>>,
+    targets: &[SavedPath],
+    directories: &[(RepoPath, u32)],
+    write: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    worktree.replace_links()?;
+    if let Some(MovedBranch { from, to, reason }) = branch {
+        // hooks of the user's may refuse: then nothing was changed yet
+        let name = worktree.record.branch.full_ref();
+        worktree
+            .git(repository)
+            .update_ref(&name, to, Some(from), reason)?;
+    }
+    let root = &worktree.record.path;
+    let modes = directory_modes(worktree, targets, directories)?;
+    let written = write();
+    let left_open = modes.close(root);
+    written?;
+    if let Some(what) = left_open.into_iter().next() {
+        return Err(DiskError::new("put all back", io::Error::other(what)).into());
+    }
+    let git = worktree.hardened_git(repository);
+    if !targets.is_empty() {
+        git.update_index_info(&index_lines(repository, targets))?;
+    }
+    let is_absent = |target: &&SavedPath| {
+        let is_only_staged = target.disk.is_none() && !target.index.is_empty();
+        is_only_staged && worktree.scope.excludes_file(&target.path)
+    };
+    let absent = nul_ended(targets.iter().filter(is_absent).map(|target| &target.path));
+    if !absent.is_empty() {
+        let what = "mark what the scope excludes";
+        let command = "update-index --skip-worktree -z --stdin";
+        git.perform_with(what, command, &[], &absent)?;
+    }
+    Ok(())
+}
+
+/// The lines for the index: all stages go, then those that are to be there come.
+pub fn index_lines(repository: &Repository, targets: &[SavedPath]) -> Vec<u8> {
+    let digits = repository.format.length() * 2;
+    let mut info = Vec::new();
+    for target in targets {
+        index_info(&mut info, target.path.as_bstr(), None, 0, digits);
+    }
+    for SavedPath { path, index, .. } in targets {
+        for (stage, entry) in index {
+            index_info(&mut info, path.as_bstr(), Some(*entry), *stage, digits);
+        }
+    }
+    info
+}
+
+/// The permissions that the directories above these paths have, or had, or were placed with: they
+/// are opened on the way. Also those that paths had that were directories.
+fn directory_modes(
+    worktree: &Worktree,
+    targets: &[SavedPath],
+    saved: &[(RepoPath, u32)],
+) -> Result<DirectoryModes, Error> {
+    let mut above = BTreeSet::new();
+    let mut touched = BTreeSet::new();
+    for target in targets {
+        touched.insert(&target.path);
+        above.extend(std::iter::successors(
+            target.path.parent(),
+            RepoPath::parent,
+        ));
+    }
+    touched.extend(&above);
+    let mut modes = DirectoryModes::of(&worktree.record.path, above.iter())?;
+    for (path, mode) in saved {
+        if touched.contains(path) {
+            modes.add(path.clone(), *mode);
+        }
+    }
+    for file in worktree.placed()?.files() {
+        if file.kind == PlacedKind::Directory && touched.contains(&file.path) {
+            modes.add(file.path.clone(), file.stat.permissions());
+        }
+    }
+    Ok(modes)
+}
+
+/// Makes a directory that may be there already.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn put_directory(worktree: &Worktree, path: &RepoPath, mode: u32) -> Result<(), DiskError> {
+    let root = &worktree.record.path;
+    let directory = NewEntry {
+        kind: Mode::EmptyDirectory,
+        bytes: b"",
+        permissions: Some(mode),
+    };
+    match entries::put_entry(root, path, directory) {
+        Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
+/// Writes every file beside the worktree before anything is taken away, so that nowhere is half a
+/// file, nor anything missing for want of room; what a killed restore left there goes first.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn replace_files(
+    root: &Utf8Path,
+    wanted: &[&RepoPath],
+    write: impl Fn(&Utf8Path, &[&RepoPath]) -> Result<(), Error>,
+    take_away: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let staging = staging(root);
+    files::remove_directory(&staging)?;
+    let replace = || {
+        // where nothing can be made beside the worktree, each is written in its place
+        if !wanted.is_empty() && make_staging(&staging).is_ok() {
+            write(&staging, wanted)?;
+        }
+        take_away()?;
+        let mut unmoved = wanted.to_vec();
+        unmoved.retain(|path| !entries::move_entry(&staging, root, path));
+        if unmoved.is_empty() {
+            return Ok(());
+        }
+        write(root, &unmoved)
+    };
+    let replaced = replace();
+    let removed = files::remove_directory(&staging);
+    replaced.and_then(|()| Ok(removed?))
+}

@@ -1,0 +1,264 @@
+//! Reads what `restore` and `restore --undo` decide on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::actions::restore::plan::{PlacedSource, PlannedPath, RestoreFacts};
+use crate::actions::restore::undo_plan::PathNow;
+use crate::actions::saved::{SavedRestore, read_entry};
+use crate::disk::drift::at_source;
+use crate::disk::error::DiskError;
+use crate::git::index::{IndexEntry, read_index};
+use crate::inventory::placed::{PlacedFile, SourceState};
+use crate::judge::change::{Change, Kind, Place, Seen};
+use crate::judge::compare::{Delta, entry_in};
+use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
+use crate::record::worktree::Record;
+use crate::scope::rule::{Access, EntryKind};
+use crate::truth::survey::Survey;
+use crate::words::entry::{Entry, Mode};
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::read_operation;
+use crate::worktree::repository::Repository;
+
+/// Reads what `restore` decides on; with a restore, what undoing it does.
+pub fn read<'a>(
+    repository: &Repository,
+    worktree: &'a Worktree,
+    survey: &Survey,
+    saved: Option<&SavedRestore>,
+) -> RestoreFacts<'a> {
+    let options = VerifyOptions::default();
+    let report = worktree.judge(survey.changes.clone(), options);
+    let mut facts = RestoreFacts {
+        record: &worktree.record,
+        busy: read_busy(&worktree.record, survey),
+        violations: Vec::new(),
+        permissions: Vec::new(),
+        sparse: survey.changes.integrity.iter().any(is_sparse),
+        others: BTreeSet::new(),
+        history: Vec::new(),
+    };
+    for finding in &report.findings {
+        let Some(path) = finding.change.place.path() else {
+            continue;
+        };
+        match (finding.reason, finding.change.kind) {
+            // the file may be the work itself: taking it away is for a person
+            (_, Kind::Leak) => {}
+            (Reason::History, _) => facts.history.push(path.clone()),
+            (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
+                facts.permissions.push(path.clone());
+            }
+            (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
+                let violation = violation(repository, worktree, survey, finding, path);
+                // what only another branch has that was made here stays there
+                if violation.committed || !finding.change.seen.iter().all(is_commit) {
+                    facts.violations.push(violation);
+                }
+            }
+            _other => {}
+        }
+    }
+    facts.violations.sort_by(|a, b| a.path.cmp(&b.path));
+    facts.permissions.sort_unstable();
+    let taken: BTreeSet<&RepoPath> = match saved {
+        Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
+        None => facts.violations.iter().map(|one| &one.path).collect(),
+    };
+    let layers = match saved {
+        Some(_) => vec![&survey.states.disk.delta],
+        None => all_layers(survey),
+    };
+    facts.others = others(survey, &taken, &layers);
+    facts
+}
+
+fn is_sparse(change: &Change) -> bool {
+    matches!(&change.place, Place::Admin(name)
+        if *name == "info/sparse-checkout" || *name == "config.worktree")
+}
+
+fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
+    let name = &record.name;
+    let path = &record.path;
+    let branch = &record.branch;
+    if let Some(operation) = read_operation(record) {
+        let help = format!(
+            "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes \
+                that are not committed can be named: git agentwt restore {name} <path>"
+        );
+        return Some((format!("a {operation} is in progress"), help));
+    }
+    let help = format!("go back to it first: git -C {path} switch {branch}");
+    Some((survey.head.head_problem(record)?, help))
+}
+
+fn violation(
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+    finding: &Finding,
+    path: &RepoPath,
+) -> PlannedPath {
+    let states = &survey.states;
+    let excluded = finding.reason == Reason::Excluded;
+    // a commit on another branch that was made there is not undone on this one
+    let at = |delta| entry_in(&states.manifest, delta, path);
+    let is_on_head = at(&states.references.head) != at(states.references.reference());
+    let committed = finding.change.seen.iter().any(is_commit) && is_on_head;
+    let nearest = if committed {
+        states.references.reference()
+    } else {
+        &states.references.head
+    };
+    let in_tree = || entry_in(&states.manifest, nearest, path);
+    let arriving = states.references.arriving.get(path).copied();
+    let access = if excluded {
+        Access::Excluded
+    } else {
+        Access::Read
+    };
+    let disk = on_disk(survey, path, access);
+    PlannedPath {
+        kind: finding.change.kind.as_str(),
+        committed,
+        saved: disk.is_none_or(|entry| entry.mode != Mode::Special),
+        path: path.clone(),
+        excluded,
+        disk,
+        target: arriving.unwrap_or_else(in_tree),
+        source: placed_source(repository, worktree, states.placed.get(path)),
+    }
+}
+
+fn placed_source(
+    repository: &Repository,
+    worktree: &Worktree,
+    placed: Option<&PlacedFile>,
+) -> PlacedSource {
+    let Some(file) = placed else {
+        return PlacedSource::NotPlaced;
+    };
+    match at_source(&worktree.source_of(repository, file), file) {
+        SourceState::Same => PlacedSource::Same,
+        SourceState::Newer | SourceState::Gone | SourceState::None => PlacedSource::Changed,
+    }
+}
+
+const fn is_commit(seen: &Seen) -> bool {
+    matches!(seen, Seen::Commit(_) | Seen::Committed)
+}
+
+/// What stands on disk. What is excluded and absent is in no difference from the base.
+fn on_disk(survey: &Survey, path: &RepoPath, access: Access) -> Option<Entry> {
+    let states = &survey.states;
+    if states.placed.get(path).is_some() {
+        return survey.placed_entry(path);
+    }
+    match access {
+        Access::Excluded => states.disk.delta.get(path).copied().flatten(),
+        Access::Read | Access::Write => entry_in(&states.manifest, &states.disk.delta, path),
+    }
+}
+
+/// Returns how the disk, HEAD and the index differ from the base.
+fn all_layers(survey: &Survey) -> Vec<&Delta> {
+    let states = &survey.states;
+    let mut layers = vec![&states.disk.delta, &states.references.head];
+    layers.extend(&states.index.deltas);
+    layers
+}
+
+/// Returns the changed paths, without those that are `taken`, that stand in any of these layers.
+fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, layers: &[&Delta]) -> BTreeSet<RepoPath> {
+    let mut others = BTreeSet::new();
+    for change in &survey.changes.changes {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let stands = layers
+            .iter()
+            .any(|layer| matches!(layer.get(path), Some(Some(_))));
+        if stands && !taken.contains(path) {
+            others.insert(path.clone());
+        }
+    }
+    others
+}
+
+/// Reads the index of a worktree.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_own_index(
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<Vec<IndexEntry>, Error> {
+    let file = worktree.record.admin_dir.join("index");
+    Ok(read_index(&file, repository.format)?)
+}
+
+/// The entries of every path, with the number that git has for their stage.
+pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
+    let mut stages: BTreeMap<&RepoPath, Vec<(u8, Entry)>> = BTreeMap::new();
+    for entry in index {
+        let entries = stages.entry(&entry.path).or_default();
+        entries.push((entry.stage as u8, entry.entry));
+    }
+    stages
+}
+
+/// Reads how the paths of a restore are now.
+///
+/// # Errors
+/// Fails when the index cannot be read.
+pub fn read_paths_now(
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+    saved: &SavedRestore,
+) -> Result<Vec<PathNow>, Error> {
+    let index = read_own_index(repository, worktree)?;
+    let stages = stages(&index);
+    let mut changed = BTreeMap::new();
+    for change in &survey.changes.changes {
+        if change.kind != Kind::Perm {
+            changed.insert(&change.place, &change.seen);
+        }
+    }
+    let is_on_disk = |seen: &Seen| !matches!(seen, Seen::Commit(_) | Seen::Committed | Seen::Index);
+    let mut now = Vec::new();
+    for saved in &saved.paths {
+        let path = &saved.path;
+        let change = changed.get(&Place::Path(path.clone()));
+        let seen = || change.into_iter().flat_map(|seen| *seen);
+        let access = worktree.scope.verdict(path, EntryKind::File).access;
+        let without_content =
+            on_disk(survey, path, access).filter(|entry| entry.mode.git_octal().is_none());
+        now.push(PathNow {
+            disk: read_raw(repository, worktree, path)?.or(without_content),
+            index: stages.get(path).cloned().unwrap_or_default(),
+            disk_changed: seen().any(is_on_disk),
+            index_changed: seen().any(|seen| *seen == Seen::Index),
+            saved: saved.clone(),
+        });
+    }
+    Ok(now)
+}
+
+/// Reads what stands at a path, with the id of its raw bytes.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_raw(
+    repository: &Repository,
+    worktree: &Worktree,
+    path: &RepoPath,
+) -> Result<Option<Entry>, Error> {
+    read_entry(&worktree.record.path, path, |size, content| {
+        let failed = |error| DiskError::new(format!("read {path}"), error);
+        Ok(repository.format.hash_blob(size, content).map_err(failed)?)
+    })
+}

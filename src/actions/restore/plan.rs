@@ -1,0 +1,259 @@
+//! Decides what `restore` puts back, and what it refuses.
+//!
+//! What a path gets back is what it would have if no process had touched it here: what a merge in
+//! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
+//! nearest reference (`docs/decisions/0010-restore.md`).
+
+use std::collections::BTreeSet;
+
+use crate::actions::restore::refusal::RestoreRefusal;
+use crate::record::worktree::Record;
+use crate::words::entry::{Entry, Mode};
+use crate::words::path::RepoPath;
+
+/// A path that `restore` puts back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPath {
+    /// The path.
+    pub path: RepoPath,
+    /// What happened: `created`, `modified`, `deleted`, …
+    pub kind: &'static str,
+    /// Whether a commit has the change.
+    pub committed: bool,
+    /// Whether the content can be saved: a FIFO, a socket or a device has none.
+    pub saved: bool,
+    /// Whether the scope excludes it: then it is absent from the disk.
+    pub excluded: bool,
+    /// What stands on disk.
+    pub disk: Option<Entry>,
+    /// What it gets back.
+    pub target: Option<Entry>,
+    /// Where what was placed there can be had again.
+    pub source: PlacedSource,
+}
+
+/// What became of the source of a placed file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlacedSource {
+    /// No file was placed there.
+    NotPlaced,
+    /// The source is what was placed: the file can be put back from it.
+    Same,
+    /// The source is another one by now, or gone.
+    Changed,
+}
+
+impl PlannedPath {
+    /// Returns what is to stand on disk.
+    pub fn wanted(&self) -> Option<Entry> {
+        self.target.filter(|_| !self.excluded)
+    }
+
+    /// True if it gets back what was placed there, from its source.
+    pub fn from_source(&self) -> bool {
+        self.source == PlacedSource::Same
+    }
+}
+
+/// Holds what `restore` will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestorePlan {
+    /// The paths that are put back, sorted.
+    pub restored: Vec<PlannedPath>,
+    /// The read-only files that lose their write bits.
+    pub write_bits: Vec<RepoPath>,
+    /// Whether the sparse patterns are put back.
+    pub patterns: bool,
+    /// The placed files that stay as they are, as their source is not what was placed any more.
+    pub stays: Vec<RepoPath>,
+}
+
+impl RestorePlan {
+    /// True if there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.restored.is_empty() && self.write_bits.is_empty() && !self.patterns
+    }
+}
+
+/// Holds what `restore` decides on.
+#[derive(Clone, Debug)]
+pub struct RestoreFacts<'a> {
+    /// The worktree's record.
+    pub record: &'a Record,
+    /// Why the branch cannot be moved now, and what to do; none where it can.
+    pub busy: Option<(String, String)>,
+    /// Paths that are violations, sorted.
+    pub violations: Vec<PlannedPath>,
+    /// Read-only files that were only made writable.
+    pub permissions: Vec<RepoPath>,
+    /// Whether the sparse patterns or their settings are other ones.
+    pub sparse: bool,
+    /// Other paths that stand on disk, in the index or in HEAD, and are not as in the base.
+    pub others: BTreeSet<RepoPath>,
+    /// Paths that commits of the worktree touched out of scope, and that are as before again.
+    pub history: Vec<RepoPath>,
+}
+
+/// Decides what is put back. Without paths that is everything; a path means itself and all below
+/// it.
+///
+/// # Errors
+/// Refuses a path that is no violation, what no commit can save, and what would touch work that
+/// is in scope.
+pub fn plan(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<RestorePlan, RestoreRefusal> {
+    require_violations(facts, asked)?;
+    let mut stays = Vec::new();
+    let mut restored = Vec::new();
+    for path in selected(facts, asked) {
+        if path.source == PlacedSource::Changed {
+            stays.push(path.path);
+        } else {
+            restored.push(path);
+        }
+    }
+    check_disk(facts.record, &facts.others, &restored)?;
+    if restored.iter().any(|path| path.committed) {
+        check_branch(facts)?;
+    }
+    let mut write_bits = facts.permissions.clone();
+    write_bits.retain(|path| is_asked(asked, path));
+    Ok(RestorePlan {
+        write_bits,
+        patterns: facts.sparse && asked.is_empty(),
+        stays,
+        restored,
+    })
+}
+
+/// Refuses a named path that covers no out-of-scope change.
+fn require_violations(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<(), RestoreRefusal> {
+    let mut restorable: Vec<&RepoPath> = Vec::new();
+    for violation in &facts.violations {
+        restorable.push(&violation.path);
+    }
+    restorable.extend(&facts.permissions);
+    for path in asked {
+        let mut touched = restorable.iter().copied().chain(&facts.history);
+        if !touched.any(|other| covers(path, other)) {
+            let name = &facts.record.name;
+            let number = restorable.len();
+            return Err(RestoreRefusal::Unknown {
+                message: format!("{path} is not an out-of-scope change of worktree `{name}`"),
+                help: format!("see the {number} that there are: git agentwt verify {name}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// True if `path` is meant; without named paths, every one is.
+pub fn is_asked(asked: &[RepoPath], path: &RepoPath) -> bool {
+    asked.is_empty() || asked.iter().any(|asked| covers(asked, path))
+}
+
+fn covers(asked: &RepoPath, path: &RepoPath) -> bool {
+    asked == path || path.is_below(asked.as_bstr())
+}
+
+/// What was asked for, with what stands in its way: a link in the place of a directory.
+fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<PlannedPath> {
+    let chosen: Vec<&RepoPath> = facts
+        .violations
+        .iter()
+        .map(|violation| &violation.path)
+        .filter(|path| is_asked(asked, path))
+        .collect();
+    let mut selected = Vec::new();
+    for violation in &facts.violations {
+        let path = &violation.path;
+        let is_chosen = is_asked(asked, path);
+        let is_in_the_way =
+            violation.disk.is_some() && chosen.iter().any(|below| below.is_below(path.as_bstr()));
+        if is_chosen || is_in_the_way {
+            selected.push(violation.clone());
+        }
+    }
+    selected
+}
+
+/// Refuses what cannot be saved, and what is in the way and is not ours to move.
+fn check_disk(
+    record: &Record,
+    others: &BTreeSet<RepoPath>,
+    paths: &[PlannedPath],
+) -> Result<(), RestoreRefusal> {
+    let name = &record.name;
+    let root = &record.path;
+    let mut nested: Vec<String> = paths.iter().filter_map(nested_root).collect();
+    nested.dedup();
+    if let Some(first) = nested.first() {
+        let places = nested.join(", ");
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: a repository is inside it: {places}"),
+            format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
+        ));
+    }
+    let is_gitlink = |restored: &&PlannedPath| {
+        let gitlink = restored
+            .disk
+            .is_some_and(|entry| entry.mode == Mode::Gitlink);
+        gitlink && restored.disk != restored.wanted()
+    };
+    if let Some(PlannedPath { path, target, .. }) = paths.iter().find(is_gitlink) {
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
+            match target {
+                Some(Entry { id, .. }) => {
+                    format!("save what is in it, then: git -C {root}/{path} checkout --force {id}")
+                }
+                None => format!("no commit can save its history: mv {root}/{path} <elsewhere>"),
+            },
+        ));
+    }
+    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|restored| &restored.path).collect();
+    let comes = |restored: &&PlannedPath| restored.target.is_some() || restored.from_source();
+    for PlannedPath { path, .. } in paths.iter().filter(comes) {
+        let mut others = others.iter();
+        if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
+            return Err(RestoreRefusal::blocked(
+                format!(
+                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
+                        ignored, is in its way"
+                ),
+                format!("move it first: mv {root}/{other} <elsewhere>"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The directory of the repository inside that a path is in.
+fn nested_root(restored: &PlannedPath) -> Option<String> {
+    let parts: Vec<&[u8]> = restored
+        .path
+        .as_bstr()
+        .split(|byte| *byte == b'/')
+        .collect();
+    let at = parts.iter().position(|part| *part == b".git")?;
+    let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
+    let holds = restored.disk?.mode != Mode::EmptyDirectory;
+    holds.then(|| root.to_string())
+}
+
+/// True if two paths cannot both be files, as one is below the other.
+pub fn blocks(path: &RepoPath, other: &RepoPath) -> bool {
+    path.is_below(other.as_bstr()) || other.is_below(path.as_bstr())
+}
+
+/// Refuses to move the branch while git works on it, or HEAD is elsewhere.
+///
+/// # Errors
+/// The refusal.
+pub fn check_branch(facts: &RestoreFacts<'_>) -> Result<(), RestoreRefusal> {
+    let Some((why, help)) = facts.busy.clone() else {
+        return Ok(());
+    };
+    let name = &facts.record.name;
+    let message = format!("cannot undo commits of worktree `{name}`: {why}");
+    Err(RestoreRefusal::Branch { message, help })
+}

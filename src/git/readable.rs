@@ -104,7 +104,7 @@ fn state_after(error: &(dyn std::error::Error + 'static)) -> HistoryState {
                 _of_the_system => HistoryState::Refused,
             };
         }
-        cause = error.source();
+        cause = one.source();
     }
     HistoryState::Damaged
 }

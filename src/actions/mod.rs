@@ -8,6 +8,7 @@ pub mod import;
 pub mod journal;
 pub mod leftover;
 pub mod lock;
+pub mod merge;
 pub mod placing;
 pub mod quarantine;
 pub mod reapply;

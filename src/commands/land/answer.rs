@@ -1,15 +1,16 @@
 //! Holds the answer of `git agentwt land`.
 
+use std::fmt::Display;
+
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::actions::remove::RemovalCandidate;
-use crate::actions::remove::plan::{Merged, RemovePlan};
+use crate::actions::merge::landed::{LandedWork, MergeMethod};
+use crate::actions::remove::plan::RemovePlan;
 use crate::answer::Answer;
 use crate::answer::text::{Detail, Text};
 use crate::answer::verdict::VerdictReport;
-use crate::words::name::{BranchName, CommitId};
 use crate::words::text::would;
 
 /// The answer of `land`.
@@ -32,17 +33,7 @@ impl Answer for LandAnswer {
             }
             if let Some(landed) = &one.landed {
                 let name = text.paint.name(&one.name);
-                let into = &landed.into;
-                let from = landed.before.short();
-                let to = landed.commit.as_ref();
-                let to = to.map_or("a new commit", CommitId::short);
-                text.line(match landed.how {
-                    "already" => format!("{into} has the work of {name} already: {to}"),
-                    how => {
-                        let verb = would(one.dry_run, "landed", "would land");
-                        format!("{verb} {name} in {into} by {how}: {from}..{to}")
-                    }
-                });
+                text.line(line_of(landed, &name, one.dry_run_verb()));
             }
             if let Some(removal) = &one.removal {
                 removal.print(&one.name, &one.path, &one.branch, text);
@@ -58,6 +49,20 @@ impl Answer for LandAnswer {
     fn verdicts(&self) -> Vec<&VerdictReport> {
         let all = self.worktrees.iter();
         all.filter_map(|one| one.verdict.as_ref()).collect()
+    }
+}
+
+/// Says where the work of a worktree is now.
+fn line_of(landed: &LandedWork, name: impl Display, verb: &str) -> String {
+    let into = &landed.into;
+    let from = landed.before.short();
+    let to = match &landed.commit {
+        Some(commit) => commit.short(),
+        None => "a new commit",
+    };
+    match landed.how {
+        MergeMethod::Already => format!("{into} has the work of {name} already: {to}"),
+        how => format!("{verb} {name} in {into} by {}: {from}..{to}", how.name()),
     }
 }
 
@@ -85,37 +90,11 @@ pub struct LandedWorktree {
 }
 
 impl LandedWorktree {
+    fn dry_run_verb(&self) -> &'static str {
+        would(self.dry_run, "landed", "would land")
+    }
+
     pub fn is_valid(&self) -> bool {
         self.verdict.as_ref().is_none_or(|verdict| verdict.valid)
-    }
-}
-
-/// How work was landed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LandedWork {
-    /// The base branch.
-    #[schemars(with = "String")]
-    pub into: BranchName,
-    /// `fast-forward`, `merge`, `squash`, `rebase`, or `already` (the base branch had it).
-    pub how: &'static str,
-    /// The commit that was verified.
-    pub verified: CommitId,
-    /// The commit of the base branch before.
-    pub before: CommitId,
-    /// The commit of the base branch now; null with `-n`, where the commit would be new.
-    pub commit: Option<CommitId>,
-}
-
-impl LandedWork {
-    /// Takes the branch as merged, for its removal.
-    pub fn assume_in(&self, candidate: &mut RemovalCandidate) {
-        // in these ways the base branch does not have its commits
-        let is_content = matches!(self.how, "squash" | "rebase" | "already");
-        let merged = is_content.then(|| Merged {
-            how: "contained",
-            commit: None,
-            reference: Some(self.into.full_ref()),
-        });
-        candidate.assume_merged(&self.verified, merged);
     }
 }

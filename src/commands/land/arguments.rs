@@ -2,7 +2,11 @@
 
 use clap::Args;
 
+use crate::actions::merge::apply::MergeIntent;
+use crate::actions::merge::work::{MergeRequest, MergeWish};
 use crate::arguments::output::{AnswerOutput, WaitOption};
+use crate::words::name::WorktreeName;
+use crate::words::text::when;
 
 /// Verify worktrees, merge them into the base branch, and remove them
 ///
@@ -56,8 +60,41 @@ pub struct Land {
 }
 
 impl Land {
-    /// Whether no option says how to merge.
-    pub const fn is_plain(&self) -> bool {
-        !(self.ff_only || self.rebase || self.squash)
+    /// What is asked for, for one of the worktrees.
+    pub fn request(&self, name: &WorktreeName) -> MergeRequest {
+        let wish = match self {
+            Self { ff_only: true, .. } => MergeWish::FastForwardOnly,
+            Self { squash: true, .. } => MergeWish::Squash,
+            Self { rebase: true, .. } => MergeWish::Rebase,
+            _plain => MergeWish::AsConfigured,
+        };
+        MergeRequest {
+            wish,
+            message: self.message.clone(),
+            remote: self.push.clone(),
+            command: self.command(name),
+        }
+    }
+
+    /// The command to type again, for one of the worktrees.
+    fn command(&self, name: &WorktreeName) -> String {
+        let mut command = "git agentwt land".to_owned();
+        command += when(self.squash, " --squash");
+        command += when(self.rebase, " --rebase");
+        command += when(self.ff_only, " --ff-only");
+        command += when(self.keep, " --keep");
+        if let Some(remote) = &self.push {
+            command += &format!(" --push {remote}");
+        }
+        format!("{command} {name}")
+    }
+
+    /// Whether anything is to be changed.
+    pub const fn intent(&self) -> MergeIntent {
+        if self.dry_run {
+            MergeIntent::Look
+        } else {
+            MergeIntent::Merge
+        }
     }
 }

@@ -7,26 +7,23 @@
 //! (`docs/decisions/0035-land.md`).
 
 pub mod answer;
-pub mod apply;
 pub mod arguments;
-pub mod forward;
-pub mod genuine;
-pub mod landing;
-pub mod plan;
-pub mod push;
 
-use crate::commands::land::answer::{LandAnswer, LandedWork, LandedWorktree};
-
+use crate::actions::follower::Follower;
+use crate::actions::merge::PreparedMerge;
+use crate::actions::merge::landed::LandedWork;
+use crate::actions::merge::refusal::cannot_land;
+use crate::actions::merge::work::{MergeRequest, WorkToMerge};
 use crate::actions::remove::facts::SharedFacts;
 use crate::actions::remove::plan::{RemoveOptions, RemovePlan, WorkKind};
 use crate::actions::remove::{Look, RemovalCandidate};
 use crate::actions::setup::UserSteps;
 use crate::actions::trash::empty::{TrashChange, empty_soon};
 use crate::answer::verdict::VerdictReport;
+use crate::commands::land::answer::{LandAnswer, LandedWorktree};
 use crate::commands::land::arguments::Land;
-use crate::commands::land::landing::Landing;
-use crate::commands::land::plan::LandPlan;
 use crate::commands::{Outcome, Session};
+use crate::disk::lock::Lock;
 use crate::judge::finding::VerifyOptions;
 use crate::record::worktree::Term;
 use crate::refusal::Refusal;
@@ -34,6 +31,25 @@ use crate::truth::live::verify_now;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// The landing of one worktree.
+struct Landing<'a> {
+    session: &'a Session,
+    repository: &'a Repository,
+    options: &'a Land,
+    worktree: &'a Worktree,
+    request: MergeRequest,
+    /// Fails when a signal asked to stop.
+    stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
+}
+
+/// What was seen of a worktree, and what is to be merged of it.
+struct Looked {
+    answer: LandedWorktree,
+    /// None where the worktree has violations, or is only to be removed.
+    merge: Option<PreparedMerge>,
+}
 
 /// Lands the named worktrees in order.
 ///
@@ -55,6 +71,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
         return Err(Refusal::UnknownRemote { remote }.into());
     }
     let (worktrees, locks) = Worktree::lock_all(repository, &options.names)?;
+    let stop = || session.check();
     let mut landings = Vec::new();
     for worktree in &worktrees {
         landings.push(Landing {
@@ -62,6 +79,8 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
             repository,
             options,
             worktree,
+            request: options.request(&worktree.record.name),
+            stop: &stop,
         });
     }
     let mut outcome = Outcome::done(LandAnswer::default());
@@ -95,10 +114,10 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
 /// Verifies and plans each; those with violations are in the answer.
 fn look_at_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
     for landing in landings {
-        drop(landing.lock(&mut outcome.notes)?);
-        let (looked, _) = landing.look()?;
-        if !looked.is_valid() {
-            outcome.answer.worktrees.push(looked);
+        drop(landing.lock(outcome)?);
+        let looked = landing.look()?;
+        if !looked.answer.is_valid() {
+            outcome.answer.worktrees.push(looked.answer);
             outcome.exit = ExitCode::Violations;
         }
     }
@@ -113,26 +132,55 @@ fn with_help(error: &Error) -> String {
 }
 
 impl Landing<'_> {
+    fn work(&self) -> WorkToMerge<'_> {
+        WorkToMerge {
+            repository: self.repository,
+            worktree: self.worktree,
+            request: &self.request,
+            follower: Follower {
+                progress: &self.session.progress,
+                trace: &self.session.trace,
+                stop: self.stop,
+            },
+        }
+    }
+
+    /// Takes the lock of the base branch, if the worktree has one.
+    fn lock(&self, outcome: &mut Outcome<LandAnswer>) -> Result<Option<Lock>, Error> {
+        let intent = self.options.intent();
+        self.work().lock(intent, &mut outcome.notes)
+    }
+
     /// Lands. Where only the removal fails, what was landed is in the answer.
+    ///
+    /// 1. Takes the lock of the base branch; what a landing left that was killed is put back.
+    /// 2. Verifies the worktree, plans the merge and the removal.
+    /// 3. Merges.
+    /// 4. Removes the worktree.
     fn land(&self, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
-        let one_at_a_time = self.lock(&mut outcome.notes)?;
-        let (mut looked, plan) = self.look()?;
-        if !looked.is_valid() {
+        // 1
+        let base_lock = self.lock(outcome)?;
+        // 2
+        let Looked { mut answer, merge } = self.look()?;
+        if !answer.is_valid() {
             outcome.exit = ExitCode::Violations;
         }
-        if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
-            let branch_lock = one_at_a_time.as_ref();
-            let lock = branch_lock.expect("because a plan has a base branch, and that is locked");
-            let commit = self.apply(&plan, lock, &mut outcome.notes)?;
+        // 3
+        if let Some(merge) = merge.filter(|_| !self.options.dry_run) {
+            let lock = base_lock.as_ref();
+            let lock = lock.expect("because a plan has a base branch, and that is locked");
+            let work = self.work();
+            let commit = work.apply(&merge.plan, &merge.scratch, lock, &mut outcome.notes)?;
             outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
-            if let Some(landed) = &mut looked.landed {
+            if let Some(landed) = &mut answer.landed {
                 landed.commit = Some(commit);
             }
         }
-        let landed = looked.landed.clone().filter(|_| !self.options.keep);
-        let is_removed = landed.is_some() || looked.verdict.is_none();
+        // 4
+        let landed = answer.landed.clone().filter(|_| !self.options.keep);
+        let is_removed = landed.is_some() || answer.verdict.is_none();
         let worktrees = &mut outcome.answer.worktrees;
-        worktrees.push(looked);
+        worktrees.push(answer);
         if is_removed && !self.options.dry_run {
             let removal = self.remove(landed.as_ref(), &mut outcome.notes)?;
             if let Some(last) = worktrees.last_mut() {
@@ -172,11 +220,11 @@ impl Landing<'_> {
         Ok(removal)
     }
 
-    /// Reads the worktree, verifies and decides. Without a verdict an earlier removal is to be
-    /// finished.
-    fn look(&self) -> Result<(LandedWorktree, Option<LandPlan>), Error> {
+    /// Reads the worktree, verifies it, and plans the merge and the removal. Without a verdict an
+    /// earlier removal is to be finished.
+    fn look(&self) -> Result<Looked, Error> {
         let record = &self.worktree.record;
-        let mut landed = LandedWorktree {
+        let mut answer = LandedWorktree {
             name: record.name.to_string(),
             path: record.path.clone(),
             branch: record.branch.to_string(),
@@ -188,37 +236,45 @@ impl Landing<'_> {
         let mut candidate = self.candidate()?;
         if candidate.pending_removal.is_some() {
             self.require_short_term(&candidate)?;
-            return Ok((landed, None));
+            let merge = None;
+            return Ok(Looked { answer, merge });
         }
         let net = VerifyOptions {
             net: true,
             ..VerifyOptions::default()
         };
         let live = verify_now(self.repository, self.worktree, net)?;
-        let verdict = VerdictReport::worktree(&landed.name, landed.path.clone(), &live.report);
-        landed.verdict = Some(verdict);
-        if !landed.is_valid() {
-            return Ok((landed, None));
+        let verdict = VerdictReport::worktree(&answer.name, answer.path.clone(), &live.report);
+        answer.verdict = Some(verdict);
+        if !answer.is_valid() {
+            let merge = None;
+            return Ok(Looked { answer, merge });
         }
-        let mut uncommitted = Vec::new();
-        for work in &candidate.facts.uncommitted {
-            // with --keep an edited copy of a file of the user's stays where it is
-            if !matches!(work.kind, WorkKind::Placed(_)) {
-                uncommitted.push(work.path.to_string());
-            }
-        }
-        let plan = self.plan(uncommitted, &live.head)?;
+        let uncommitted = uncommitted_paths(&candidate);
+        let merge = self.work().prepare(&live.head, uncommitted)?;
         if !self.options.keep {
-            plan.landed.assume_in(&mut candidate);
-            let removal = candidate.plan(&self.removal()).map_err(|mut refused| {
-                let keep = "; or keep the worktree: git agentwt land --keep ";
-                refused.help.extend([keep, record.name.as_str()]);
-                refused
-            });
-            landed.removal = Some(removal?).filter(|_| self.options.dry_run);
+            let removal = self.plan_removal(&merge.plan.landed, &mut candidate)?;
+            answer.removal = Some(removal).filter(|_| self.options.dry_run);
         }
-        landed.landed = Some(plan.landed.clone());
-        Ok((landed, Some(plan)))
+        answer.landed = Some(merge.plan.landed.clone());
+        let merge = Some(merge);
+        Ok(Looked { answer, merge })
+    }
+
+    /// Plans the removal, as if the work were landed.
+    fn plan_removal(
+        &self,
+        landed: &LandedWork,
+        candidate: &mut RemovalCandidate,
+    ) -> Result<RemovePlan, Error> {
+        landed.assume_in(candidate);
+        let plan = candidate.plan(&self.removal());
+        Ok(plan.map_err(|mut refused| {
+            let name = self.worktree.record.name.as_str();
+            let keep = "; or keep the worktree: git agentwt land --keep ";
+            refused.help.extend([keep, name]);
+            refused
+        })?)
     }
 
     /// Refuses where an interrupted removal moved work into the trash: that was no landing.
@@ -230,7 +286,8 @@ impl Landing<'_> {
         }
         let name = &self.worktree.record.name;
         let help = format!("git agentwt remove {name} finishes it");
-        Err(self.refused("removal", "its removal was interrupted", help))
+        let reason = "its removal was interrupted".to_owned();
+        Err(cannot_land(name, ExitCode::Refused, "removal", reason, help).into())
     }
 
     /// Reads what keeps the worktree from being removed.
@@ -248,4 +305,16 @@ impl Landing<'_> {
             ..RemoveOptions::default()
         }
     }
+}
+
+/// The paths with work that is not committed. An edited copy of a file of the user's is none: with
+/// `--keep` it stays where it is.
+fn uncommitted_paths(candidate: &RemovalCandidate) -> Vec<String> {
+    let mut paths = Vec::new();
+    for work in &candidate.facts.uncommitted {
+        if !matches!(work.kind, WorkKind::Placed(_)) {
+            paths.push(work.path.to_string());
+        }
+    }
+    paths
 }

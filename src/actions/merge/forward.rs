@@ -38,7 +38,7 @@ const MOVING: &str = "moving";
 /// Holds what is brought forward.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Begun {
+pub struct Begun {
     /// The branch.
     pub into: BranchName,
     /// The worktree that has it checked out.
@@ -50,7 +50,7 @@ pub(super) struct Begun {
 }
 
 /// Represents a worktree that is brought forward, and the directory with what is kept.
-pub(super) struct Forward<'a> {
+pub struct Forward<'a> {
     repository: &'a Repository,
     place: Utf8PathBuf,
     pub begun: Begun,
@@ -66,7 +66,7 @@ struct Touched {
 
 /// Says what became of a worktree that git had begun to write.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum PutBack {
+pub enum PutBack {
     /// It is as it was, or is at the commit, or its branch went on.
     Done,
     /// It has changes that git did not write: these files.
@@ -383,7 +383,7 @@ impl Touched {
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub(super) fn begin_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
+pub fn begin_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
     files::write(&place(repository, into).join(MOVING), b"")?;
     Ok(())
 }
@@ -392,7 +392,7 @@ pub(super) fn begin_move(repository: &Repository, into: &BranchName) -> Result<(
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub(super) fn end_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
+pub fn end_move(repository: &Repository, into: &BranchName) -> Result<(), Error> {
     let place = place(repository, into);
     let locks = locks_of_branch(repository, into);
     remove_dead_locks(&locks, &place.join(MOVING));

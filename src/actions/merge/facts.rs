@@ -1,0 +1,180 @@
+//! Reads what decides how work is merged.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::actions::merge::plan::{
+    BaseBranch, BaseTip, Checkout, FastForwardSetting, HistoryFacts, PlaceFacts, Relation,
+    StartOfWork,
+};
+use crate::actions::merge::work::WorkToMerge;
+use crate::disk::error::DiskError;
+use crate::disk::files;
+use crate::git::process::Git;
+use crate::record::worktree::Record;
+use crate::truth::head::WorktreeHead;
+use crate::words::error::Error;
+use crate::words::name::{BranchName, CommitId};
+use crate::worktree::operation::read_operation;
+
+/// The files in which git writes down which branch it works on while HEAD is elsewhere.
+const BUSY: [&str; 3] = [
+    "rebase-merge/head-name",
+    "rebase-apply/head-name",
+    "BISECT_START",
+];
+
+/// Returns the branch that the base of a worktree was taken from: the one that was named, else the
+/// only one that the base follows.
+pub fn base_branch(record: &Record) -> Option<BranchName> {
+    let revision = record.base.revision.as_str();
+    let named = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let mut branches = Vec::new();
+    for tip in &record.base.tips {
+        if let Some(branch) = tip.name.strip_prefix("refs/heads/")
+            && branch != record.branch.as_str()
+        {
+            branches.push(branch);
+        }
+    }
+    match branches.as_slice() {
+        [only] => Some(BranchName::from_git(*only)),
+        several if several.contains(&named) => Some(BranchName::from_git(named)),
+        _several => None,
+    }
+}
+
+impl WorkToMerge<'_> {
+    /// Reads what stands in the worktree and at the base branch. `head` was verified.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn read_place(
+        &self,
+        head: &WorktreeHead,
+        uncommitted: Vec<String>,
+    ) -> Result<PlaceFacts, Error> {
+        let record = &self.worktree.record;
+        let mut facts = PlaceFacts {
+            operation: read_operation(record),
+            verified: commit_on_own_branch(record, head),
+            uncommitted,
+            base: self.read_base()?,
+            checkouts: Vec::new(),
+            busy: None,
+        };
+        if let BaseBranch::At(base) = &facts.base {
+            facts.checkouts = self.read_checkouts(&base.name)?;
+            facts.busy = find_git_dir_at_work_on(&base.name, &self.repository.common_dir)?;
+        }
+        Ok(facts)
+    }
+
+    fn read_base(&self) -> Result<BaseBranch, Error> {
+        let Some(name) = base_branch(&self.worktree.record) else {
+            return Ok(BaseBranch::Unknown);
+        };
+        let at = self.repository.git.rev_parse_commit(&name.full_ref())?;
+        Ok(match at {
+            Some(at) => BaseBranch::At(BaseTip { name, at }),
+            None => BaseBranch::Gone(name),
+        })
+    }
+
+    /// Reads the worktrees that have the base branch checked out, and are there.
+    fn read_checkouts(&self, into: &BranchName) -> Result<Vec<Checkout>, Error> {
+        let git = &self.repository.git;
+        let full = into.full_ref();
+        let mut checkouts = Vec::new();
+        for entry in git.worktree_list()? {
+            if entry.branch.as_ref() == Some(&full) && files::is_directory(&entry.path) {
+                let changed = git.at(&entry.path).changed_files()?;
+                let path = entry.path;
+                checkouts.push(Checkout { path, changed });
+            }
+        }
+        Ok(checkouts)
+    }
+
+    /// Reads how the work and the base branch stand to each other. `git` has the objects of both.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn read_history(
+        &self,
+        git: &Git,
+        base: &CommitId,
+        verified: &CommitId,
+    ) -> Result<HistoryFacts, Error> {
+        let relation = if git.is_ancestor(verified, base)? {
+            Relation::Contained
+        } else if git.is_ancestor(base, verified)? {
+            Relation::Ahead
+        } else {
+            Relation::Diverged
+        };
+        let start = match relation {
+            // nothing is merged, and the commit may be gone by now
+            Relation::Contained => StartOfWork::InBaseBranch,
+            Relation::Ahead | Relation::Diverged => self.read_start(git, base, verified)?,
+        };
+        let setting = match git.config_get("merge.ff")?.as_deref() {
+            None => FastForwardSetting::Allowed,
+            Some("only") => FastForwardSetting::Only,
+            Some(_boolean) if git.config_get_bool("merge.ff")? == Some(false) => {
+                FastForwardSetting::Never
+            }
+            Some(_true) => FastForwardSetting::Allowed,
+        };
+        Ok(HistoryFacts {
+            relation,
+            start,
+            setting,
+        })
+    }
+
+    /// Reads who has the commit that the work began from.
+    fn read_start(
+        &self,
+        git: &Git,
+        base: &CommitId,
+        verified: &CommitId,
+    ) -> Result<StartOfWork, Error> {
+        let start = &self.worktree.record.base.commit;
+        let is_in_work = git.is_ancestor(start, verified)?;
+        Ok(if is_in_work && !git.is_ancestor(start, base)? {
+            StartOfWork::OnlyInWork
+        } else {
+            StartOfWork::InBaseBranch
+        })
+    }
+}
+
+/// Returns the verified commit of the worktree's branch; none where HEAD is not on it.
+fn commit_on_own_branch(record: &Record, head: &WorktreeHead) -> Option<CommitId> {
+    let is_on_branch = head.symbolic == Some(record.branch.full_ref()) && head.head == head.branch;
+    head.branch.clone().filter(|_| is_on_branch)
+}
+
+/// Finds a git directory in which a rebase or a bisect of a branch is in progress.
+fn find_git_dir_at_work_on(
+    branch: &BranchName,
+    common_dir: &Utf8Path,
+) -> Result<Option<Utf8PathBuf>, DiskError> {
+    let worktrees = common_dir.join("worktrees");
+    let mut git_dirs = vec![common_dir.to_owned()];
+    for id in files::names(&worktrees)? {
+        git_dirs.push(worktrees.join(id));
+    }
+    let full = branch.full_ref();
+    for git_dir in git_dirs {
+        for file in BUSY {
+            let content = files::read(&git_dir.join(file)).ok().flatten();
+            let text = content.unwrap_or_default();
+            let named = text.trim_ascii();
+            if named == full.as_bytes() || named == branch.as_str().as_bytes() {
+                return Ok(Some(git_dir));
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,77 @@
+//! Holds what git merges against what was verified, before the base branch moves.
+
+use std::collections::BTreeSet;
+
+use crate::actions::merge::failure::MergeFailure;
+use crate::actions::merge::plan::MergePlan;
+use crate::actions::merge::work::WorkToMerge;
+use crate::git::genuine::object_of;
+use crate::git::quarantined_objects::QuarantinedObjects;
+use crate::words::entry::{Mode, ObjectId};
+use crate::words::error::Error;
+use crate::words::name::CommitId;
+
+impl WorkToMerge<'_> {
+    /// Refuses where git reads another content of a commit, a tree or a new file than the one that
+    /// has the id: then git merges what nobody has verified.
+    ///
+    /// # Errors
+    /// As above; fails when git does.
+    pub fn require_genuine(
+        &self,
+        plan: &MergePlan,
+        scratch: &QuarantinedObjects,
+        commit: &CommitId,
+    ) -> Result<(), Error> {
+        let read = self.read_by_the_merge(plan, scratch, commit)?;
+        let git = self.repository.git.with_quarantine(&scratch.quarantine());
+        match git.first_forged(scratch.objects(), &read)? {
+            Some(forged) => Err(self.fail(&MergeFailure::Forged(forged))),
+            None => Ok(()),
+        }
+    }
+
+    /// Collects what git reads: the commits that are new or merged, the trees in which they differ,
+    /// and the files that the base branch gets.
+    fn read_by_the_merge(
+        &self,
+        plan: &MergePlan,
+        scratch: &QuarantinedObjects,
+        commit: &CommitId,
+    ) -> Result<BTreeSet<ObjectId>, Error> {
+        let git = self.repository.git.with_quarantine(&scratch.quarantine());
+        let objects = scratch.objects();
+        let before = &plan.landed.before;
+        let verified = &plan.landed.verified;
+        let mut commits = git.rev_list(&[commit, verified], &[before])?;
+        let bases = git.merge_base_all(before, std::slice::from_ref(verified))?;
+        let mut read = BTreeSet::new();
+        let tree_before = objects.commit(before)?.tree;
+        let tree_after = objects.commit(commit)?.tree;
+        let tree_verified = objects.commit(verified)?.tree;
+        objects.compared_trees(&tree_before, &tree_after, &mut read)?;
+        for base in &bases {
+            let base_tree = objects.commit(base)?.tree;
+            objects.compared_trees(&base_tree, &tree_before, &mut read)?;
+            objects.compared_trees(&base_tree, &tree_verified, &mut read)?;
+        }
+        for id in &commits {
+            let picked = objects.commit(id)?;
+            // a shallow clone has no parent of some
+            for parent in picked.parents.iter().filter(|parent| objects.has(parent)) {
+                let parent_tree = objects.commit(parent)?.tree;
+                objects.compared_trees(&parent_tree, &picked.tree, &mut read)?;
+            }
+        }
+        commits.extend(bases);
+        commits.push(before.clone());
+        read.extend(commits.iter().map(object_of));
+        let new = objects.difference(Some(&tree_before), Some(&tree_after))?;
+        for entry in new.into_values().flatten() {
+            if entry.mode != Mode::Gitlink {
+                read.insert(entry.id);
+            }
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,210 @@
+//! Says why work cannot be merged, before anything is changed.
+
+use camino::Utf8PathBuf;
+
+use crate::actions::merge::refusal::{cannot_land, listed};
+use crate::actions::merge::work::{MergeWish, WorkToMerge};
+use crate::config::value::Strategy;
+use crate::words::error::Error;
+use crate::words::exit::ExitCode;
+use crate::words::name::{BranchName, CommitId};
+
+/// Why work cannot be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeObstacle {
+    /// This command of git is in progress in the worktree.
+    Operation(&'static str),
+    /// HEAD is not on the branch of the worktree.
+    NotOnBranch,
+    /// These paths are not committed.
+    Uncommitted(Vec<String>),
+    /// The base of the worktree is no branch here.
+    NoBaseBranch {
+        /// The base branch, which is gone; none where the base never was another branch.
+        gone: Option<BranchName>,
+    },
+    /// The worktree that has the base branch checked out has uncommitted changes.
+    BaseChanged {
+        /// The base branch.
+        into: BranchName,
+        /// The worktree.
+        checkout: Utf8PathBuf,
+        /// The changed files.
+        changed: Vec<String>,
+    },
+    /// The base branch is rebased or bisected, or checked out twice.
+    BaseBusy {
+        /// The base branch.
+        into: BranchName,
+        /// Where.
+        at: Utf8PathBuf,
+    },
+    /// The base branch does not have the base: more would be merged than was verified.
+    NotVerified(BranchName),
+    /// The base branch has other commits, and only a fast-forward is wanted.
+    Diverged(BranchName),
+    /// A rebase would drop this merge.
+    MergeAmongCommits(CommitId),
+    /// The work and the base branch change the same.
+    Conflict {
+        /// The base branch.
+        into: BranchName,
+        /// The paths in conflict.
+        paths: Vec<String>,
+    },
+}
+
+impl MergeObstacle {
+    const fn code(&self) -> &'static str {
+        match self {
+            Self::Operation(_) => "operation",
+            Self::NotOnBranch => "not_on_branch",
+            Self::Uncommitted(_) => "uncommitted",
+            Self::NoBaseBranch { .. } => "no_base_branch",
+            Self::BaseChanged { .. } | Self::BaseBusy { .. } => "base_in_use",
+            Self::NotVerified(_) => "not_verified",
+            Self::Diverged(_) => "diverged",
+            Self::MergeAmongCommits(_) => "merges",
+            Self::Conflict { .. } => "conflict",
+        }
+    }
+
+    fn reason(&self, work: &WorkToMerge<'_>) -> String {
+        let record = &work.worktree.record;
+        match self {
+            Self::Operation(operation) => format!("a {operation} is in progress there"),
+            Self::NotOnBranch => format!("it is not on its branch {}", record.branch),
+            Self::Uncommitted(paths) => {
+                format!("it has work that is not committed:{}", listed(paths))
+            }
+            Self::NoBaseBranch { .. } => {
+                let base = &record.base.revision;
+                format!("its base {base} is not another branch here")
+            }
+            Self::BaseChanged {
+                into,
+                checkout,
+                changed,
+            } => format!(
+                "{into} is checked out in {checkout}, which has uncommitted changes:{}",
+                listed(changed)
+            ),
+            Self::BaseBusy { into, at } => {
+                format!("{into} is being rebased or bisected, or checked out twice: see {at}")
+            }
+            Self::NotVerified(into) => format!(
+                "{into} does not have its base {}, so more would be merged than was verified",
+                record.base.commit.short()
+            ),
+            Self::Diverged(into) => format!("{into} went on, so it cannot be fast-forwarded"),
+            Self::MergeAmongCommits(commit) => {
+                format!("{} is a merge, which a rebase would drop", commit.short())
+            }
+            Self::Conflict { into, paths } => {
+                format!("it conflicts with {into}:{}", listed(paths))
+            }
+        }
+    }
+
+    fn help(&self, work: &WorkToMerge<'_>) -> String {
+        let name = &work.worktree.record.name;
+        let path = &work.worktree.record.path;
+        let branch = &work.worktree.record.branch;
+        let again = &work.request.command;
+        match self {
+            Self::Operation(operation) => format!(
+                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, \
+                 or drop it: git -C {path} {operation} --abort; then: {again}"
+            ),
+            Self::NotOnBranch => {
+                format!("git -C {path} status, then: git -C {path} switch {branch}")
+            }
+            Self::Uncommitted(_) => {
+                format!("git -C {path} add -A && git -C {path} commit, then: {again}")
+            }
+            Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
+            Self::BaseChanged { checkout, .. } => format!(
+                "commit them there, or: git -C {checkout} stash && {again} && git -C {checkout} \
+                 stash pop"
+            ),
+            Self::BaseBusy { .. } => {
+                format!("finish or abort that, or switch there, then: {again}")
+            }
+            Self::NotVerified(into) => help_with_unverified(work, into),
+            Self::Diverged(into) => format!(
+                "{}, then: {again}; or without --ff-only (merge.ff)",
+                bring_base_in(work, into)
+            ),
+            Self::MergeAmongCommits(_) => format!(
+                "git agentwt land --squash {name}, or without --rebase: git agentwt land {name}"
+            ),
+            Self::Conflict { into, .. } => help_with_conflict(work, into),
+        }
+    }
+}
+
+impl WorkToMerge<'_> {
+    /// Makes the error of an obstacle.
+    pub fn refuse(&self, obstacle: &MergeObstacle) -> Error {
+        let name = &self.worktree.record.name;
+        let code = obstacle.code();
+        let reason = obstacle.reason(self);
+        let help = obstacle.help(self);
+        cannot_land(name, ExitCode::Refused, code, reason, help).into()
+    }
+}
+
+fn help_without_base(work: &WorkToMerge<'_>, gone: Option<&BranchName>) -> String {
+    let record = &work.worktree.record;
+    let mut help = String::new();
+    if let Some(gone) = gone {
+        let commit = &record.base.commit;
+        help = format!("to create it again: git branch {gone} {commit}; ");
+    }
+    let name = &record.name;
+    let branch = &record.branch;
+    help += &format!("to merge by hand: git agentwt verify {name} && git merge {branch}");
+    help
+}
+
+fn help_with_unverified(work: &WorkToMerge<'_>, into: &BranchName) -> String {
+    let path = &work.worktree.record.path;
+    let start = work.worktree.record.base.commit.short();
+    let again = &work.request.command;
+    format!(
+        "see what: git log {into}..{start}; to merge that first: git merge {start}; to leave it \
+         out: git -C {path} rebase --onto {into} {start}; then: {again}"
+    )
+}
+
+fn help_with_conflict(work: &WorkToMerge<'_>, into: &BranchName) -> String {
+    let path = &work.worktree.record.path;
+    let again = &work.request.command;
+    let next = match work.request.wish {
+        MergeWish::Rebase => "rebase --continue",
+        MergeWish::AsConfigured | MergeWish::FastForwardOnly | MergeWish::Squash => {
+            "commit --no-edit"
+        }
+    };
+    format!(
+        "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C {path} \
+         {next}; then: {again}",
+        bring_base_in(work, into)
+    )
+}
+
+/// The command that brings the base branch into the worktree.
+fn bring_base_in(work: &WorkToMerge<'_>, into: &BranchName) -> String {
+    let path = &work.worktree.record.path;
+    let verb = match work.request.wish {
+        MergeWish::Rebase | MergeWish::FastForwardOnly => "rebase",
+        MergeWish::AsConfigured | MergeWish::Squash => "merge",
+    };
+    match work.worktree.record.strategy {
+        Strategy::Worktree => format!("git -C {path} {verb} {into}"),
+        // a clone has its own branches
+        Strategy::Clone => {
+            format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
+        }
+    }
+}

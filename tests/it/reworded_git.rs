@@ -160,3 +160,55 @@ fn a_branch_whose_lock_a_killed_removal_left_is_deleted_in_any_words() {
     assert!(!lock.exists(), "{said}");
     assert_eq!(repo.git(&["branch", "--list", "agentwt/task"]), "");
 }
+
+/// A worktree with a commit, whose main is pushed to a server.
+fn with_server() -> TestRepo {
+    let repo = TestRepo::project();
+    let line = "git clone -q --bare repo server.git; git clone -q server.git other
+        git -C repo remote add origin ../server.git; git -C repo fetch -q origin";
+    repo.sh(repo.root(), line).ok();
+    let dir = repo.add("task");
+    repo.sh(&dir, COMMIT).ok();
+    repo
+}
+
+/// Lands with a git that says nothing in English.
+fn land_with(repo: &TestRepo, act: &str, options: &str) -> Said {
+    let bin = reworded_git(repo, act);
+    let line = format!("PATH={bin}:$PATH git-agentwt land {options} task");
+    repo.sh(repo.main(), &line)
+}
+
+#[test]
+fn a_remote_that_went_on_is_pulled_from_in_any_words() {
+    let repo = with_server();
+    let line = "echo theirs >docs/theirs; git add -A; git commit -qm theirs; git push -q 2>&1";
+    repo.sh(&repo.root().join("other"), line).ok();
+    let said = land_with(&repo, "", "--push origin");
+    assert_eq!(said.status, 5, "{said}");
+    assert!(
+        said.stderr.contains("bring main up to date first: git -C"),
+        "{said}"
+    );
+    let help = said.stderr.split("first: ").nth(1).expect("a command");
+    let line = help
+        .trim_end()
+        .replace("$TMP", &repo.root().display().to_string());
+    repo.sh(repo.main(), &format!("{{ {line}; }} 2>&1")).ok();
+    assert!(repo.main().join("docs/theirs").exists());
+    assert!(repo.main().join("src/one.rs").exists());
+}
+
+#[test]
+fn a_remote_that_has_nothing_else_is_not_pulled_from_in_any_words() {
+    let repo = with_server();
+    // a hook that says what git says where a pull helps
+    let hook = "printf 'echo \"! [rejected] main (fetch first) (non-fast-forward)\" >&2; exit 1' \
+        >server.git/hooks/pre-receive; chmod +x server.git/hooks/pre-receive";
+    repo.sh(repo.root(), hook).ok();
+    let said = repo.agentwt(&["land", "--push", "origin", "task"]);
+    assert_eq!(said.status, 5, "{said}");
+    assert!(said.stderr.contains("(fetch first)"), "{said}");
+    let again = "help: nothing was changed; then: git agentwt land --push origin task\n";
+    assert!(said.stderr.ends_with(again), "{said}");
+}

@@ -1,13 +1,23 @@
 //! Pushes what is merged before anything moves here: what the remote rejects has changed nothing.
 
+use std::time::Duration;
+
 use crate::actions::merge::failure::MergeFailure;
 use crate::actions::merge::landed::MergeMethod;
 use crate::actions::merge::plan::MergePlan;
 use crate::actions::merge::work::WorkToMerge;
 use crate::git::error::GitError;
 use crate::git::objects::Objects;
+use crate::git::remote::AskedRemote;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+
+/// The status of a `git push` whose remote was reached and rejected a ref; 128 where git could not
+/// reach it. Why it was rejected git says in words alone, also with `--porcelain`.
+const REJECTED: i32 = 1;
+
+/// How long a remote may take to say where its branch is.
+const LONGEST_LISTING: Duration = Duration::from_secs(30);
 
 impl WorkToMerge<'_> {
     /// Pushes a commit that the base branch is to become, if that was asked for.
@@ -26,7 +36,20 @@ impl WorkToMerge<'_> {
         }
         let target = git.push_target(remote, into)?;
         let pushed = git.push_commit(remote, commit, &target);
-        pushed.map_err(|error| self.not_pushed(plan, remote, &target, error))
+        match pushed {
+            Ok(()) => Ok(()),
+            Err(GitError::Failed { words, status, .. }) => {
+                let was_rejected = status == Some(REJECTED);
+                let is_behind = was_rejected && self.has_other_commits(remote, &target, commit);
+                Err(self.fail(&MergeFailure::NotPushed {
+                    remote: remote.clone(),
+                    into: into.clone(),
+                    words: words.replace("error: ", ""),
+                    pull: is_behind.then(|| self.pull(plan, remote, &target)),
+                }))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The commit that an earlier call of the same command pushed, where it was stopped before the
@@ -68,18 +91,16 @@ impl WorkToMerge<'_> {
         Ok((at == landed.before).then_some(pushed))
     }
 
-    /// Says that the remote does not take the commit, and what makes it take one.
-    fn not_pushed(&self, plan: &MergePlan, remote: &str, target: &str, error: GitError) -> Error {
-        let GitError::Failed { words, .. } = error else {
-            return error.into();
-        };
-        let is_behind = words.contains("(fetch first)") || words.contains("(non-fast-forward)");
-        self.fail(&MergeFailure::NotPushed {
-            remote: remote.to_owned(),
-            into: plan.landed.into.clone(),
-            words: words.replace("error: ", ""),
-            pull: is_behind.then(|| self.pull(plan, remote, target)),
-        })
+    /// True if the branch of a remote has a commit that this one does not have, so that a pull
+    /// helps. The remote has just answered a push; where it does not answer again, false.
+    fn has_other_commits(&self, remote: &str, target: &str, commit: &CommitId) -> bool {
+        let git = self.repository.git.with_limit(LONGEST_LISTING);
+        let remote = AskedRemote::to_read(remote.to_owned());
+        match git.ls_remote(&remote, &[target]).as_deref() {
+            // a commit that is not here is not among ours
+            Ok([Some(theirs)]) => !git.is_ancestor(theirs, commit).unwrap_or(false),
+            Ok(_) | Err(_) => false,
+        }
     }
 
     /// The command that brings the base branch to what the remote has.

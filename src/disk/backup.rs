@@ -5,8 +5,10 @@
 //! file system it is copied.
 #![expect(clippy::disallowed_methods, reason = "keeps files and puts them back")]
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
+use std::ops::Bound;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +91,27 @@ impl Backup {
         } else {
             Ok(EntryState::Other)
         }
+    }
+
+    /// True if a directory has more below it than these files, and the directories above them.
+    pub fn has_others(&self, directory: &Path, files: &BTreeSet<&Path>) -> bool {
+        let Ok(entries) = fs::read_dir(self.path_of(directory)) else {
+            return true;
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { return true };
+            let path = directory.join(entry.file_name());
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_other = if is_directory {
+                !is_above_one(&path, files) || self.has_others(&path, files)
+            } else {
+                !files.contains(path.as_path())
+            };
+            if is_other {
+                return true;
+            }
+        }
+        false
     }
 
     /// Reads the file that stands at a path.
@@ -174,6 +197,14 @@ impl Backup {
 fn directories_above(path: &Path) -> impl Iterator<Item = &Path> {
     let above = path.ancestors().skip(1);
     above.filter(|directory| !directory.as_os_str().is_empty())
+}
+
+/// True if one of these files is below a directory.
+fn is_above_one(directory: &Path, files: &BTreeSet<&Path>) -> bool {
+    let mut from_here = files.range::<Path, _>((Bound::Included(directory), Bound::Unbounded));
+    from_here
+        .next()
+        .is_some_and(|file| file.starts_with(directory))
 }
 
 fn cannot_put_back(file: &Path, error: io::Error) -> DiskError {
@@ -284,6 +315,28 @@ mod tests {
         assert_eq!(kept.state(0, path).ok(), Some(EntryState::Nothing));
         kept.remove(path).expect("nothing is removed");
         assert!(root.join("a/file").exists());
+    }
+
+    #[test]
+    fn what_is_in_a_directory_beside_the_files_of_git_is_seen() {
+        let Place { root, kept, .. } = &place();
+        let a = Path::new("a");
+        let files = BTreeSet::from([Path::new("a/b/c/file"), Path::new("a/file")]);
+        fs::create_dir_all(root.join("a/b/c")).expect("a directory");
+        assert!(!kept.has_others(a, &files), "git has written none yet");
+        fs::write(root.join("a/b/c/file"), "").expect("a file");
+        fs::write(root.join("a/file"), "").expect("a file");
+        assert!(!kept.has_others(a, &files));
+        for other in ["a/mine", "a/b/c/mine"] {
+            fs::write(root.join(other), "").expect("a file");
+            assert!(kept.has_others(a, &files), "{other}");
+            fs::remove_file(root.join(other)).expect("removed");
+        }
+        fs::create_dir(root.join("a/empty")).expect("a directory");
+        assert!(
+            kept.has_others(a, &files),
+            "an empty directory of the user's"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use camino::Utf8Path;
 use ignore::WalkBuilder;
+use rustix::fs::FallocateFlags;
 
 use crate::disk::error::{Attempt as _, DiskError};
 use crate::disk::files::TEMPORARY;
@@ -33,6 +34,35 @@ pub fn free_space(directory: &Utf8Path) -> Option<u64> {
         return None;
     }
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// True if so many bytes more have no room in a directory, or the user may not have them there (a
+/// quota): room for a temporary file of this size is asked for.
+pub fn is_full_for(directory: &Utf8Path, bytes: u64) -> bool {
+    match reserve(directory, bytes) {
+        Ok(()) => false,
+        Err(error) if is_disk_full(error.kind()) => true,
+        // it cannot be asked, as on some file systems
+        Err(_) => free_space(directory).is_some_and(|free| free < bytes),
+    }
+}
+
+/// True if the system says that a disk is full, or a quota is used up.
+pub const fn is_disk_full(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Reserves room in a directory, of which nothing stays (fallocate(2)).
+fn reserve(directory: &Utf8Path, bytes: u64) -> io::Result<()> {
+    let file = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(directory)?;
+    let length = bytes.max(1);
+    rustix::fs::fallocate(file.as_file(), FallocateFlags::empty(), 0, length)?;
+    Ok(())
 }
 
 /// Returns the name of the file system of a directory, as mount(8) has it; none when it is of a
@@ -182,6 +212,21 @@ mod tests {
             write_bits: true,
         };
         assert_eq!(tried, both);
+        assert_eq!(std::fs::read_dir(path).expect("it is there").count(), 0);
+    }
+}
+
+#[cfg(test)]
+mod room_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_larger_than_the_disk_has_no_room_and_nothing_stays() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("it is UTF-8");
+        assert!(!is_full_for(path, 0));
+        assert!(!is_full_for(path, 4096));
+        assert!(is_full_for(path, 1 << 60));
         assert_eq!(std::fs::read_dir(path).expect("it is there").count(), 0);
     }
 }

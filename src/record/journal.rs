@@ -58,6 +58,8 @@ pub enum JournaledCommand {
     Scope,
     /// `reapply`, which is brought to its end.
     Reapply,
+    /// `land`.
+    Land,
 }
 
 impl JournaledCommand {
@@ -75,6 +77,7 @@ impl JournaledCommand {
             Self::UndoRestore => "restore --undo",
             Self::Scope => "scope",
             Self::Reapply => "reapply",
+            Self::Land => "land",
         }
     }
 
@@ -85,6 +88,7 @@ impl JournaledCommand {
             Self::Restore | Self::UndoRestore => "all is as it was before the restore",
             Self::Scope => "the scope is the former one",
             Self::Reapply => "the scope is applied",
+            Self::Land => "nothing is merged",
         }
     }
 }
@@ -129,8 +133,29 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         record: Option<KeptFile>,
     },
+    /// Git brings the worktree that has a branch checked out forward, with index and files.
+    BroughtForward(ForwardMove),
+    /// Git moves a branch that no worktree has checked out. What it moved stays where it is.
+    MovedBranch {
+        /// The branch.
+        name: BranchName,
+    },
     /// The step before this one was not taken, and changed nothing.
     NotTaken,
+}
+
+/// How git brings a worktree forward. What it replaces stands in the directory of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForwardMove {
+    /// The branch.
+    pub into: BranchName,
+    /// The worktree that has it checked out.
+    pub checkout: Utf8PathBuf,
+    /// The commit of both before.
+    pub before: CommitId,
+    /// The commit that they get.
+    pub commit: CommitId,
 }
 
 /// How a step changes a file.
@@ -179,6 +204,21 @@ pub enum Now {
     Saved,
     /// What the step replaces was saved, and is no longer there.
     NotSaved,
+    /// What git has written of a worktree that it brings forward.
+    HalfWritten(HalfWritten),
+}
+
+/// How far a worktree is that git was bringing forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HalfWritten {
+    /// The branch moved, or the worktree is on another one, or gone.
+    Over,
+    /// The branch did not move, and what is there is of before or written by git.
+    AsGitLeft,
+    /// It did not move, and these paths were changed since.
+    Changed(Vec<String>),
+    /// It did not move, and something was staged since.
+    Staged,
 }
 
 /// An entry of a branch's reflog.
@@ -199,6 +239,9 @@ pub enum Undo {
     Revert,
     /// What stands there stays, for this reason.
     Keep(&'static str),
+    /// It has to wait until somebody looks at what stands there, for this reason; the journal
+    /// stays.
+    Wait(&'static str),
 }
 
 /// Returns what git and we write into the reflog of a branch that is created at a commit.
@@ -225,10 +268,16 @@ impl Step {
                 Now::Nothing | Now::File(_),
             ) => change.undo(now),
             (Self::RestoredPaths { .. }, Now::NotSaved) => Undo::Keep("it was deleted"),
+            (Self::BroughtForward(_), Now::HalfWritten(state)) => state.undo(),
             (_, Now::Nothing | Now::Needed) | (Self::NotTaken, _) => Undo::Nothing,
             (
                 _,
-                Now::Directory | Now::Branch { .. } | Now::File(_) | Now::Saved | Now::NotSaved,
+                Now::Directory
+                | Now::Branch { .. }
+                | Now::File(_)
+                | Now::HalfWritten(_)
+                | Now::Saved
+                | Now::NotSaved,
             ) => Undo::Keep("something else stands there now"),
         }
     }
@@ -242,7 +291,21 @@ impl Step {
             | Self::CreatedBranch { .. }
             | Self::RestoredPaths { .. }
             | Self::AppliedScope { .. }
+            | Self::BroughtForward(_)
+            | Self::MovedBranch { .. }
             | Self::NotTaken => None,
+        }
+    }
+}
+
+impl HalfWritten {
+    /// Decides what undoes what git has written.
+    const fn undo(&self) -> Undo {
+        match self {
+            Self::Over => Undo::Nothing,
+            Self::AsGitLeft => Undo::Revert,
+            Self::Changed(_) => Undo::Wait("files changed there since"),
+            Self::Staged => Undo::Wait("its index changed since"),
         }
     }
 }
@@ -319,12 +382,15 @@ impl std::fmt::Display for Step {
         match self {
             Self::CreatedDirectory { path } => write!(f, "{path}"),
             Self::CreatedWorktree { path } => write!(f, "git's entry of {path}"),
-            Self::CreatedBranch { name, .. } => write!(f, "branch {name}"),
+            Self::CreatedBranch { name, .. } | Self::MovedBranch { name } => {
+                write!(f, "branch {name}")
+            }
             Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => {
                 write!(f, "{}", change.path)
             }
             Self::AppliedScope { worktree, .. } => write!(f, "the scope of {worktree}"),
             Self::RestoredPaths { rescue, .. } => write!(f, "what is saved in {rescue}"),
+            Self::BroughtForward(step) => write!(f, "{}", step.checkout),
             Self::NotTaken => write!(f, "nothing"),
         }
     }

@@ -110,6 +110,11 @@ impl Journal {
         journal::begun(&self.entries)
     }
 
+    /// Returns the directory of the journal, in which a step may keep what it replaces.
+    pub fn directory(&self) -> &Utf8Path {
+        &self.directory
+    }
+
     /// Returns the file that has the steps: it is as old as the last of them.
     pub fn file(&self) -> Utf8PathBuf {
         self.directory.join(STEPS)
@@ -239,7 +244,10 @@ impl Worktree {
         let is_applied = match self.unfinished_command() {
             Some(JournaledCommand::Scope | JournaledCommand::Reapply) => false,
             Some(
-                JournaledCommand::Add | JournaledCommand::Restore | JournaledCommand::UndoRestore,
+                JournaledCommand::Add
+                | JournaledCommand::Land
+                | JournaledCommand::Restore
+                | JournaledCommand::UndoRestore,
             )
             | None => !files::exists(&self.dir.join(APPLYING)),
         };

@@ -1,7 +1,7 @@
 //! What git says is for people: an import, a landing and a removal decide by facts, whatever the words and
 //! the language.
 
-use crate::support::{Said, Shim, TestRepo, chmod, is_root};
+use crate::support::{Said, Shim, TestRepo, chmod, is_root, needs_root, skipped};
 
 /// A worktree with this name, where a fence works here.
 fn project() -> Option<TestRepo> {
@@ -211,4 +211,54 @@ fn a_remote_that_has_nothing_else_is_not_pulled_from_in_any_words() {
     assert!(said.stderr.contains("(fetch first)"), "{said}");
     let again = "help: nothing was changed; then: git agentwt land --push origin task\n";
     assert!(said.stderr.ends_with(again), "{said}");
+}
+
+/// A repository on a file system of its own, and a worktree whose commit has a file of 400 kB.
+fn on_small_disk() -> Option<TestRepo> {
+    if !needs_root() {
+        return None;
+    }
+    let repo = TestRepo::project();
+    let mount =
+        "mv repo kept; mkdir repo; mount -t tmpfs -o size=4m none repo && cp -a kept/. repo";
+    if repo.sh(repo.root(), mount).status != 0 {
+        skipped("mount(8) of a tmpfs");
+        return None;
+    }
+    let dir = repo.add("task");
+    let line = "head -c 400000 /dev/urandom >src/big; git add -A; git commit -qm big";
+    repo.sh(&dir, line).ok();
+    repo.sh(repo.main(), "echo fill >>.git/info/exclude").ok();
+    Some(repo)
+}
+
+#[test]
+fn as_root_a_full_disk_is_seen_in_any_words() {
+    let Some(repo) = on_small_disk() else { return };
+    let fill = "head -c $(($(df --output=avail -B1 . | tail -n 1) - 200000)) /dev/zero >fill";
+    repo.sh(repo.main(), fill).ok();
+    let said = land_with(&repo, "", "");
+    repo.sh(repo.main(), "rm fill").ok();
+    let again = repo.agentwt(&["land", "task"]);
+    repo.sh(repo.root(), "umount -l repo").ok();
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("have no room in $TMP/repo"), "{said}");
+    assert!(said.stderr.contains("to see the room: df -h"), "{said}");
+    assert_eq!(again.status, 0, "{again}");
+}
+
+#[test]
+fn a_disk_with_room_is_not_full_whatever_git_says() {
+    let repo = TestRepo::project();
+    let dir = repo.add("task");
+    repo.sh(&dir, COMMIT).ok();
+    let act = "case \" $* \" in *\" checkout-index \"*)
+        echo 'fatal: unable to write: No space left on device' >&2; exit 1;; esac";
+    let said = land_with(&repo, act, "");
+    assert_eq!(said.status, 4, "{said}");
+    assert!(
+        said.stderr
+            .contains("its files cannot be written in $TMP/repo"),
+        "{said}"
+    );
 }

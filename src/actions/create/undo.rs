@@ -152,6 +152,8 @@ fn created_branch(step: &Step) -> Option<&BranchName> {
         | Step::AddedIgnoreRule(_)
         | Step::RestoredPaths { .. }
         | Step::AppliedScope { .. }
+        | Step::BroughtForward(_)
+        | Step::MovedBranch { .. }
         | Step::NotTaken => None,
     }
 }

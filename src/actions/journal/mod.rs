@@ -7,14 +7,17 @@
 
 pub mod applied_scope;
 pub mod branch;
+pub mod brought_forward;
 pub mod directory;
 pub mod file_change;
 pub mod restored;
+pub mod touched;
 
 use camino::Utf8Path;
 
+use crate::actions::journal::brought_forward::ForwardedWorktree;
 use crate::actions::journal::directory::CreatedEntry;
-use crate::record::journal::{Now, Step, Undo};
+use crate::record::journal::{ForwardMove, Now, Step, Undo};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
@@ -77,13 +80,14 @@ impl Journal {
     }
 
     fn undo_step(&self, step: &Step, undoing: Undoing<'_>, undone: &mut Undone) {
-        let undo = match now(step, undoing) {
+        let undo = match self.now(step, undoing) {
             Ok(now) => step.undo(&now),
             Err(error) => return undone.fail(&error, format!("{step}: {error}")),
         };
         let result = match undo {
             Undo::Nothing => Ok(()),
             Undo::Keep(why) => return undone.stays.push(format!("{step}: {why}")),
+            Undo::Wait(why) => return undone.failed.push(format!("{step}: {why}")),
             Undo::Revert => self.revert(step, undoing),
         };
         match result {
@@ -118,25 +122,41 @@ impl Journal {
             Step::RestoredPaths { worktree, rescue } => {
                 restored::revert(repository, worktree, rescue, undoing.since)
             }
-            Step::NotTaken => Ok(()),
+            Step::BroughtForward(step) => self.forwarded(step, undoing).revert(),
+            Step::MovedBranch { .. } | Step::NotTaken => Ok(()),
         }
     }
-}
 
-/// Looks at what stands where a step works.
-fn now(step: &Step, undoing: Undoing<'_>) -> Result<Now, Error> {
-    let repository = undoing.repository;
-    match step {
-        Step::CreatedDirectory { path } => Ok(directory::now(path)),
-        Step::CreatedWorktree { path } => Ok(created_entry(path, undoing).now()),
-        Step::CreatedBranch { name, .. } => Ok(branch::now(repository, name)?),
-        Step::AddedIgnoreRule(_) if is_needed(repository) => Ok(Now::Needed),
-        Step::ChangedSharedFile(change) | Step::AddedIgnoreRule(change) => {
-            Ok(file_change::now(change)?)
+    /// Looks at what stands where a step works.
+    fn now(&self, step: &Step, undoing: Undoing<'_>) -> Result<Now, Error> {
+        let repository = undoing.repository;
+        match step {
+            Step::CreatedDirectory { path } => Ok(directory::now(path)),
+            Step::CreatedWorktree { path } => Ok(created_entry(path, undoing).now()),
+            Step::CreatedBranch { name, .. } => Ok(branch::now(repository, name)?),
+            Step::AddedIgnoreRule(_) if is_needed(repository) => Ok(Now::Needed),
+            Step::ChangedSharedFile(change) | Step::AddedIgnoreRule(change) => {
+                Ok(file_change::now(change)?)
+            }
+            Step::BroughtForward(step) => {
+                Ok(Now::HalfWritten(self.forwarded(step, undoing).now()?))
+            }
+            Step::AppliedScope { worktree, .. } => applied_scope::now(repository, worktree),
+            Step::RestoredPaths { worktree, rescue } => restored::now(repository, worktree, rescue),
+            Step::MovedBranch { .. } | Step::NotTaken => Ok(Now::Nothing),
         }
-        Step::AppliedScope { worktree, .. } => applied_scope::now(repository, worktree),
-        Step::RestoredPaths { worktree, rescue } => restored::now(repository, worktree, rescue),
-        Step::NotTaken => Ok(Now::Nothing),
+    }
+
+    fn forwarded<'a>(
+        &'a self,
+        step: &'a ForwardMove,
+        undoing: Undoing<'a>,
+    ) -> ForwardedWorktree<'a> {
+        ForwardedWorktree {
+            repository: undoing.repository,
+            directory: self.directory(),
+            step,
+        }
     }
 }
 
@@ -150,6 +170,8 @@ fn remove_what_git_left(step: &Step, repository: &Repository) {
         | Step::AddedIgnoreRule(_)
         | Step::RestoredPaths { .. }
         | Step::AppliedScope { .. }
+        | Step::BroughtForward(_)
+        | Step::MovedBranch { .. }
         | Step::NotTaken => {}
     }
 }

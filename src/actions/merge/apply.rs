@@ -2,14 +2,16 @@
 
 use crate::actions::merge::facts::base_branch;
 use crate::actions::merge::failure::MergeFailure;
-use crate::actions::merge::forward::{Forward, PutBack, begin_move, end_move};
 use crate::actions::merge::plan::MergePlan;
+use crate::actions::merge::undo::{LeftMerge, begin_journal, end_journal, read_left};
 use crate::actions::merge::work::WorkToMerge;
-use crate::disk::lock::Lock;
+use crate::disk::lock::{Holders, Lock};
 use crate::git::error::GitError;
 use crate::git::quarantined_objects::QuarantinedObjects;
+use crate::record::journal::{ForwardMove, Step};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::worktree::journal::Journal;
 
 /// What is asked of the lock of the base branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +38,17 @@ impl WorkToMerge<'_> {
             return Ok(None);
         };
         let lock = Lock::wait(&self.repository.branch_lock(&into))?;
+        let Some(left) = read_left(self.repository, &into)? else {
+            return Ok(Some(lock));
+        };
         match intent {
-            MergeIntent::Look if Forward::has_begun(self.repository, &into) => {
+            MergeIntent::Look if left.has_files() => {
                 return Err(self.fail(&MergeFailure::Stopped(into)));
             }
             MergeIntent::Look => {}
             MergeIntent::Merge => {
-                if let Some(forward) = Forward::read(self.repository, &into)? {
-                    self.put_back(&forward)?;
+                self.undo(&left, &into)?;
+                if left.has_files() {
                     notes.push(format!("ended a landing in {into} that was killed"));
                 }
             }
@@ -84,20 +89,35 @@ impl WorkToMerge<'_> {
         // 2
         self.require_verified_tip(plan)?;
         scratch.migrate()?;
-        // 3
-        let forward = self.make_room(plan, scratch, &commit)?;
-        // 4
-        if let Err(rejected) = self.push(plan, &commit) {
-            // what is kept then goes with the next landing
-            let _ = forward.as_ref().map(Forward::end);
-            return Err(rejected);
+        // 3, 4
+        let into = &plan.landed.into;
+        let step = step_of(plan, &commit);
+        let mut journal = begin_journal(self.repository, into)?;
+        if let Err(error) = self.begin(&step, plan, scratch, &commit, &mut journal) {
+            // what cannot be forgotten now goes with the next merge into the branch
+            let _ = end_journal(self.repository, into);
+            return Err(error);
         }
         // 5
-        match &forward {
-            Some(forward) => self.bring_forward(plan, &commit, forward, lock, notes)?,
-            None => self.move_branch(plan, &commit, notes)?,
-        }
+        let moved = self.take(&step, plan, &commit, lock)?;
+        self.conclude(plan, &commit, moved, &LeftMerge::new(journal), notes)?;
         Ok(commit)
+    }
+
+    /// Makes room, pushes, and writes the step down.
+    fn begin(
+        &self,
+        step: &Step,
+        plan: &MergePlan,
+        scratch: &QuarantinedObjects,
+        commit: &CommitId,
+        journal: &mut Journal,
+    ) -> Result<(), Error> {
+        if let Step::BroughtForward(step) = step {
+            self.make_room(step, scratch, journal.directory())?;
+        }
+        self.push(plan, commit)?;
+        Ok(journal.add(step.clone())?)
     }
 
     /// Refuses where the worktree's branch is not at the verified commit any more: what comes
@@ -112,77 +132,69 @@ impl WorkToMerge<'_> {
         Err(self.fail(&MergeFailure::Moved(branch.clone())))
     }
 
-    /// Moves the base branch with the files of the worktree that has it checked out. Where it does
-    /// not move, the files are put back.
-    fn bring_forward(
+    /// Lets git move the base branch, with the files of the worktree that has it checked out;
+    /// returns what git says.
+    ///
+    /// If we are killed, a git that writes files goes on, and holds the lock of the branch until it
+    /// ends.
+    fn take(
         &self,
+        step: &Step,
         plan: &MergePlan,
         commit: &CommitId,
-        forward: &Forward<'_>,
         lock: &Lock,
-        notes: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        let into = &plan.landed.into;
-        let merged = forward.go(lock)?;
-        let now = self.repository.git.rev_parse_commit(&into.full_ref())?;
-        let ended = self.put_back(forward);
-        self.judge_move(plan, commit, now.as_ref(), merged, ended, notes)
-    }
-
-    /// Moves a base branch that no worktree has checked out.
-    fn move_branch(
-        &self,
-        plan: &MergePlan,
-        commit: &CommitId,
-        notes: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    ) -> Result<Result<(), GitError>, Error> {
         let git = &self.repository.git;
-        let into = &plan.landed.into;
-        let full = into.full_ref();
+        if let Step::BroughtForward(step) = step {
+            lock.hold(Holders::WithPrograms)?;
+            let moved = git.at(&step.checkout).merge_ff_only(commit);
+            lock.hold(Holders::OnlyUs)?;
+            return Ok(moved);
+        }
+        let full = plan.landed.into.full_ref();
         let branch = &self.worktree.record.branch;
         let reason = format!("merge {branch}: landed by git-agentwt");
-        begin_move(self.repository, into)?;
-        let moved = git.update_ref(&full, commit, Some(&plan.landed.before), &reason);
-        let now = git.rev_parse_commit(&full)?;
-        let ended = end_move(self.repository, into);
-        self.judge_move(plan, commit, now.as_ref(), moved, ended, notes)
+        Ok(git.update_ref(&full, commit, Some(&plan.landed.before), &reason))
     }
 
-    /// Decides by where the base branch is now whether it moved. `moved` is what git said, `ended`
-    /// what became of putting back or forgetting.
-    fn judge_move(
+    /// Decides by where the base branch is now whether it moved, and undoes the steps if it did
+    /// not. `moved` is what git said.
+    fn conclude(
         &self,
         plan: &MergePlan,
         commit: &CommitId,
-        now: Option<&CommitId>,
         moved: Result<(), GitError>,
-        ended: Result<(), Error>,
+        left: &LeftMerge,
         notes: &mut Vec<String>,
     ) -> Result<(), Error> {
         let into = &plan.landed.into;
-        if now == Some(commit) {
-            // a hook that ran afterwards has no say, nor has what is left of a landing that is done
+        let now = self.repository.git.rev_parse_commit(&into.full_ref())?;
+        if now.as_ref() == Some(commit) {
+            // a hook that ran afterwards has no say, nor has what is left of a merge that is done
+            let ended = left.end(self.repository, into);
             notes.extend(ended.err().map(|error| error.to_string()));
             return Ok(());
         }
-        ended?;
+        self.undo(left, into)?;
         match moved {
-            Err(error @ GitError::Failed { .. }) if now == Some(&plan.landed.before) => {
+            Err(error @ GitError::Failed { .. }) if now.as_ref() == Some(&plan.landed.before) => {
                 Err(self.fail_to_forward(into, error))
             }
             Ok(()) | Err(_) => Err(self.fail(&MergeFailure::Moved(into.clone()))),
         }
     }
+}
 
-    /// Puts the worktree of the base branch back where git did not bring it forward.
-    fn put_back(&self, forward: &Forward<'_>) -> Result<(), Error> {
-        let checkout = forward.begun.checkout.clone();
-        match forward.put_back()? {
-            PutBack::Done => Ok(()),
-            PutBack::Changed(paths) => {
-                Err(self.fail(&MergeFailure::StoppedAndChanged { checkout, paths }))
-            }
-            PutBack::Staged => Err(self.fail(&MergeFailure::StoppedAndStaged { checkout })),
-        }
+/// The step by which the base branch moves.
+fn step_of(plan: &MergePlan, commit: &CommitId) -> Step {
+    let into = &plan.landed.into;
+    match &plan.checkout {
+        Some(checkout) => Step::BroughtForward(ForwardMove {
+            into: into.clone(),
+            checkout: checkout.clone(),
+            before: plan.landed.before.clone(),
+            commit: commit.clone(),
+        }),
+        None => Step::MovedBranch { name: into.clone() },
     }
 }

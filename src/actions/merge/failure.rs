@@ -1,6 +1,6 @@
 //! Says why a merge that was planned is not made.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::actions::merge::refusal::{cannot_land, listed};
 use crate::actions::merge::work::WorkToMerge;
@@ -188,14 +188,6 @@ impl WorkToMerge<'_> {
         self.fail(&MergeFailure::NotForward {
             into: into.clone(),
             words: words.replace("error: ", ""),
-        })
-    }
-
-    /// Says that files of the user's stand where the commit has files.
-    pub fn fail_in_the_way(&self, checkout: &Utf8Path, paths: Vec<String>) -> Error {
-        self.fail(&MergeFailure::InTheWay {
-            checkout: checkout.to_owned(),
-            paths,
         })
     }
 }

@@ -9,15 +9,17 @@ pub mod apply;
 pub mod commits;
 pub mod facts;
 pub mod failure;
-pub mod forward;
 pub mod genuine;
 pub mod landed;
+pub mod locks;
+pub mod measure;
 pub mod obstacle;
 pub mod plan;
 pub mod push;
 pub mod refusal;
 pub mod room;
 pub mod trial;
+pub mod undo;
 pub mod work;
 
 use crate::actions::merge::plan::{MergePlan, method, place, plan};

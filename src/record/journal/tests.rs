@@ -225,7 +225,7 @@ fn undo_all(world: &mut World, journal: &[(Step, String, Now)]) -> Vec<String> {
         let now = world.get(place).cloned().unwrap_or(Now::Nothing);
         match step.undo(&now) {
             Undo::Nothing => {}
-            Undo::Keep(_) => stays.push(place.clone()),
+            Undo::Keep(_) | Undo::Wait(_) => stays.push(place.clone()),
             Undo::Revert => {
                 let before = step.file_change().and_then(|change| change.before.clone());
                 match before {
@@ -303,5 +303,25 @@ fn what_another_process_changed_since_stays_and_is_named() {
             wanted.insert((*place).to_owned(), now.clone());
             assert_eq!(world, wanted, "{order:?}");
         }
+    }
+}
+
+#[test]
+fn a_worktree_that_git_wrote_half_is_put_back_unless_somebody_changed_it() {
+    let forward = Step::BroughtForward(ForwardMove {
+        into: BranchName::from_git("main".to_owned()),
+        checkout: "/r".into(),
+        before: commit('a'),
+        commit: commit('b'),
+    });
+    let changed = HalfWritten::Changed(vec!["a".to_owned()]);
+    let table = [
+        (HalfWritten::Over, Undo::Nothing),
+        (HalfWritten::AsGitLeft, Undo::Revert),
+        (changed, Undo::Wait("files changed there since")),
+        (HalfWritten::Staged, Undo::Wait("its index changed since")),
+    ];
+    for (state, undo) in table {
+        assert_eq!(forward.undo(&Now::HalfWritten(state)), undo);
     }
 }

@@ -235,6 +235,46 @@ fn what_the_user_staged_after_the_kill_is_not_touched() {
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
 
+/// What the last version wrote in place of the journal, as old as that.
+const OLDER_FILES: &str = "grep -E '^(version|into|checkout|before|commit) ' steps >begun.toml
+    touch -r steps begun.toml moving; rm steps";
+
+#[test]
+fn what_a_landing_of_an_older_version_left_is_put_back() {
+    let Some(repo) = stopped() else { return };
+    let line = format!("cd .git/agentwt/landing/*; {OLDER_FILES}; rm moving");
+    repo.sh(repo.main(), &line).ok();
+    let said = repo.agentwt(&["land", "-n", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(
+        said.stderr
+            .contains("ended a landing in main that was killed"),
+        "{said}"
+    );
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one");
+    assert_eq!(left(&repo), "");
+}
+
+#[test]
+fn the_locks_that_a_landing_of_an_older_version_left_are_removed() {
+    if !strace_works() {
+        return;
+    }
+    let repo = world();
+    repo.git(&["switch", "-qc", "other"]);
+    let (said, is_hit) = stop_at("update-ref", &repo, Act::KillBoth, "rename", 1);
+    assert!(is_hit, "{said}");
+    let line = format!("cd .git/agentwt/landing/*; {OLDER_FILES}; rm begun.toml");
+    repo.sh(repo.main(), &line).ok();
+    assert!(left(&repo).contains("main.lock"));
+    repo.agentwt(&["land", "task"]).ok();
+    assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one");
+    assert_eq!(left(&repo), "");
+}
+
 /// No worktree has the base branch: only the lock of the branch is left.
 #[test]
 fn killed_while_git_moves_a_branch_that_nobody_has_checked_out_the_same_command_lands() {
@@ -404,13 +444,17 @@ fn as_root_a_full_disk_leaves_main_as_it_was() {
 #[test]
 fn what_cannot_be_forgotten_after_the_merge_is_a_note() {
     let repo = world();
-    let act = "PATH=${PATH#*:} git \"$@\"; s=$?; cd .git/agentwt/landing/*/
-        rm begun.toml; mkdir begun.toml; exit $s";
+    let act = "PATH=${PATH#*:} git \"$@\"; s=$?; kept=$(echo .git/agentwt/landing/*)
+        rm -r $kept; echo >$kept; exit $s";
     let shim = Shim::new(repo.root(), act);
     let said = shim.run_at_words(&repo, &["land", "task"], "merge --quiet --ff-only");
     assert_eq!(said.status, 0, "{said}");
     assert!(said.stdout.contains("landed task in main"), "{said}");
-    assert!(said.stderr.contains("begun.toml"), "{said}");
+    assert!(
+        said.stderr
+            .contains("cannot remove $TMP/repo/.git/agentwt/landing/"),
+        "{said}"
+    );
     assert_eq!(repo.git(&["show", "main:src/one.rs"]), "one");
     assert!(!repo.worktree("task").exists(), "{said}");
 }

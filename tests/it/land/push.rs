@@ -180,7 +180,7 @@ fn what_main_has_already_is_pushed_before_the_worktree_goes() {
 fn a_rejected_push_is_told_though_what_was_kept_cannot_be_forgotten() {
     let repo = with_server();
     teammate_pushes(&repo);
-    let act = "cd .git/agentwt/landing/*/; rm begun.toml; mkdir begun.toml; cd - >/dev/null
+    let act = "kept=$(echo .git/agentwt/landing/*); rm -r $kept; echo >$kept
         PATH=${PATH#*:} exec git \"$@\"";
     let shim = Shim::new(repo.root(), act);
     let said = shim.run_at_words(&repo, &PUSH, " push --quiet");

@@ -1,6 +1,8 @@
 //! Says who moved which ref: the worktree itself, by its journal and the log of its HEAD; or
-//! others, by the log of the ref and the logs of the HEADs of other worktrees. Pure: all rules
-//! about reflogs, journals, pushes and fetches stand here, and are tested as a table.
+//! others, by the log of the ref and the logs of the HEADs of other worktrees. All rules about
+//! reflogs, journals, pushes and fetches stand here and below, are pure, and are tested as a table:
+//! [`records`] holds what is recorded, [`logs`] says what the logs prove, and [`own`] which refs
+//! are the worktree's own; the origins stand here.
 //!
 //! | ref | was moved from here, as the journal says | was not |
 //! |---|---|---|
@@ -10,15 +12,20 @@
 //!
 //! What nothing attributes is [`Origin::Unexplained`].
 
-use std::cell::{OnceCell, RefCell};
+pub mod logs;
+pub mod own;
+pub mod past_hooks;
+pub mod records;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::git::hooks::journal::{Journal, RefMove, Target};
+use crate::git::hooks::journal::{RefMove, Target};
 use crate::git::reflog::ReflogEntry;
 use crate::git::refs::Ref;
+use crate::truth::attribution::logs::is_ordinary_move;
+use crate::truth::attribution::records::RefRecords;
 use crate::words::name::CommitId;
 
 /// Says how a ref of now came to be what it is.
@@ -99,86 +106,20 @@ pub enum Loss {
     Replaced,
 }
 
-/// Holds the HEAD of another worktree.
-#[derive(Clone, Debug, Default)]
-pub struct OtherHead {
-    /// The branch that it names.
-    pub branch: Option<String>,
-    /// Empty where it cannot be read: then it proves nothing.
-    pub log: Vec<ReflogEntry>,
-    /// The name of the HEAD as other worktrees see it (git-worktree(1), "REFS").
-    pub name: String,
-    /// True if an agent works there.
-    pub is_of_agent: bool,
-}
-
-impl OtherHead {
-    fn is_on(&self, branch: &str) -> bool {
-        self.branch.as_deref() == Some(branch)
-    }
-
-    /// True if a command that makes or fetches commits took it to a commit. A rebase begins with a
-    /// checkout of anything.
-    fn went_to(&self, commit: &CommitId) -> bool {
-        let is_there = |entry: &ReflogEntry| {
-            entry.id == *commit && !entry.is_bare_move() && !entry.reason.contains("(start)")
-        };
-        self.log.iter().any(is_there)
-    }
-
-    /// True if it is on this branch, and its log ends with the same entry as the log of the branch:
-    /// a move of the branch from another worktree would be in the log of the branch alone.
-    fn left_branch_at(&self, branch: &str, newest: &ReflogEntry) -> bool {
-        self.is_on(branch) && self.log.first() == Some(newest)
-    }
-}
-
-/// Gives the records that are only read for the refs that need them.
-pub trait RecordSource {
-    /// Returns the log of a ref, the newest entry first; empty where it has none or cannot be read.
-    fn read_log(&self, name: &BStr) -> Vec<ReflogEntry>;
-    /// True if git keeps reflogs in the repository.
-    fn keeps_logs(&self) -> bool;
-    /// True if there is a remote of this name.
-    fn is_remote(&self, name: &str) -> bool;
-    /// Returns the HEAD of the main worktree, if there is one.
-    fn read_main_head(&self) -> Option<OtherHead>;
-    /// Returns the HEADs of the other linked worktrees.
-    fn read_linked_heads(&self) -> Vec<OtherHead>;
-}
-
-/// Holds what is recorded of refs: as they were at `add`, as they are, and what was done to them
-/// from the worktree.
-pub struct RefRecords<'a> {
-    /// The full name of the worktree's branch.
-    pub branch: String,
-    /// The base of the worktree.
-    pub base: CommitId,
-    /// The ref that its HEAD names.
-    pub head_ref: Option<String>,
-    /// Every ref at `add`, with what it named.
-    pub before: BTreeMap<BString, CommitId>,
-    /// The refs that named another ref at `add`, with that ref.
-    pub symbolic_before: BTreeMap<BString, BString>,
-    /// Every ref of now.
-    pub now: BTreeMap<BString, Ref>,
-    /// What was done to refs from the worktree.
-    pub journal: Journal,
-    /// The commits that were made in the worktree, as the log of its HEAD tells.
-    pub made_here: BTreeSet<CommitId>,
-    /// What is only read where it is needed.
-    pub source: Box<dyn RecordSource + 'a>,
-    /// What was read of that.
-    pub cache: RecordCache,
-}
-
-/// Holds what was read of records, each once.
-#[derive(Default)]
-pub struct RecordCache {
-    touched: OnceCell<BTreeSet<CommitId>>,
-    logs: RefCell<BTreeMap<BString, Rc<[ReflogEntry]>>>,
-    main_head: OnceCell<Option<OtherHead>>,
-    linked_heads: OnceCell<Vec<OtherHead>>,
+/// Says how the stash came to be what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StashOrigin {
+    /// No stash of `add` is gone, and none was made here.
+    Unchanged,
+    /// Something was stashed here.
+    MadeHere,
+    /// Stashes of `add` are gone.
+    Lost {
+        /// How many.
+        number: usize,
+        /// Who dropped them.
+        mover: Mover,
+    },
 }
 
 /// Where work is kept that a command of ours took away; nothing of ours deletes what is rescued.
@@ -219,359 +160,6 @@ fn is_saved_work(name: &BStr) -> bool {
 }
 
 impl RefRecords<'_> {
-    /// Returns the log of a ref, the newest entry first; it is read once.
-    pub fn log(&self, name: &BStr) -> Rc<[ReflogEntry]> {
-        if let Some(log) = self.cache.logs.borrow().get(name) {
-            return Rc::clone(log);
-        }
-        let log: Rc<[ReflogEntry]> = self.source.read_log(name).into();
-        self.cache
-            .logs
-            .borrow_mut()
-            .insert(name.to_owned(), Rc::clone(&log));
-        log
-    }
-
-    /// True if a commit was made in the worktree, as the log of its HEAD tells.
-    pub fn is_made_here(&self, commit: &CommitId) -> bool {
-        self.made_here.contains(commit)
-    }
-
-    /// True if a commit was made in the worktree, or a branch or a tag was moved onto it from there
-    /// that was not on it at `add`.
-    pub fn was_made_or_moved_here(&self, commit: &CommitId) -> bool {
-        self.made_here.contains(commit) || self.touched().contains(commit)
-    }
-
-    /// Returns the commits onto which refs were moved from here that no ref was on at `add`.
-    fn touched(&self) -> &BTreeSet<CommitId> {
-        self.cache.touched.get_or_init(|| {
-            let mut touched = self.journal.touched();
-            // a ref that was made here and deleted looks as if it had been packed, but is not there
-            for (name, commit) in &self.journal.packed {
-                if !self.now.contains_key(name) {
-                    touched.insert(commit.clone());
-                }
-            }
-            if !touched.is_empty() {
-                for commit in self.before.values() {
-                    touched.remove(commit);
-                }
-            }
-            touched
-        })
-    }
-
-    /// True if an entry in the log of a ref shows that others moved the ref there.
-    pub fn entry_proves_foreign_move(&self, name: &str, entry: &ReflogEntry) -> bool {
-        if !name.starts_with("refs/heads/") {
-            return entry.came_from_elsewhere(name);
-        }
-        // a commit, merge or pull in the worktree that has the branch checked out is in the HEAD
-        // reflog of that worktree; an update-ref from elsewhere is not
-        if self.is_logged_elsewhere(&entry.id) {
-            return true;
-        }
-        // git fetches into no branch that is checked out
-        let is_checked_out = || self.other_heads().any(|other| other.is_on(name));
-        entry.came_from_elsewhere(name) && (entry.reason.starts_with("fetch") || !is_checked_out())
-    }
-
-    /// True if the HEAD of another worktree went to a commit by a command that makes or fetches
-    /// commits.
-    pub fn is_logged_elsewhere(&self, commit: &CommitId) -> bool {
-        self.other_heads()
-            .any(|other| other.went_to(commit) && !self.has_moved(other, commit))
-    }
-
-    /// True if a branch is where another worktree left it that has it checked out, by the logs of
-    /// both. What a command in the worktree did to the branch since is nothing: git logs no move to
-    /// the same place.
-    pub fn is_where_others_left_it(&self, name: &str, now: &CommitId) -> bool {
-        if !name.starts_with("refs/heads/") || self.is_made_here(now) {
-            return false;
-        }
-        let log = self.log(name.into());
-        let Some(newest) = log.first().filter(|newest| newest.id == *now) else {
-            return false;
-        };
-        self.other_heads()
-            .any(|other| other.left_branch_at(name, newest) && !self.has_moved(other, now))
-    }
-
-    /// True if a place to which a ref was moved from here is one to which others had brought it: by
-    /// a fetch, or by a commit of their own in a worktree of theirs.
-    pub fn is_place_of_others(&self, name: &str, place: &CommitId) -> bool {
-        self.is_fetched_place(name, place)
-            || self.is_where_others_left_it(name, place)
-            || !self.is_made_here(place) && self.is_logged_elsewhere(place)
-    }
-
-    /// True if others took a ref back to where it is now. What the worktree itself rewound excuses
-    /// nothing.
-    pub fn is_rewound_by_others(&self, name: &str, now: &CommitId) -> bool {
-        if self.has_place(name.into(), now) {
-            return self.is_fetched_place(name, now) || self.is_where_others_left_it(name, now);
-        }
-        let log = self.log(name.into());
-        match log.first() {
-            Some(newest) if name.starts_with("refs/heads/") => {
-                is_ordinary_move(newest) || self.is_where_others_left_it(name, now)
-            }
-            Some(newest) => newest.came_from_elsewhere(name),
-            None => true,
-        }
-    }
-
-    /// True if git's logs show that others moved a ref to where it is now, which brought `new`
-    /// commits. `was_logged` says whether it had a log at `add`.
-    pub fn proves_move_elsewhere(
-        &self,
-        name: &str,
-        log: &[ReflogEntry],
-        now: &CommitId,
-        new: &[CommitId],
-        was_logged: bool,
-    ) -> bool {
-        match log.first() {
-            // where it was written past git: git itself would have logged it
-            Some(newest) => {
-                newest.id == *now
-                    && (new.is_empty() || self.entry_proves_foreign_move(name, newest))
-            }
-            // a log that was there and is empty proves nothing, but the journal does
-            None if was_logged => {
-                let is_of_here = |commit| self.was_made_or_moved_here(commit);
-                self.journal.moves(name.as_bytes()).is_empty() && !new.iter().any(is_of_here)
-            }
-            None => !self.is_made_here(now),
-        }
-    }
-
-    /// True if a ref got to where it is now by a command that can bring a commit from anywhere.
-    pub fn is_bare_move_to(&self, log: &[ReflogEntry], now: &CommitId) -> bool {
-        let newest = log.first();
-        newest.is_some_and(|newest| newest.id == *now && newest.is_bare_move())
-    }
-
-    /// True if the log shows each move of a remote-tracking ref to this place: a fetch from here
-    /// moves it as one from elsewhere does, so only what the log does not show was done to it.
-    pub fn is_fetched_place(&self, name: &str, place: &CommitId) -> bool {
-        if !name.starts_with("refs/remotes/") {
-            return false;
-        }
-        let mut journaled = 0;
-        for one in self.journal.moves(name.as_bytes()) {
-            if one.new == Target::Object(place.clone()) && one.old != one.new {
-                journaled += 1;
-            }
-        }
-        let mut proven = 0;
-        for entry in &*self.log(name.into()) {
-            if entry.id == *place
-                && !entry.is_push_of(place)
-                && self.entry_proves_foreign_move(name, entry)
-            {
-                proven += 1;
-            }
-        }
-        proven >= journaled
-    }
-
-    /// True if others moved a remote-tracking ref to where it is now by a fetch.
-    pub fn is_fetched(&self, name: &BStr, now: &CommitId) -> bool {
-        let log = self.log(name);
-        let Some(newest) = log.first().filter(|newest| newest.id == *now) else {
-            return false;
-        };
-        let is_pushed_here = newest.is_push_of(now) && self.has_place(name, now);
-        !is_pushed_here
-            && newest.came_from_elsewhere(&name.to_str_lossy())
-            && !self.is_made_here(now)
-    }
-
-    /// True if a push from this worktree moved a remote-tracking ref.
-    pub fn was_pushed_to(&self, name: &BStr) -> bool {
-        self.first_pushed_place(name).is_some()
-    }
-
-    /// Returns the first place to which a push from this worktree moved a remote-tracking ref.
-    fn first_pushed_place(&self, name: &BStr) -> Option<&CommitId> {
-        let log = self.log(name);
-        let mut places = self.journal.places(name);
-        places.find(|place| log.iter().any(|entry| entry.is_push_of(place)))
-    }
-
-    /// True if the oldest entry of a ref's log is a push.
-    pub fn began_with_push(&self, name: &BStr) -> bool {
-        let log = self.log(name);
-        log.last()
-            .is_some_and(|oldest| oldest.is_push_of(&oldest.id))
-    }
-
-    /// True if a ref is the remote-tracking branch of the worktree's own branch: of the same name,
-    /// on any remote. The name of a remote can have slashes.
-    pub fn is_own_upstream(&self, name: &BStr) -> bool {
-        let name = name.to_str_lossy();
-        let branch = self
-            .branch
-            .strip_prefix("refs/heads/")
-            .unwrap_or(&self.branch);
-        let own = format!("/{branch}");
-        let remote = name.strip_prefix("refs/remotes/");
-        let Some(remote) = remote.and_then(|name| name.strip_suffix(&own)) else {
-            return false;
-        };
-        !remote.contains('/') || self.source.is_remote(remote)
-    }
-
-    /// True if a ref was made in this worktree: it was not there at `add`, and its first place is
-    /// the one that the journal has first. The branch of another agent is none.
-    pub fn is_own(&self, name: &BStr) -> bool {
-        if *name == self.branch {
-            return true;
-        }
-        if self.before.contains_key(name) || !self.may_be_own(name) {
-            return false;
-        }
-        let log = self.log(name);
-        let is_made_here = self.is_created_here(name, &log)
-            || self.is_renamed_from_own(name)
-            || self.was_pushed_here(&log)
-            || log.iter().any(|entry| self.is_from_own(name, entry));
-        let text = name.to_str_lossy();
-        let is_of_agent = |other: &OtherHead| other.is_of_agent && other.is_on(&text);
-        is_made_here && !self.linked_heads().iter().any(is_of_agent)
-    }
-
-    /// True if a new ref was moved from here, is on a commit of here, or HEAD is on it.
-    fn may_be_own(&self, name: &BStr) -> bool {
-        let now = self.now.get(name);
-        !self.journal.moves(name).is_empty()
-            || now.is_some_and(|now| self.was_made_or_moved_here(&now.id))
-            || self
-                .head_ref
-                .as_ref()
-                .is_some_and(|on| *name == on.as_str())
-    }
-
-    /// True if an entry renamed or copied the ref from one of the worktree's own.
-    fn is_from_own(&self, name: &BStr, entry: &ReflogEntry) -> bool {
-        let Some(from) = entry.renamed_or_copied_from() else {
-            return false;
-        };
-        let from = BStr::new(from);
-        *from == self.branch
-            || self.was_renamed_here(from, name)
-            || self.is_forgotten(from)
-            || self.is_created_here(from, &self.log(from))
-    }
-
-    /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells:
-    /// the branch and HEAD are deleted at one commit, and HEAD is then set to the new name.
-    fn is_renamed_from_own(&self, name: &BStr) -> bool {
-        let mut own = BString::from(self.branch.as_str());
-        for pair in self.journal.moves(b"HEAD").windows(2) {
-            let (Target::Nothing, Target::Ref(renamed)) = (&pair[0].new, &pair[1].new) else {
-                continue;
-            };
-            if self.journal.moves(&own).contains(&pair[0]) {
-                own.clone_from(renamed);
-            }
-        }
-        own == *name && *name != self.branch
-    }
-
-    /// True if the first place that a ref's log has is the one at which the journal has it created.
-    fn is_created_here(&self, name: &BStr, log: &[ReflogEntry]) -> bool {
-        let Some(RefMove {
-            old: Target::Nothing,
-            new: Target::Object(created),
-        }) = self.journal.moves(name).first()
-        else {
-            return false;
-        };
-        log.last().is_none_or(|oldest| oldest.id == *created)
-    }
-
-    /// True if a ref began with a push of a commit of the worktree. A push to the path of this
-    /// repository runs none of the worktree's hooks.
-    fn was_pushed_here(&self, log: &[ReflogEntry]) -> bool {
-        log.last()
-            .is_some_and(|oldest| oldest.reason == "push" && self.is_made_here(&oldest.id))
-    }
-
-    /// True if a ref that is gone was made in the worktree, as far as the journal tells.
-    fn is_forgotten(&self, name: &BStr) -> bool {
-        if self.now.contains_key(name) {
-            return false;
-        }
-        let first = self.journal.moves(name).first();
-        let is_created =
-            first.is_some_and(|first| first.old == Target::Nothing && first.new != Target::Nothing);
-        is_created || self.is_packed(name)
-    }
-
-    /// True if a branch that was there at `add` became another one by a rename from here: the
-    /// journal has that it was deleted. No hook tells of that where refs are tables; then the
-    /// commit counts.
-    fn was_renamed_here(&self, from: &BStr, name: &BStr) -> bool {
-        if !self.before.contains_key(from) || self.now.contains_key(from) {
-            return false;
-        }
-        match self.journal.moves(from).last() {
-            Some(last) => last.new == Target::Nothing,
-            None => self.now.get(name).is_some_and(|now| {
-                self.is_made_here(&now.id) && !self.is_logged_elsewhere(&now.id)
-            }),
-        }
-    }
-
-    fn is_packed(&self, name: &BStr) -> bool {
-        self.journal.packed.iter().any(|(packed, _)| packed == name)
-    }
-
-    /// True if the worktree deleted a ref that it had not made, and that came after `add`.
-    fn belonged_to_others(&self, name: &BStr) -> bool {
-        let Some(first) = self.journal.moves(name).first() else {
-            return false;
-        };
-        match (&first.old, &first.new) {
-            // a rename past the hooks left nothing but the base
-            (Target::Object(old), Target::Nothing) => {
-                !self.was_made_or_moved_here(old) && *old != self.base
-            }
-            (Target::Nothing, Target::Nothing) => true,
-            (_, _) => false,
-        }
-    }
-
-    /// True if the worktree moved a ref to this place.
-    pub fn has_place(&self, name: &BStr, commit: &CommitId) -> bool {
-        self.journal.places(name).any(|place| place == commit)
-    }
-
-    /// True if the worktree moved the HEAD of another one to a commit.
-    fn has_moved(&self, other: &OtherHead, commit: &CommitId) -> bool {
-        self.has_place(BStr::new(&other.name), commit)
-    }
-
-    /// Those beside the main worktree are only read where the main one does not decide.
-    fn other_heads(&self) -> impl Iterator<Item = &OtherHead> {
-        let main = self
-            .cache
-            .main_head
-            .get_or_init(|| self.source.read_main_head());
-        let linked = std::iter::once_with(|| self.linked_heads()).flatten();
-        main.iter().chain(linked)
-    }
-
-    fn linked_heads(&self) -> &[OtherHead] {
-        self.cache
-            .linked_heads
-            .get_or_init(|| self.source.read_linked_heads())
-    }
-
     fn origin_of(&self, name: &BStr) -> Origin {
         if is_saved_work(name) {
             self.origin_of_saved(name)
@@ -722,27 +310,6 @@ impl RefRecords<'_> {
         true
     }
 
-    /// True if a place is the one at `add`, and the log shows no other move to it: a clone logs no
-    /// move of the refs that it makes, and a push of what is there moves nothing.
-    fn stayed_at_place_of_add(&self, name: &BStr, place: &CommitId) -> bool {
-        let log = self.log(name);
-        self.before.get(name) == Some(place)
-            && !log.is_empty()
-            && log
-                .iter()
-                .filter(|entry| entry.id == *place)
-                .all(|entry| self.is_logged_as_foreign(name, entry))
-    }
-
-    /// True if others wrote an entry in the log of a ref; of a branch, if the log of another HEAD
-    /// has the same entry.
-    fn is_logged_as_foreign(&self, name: &BStr, entry: &ReflogEntry) -> bool {
-        if name.starts_with(b"refs/heads/") {
-            return self.other_heads().any(|other| other.log.contains(entry));
-        }
-        self.entry_proves_foreign_move(&name.to_str_lossy(), entry)
-    }
-
     /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.
     fn origin_of_journaled_remote(&self, name: &BStr, current: &CommitId) -> Origin {
         let log = self.log(name);
@@ -871,87 +438,6 @@ impl RefRecords<'_> {
         }
         StashOrigin::Unchanged
     }
-}
-
-/// Says how the stash came to be what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StashOrigin {
-    /// No stash of `add` is gone, and none was made here.
-    Unchanged,
-    /// Something was stashed here.
-    MadeHere,
-    /// Stashes of `add` are gone.
-    Lost {
-        /// How many.
-        number: usize,
-        /// Who dropped them.
-        mover: Mover,
-    },
-}
-
-/// True if git logged a move of a branch that is no push to this repository and no `git branch`.
-fn is_ordinary_move(newest: &ReflogEntry) -> bool {
-    let reason = newest.reason.as_str();
-    !(reason.is_empty() || reason.starts_with("push") || reason.starts_with("Branch: "))
-}
-
-/// Lists commits that were made here and that the journal does not have, the newest first: no hook
-/// ran for them. Each line of HEAD's log that went to a commit has its line in the journal, also a
-/// later `reset`.
-pub fn commits_past_hooks(
-    reflog: &[ReflogEntry],
-    head_ref: Option<&str>,
-    branch: &str,
-    journal: &Journal,
-) -> Vec<CommitId> {
-    let mut unseen: BTreeMap<&CommitId, isize> = BTreeMap::new();
-    for entry in reflog {
-        if entry.made_a_commit() || entry.is_reset() {
-            *unseen.entry(&entry.id).or_default() += 1;
-        }
-    }
-    for place in journal.places(b"HEAD") {
-        *unseen.entry(place).or_default() -= 1;
-    }
-    for place in places_of_branches(reflog, head_ref, branch, journal) {
-        *unseen.entry(place).or_default() -= 1;
-    }
-    let mut silent = Vec::new();
-    for entry in reflog {
-        let is_unseen = entry.made_a_commit() && unseen.remove(&entry.id).is_some_and(|n| n > 0);
-        if is_unseen {
-            silent.push(entry.id.clone());
-        }
-    }
-    silent
-}
-
-/// Lists where the branches went that HEAD was on, where git does not also report that of HEAD: git
-/// 2.55, and any git with reftables, reports only the branch.
-fn places_of_branches<'j>(
-    reflog: &[ReflogEntry],
-    head_ref: Option<&str>,
-    branch: &str,
-    journal: &'j Journal,
-) -> Vec<&'j CommitId> {
-    let mut names = BTreeSet::from([branch.to_owned()]);
-    names.extend(head_ref.map(ToOwned::to_owned));
-    for entry in reflog {
-        if let Some(words) = entry.reason.strip_prefix("checkout: moving from ") {
-            for name in words.split(" to ") {
-                names.insert(format!("refs/heads/{name}"));
-            }
-        }
-    }
-    let mut places = Vec::new();
-    for name in &names {
-        places.extend(journal.places(name.as_bytes()));
-    }
-    let of_head: BTreeSet<&CommitId> = journal.places(b"HEAD").collect();
-    if places.iter().all(|place| of_head.contains(place)) {
-        places.clear();
-    }
-    places
 }
 
 #[cfg(test)]

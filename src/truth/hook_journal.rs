@@ -7,7 +7,7 @@ use crate::git::hooks::journal;
 use crate::git::hooks::journal::Journal;
 use crate::record::worktree::{Record, WatchedFile};
 use crate::system::processes::count_named;
-use crate::truth::attribution::commits_past_hooks;
+use crate::truth::attribution::past_hooks::commits_past_hooks;
 use crate::truth::head::WorktreeHead;
 use crate::truth::options::ReadPolicy;
 use crate::words::error::Error;

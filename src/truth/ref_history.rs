@@ -14,7 +14,7 @@ use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::reflog::ReflogEntry;
 use crate::scope::rule::{Access, EntryKind};
-use crate::truth::attribution::{OtherHead, RecordCache, RecordSource, RefRecords};
+use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::head::{WorktreeHead, reflog_file};
 use crate::truth::history::touched;
 use crate::words::error::Error;

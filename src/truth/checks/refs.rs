@@ -11,7 +11,8 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::objects::Objects;
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
-use crate::truth::attribution::{Loss, Mover, Origin, RefRecords, Since, StashOrigin, attribute};
+use crate::truth::attribution::records::RefRecords;
+use crate::truth::attribution::{Loss, Mover, Origin, Since, StashOrigin, attribute};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;

@@ -1,0 +1,163 @@
+//! Says which refs are the worktree's own: its branch, what was made or renamed from there, and
+//! what it pushed.
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::git::hooks::journal::{RefMove, Target};
+use crate::git::reflog::ReflogEntry;
+use crate::truth::attribution::records::{OtherHead, RefRecords};
+use crate::words::name::CommitId;
+
+impl RefRecords<'_> {
+    /// True if a ref was made in this worktree: it was not there at `add`, and its first place is
+    /// the one that the journal has first. The branch of another agent is none.
+    pub fn is_own(&self, name: &BStr) -> bool {
+        if *name == self.branch {
+            return true;
+        }
+        if self.before.contains_key(name) || !self.may_be_own(name) {
+            return false;
+        }
+        let log = self.log(name);
+        let is_made_here = self.is_created_here(name, &log)
+            || self.is_renamed_from_own(name)
+            || self.was_pushed_here(&log)
+            || log.iter().any(|entry| self.is_from_own(name, entry));
+        let text = name.to_str_lossy();
+        let is_of_agent = |other: &OtherHead| other.is_of_agent && other.is_on(&text);
+        is_made_here && !self.linked_heads().iter().any(is_of_agent)
+    }
+
+    /// True if a new ref was moved from here, is on a commit of here, or HEAD is on it.
+    fn may_be_own(&self, name: &BStr) -> bool {
+        let now = self.now.get(name);
+        !self.journal.moves(name).is_empty()
+            || now.is_some_and(|now| self.was_made_or_moved_here(&now.id))
+            || self
+                .head_ref
+                .as_ref()
+                .is_some_and(|on| *name == on.as_str())
+    }
+
+    /// True if an entry renamed or copied the ref from one of the worktree's own.
+    fn is_from_own(&self, name: &BStr, entry: &ReflogEntry) -> bool {
+        let Some(from) = entry.renamed_or_copied_from() else {
+            return false;
+        };
+        let from = BStr::new(from);
+        *from == self.branch
+            || self.was_renamed_here(from, name)
+            || self.is_forgotten(from)
+            || self.is_created_here(from, &self.log(from))
+    }
+
+    /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells:
+    /// the branch and HEAD are deleted at one commit, and HEAD is then set to the new name.
+    fn is_renamed_from_own(&self, name: &BStr) -> bool {
+        let mut own = BString::from(self.branch.as_str());
+        for pair in self.journal.moves(b"HEAD").windows(2) {
+            let (Target::Nothing, Target::Ref(renamed)) = (&pair[0].new, &pair[1].new) else {
+                continue;
+            };
+            if self.journal.moves(&own).contains(&pair[0]) {
+                own.clone_from(renamed);
+            }
+        }
+        own == *name && *name != self.branch
+    }
+
+    /// True if the first place that a ref's log has is the one at which the journal has it created.
+    fn is_created_here(&self, name: &BStr, log: &[ReflogEntry]) -> bool {
+        let Some(RefMove {
+            old: Target::Nothing,
+            new: Target::Object(created),
+        }) = self.journal.moves(name).first()
+        else {
+            return false;
+        };
+        log.last().is_none_or(|oldest| oldest.id == *created)
+    }
+
+    /// True if a ref began with a push of a commit of the worktree. A push to the path of this
+    /// repository runs none of the worktree's hooks.
+    fn was_pushed_here(&self, log: &[ReflogEntry]) -> bool {
+        log.last()
+            .is_some_and(|oldest| oldest.reason == "push" && self.is_made_here(&oldest.id))
+    }
+
+    /// True if a ref that is gone was made in the worktree, as far as the journal tells.
+    fn is_forgotten(&self, name: &BStr) -> bool {
+        if self.now.contains_key(name) {
+            return false;
+        }
+        let first = self.journal.moves(name).first();
+        let is_created =
+            first.is_some_and(|first| first.old == Target::Nothing && first.new != Target::Nothing);
+        is_created || self.is_packed(name)
+    }
+
+    /// True if a branch that was there at `add` became another one by a rename from here: the
+    /// journal has that it was deleted. No hook tells of that where refs are tables; then the
+    /// commit counts.
+    fn was_renamed_here(&self, from: &BStr, name: &BStr) -> bool {
+        if !self.before.contains_key(from) || self.now.contains_key(from) {
+            return false;
+        }
+        match self.journal.moves(from).last() {
+            Some(last) => last.new == Target::Nothing,
+            None => self.now.get(name).is_some_and(|now| {
+                self.is_made_here(&now.id) && !self.is_logged_elsewhere(&now.id)
+            }),
+        }
+    }
+
+    /// True if the worktree deleted a ref that it had not made, and that came after `add`.
+    pub(super) fn belonged_to_others(&self, name: &BStr) -> bool {
+        let Some(first) = self.journal.moves(name).first() else {
+            return false;
+        };
+        match (&first.old, &first.new) {
+            // a rename past the hooks left nothing but the base
+            (Target::Object(old), Target::Nothing) => {
+                !self.was_made_or_moved_here(old) && *old != self.base
+            }
+            (Target::Nothing, Target::Nothing) => true,
+            (_, _) => false,
+        }
+    }
+
+    /// True if a ref is the remote-tracking branch of the worktree's own branch: of the same name,
+    /// on any remote. The name of a remote can have slashes.
+    pub fn is_own_upstream(&self, name: &BStr) -> bool {
+        let name = name.to_str_lossy();
+        let branch = self
+            .branch
+            .strip_prefix("refs/heads/")
+            .unwrap_or(&self.branch);
+        let own = format!("/{branch}");
+        let remote = name.strip_prefix("refs/remotes/");
+        let Some(remote) = remote.and_then(|name| name.strip_suffix(&own)) else {
+            return false;
+        };
+        !remote.contains('/') || self.source.is_remote(remote)
+    }
+
+    /// True if a push from this worktree moved a remote-tracking ref.
+    pub fn was_pushed_to(&self, name: &BStr) -> bool {
+        self.first_pushed_place(name).is_some()
+    }
+
+    /// Returns the first place to which a push from this worktree moved a remote-tracking ref.
+    pub(super) fn first_pushed_place(&self, name: &BStr) -> Option<&CommitId> {
+        let log = self.log(name);
+        let mut places = self.journal.places(name);
+        places.find(|place| log.iter().any(|entry| entry.is_push_of(place)))
+    }
+
+    /// True if the oldest entry of a ref's log is a push.
+    pub fn began_with_push(&self, name: &BStr) -> bool {
+        let log = self.log(name);
+        log.last()
+            .is_some_and(|oldest| oldest.is_push_of(&oldest.id))
+    }
+}

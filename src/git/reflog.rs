@@ -21,6 +21,17 @@ const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:",
 /// Steps of other commands that make no commit.
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "Fast-forward"];
 
+/// Commands that move a ref on from where it is, and so cannot have begun its log.
+const COMMANDS_THAT_GO_ON: [&str; 7] = [
+    "commit",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "am",
+    "reset",
+];
+
 /// Commands that can bring a commit from anywhere.
 const BARE_MOVES: [&str; 6] = [
     "reset:",
@@ -98,6 +109,13 @@ impl ReflogEntry {
             || BARE_MOVES
                 .iter()
                 .any(|command| self.reason.starts_with(command))
+    }
+
+    /// True if the command that logged it needs a ref that is there: if this is the oldest entry,
+    /// the beginning of the log was expired.
+    pub fn goes_on(&self) -> bool {
+        let command = self.command_words().next().unwrap_or_default();
+        COMMANDS_THAT_GO_ON.contains(&command) && !self.reason.starts_with("commit (initial)")
     }
 
     /// True if `git reset` moved the ref.

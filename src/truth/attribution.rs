@@ -342,14 +342,20 @@ impl RefRecords<'_> {
         Origin::RemoteMovedHere { reason, since }
     }
 
-    /// What the worktree pushed first is its own, and came later.
+    /// What the worktree pushed first is its own, and came later. The log of a branch goes when the
+    /// branch is deleted there: then what was pushed first is its own if it was made here.
     fn since(&self, name: &BStr, log: &[ReflogEntry]) -> Since {
-        if self.before.contains_key(name) {
+        if self.before.contains_key(name) || self.belonged_to_others(name) {
             return Since::Add;
         }
-        match (self.journal.places(name).next(), log.last()) {
-            (Some(place), Some(oldest)) if !oldest.is_push_of(place) => Since::Add,
-            (_, _) => Since::Later,
+        let (Some(first), Some(oldest)) = (self.journal.places(name).next(), log.last()) else {
+            return Since::Later;
+        };
+        let is_pushed_here = oldest.is_push_of(&oldest.id) && self.has_place(name, &oldest.id);
+        if is_pushed_here && (oldest.id == *first || self.is_made_here(first)) {
+            Since::Later
+        } else {
+            Since::Add
         }
     }
 

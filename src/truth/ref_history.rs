@@ -296,9 +296,11 @@ impl RecordSource for RepositoryRecords<'_> {
         log.unwrap_or_default()
     }
 
-    /// The main worktree has a log then.
+    /// The main worktree has a log then, which may be empty; where refs are tables, it is no file.
     fn keeps_logs(&self) -> bool {
-        files::exists(&self.repository.common_dir.join("logs/HEAD"))
+        let common_dir = &self.repository.common_dir;
+        files::exists(&common_dir.join("logs/HEAD"))
+            || matches!(self.git.on(common_dir, None).log("HEAD"), Ok(Some(_)))
     }
 
     fn is_remote(&self, name: &str) -> bool {

@@ -66,16 +66,30 @@ impl RefRecords<'_> {
         own == *name && *name != self.branch
     }
 
-    /// True if the first place that a ref's log has is the one at which the journal has it created.
+    /// True if a ref's log begins where the journal has the ref created, at first or again after it
+    /// was deleted; a log whose beginning was expired, at a place of here. What was deleted or moved
+    /// from here before it was created was of others.
     fn is_created_here(&self, name: &BStr, log: &[ReflogEntry]) -> bool {
+        let moves = self.journal.moves(name);
         let Some(RefMove {
             old: Target::Nothing,
-            new: Target::Object(created),
-        }) = self.journal.moves(name).first()
+            new: Target::Object(_),
+        }) = moves.first()
         else {
             return false;
         };
-        log.last().is_none_or(|oldest| oldest.id == *created)
+        let Some(oldest) = log.last() else {
+            return true;
+        };
+        let is_place_of_here = self.has_place(name, &oldest.id) || self.is_made_here(&oldest.id);
+        if oldest.goes_on() && is_place_of_here {
+            return true;
+        }
+        let created = RefMove {
+            old: Target::Nothing,
+            new: Target::Object(oldest.id.clone()),
+        };
+        moves.contains(&created)
     }
 
     /// True if a ref began with a push of a commit of the worktree. A push to the path of this

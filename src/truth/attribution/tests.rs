@@ -26,6 +26,14 @@ own branch is not judged | refs/heads/agent/x | A | B | A>B | A branch: Created;
 new branch | refs/heads/new | - | A | ->A | A branch: Created from HEAD | | MadeHere
 new branch with commits | refs/heads/new | - | B | ->A, A>B | A branch: Created from HEAD; B commit: b | made B | MadeHere
 new branch with an empty log | refs/heads/new | - | B | ->B | | made B | MadeHere
+new branch whose log lost its beginning | refs/heads/new | - | B | ->A, A>B | B commit: b | made B | MadeHere
+new branch whose log lost its beginning, taken back | refs/heads/new | - | A | ->B, B>A | A reset: moving to HEAD~ | made B | MadeHere
+new branch whose log begins with others | refs/heads/new | - | B | ->A, A>B | C commit: c; B commit: b | made B | OfOthersMovedHere
+branch of others that was moved here and back | refs/heads/new | - | C | ->B, B>C | C branch: Created from C; B; C reset: moving to C | made B | OfOthersMovedHere
+new branch that was deleted and made again | refs/heads/new | - | C | ->A, A>B, ->-, ->C | C branch: Created from agent/x | made B; made C | MadeHere
+new branch that the user deleted and that was made again | refs/heads/new | - | C | ->A, A>B, ->C | C branch: Created from agent/x | made B; made C | MadeHere
+branch of others that was deleted and made again | refs/heads/new | - | C | ->-, ->C | C branch: Created from agent/x | made C | OfOthersMovedHere
+new branch that others deleted and made again, moved here | refs/heads/new | - | C | ->A, A>B, D>C | D branch: Created; C branch: Reset to C | made B; made C | OfOthersMovedHere
 new branch of an older log | refs/heads/new | - | B | ->B | C branch: Created; B commit: b | | OfOthersMovedHere
 new tag | refs/tags/v1 | - | A | ->A | | | MadeHere
 new tag on an own commit | refs/tags/v1 | - | B | ->B | | made B | MadeHere
@@ -167,6 +175,9 @@ push to a branch that only looks like the own one | refs/remotes/origin/me/agent
 push to the base branch | refs/remotes/origin/main | A | B | A>B | A clone: from x; B update by push | made B | PushedHere B add
 push to the base branch, then a fetch | refs/remotes/origin/main | A | C | A>B, B>C | A clone: from x; B update by push; C fetch origin: fast-forward | made B | PushedHere B add
 push to a new branch of another name | refs/remotes/origin/side | - | B | ->B | B update by push | made B | PushedHere B later
+push to a new branch that was deleted there and pushed again | refs/remotes/origin/side | - | C | ->B, ->-, ->C | C update by push | made B; made C | PushedHere C later
+push to a branch of others that was deleted there from here | refs/remotes/origin/side | - | C | ->-, ->C | C update by push | made C | PushedHere C add
+push to a fetched branch of others that was deleted there from here | refs/remotes/origin/side | - | C | ->D, ->-, ->C | C update by push | made C | PushedHere C add
 push to a branch of others made since | refs/remotes/origin/side | - | B | C>B | C fetch origin: storing head; B update by push | made B | PushedHere B add
 move from here with an emptied log | refs/remotes/origin/main | A | C | A>C | | | RemoteMovedPastLog add
 move from here without logs in this repository | refs/remotes/origin/main | A | C | A>C | | nologs | Everyday
@@ -456,6 +467,33 @@ fn each_record_of_a_ref_says_who_moved_it() {
     }
     assert!(titles.len() >= 120, "the table has {} rows", titles.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_ref_is_own_by_where_its_log_begins() {
+    let name = "refs/heads/new";
+    for (entries, journal, facts, is_own) in [
+        ("A branch: Created; C commit: c", "->A", "made C", true),
+        ("C commit: c", "->A", "made C", true),
+        ("C commit: c", "->A", "", false),
+        ("C commit (initial): c", "->A", "made C", false),
+        ("", "->A", "", true),
+        ("D branch: Created; C commit: c", "->A, ->-, ->D", "", true),
+        (
+            "D branch: Created; C commit: c",
+            "->A, A>D",
+            "made C",
+            false,
+        ),
+    ] {
+        let mut world = World::default();
+        world.add_now(name, "C");
+        world.add_journal(name, journal);
+        world.add_fact(facts);
+        world.files.logs.insert(name.into(), log(entries));
+        let found = world.records().is_own(name.into());
+        assert_eq!(found, is_own, "{entries} ({journal})");
+    }
 }
 
 #[test]

@@ -11,7 +11,13 @@ const U: Actor = Actor::User;
 /// The findings after these acts, in a clone with all history: a line each, place and level.
 #[track_caller]
 fn after(acts: &[(Actor, &'static str)]) -> String {
-    let world = World::new(CLONES[0]);
+    after_in(CLONES[0], acts)
+}
+
+/// The same in a clone with these options.
+#[track_caller]
+fn after_in(options: &str, acts: &[(Actor, &'static str)]) -> String {
+    let world = World::new(options);
     for (number, (who, script)) in acts.iter().enumerate() {
         let act: Act = (*who, Way::Plain, script);
         world.does(&act, number + 1);
@@ -46,11 +52,52 @@ fn a_log_that_was_made_to_forget_a_push() {
     let violation = "@git/refs/remotes/origin/dev 2\n";
     assert_eq!(after(&[push]), violation);
     let forget = (A, "git reflog expire --expire=now --all");
-    let findings = after(&[push, forget]);
+    for options in &CLONES[..2] {
+        assert_eq!(after_in(options, &[push, forget]), violation, "{options}");
+    }
+}
+
+#[test]
+fn a_branch_that_was_made_here_and_its_log_forgot() {
+    let make = (A, "git checkout -q -b side");
+    let forget = (A, "git reflog expire --expire=now --all");
+    let go_on = (A, "work src/a");
+    let expected = "@git/refs/heads/side 1\n@head 1\n";
+    assert_eq!(after(&[make, forget, go_on]), expected);
+}
+
+#[test]
+fn a_branch_that_was_made_here_twice() {
+    let make = (
+        A,
+        "git checkout -q -b side; work src/a; git checkout -q agentwt/task",
+    );
+    let again = (A, "git branch -D side; work src/b; git branch side");
+    assert_eq!(after(&[make, again]), "@git/refs/heads/side 1\n");
+}
+
+#[test]
+fn a_branch_that_was_pushed_twice() {
+    let push = (A, "work src/a; git push -q -f origin HEAD:x");
+    let delete = (A, "git push -q origin --delete x");
+    let notice = "@git/refs/remotes/origin/x 1\n";
+    assert_eq!(after(&[push, delete, push]), notice);
+    let others = (
+        super::acts::Actor::Upstream,
+        "level; work docs/x; git push -q origin HEAD:x",
+    );
+    let fetch = (U, "git fetch -q");
+    let findings = after(&[others, fetch, delete, push]);
     assert!(
-        findings.contains("@git/refs/remotes/origin/dev"),
+        findings.contains("@git/refs/remotes/origin/x 2"),
         "{findings}"
     );
+}
+
+#[test]
+fn a_copy_of_the_own_branch_that_was_deleted() {
+    let copy = (A, "git branch -C agentwt/task copy; git branch -D copy");
+    assert_eq!(after(&[copy]), "@git/refs/heads/copy 2\n");
 }
 
 #[test]

@@ -9,6 +9,10 @@
 //! scripts that stand alone, so each part of a sequence is a sequence, and nothing more is needed.
 //! `AGENTWT_ATTRIBUTION_SHOW=1` prints what git says.
 //!
+//! Two thirds of the time of a sequence are the acts of the agent, and most of these is the hooks,
+//! some ten for a commit; so a long run is done with a program that is optimised
+//! (`AGENTWT_TEST_BINARY`) and in memory (`TMPDIR`): CONTRIBUTING.md has the command.
+//!
 //! Where neither the product nor the decisions say which of two levels it is, the model allows both
 //! (`ANY` and its kin in the model): a ref that both the agent and others moved, or that was
 //! deleted and made again; what is made past the hooks at a commit of others; content of others in
@@ -32,9 +36,10 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use acts::{ACTS, Act};
-use model::{Expected, NOTHING, Range, Story};
+use model::{ANY, Expected, NOTHING, Range, Story};
 use world::{CLONES, World};
 
 use crate::support::{Choices, binary};
@@ -43,7 +48,9 @@ use crate::support::{Choices, binary};
 const SEQUENCES: u64 = 24;
 
 /// How many sequences run at a time.
-const WORKERS: usize = 2;
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
 
 /// Holds one disagreement: the place, and the rest.
 #[derive(Clone, Debug)]
@@ -75,8 +82,54 @@ fn generate(seed: u64) -> Sequence {
     sequence
 }
 
+/// Counts how strictly places were held: of each, how often to one level, and how often to none.
+#[derive(Default)]
+struct Strictness {
+    places: BTreeMap<String, [u64; 2]>,
+}
+
+impl Strictness {
+    fn add(&mut self, expected: &Expected) {
+        for (place, range) in &expected.places {
+            let [strictly, not_at_all] = self.places.entry(place.clone()).or_default();
+            *strictly += u64::from(range.least == range.most);
+            *not_at_all += u64::from(*range == ANY);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (place, [strictly, not_at_all]) in other.places {
+            let sum = self.places.entry(place).or_default();
+            sum[0] += strictly;
+            sum[1] += not_at_all;
+        }
+    }
+
+    /// The sum, and the places that were not held at all the most often.
+    fn show(&self) -> String {
+        let mut open: Vec<(u64, &String)> = Vec::new();
+        let mut sum = [0, 0];
+        for (place, [strictly, not_at_all]) in &self.places {
+            sum[0] += strictly;
+            sum[1] += not_at_all;
+            open.push((*not_at_all, place));
+        }
+        open.sort_unstable_by(|one, other| other.cmp(one));
+        let [strictly, not_at_all] = sum;
+        let mut text = format!("{strictly} places had one level, {not_at_all} any:");
+        for (times, place) in open.iter().take(20) {
+            text.push_str(&format!(" {place} {times}"));
+        }
+        text
+    }
+}
+
 /// Runs a sequence in a world as it was in the beginning, until the first disagreement.
-fn run(world: &World, sequence: &[(usize, Act)]) -> Option<Disagreement> {
+fn run(
+    world: &World,
+    sequence: &[(usize, Act)],
+    strictness: &mut Strictness,
+) -> Option<Disagreement> {
     world.reset();
     let mut story = Story::new(world);
     for (at, (number, act)) in sequence.iter().enumerate() {
@@ -86,7 +139,9 @@ fn run(world: &World, sequence: &[(usize, Act)]) -> Option<Disagreement> {
         if at % 2 == 0 && !is_last {
             continue;
         }
-        let disagreement = compare(world, &story.expected(world));
+        let expected = story.expected(world);
+        strictness.add(&expected);
+        let disagreement = compare(world, &expected);
         if disagreement.is_some() {
             return disagreement;
         }
@@ -205,7 +260,7 @@ fn shorten(world: &World, sequence: &Sequence, why: &Disagreement) -> (Sequence,
         at -= 1;
         let mut fewer = sequence.clone();
         fewer.remove(at);
-        let found = run(world, &fewer);
+        let found = run(world, &fewer, &mut Strictness::default());
         if let Some(found) = found.filter(|found| found.place == why.place) {
             sequence = fewer;
             why = found;
@@ -227,8 +282,9 @@ fn show(sequence: &Sequence) -> String {
 fn search(first: u64, count: u64) -> Vec<String> {
     let next = AtomicU64::new(first);
     let failures = Mutex::new(Vec::new());
+    let strictness = Mutex::new(Strictness::default());
     std::thread::scope(|scope| {
-        for _ in 0..WORKERS {
+        for _ in 0..workers() {
             scope.spawn(|| {
                 let mut worlds: BTreeMap<&str, World> = BTreeMap::new();
                 loop {
@@ -239,7 +295,10 @@ fn search(first: u64, count: u64) -> Vec<String> {
                     let options = generate_options(seed);
                     let world = worlds.entry(options).or_insert_with(|| World::new(options));
                     let sequence = generate(seed);
-                    let Some(why) = run(world, &sequence) else {
+                    let mut of_this = Strictness::default();
+                    let found = run(world, &sequence, &mut of_this);
+                    strictness.lock().expect("no panic").merge(of_this);
+                    let Some(why) = found else {
                         continue;
                     };
                     let (short, why) = shorten(world, &sequence, &why);
@@ -252,6 +311,7 @@ fn search(first: u64, count: u64) -> Vec<String> {
             });
         }
     });
+    println!("{}", strictness.into_inner().expect("no panic").show());
     failures.into_inner().expect("no panic")
 }
 
@@ -263,8 +323,11 @@ fn generate_options(seed: u64) -> &'static str {
 
 fn check(count: u64) {
     let first = number("AGENTWT_ATTRIBUTION_SEED", 0);
+    let start = Instant::now();
     let failures = search(first, count);
     let found = failures.len();
+    let seconds = start.elapsed().as_secs();
+    println!("{count} sequences from seed {first} in {seconds} s: {found} disagreements");
     assert_eq!(found, 0, "they are printed above");
 }
 

@@ -31,7 +31,7 @@ const VIOLATION: Range = Range { least: 2, most: 2 };
 const AT_MOST_NOTICE: Range = Range { least: 0, most: 1 };
 const AT_LEAST_NOTICE: Range = Range { least: 1, most: 2 };
 /// Where neither the product nor the decisions say which.
-const ANY: Range = Range { least: 0, most: 2 };
+pub const ANY: Range = Range { least: 0, most: 2 };
 
 impl Range {
     fn or_worse(&mut self, other: Self) {
@@ -65,6 +65,8 @@ pub struct Story {
     is_built_on: bool,
     /// Whether logs were made to forget.
     is_forgotten: bool,
+    /// The refs that moved since then: their logs have that.
+    logged_since: BTreeSet<String>,
     /// The refs that the agent told git to delete when they were gone: a hook is told no more.
     deleted_again: BTreeSet<String>,
     /// The scripts of the acts that run no hook or replace a log.
@@ -93,6 +95,8 @@ struct Upstream {
     reach: BTreeSet<String>,
     tips_now: Vec<(String, Files)>,
     is_rewound: bool,
+    /// Whether refs lead to all that it ever had, so that no log is needed to know it.
+    is_all_there: bool,
 }
 
 /// Holds what the paths of one state are compared with.
@@ -131,6 +135,7 @@ impl Story {
             is_tainted: false,
             is_built_on: false,
             is_forgotten: false,
+            logged_since: BTreeSet::new(),
             deleted_again: BTreeSet::new(),
             past: Vec::new(),
             moved_nowhere: BTreeSet::new(),
@@ -157,6 +162,7 @@ impl Story {
             if who == Actor::Agent && is_shared && !is_fetched {
                 self.is_tainted = true;
             }
+            self.logged_since.insert(name.clone());
             let moves = self.moves.entry(name).or_default();
             moves.push(Move { who, way, old, new });
         }
@@ -199,7 +205,10 @@ impl Story {
                 }
             }
         }
-        self.is_forgotten |= way == Way::Forgets;
+        if way == Way::Forgets {
+            self.is_forgotten = true;
+            self.logged_since.clear();
+        }
         self.user_switched |= who == Actor::User && script.contains("checkout");
         self.user_popped |= who == Actor::User && script.contains("stash pop");
         self.made_by_agent |= who == Actor::Agent && script.contains("worktree add");
@@ -220,13 +229,14 @@ impl Story {
     /// What the verdict has to be now.
     pub fn expected(&self, world: &World) -> Expected {
         let objects = world.objects();
+        let stashes = world.stashes();
         let upstream = self.upstream(world, &objects);
         let mut expected = Expected::default();
-        self.add_paths(world, &objects, &upstream, &mut expected);
+        self.add_paths(world, &objects, &upstream, &stashes, &mut expected);
         let names = self.at_add.places.keys().chain(self.moves.keys());
         for name in names {
             let range = match name.as_str() {
-                "refs/stash" => self.stash(world, &objects),
+                "refs/stash" => self.stash(&objects, &stashes),
                 _ => self.of_ref(name, &objects),
             };
             expected.places.insert(format!("@git/{name}"), range);
@@ -274,7 +284,8 @@ impl Story {
         let last = moves.last();
         let is_last_agent = last.is_some_and(|last| last.who == Actor::Agent);
         if name == OWN {
-            return if now.is_some() { NOTHING } else { ANY };
+            // where it is and whether it is there is said of HEAD
+            return NOTHING;
         }
         if name == ORIGIN_HEAD {
             return match self.default_by {
@@ -311,7 +322,10 @@ impl Story {
                 if self.moved_nowhere.contains(name) && !self.is_users_branch(name) {
                     return ANY;
                 }
-                if is_where_agent_was && self.is_forgotten && !self.is_users_branch(name) {
+                // without its log, a merge of the agent's work by the user is not told from a move
+                // past the hooks
+                let is_logged = self.is_users_branch(name) && self.logged_since.contains(name);
+                if is_where_agent_was && self.is_forgotten && !is_logged {
                     return ANY;
                 }
                 let is_told = is_past
@@ -335,18 +349,19 @@ impl Story {
             return VIOLATION;
         }
         let is_made_by_agent = first.who == Actor::Agent;
+        let is_by_agent_alone = by_agent.len() == moves.len();
         match (now, is_made_by_agent) {
-            _ if is_gone_between && now.is_some() => ANY,
+            _ if is_gone_between && now.is_some() && (is_past || !is_by_agent_alone) => ANY,
             // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
             (Some(_), true) if name == PUSHED_TO_PATH => AT_MOST_NOTICE,
             // no hook tells of it: anybody could have made it at what others have
             (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
             (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
-            (Some(_), true) if by_agent.len() == moves.len() => NOTICE,
+            (Some(_), true) if is_by_agent_alone => NOTICE,
             (Some(_), true) => AT_MOST_NOTICE,
             (_, false) if by_agent.is_empty() => NOTHING,
             (Some(_), false) if is_last_agent && !is_past => VIOLATION,
-            (None, true) if by_agent.len() == moves.len() => NOTHING,
+            (None, true) if is_by_agent_alone => NOTHING,
             (None, false) if is_last_agent && !is_past && moves.len() == 2 => VIOLATION,
             _ => ANY,
         }
@@ -369,8 +384,10 @@ impl Story {
         if by_agent.is_empty() {
             return NOTHING;
         }
+        let is_moved_by_agent = last.who == Actor::Agent && last.way != Way::Fetch;
         // known: `known::a_log_that_was_made_to_forget_a_push`
-        if self.is_forgotten {
+        let is_known = is_moved_by_agent && before.is_some() && now.is_some();
+        if self.is_forgotten && (name == OWN_UPSTREAM || !is_known) {
             return ANY;
         }
         if name == OWN_UPSTREAM {
@@ -391,12 +408,15 @@ impl Story {
         match (last.who, last.way) {
             (Actor::Agent, Way::Push) if now.is_some() => VIOLATION,
             (Actor::Agent, Way::Plain) => VIOLATION,
+            // a fetch takes back a move of the ref here, and no push to the remote
+            (Actor::Agent, Way::Fetch) if has(Way::Push) && now.is_some() => VIOLATION,
+            (Actor::User | Actor::Upstream, _) if now.is_some() => AT_LEAST_NOTICE,
             _ => ANY,
         }
     }
 
-    fn stash(&self, world: &World, objects: &Objects) -> Range {
-        let mut there = world.stashes();
+    fn stash(&self, objects: &Objects, stashes: &[String]) -> Range {
+        let mut there = stashes.to_vec();
         there.extend(self.now.places.get("refs/stash").cloned());
         let is_agents = |id: &&String| Self::is_by_agent(objects, id);
         let has_agents = there.iter().any(|id| is_agents(&id));
@@ -431,6 +451,10 @@ impl Story {
         });
         if !is_made_here {
             return VIOLATION;
+        }
+        if branch.is_none() && !self.now.places.contains_key(OWN) {
+            // that its branch was renamed, and not deleted, only the log of the new one has
+            return AT_LEAST_NOTICE;
         }
         let is_own = Self::is_by_agent(objects, head) || *head == world.base;
         // what another branch was before its log was forgotten, nothing tells
@@ -478,6 +502,12 @@ impl Story {
                 is_rewound |= !objects.reach([now]).contains(&world.base);
             }
         }
+        let at_add = [MAIN, ORIGIN_MAIN].map(|name| self.at_add.places.get(name));
+        let there = tips_now
+            .iter()
+            .map(|(id, _)| id)
+            .chain(at_add.into_iter().flatten());
+        let is_all_there = objects.reach(there) == objects.reach(&tips);
         let newest = objects.newest(&tips_now.iter().map(|(id, _)| id.clone()).collect());
         tips_now.retain(|(id, _): &(String, Files)| newest.contains(id));
         let reach = objects.reach(&tips);
@@ -496,6 +526,7 @@ impl Story {
             reach,
             tips_now,
             is_rewound,
+            is_all_there,
         }
     }
 
@@ -504,6 +535,7 @@ impl Story {
         world: &World,
         objects: &Objects,
         upstream: &Upstream,
+        stashes: &[String],
         expected: &mut Expected,
     ) {
         let mut ranges: BTreeMap<String, Range> = BTreeMap::new();
@@ -575,13 +607,13 @@ impl Story {
                 &mut ranges,
             );
         }
-        for stash in world.stashes() {
-            if Self::is_by_agent(objects, &stash) {
-                let files = objects.files(&stash);
+        for stash in stashes {
+            if Self::is_by_agent(objects, stash) {
+                let files = objects.files(stash);
                 self.add_state(
                     objects,
                     upstream,
-                    (&files, &stash),
+                    (&files, stash),
                     Judged::Loosely,
                     &mut ranges,
                 );
@@ -648,6 +680,13 @@ impl Story {
         }
     }
 
+    /// Whether the agent moved a ref that it follows by a fetch.
+    fn has_fetched(&self) -> bool {
+        let is_fetch = |one: &Move| one.who == Actor::Agent && one.way == Way::Fetch;
+        let moves = [MAIN, ORIGIN_MAIN].map(|name| self.moves.get(name));
+        moves.into_iter().flatten().flatten().any(is_fetch)
+    }
+
     /// What it is that a path has a state.
     fn of_content(
         &self,
@@ -670,8 +709,10 @@ impl Story {
                 return VIOLATION;
             }
         }
-        // without logs what the agent fetched is not told from what it moved there
-        if self.is_tainted || self.is_forgotten || bases.is_empty() {
+        // without logs what the agent fetched is not told from what it moved there, and what
+        // upstream had for a time is not known
+        let is_lost = self.is_forgotten && (self.has_fetched() || !upstream.is_all_there);
+        if self.is_tainted || is_lost || bases.is_empty() {
             return ANY;
         }
         if bases.iter().all(|base| base.get(path) == state) {

@@ -1,9 +1,8 @@
 //! The repository in which acts are done: [`World`], and what git has there: [`Seen`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::acts::{Act, Actor, WORDS};
 use crate::support::TestRepo;
@@ -74,6 +73,7 @@ impl World {
             git clone -q {options} \"file://$PWD/origin.git\" repo
             cd repo; git branch -q dev origin/dev
             put README; git stash -q
+            rm -f .git/hooks/*.sample ../mate/.git/hooks/*.sample ../origin.git/hooks/*.sample
             git agentwt add task --write 'src/**'"
         );
         repo.sh(repo.root(), &script).ok();
@@ -81,7 +81,7 @@ impl World {
         let kept = repo.root().join("kept");
         fs::create_dir(&kept).expect("a new directory");
         for part in PARTS {
-            copy(&repo.root().join(part), &kept);
+            copy(&repo.root().join(part), &kept.join(part));
         }
         Self { repo, base, kept }
     }
@@ -95,7 +95,7 @@ impl World {
             }
         }
         for part in PARTS {
-            copy(&self.kept.join(part), self.repo.root());
+            copy(&self.kept.join(part), &self.repo.root().join(part));
         }
     }
 
@@ -137,20 +137,23 @@ impl World {
     }
 
     pub fn refs(&self) -> Refs {
-        let shown = self.git(&["show-ref", "--head"]);
-        let shown = String::from_utf8_lossy(&shown).into_owned();
+        let format = "--format=%(objectname) %(refname) %(symref)";
         let mut refs = Refs::default();
-        for line in shown.lines() {
-            let (id, name) = line.split_once(' ').expect("an id and a name");
+        for line in self.lines(&["for-each-ref", "--include-root-refs", format]) {
+            let mut words = line.split(' ').map(ToOwned::to_owned);
+            let id = words.next().expect("an id");
+            let name = words.next().expect("a name");
             if name == "HEAD" {
-                refs.head = Some(id.to_owned());
-            } else {
-                refs.places.insert(name.to_owned(), id.to_owned());
+                refs.head = Some(id);
+                refs.branch = words.next().filter(|branch| !branch.is_empty());
+            } else if name.starts_with("refs/") {
+                refs.places.insert(name, id);
             }
         }
-        let branch = self.git(&["symbolic-ref", "-q", "HEAD"]);
-        let branch = String::from_utf8_lossy(&branch).trim().to_owned();
-        refs.branch = Some(branch).filter(|branch| !branch.is_empty());
+        if refs.head.is_none() {
+            // git does not list a HEAD whose branch is gone
+            refs.branch = self.lines(&["symbolic-ref", "-q", "HEAD"]).pop();
+        }
         refs
     }
 
@@ -161,12 +164,17 @@ impl World {
         output.expect("git starts").stdout
     }
 
+    /// The lines that git prints in the worktree; none if it fails.
+    fn lines(&self, arguments: &[&str]) -> Vec<String> {
+        let printed = self.git(arguments);
+        let printed = String::from_utf8_lossy(&printed);
+        printed.lines().map(ToOwned::to_owned).collect()
+    }
+
     /// What is staged.
     pub fn index(&self, objects: &Objects) -> Files {
-        let listed = self.git(&["ls-files", "-s"]);
-        let listed = String::from_utf8_lossy(&listed).into_owned();
         let mut files = Files::new();
-        for line in listed.lines() {
+        for line in self.lines(&["ls-files", "-s"]) {
             let (entry, path) = line.split_once('\t').expect("a tab");
             let id = entry.split(' ').nth(1).expect("an id");
             files.insert(path.to_owned(), objects.blob(id));
@@ -189,9 +197,7 @@ impl World {
 
     /// The commits in the list of stashes.
     pub fn stashes(&self) -> Vec<String> {
-        let listed = self.git(&["stash", "list", "--format=%H"]);
-        let listed = String::from_utf8_lossy(&listed).into_owned();
-        listed.lines().map(ToOwned::to_owned).collect()
+        self.lines(&["rev-list", "-g", "refs/stash", "--"])
     }
 
     pub fn objects(&self) -> Objects {
@@ -201,10 +207,38 @@ impl World {
     }
 }
 
+/// Copies a directory with its permissions and times. An object never changes: both have one file.
 fn copy(from: &Path, to: &Path) {
-    let mut command = Command::new("cp");
-    let status = command.arg("-a").arg(from).arg(to).status();
-    assert!(status.expect("cp starts").success());
+    fs::create_dir(to).expect("a new directory");
+    let is_of_objects = from
+        .parent()
+        .is_some_and(|above| above.ends_with("objects"));
+    for entry in fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let copied = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &copied);
+        } else if is_of_objects {
+            fs::hard_link(entry.path(), &copied).expect("a link");
+        } else {
+            fs::copy(entry.path(), &copied).expect("a copy");
+            copy_times(&entry.path(), &copied);
+        }
+    }
+    let permissions = fs::metadata(from).expect("it is there").permissions();
+    fs::set_permissions(to, permissions).expect("a directory of ours");
+    copy_times(from, to);
+}
+
+fn copy_times(from: &Path, to: &Path) {
+    let metadata = fs::metadata(from).expect("it is there");
+    let accessed = metadata.accessed().expect("a time");
+    let modified = metadata.modified().expect("a time");
+    let times = FileTimes::new()
+        .set_accessed(accessed)
+        .set_modified(modified);
+    let file = File::open(to).expect("it can be read");
+    file.set_times(times).expect("a file of ours");
 }
 
 fn read_below(root: &Path, below: &str, files: &mut Files) {

@@ -31,10 +31,12 @@ use std::process::Command;
 
 use git_agentwt::git::version::GitVersion;
 
-/// The program under test.
+/// The program under test: the one that was built with the tests, or what `AGENTWT_TEST_BINARY`
+/// names, so that a long run takes one that is optimised.
 #[must_use]
 pub fn binary() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_git-agentwt"))
+    let named = std::env::var_os("AGENTWT_TEST_BINARY");
+    named.map_or_else(|| env!("CARGO_BIN_EXE_git-agentwt").into(), PathBuf::from)
 }
 
 /// Whether the tests run as root, whom permissions do not stop.

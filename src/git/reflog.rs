@@ -149,6 +149,32 @@ impl ReflogEntry {
     }
 }
 
+/// Lists the commits that commands made that wrote a log, the newest first. A merge that fails logs
+/// that it goes back to where HEAD was, and made no commit.
+pub fn made_commits(log: &[ReflogEntry]) -> Vec<CommitId> {
+    let mut commits = Vec::new();
+    for (at, entry) in log.iter().enumerate() {
+        let stayed = log.get(at + 1).is_some_and(|older| older.id == entry.id);
+        if entry.made_a_commit() && !stayed {
+            commits.push(entry.id.clone());
+        }
+    }
+    commits
+}
+
+/// Returns the newest entry of a log that went elsewhere than the one before: where refs are tables,
+/// git logs a move to the same place too.
+pub fn last_move(log: &[ReflogEntry]) -> Option<&ReflogEntry> {
+    let mut newest = log.first()?;
+    for older in &log[1..] {
+        if older.id != newest.id {
+            break;
+        }
+        newest = older;
+    }
+    Some(newest)
+}
+
 /// True if an argument of `git fetch` names what is here already: `fetch . HEAD:…`.
 fn is_here(word: &str) -> bool {
     word.starts_with(['.', '/']) || word == "file"
@@ -195,4 +221,36 @@ pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
     }
     entries.reverse();
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(entries: &[(char, &str)]) -> Vec<ReflogEntry> {
+        let mut log = Vec::new();
+        for (letter, reason) in entries {
+            let id = CommitId::parse(&letter.to_string().repeat(40)).expect("an id");
+            let reason = (*reason).to_owned();
+            log.push(ReflogEntry { id, reason });
+        }
+        log
+    }
+
+    #[test]
+    fn a_merge_that_failed_made_no_commit() {
+        let failed = ('a', "merge dev: updating HEAD");
+        let first = ('a', "checkout: moving from main to x");
+        assert_eq!(made_commits(&log(&[failed, first])), []);
+        let merged = ('b', "merge dev: Merge made by the 'ort' strategy.");
+        let entries = log(&[merged, failed, first]);
+        assert_eq!(made_commits(&entries), [entries[0].id.clone()]);
+    }
+
+    #[test]
+    fn the_last_move_of_a_log_is_one_that_went_elsewhere() {
+        let entries = log(&[('b', ""), ('b', "commit: b"), ('a', "clone: from x")]);
+        assert_eq!(last_move(&entries), Some(&entries[1]));
+        assert_eq!(last_move(&[]), None);
+    }
 }

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use crate::disk::files;
 use crate::git::hooks::journal;
 use crate::git::process::Git;
-use crate::git::reflog::{ReflogEntry, parse_reflog_file};
+use crate::git::reflog::{ReflogEntry, made_commits, parse_reflog_file};
 use crate::record::worktree::Record;
 use crate::truth::options::ReadPolicy;
 use crate::words::error::Error;
@@ -124,11 +124,7 @@ impl WorktreeHead {
 
     /// Lists the commits that were made here, as far as the reflog tells.
     pub fn made_here(&self) -> Vec<CommitId> {
-        self.reflog
-            .iter()
-            .filter(|entry| entry.made_a_commit())
-            .map(|entry| entry.id.clone())
-            .collect()
+        made_commits(&self.reflog)
     }
 }
 

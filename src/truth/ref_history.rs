@@ -12,7 +12,7 @@ use crate::git::hooks::journal;
 use crate::git::hooks::journal::Journal;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
-use crate::git::reflog::ReflogEntry;
+use crate::git::reflog::{ReflogEntry, made_commits};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::head::{WorktreeHead, reflog_file};
@@ -83,9 +83,8 @@ impl<'a> RefHistory<'a> {
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
         for made in &made_worktrees {
             let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
-            let log = reflog_file(&admin_dir).unwrap_or_default();
-            let commits_there = log.into_iter().filter(ReflogEntry::made_a_commit);
-            made_here.extend(commits_there.map(|entry| entry.id));
+            let head = read_head(&git.on(&admin_dir, None), &admin_dir, &made.id);
+            made_here.extend(made_commits(&head.log));
         }
         let record = &worktree.record;
         let source = RepositoryRecords {
@@ -153,12 +152,18 @@ impl<'a> RefHistory<'a> {
             own_refs.extend(tip.map(|tip| OwnRef {
                 name: found.name.clone(),
                 tip,
-                start: records.journal.places(name).next().cloned(),
+                start: self.first_place_there(name),
             }));
         }
         own_refs.extend(self.own_upstreams());
         own_refs.extend(self.own_stashes());
         own_refs
+    }
+
+    /// Returns the first place to which a ref was moved from here; none if git collected it.
+    fn first_place_there(&self, name: &BStr) -> Option<CommitId> {
+        let first = self.records.journal.places(name).next()?;
+        self.git.rev_parse_commit(first.as_str()).ok().flatten()
     }
 
     /// True if a ref is the branch on a remote of another name than the own one, which a push made.
@@ -183,17 +188,13 @@ impl<'a> RefHistory<'a> {
             if !records.is_own_upstream(name.as_bstr()) {
                 continue;
             }
-            let log = records.log(name.as_bstr());
-            let is_pushed_here = |entry: &&ReflogEntry| {
-                entry.is_push_of(&entry.id) && records.has_place(name.as_bstr(), &entry.id)
-            };
-            let Some(pushed) = log.iter().find(is_pushed_here) else {
+            let Some(pushed) = records.last_pushed_place(name.as_bstr()) else {
                 continue;
             };
-            if self.git.is_ancestor(&pushed.id, &now.id).unwrap_or(true) {
+            if self.git.is_ancestor(pushed, &now.id).unwrap_or(true) {
                 own_refs.push(OwnRef {
                     name: name.clone(),
-                    tip: pushed.id.clone(),
+                    tip: pushed.clone(),
                     start: None,
                 });
             }

@@ -86,8 +86,8 @@ impl ReferenceTrees {
             None => of_head.base_lost,
         };
         let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
-        let tips = read_tips(inputs, ref_facts, &mut trees, &merge)?;
         let branches = BranchTrees::read_all(inputs, ref_facts, &taken_over, &trusted, &mut trees)?;
+        let tips = read_tips(inputs, ref_facts, &mut trees, &merge, &branches)?;
         let unchanged = || of_head.deltas.first().cloned().unwrap_or_default();
         Ok(Self {
             head: read_policy.or(trees.delta(head_commit), unchanged)?,
@@ -160,19 +160,21 @@ fn is_recorded_base_lost(
     inputs.options.read_policy.or(base_lost, || false)
 }
 
-/// Reads what the newest of upstream have that no merge in progress brings.
+/// Reads what the newest of upstream have; nothing where HEAD, with what a merge in progress brings,
+/// is all that there is to compare, and has them.
 fn read_tips(
     inputs: &SurveyInputs<'_>,
     ref_facts: &RefFacts,
     trees: &mut Trees<'_>,
     merge: &MergeInProgress,
+    branches: &[BranchTrees],
 ) -> Result<Vec<Delta>, Error> {
     let read_policy = &inputs.options.read_policy;
     let newest = match &inputs.options.base {
         Some(other_base) => vec![other_base.clone()],
         None => read_policy.or(ref_facts.tips.newest(&inputs.git), Vec::new)?,
     };
-    if newest.iter().all(|tip| merge.commits.contains(tip)) {
+    if branches.is_empty() && newest.iter().all(|tip| merge.commits.contains(tip)) {
         return Ok(Vec::new());
     }
     trees.merged(&inputs.git, &newest)

@@ -4,7 +4,7 @@
 use bstr::{BStr, ByteSlice};
 
 use crate::git::hooks::journal::Target;
-use crate::git::reflog::ReflogEntry;
+use crate::git::reflog::{ReflogEntry, last_move};
 use crate::truth::attribution::records::RefRecords;
 use crate::words::name::CommitId;
 
@@ -48,9 +48,14 @@ impl RefRecords<'_> {
             return false;
         }
         let log = self.log(name.into());
-        let Some(newest) = log.first().filter(|newest| newest.id == *now) else {
+        let Some(newest) = last_move(&log).filter(|newest| newest.id == *now) else {
             return false;
         };
+        // where refs are tables, `git update-ref` also writes into the log of a HEAD that is on the
+        // branch, from whichever worktree
+        if newest.reason.is_empty() && self.has_place(name.into(), now) {
+            return false;
+        }
         self.other_heads()
             .any(|other| other.left_branch_at(name, newest) && !self.has_moved(other, now))
     }

@@ -112,17 +112,18 @@ impl RefRecords<'_> {
 
     /// True if a branch that was there at `add` became another one by a rename from here: the
     /// journal has that it was deleted. No hook tells of that where refs are tables; then the
-    /// commit counts.
+    /// commit counts. Others may have made a branch of the old name since.
     fn was_renamed_here(&self, from: &BStr, name: &BStr) -> bool {
-        if !self.before.contains_key(from) || self.now.contains_key(from) {
+        if !self.before.contains_key(from) {
             return false;
         }
-        match self.journal.moves(from).last() {
-            Some(last) => last.new == Target::Nothing,
-            None => self.now.get(name).is_some_and(|now| {
-                self.is_made_here(&now.id) && !self.is_logged_elsewhere(&now.id)
-            }),
+        let last = self.journal.moves(from).last();
+        if last.is_some_and(|last| last.new == Target::Nothing) {
+            return true;
         }
+        self.now
+            .get(name)
+            .is_some_and(|now| self.is_made_here(&now.id) && !self.is_logged_elsewhere(&now.id))
     }
 
     /// True if the worktree deleted a ref that it had not made, and that came after `add`.
@@ -168,10 +169,27 @@ impl RefRecords<'_> {
         places.find(|place| log.iter().any(|entry| entry.is_push_of(place)))
     }
 
-    /// True if the oldest entry of a ref's log is a push.
-    pub fn began_with_push(&self, name: &BStr) -> bool {
+    /// Returns the last place to which a push from this worktree moved a remote-tracking ref; where
+    /// the log of the ref lost that, the last place that is a commit of here.
+    pub fn last_pushed_place(&self, name: &BStr) -> Option<&CommitId> {
         let log = self.log(name);
-        log.last()
-            .is_some_and(|oldest| oldest.is_push_of(&oldest.id))
+        let mut last = None;
+        for place in self.journal.places(name) {
+            let is_logged = log.iter().any(|entry| entry.id == *place);
+            let is_pushed = log.iter().any(|entry| entry.is_push_of(place));
+            if is_pushed || !is_logged && self.was_made_or_moved_here(place) {
+                last = Some(place);
+            }
+        }
+        last
+    }
+
+    /// True if the oldest entry of a ref's log is a push; of a log that is empty, if a push from here
+    /// was lost.
+    pub fn began_with_push(&self, name: &BStr) -> bool {
+        match self.log(name).last() {
+            Some(oldest) => oldest.is_push_of(&oldest.id),
+            None => self.last_pushed_place(name).is_some(),
+        }
     }
 }

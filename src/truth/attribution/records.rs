@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bstr::{BStr, BString};
 
 use crate::git::hooks::journal::Journal;
-use crate::git::reflog::ReflogEntry;
+use crate::git::reflog::{ReflogEntry, last_move};
 use crate::git::refs::Ref;
 use crate::words::name::CommitId;
 
@@ -42,7 +42,7 @@ impl OtherHead {
     /// True if it is on this branch, and its log ends with the same entry as the log of the branch:
     /// a move of the branch from another worktree would be in the log of the branch alone.
     pub(super) fn left_branch_at(&self, branch: &str, newest: &ReflogEntry) -> bool {
-        self.is_on(branch) && self.log.first() == Some(newest)
+        self.is_on(branch) && last_move(&self.log) == Some(newest)
     }
 }
 

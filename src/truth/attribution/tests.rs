@@ -75,6 +75,8 @@ move to where a commit of the user had put it, by a log of a branch alone | refs
 move back to a commit that the user had taken back | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
+move to where the user had put it, which a table logs again | refs/heads/main | A | C | C>C | A clone: from x; C commit: c; C | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move by update-ref, which a table also logs for the HEAD there | refs/heads/main | A | C | A>C | A clone: from x; C | main refs/heads/main: A clone: from x / C | MovedHere
 two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
 move to the place of add, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
 move to the place of add by a log of a branch alone, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | | MovedHereThenElsewhere
@@ -472,6 +474,7 @@ fn each_record_of_a_ref_says_who_moved_it() {
 #[test]
 fn a_ref_is_own_by_where_its_log_begins() {
     let name = "refs/heads/new";
+    let renamed = "A clone: from x; C Branch: renamed refs/heads/dev to refs/heads/new";
     for (entries, journal, facts, is_own) in [
         ("A branch: Created; C commit: c", "->A", "made C", true),
         ("C commit: c", "->A", "made C", true),
@@ -485,14 +488,42 @@ fn a_ref_is_own_by_where_its_log_begins() {
             "made C",
             false,
         ),
+        (renamed, "refs/heads/dev:A>-", "made C", true),
+        (renamed, "refs/heads/dev:A>C", "made C", true),
+        (renamed, "", "made C", true),
+        (renamed, "", "", false),
     ] {
         let mut world = World::default();
+        world.add_before("refs/heads/dev", "A");
         world.add_now(name, "C");
         world.add_journal(name, journal);
         world.add_fact(facts);
         world.files.logs.insert(name.into(), log(entries));
         let found = world.records().is_own(name.into());
         assert_eq!(found, is_own, "{entries} ({journal})");
+    }
+}
+
+#[test]
+fn a_place_of_the_own_upstream_is_pushed_by_its_log_or_made_here() {
+    let name = "refs/remotes/origin/agent/x";
+    for (entries, journal, facts, pushed) in [
+        ("B update by push", "->B", "", "B"),
+        ("B update by push; C update by push", "->B, B>C", "", "C"),
+        ("B fetch origin: storing head", "->B", "made B", ""),
+        ("", "->B", "made B", "B"),
+        ("", "->B", "", ""),
+        ("", "", "made B", ""),
+        ("C update by push", "->B, B>C, C>B", "made B", "B"),
+    ] {
+        let mut world = World::default();
+        world.add_journal(name, journal);
+        world.add_fact(facts);
+        world.files.logs.insert(name.into(), log(entries));
+        let records = world.records();
+        let found = records.last_pushed_place(name.into());
+        let letter = found.map_or(String::new(), |one| one.as_str()[..1].to_uppercase());
+        assert_eq!(letter, pushed, "{entries} ({journal})");
     }
 }
 

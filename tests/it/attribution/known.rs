@@ -1,5 +1,5 @@
-//! What the program is known to judge otherwise than the model, in the shortest form. The model
-//! says `known:` where it allows for one of these.
+//! What the model found, or what the program is known to judge otherwise than the model, in the
+//! shortest form. The model says `known:` where it allows for one of these.
 
 use super::acts::{Act, Actor, Way};
 use super::world::World;
@@ -7,6 +7,7 @@ use super::{CLONES, findings};
 
 const A: Actor = Actor::Agent;
 const U: Actor = Actor::User;
+const R: Actor = Actor::Upstream;
 
 /// The findings after these acts, in a clone with all history: a line each, place and level.
 #[track_caller]
@@ -82,10 +83,7 @@ fn a_branch_that_was_pushed_twice() {
     let delete = (A, "git push -q origin --delete x");
     let notice = "@git/refs/remotes/origin/x 1\n";
     assert_eq!(after(&[push, delete, push]), notice);
-    let others = (
-        super::acts::Actor::Upstream,
-        "level; work docs/x; git push -q origin HEAD:x",
-    );
+    let others = (R, "level; work docs/x; git push -q origin HEAD:x");
     let fetch = (U, "git fetch -q");
     let findings = after(&[others, fetch, delete, push]);
     assert!(
@@ -177,22 +175,109 @@ fn what_one_of_two_refs_of_upstream_has_that_went_different_ways() {
     let findings = after(&[
         (A, "git cherry-pick dev"),
         (U, "git merge -q --no-edit dev"),
-        (
-            super::acts::Actor::Upstream,
-            "level; work docs/x; git push -q",
-        ),
+        (R, "level; work docs/x; git push -q"),
         (U, "git fetch -q"),
     ]);
     assert!(!findings.contains("docs/dev 2"), "{findings}");
     let reverts = "git merge -q --no-edit main; git rm -q docs/dev; git commit -q -m rm";
     let findings = after(&[
         (U, "git merge -q --no-edit dev"),
-        (
-            super::acts::Actor::Upstream,
-            "level; work docs/x; git push -q",
-        ),
+        (R, "level; work docs/x; git push -q"),
         (U, "git fetch -q"),
         (A, reverts),
     ]);
     assert!(findings.contains("docs/dev 2"), "{findings}");
+}
+
+#[test]
+fn a_branch_beside_head_whose_work_the_user_took_over() {
+    let findings = after(&[
+        (A, "git rm -q docs/x; git commit -q -m rm; git branch side"),
+        (
+            U,
+            "git merge -q --squash agentwt/task; git commit -q -m squash",
+        ),
+        (A, "git rebase -q main"),
+    ]);
+    assert_eq!(findings, "@git/refs/heads/side 1\n");
+}
+
+#[test]
+fn a_branch_whose_first_commit_git_collected() {
+    let findings = after(&[
+        (A, "git branch -M agentwt/task renamed; work src/a"),
+        (A, "put src/a; git commit -q -a --amend -m amend"),
+        (U, "git gc -q --prune=now"),
+    ]);
+    assert_eq!(findings, "@git/refs/heads/renamed 1\n@head 1\n");
+}
+
+#[test]
+fn work_in_a_worktree_that_was_made_here_and_its_log_forgot() {
+    let make = "git worktree add -q -b made \"$ROOT/made\"";
+    let forget = "git reflog expire --expire=now --all";
+    let acts = [
+        (A, make),
+        (A, forget),
+        (A, "cd \"$ROOT/made\" && work README"),
+    ];
+    for options in &CLONES[..2] {
+        let findings = after_in(options, &acts);
+        assert!(findings.contains("README 2"), "{options}: {findings}");
+    }
+}
+
+#[test]
+fn work_that_was_pushed_and_its_log_forgot() {
+    for push in [
+        "work docs/x; git push -q origin HEAD:agentwt/task",
+        "work docs/x; git push -q origin HEAD:x",
+    ] {
+        let forget = "git reset -q --hard HEAD~; git reflog expire --expire=now --all";
+        let findings = after(&[(A, push), (A, forget)]);
+        assert!(findings.contains("docs/x 2"), "{push}: {findings}");
+    }
+}
+
+#[test]
+fn a_merge_that_failed_made_no_commit() {
+    let acts = [
+        (A, "git checkout -q dev -- docs/dev; git merge -q dev"),
+        (A, "git fetch -q --depth 1"),
+    ];
+    let findings = after_in(CLONES[2], &acts);
+    assert!(findings.contains("@git/shallow 1"), "{findings}");
+}
+
+#[test]
+fn a_move_of_the_branch_that_the_user_is_on_where_refs_are_tables() {
+    let findings = after_in(
+        CLONES[1],
+        &[
+            (A, "work src/a"),
+            (U, "git reflog expire --expire=now --all"),
+            (A, "git update-ref refs/heads/main HEAD"),
+        ],
+    );
+    assert!(findings.contains("@git/refs/heads/main 2"), "{findings}");
+}
+
+#[test]
+fn a_rename_over_which_others_made_the_branch_again() {
+    for options in &CLONES[..2] {
+        let findings = after_in(
+            options,
+            &[
+                (
+                    A,
+                    "work src/a; git branch -f dev HEAD; git branch -M dev dev2",
+                ),
+                (U, "git update-ref refs/heads/dev main"),
+            ],
+        );
+        assert!(
+            findings.contains("@git/refs/heads/dev2 1"),
+            "{options}: {findings}"
+        );
+    }
 }

@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::time::Duration;
+use std::io::{self, ErrorKind, Write};
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use ignore::{DirEntry, WalkBuilder};
@@ -26,7 +26,7 @@ impl LockedFile {
     /// # Errors
     /// Fails when another process has it, or the disk refuses.
     pub fn take(file: &Utf8Path) -> Result<Self, DiskError> {
-        let lock = Utf8PathBuf::from(format!("{file}.lock"));
+        let lock = lock_of_file(file);
         let open = File::create_new(&lock).attempting("make", &lock)?;
         Ok(Self {
             file: file.to_owned(),
@@ -75,6 +75,67 @@ impl Drop for LockedFile {
             let _ = std::fs::remove_file(&self.lock);
         }
     }
+}
+
+/// A lock of a file of git's that says whose it is; it goes with this.
+#[derive(Debug)]
+pub struct MarkedLock {
+    lock: Utf8PathBuf,
+}
+
+impl MarkedLock {
+    /// Takes the lock of a file, as a second name of the file `mark`: whenever we are killed, no
+    /// lock is there that does not say whose it is. None while another process keeps the lock for
+    /// longer than `patience`.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn take(
+        file: &Utf8Path,
+        mark: &Utf8Path,
+        patience: Duration,
+    ) -> Result<Option<Self>, DiskError> {
+        let lock = lock_of_file(file);
+        let deadline = Instant::now() + patience;
+        loop {
+            match link_or_create(mark, &lock) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                created => {
+                    created.attempting("make", &lock)?;
+                    return Ok(Some(Self { lock }));
+                }
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for MarkedLock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.lock);
+    }
+}
+
+/// How often is looked whether a lock is free.
+const POLL: Duration = Duration::from_millis(10);
+
+/// Gives a file a second name that is free; on a file system that has no second names, creates a
+/// file with the same content.
+fn link_or_create(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    match std::fs::hard_link(from, to) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            let content = std::fs::read(from)?;
+            File::create_new(to)?.write_all(&content)
+        }
+        linked => linked,
+    }
+}
+
+fn lock_of_file(file: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{file}.lock"))
 }
 
 /// Where lock files are looked for.

@@ -5,8 +5,6 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::io::Write as _;
-use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
@@ -65,38 +63,12 @@ pub struct OpenIndex {
     what: String,
 }
 
-/// The lock of an index, held until it is dropped.
-pub struct IndexLock {
-    _file: gix::lock::File,
-}
-
-/// How long we wait for the lock: a git that only looks has it for milliseconds, and one that a
-/// killed command of ours has left for a second.
-const LOCK_TIMEOUT: Duration = Duration::from_millis(1500);
-/// What our own lock says.
-pub const OUR_LOCK: &[u8] = b"git-agentwt";
 /// How many bytes come before the first entry.
 const HEADER: usize = 12;
 /// How many bytes of an entry come before its id.
 const STAT: usize = 40;
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
-
-/// Takes the lock `index.lock` of an index, and writes [`OUR_LOCK`] into it; none while another git
-/// has the lock.
-///
-/// # Errors
-/// Fails when the disk refuses.
-pub fn take_lock(file: &Utf8Path) -> Result<Option<IndexLock>, GitError> {
-    let taken = gix::lock::File::acquire_to_update_resource(file, LOCK_TIMEOUT.into(), None, 0);
-    let mut lock = match taken {
-        Ok(lock) => lock,
-        Err(error) if error.is_retryable() => return Ok(None),
-        Err(error) => return Err(unreadable(file, &error)),
-    };
-    lock.write_all(OUR_LOCK).map_err(reading(file))?;
-    Ok(Some(IndexLock { _file: lock }))
-}
 
 impl OpenIndex {
     /// Reads an index file as git does; a missing one is an empty index. A split index whose base

@@ -1,6 +1,7 @@
 //! Keeps what a run made and its branch does not have: by refs, and by the reflog of HEAD.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -8,8 +9,8 @@ use jiff::Timestamp;
 
 use crate::actions::bring::kept_ref;
 use crate::disk::files;
+use crate::disk::locked_file::MarkedLock;
 use crate::git::environment::GitMode;
-use crate::git::index::{IndexLock, OUR_LOCK, take_lock};
 use crate::git::process::Git;
 use crate::git::refs::Ref;
 use crate::words::error::Error;
@@ -59,17 +60,28 @@ pub fn keep(git: &Git, worktree: &Worktree, id: &CommitId) -> Result<Option<Stri
     Ok(Some(kept))
 }
 
+/// What our own lock of a file of git's says.
+const OUR_LOCK: &[u8] = b"git-agentwt";
+/// The file of a record of which our own lock is a second name.
+const LOCK_MARK: &str = "lock-mark";
+/// How long we wait for a lock: a git that only looks has it for milliseconds, and one that a
+/// killed command of ours has left for a second.
+const LOCK_PATIENCE: Duration = Duration::from_millis(1500);
+
 /// Takes the lock of a file of git's, also the one that an import left which was killed; none where
-/// a git keeps the lock for longer than a moment.
+/// a git keeps the lock for longer than a moment. The lock of the worktree's name is held.
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn take_own_lock(file: &Utf8Path) -> Result<Option<IndexLock>, Error> {
+pub fn take_own_lock(worktree: &Worktree, file: &Utf8Path) -> Result<Option<MarkedLock>, Error> {
     let lock = Utf8PathBuf::from(format!("{file}.lock"));
     if files::read(&lock)?.as_deref() == Some(OUR_LOCK) {
         files::remove_file(&lock)?;
     }
-    Ok(take_lock(file)?)
+    // written each time: the lock is as old as its mark
+    let mark = worktree.dir.join(LOCK_MARK);
+    files::write_beside(&mark, OUR_LOCK)?;
+    Ok(MarkedLock::take(file, &mark, LOCK_PATIENCE)?)
 }
 
 /// Has the reflog of HEAD name what the branch does not have, as after a reset without a fence:
@@ -117,7 +129,7 @@ enum Appended {
 fn append_to_head_log(worktree: &Worktree, lines: &str) -> Result<Appended, Error> {
     let admin_dir = &worktree.record.admin_dir;
     let log = admin_dir.join("logs/HEAD");
-    let Some(_lock) = take_own_lock(&admin_dir.join("HEAD"))? else {
+    let Some(_lock) = take_own_lock(worktree, &admin_dir.join("HEAD"))? else {
         return Ok(Appended::No);
     };
     if !files::exists(&log) {

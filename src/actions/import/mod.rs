@@ -30,7 +30,7 @@ use crate::actions::import::staged::{keep_staged, user_index};
 use crate::actions::import::verify::{Verified, seal_of, verify};
 use crate::disk::error::DiskError;
 use crate::disk::files;
-use crate::git::index::IndexLock;
+use crate::disk::locked_file::MarkedLock;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
@@ -67,7 +67,7 @@ pub fn import(
     let verified = verify(&run)?;
     let left_behind = find_left_behind(&run, &fetched, &verified)?;
     // 4
-    let lock = take_own_lock(&worktree.record.admin_dir.join("index"))?;
+    let lock = take_own_lock(worktree, &worktree.record.admin_dir.join("index"))?;
     let facts = read_facts(&run, &verified, left_behind, lock.as_ref())?;
     // 5
     let plan = plan(&facts);
@@ -132,7 +132,7 @@ fn read_facts(
     run: &RunToImport<'_>,
     verified: &Verified,
     left: Vec<LeftBehind>,
-    lock: Option<&IndexLock>,
+    lock: Option<&MarkedLock>,
 ) -> Result<ImportFacts, Error> {
     let worktree = run.worktree;
     let user_index = user_index(run);

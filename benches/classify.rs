@@ -52,10 +52,11 @@ fn scope(patterns: usize) -> Scope {
         ),
     };
     let all = std::iter::once((RuleList::Read, "**".to_owned()));
-    let rules = all.chain((0..patterns).map(pattern));
-    let rules =
-        rules.map(|(list, pattern)| ScopeRule::new(list, pattern.as_str(), RuleOrigin::Default));
-    Scope::compile(rules.collect(), Case::Sensitive).expect("the patterns are valid")
+    let mut rules = Vec::new();
+    for (list, text) in all.chain((0..patterns).map(pattern)) {
+        rules.push(ScopeRule::new(list, text.as_str(), RuleOrigin::Default));
+    }
+    Scope::compile(rules, Case::Sensitive).expect("the patterns are valid")
 }
 
 fn median(mut times: Vec<f64>) -> f64 {

@@ -73,6 +73,15 @@
 //! # Ten minutes
 //! [`scope`] → `commands/add/mod.rs` (read `attempt` from top to bottom) → `commands/add/plan.rs` →
 //! `git/repo.rs` → `truth/mod.rs` → `tests/it/verify.rs`.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::fn_params_excessive_bools,
+        clippy::shadow_unrelated,
+        clippy::too_many_lines,
+        reason = "a test is a story, and a table is as long as it has rows"
+    )
+)]
 
 pub mod library;
 

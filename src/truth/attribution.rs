@@ -419,8 +419,8 @@ impl RefRecords<'_> {
         stashes.extend(log.iter().map(|entry| &entry.id));
         stashes.extend(self.now.get(name).map(|now| &now.id));
         let mut before: BTreeSet<&CommitId> = BTreeSet::new();
-        for (name, commit) in &self.before {
-            if name.starts_with(b"refs/stash") {
+        for (ref_name, commit) in &self.before {
+            if ref_name.starts_with(b"refs/stash") {
                 before.insert(commit);
             }
         }

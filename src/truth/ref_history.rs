@@ -83,8 +83,8 @@ impl<'a> RefHistory<'a> {
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
         for made in &made_worktrees {
             let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
-            let head = read_head(&git.on(&admin_dir, None), &admin_dir, &made.id);
-            made_here.extend(made_commits(&head.log));
+            let head_there = read_head(&git.on(&admin_dir, None), &admin_dir, &made.id);
+            made_here.extend(made_commits(&head_there.log));
         }
         let record = &worktree.record;
         let source = RepositoryRecords {

@@ -4,6 +4,11 @@
     clippy::disallowed_macros,
     reason = "tests start programs, read the environment and print"
 )]
+#![allow(
+    clippy::shadow_unrelated,
+    clippy::too_many_lines,
+    reason = "a test is a story: each `said` is the answer to the last command"
+)]
 
 mod accept;
 mod add;

@@ -43,9 +43,9 @@ impl ForwardedWorktree<'_> {
         files::link_or_copy(&index, &self.directory.join("index"))?;
         let kept = self.kept();
         let touched = touched_paths(self.repository, self.step)?;
-        for (number, touched) in touched.iter().enumerate() {
-            if touched.old_file().is_some() {
-                kept.keep(number, &touched.file)?;
+        for (number, path) in touched.iter().enumerate() {
+            if path.old_file().is_some() {
+                kept.keep(number, &path.file)?;
             }
         }
         Ok(())

@@ -58,15 +58,25 @@ impl Worktree {
         };
         // looked for first: our own hook puts them back as soon as git has moved a file
         let placed = self.placed()?;
-        let set_bits = |index: &[IndexEntry], change| {
-            set_bits(&record.path, &self.scope, index, placed.files(), change)
-        };
-        let mut bits = set_bits(&index, BitsChange::Preview)?;
+        let placed = placed.files();
+        let mut bits = set_bits(
+            &record.path,
+            &self.scope,
+            &index,
+            placed,
+            BitsChange::Preview,
+        )?;
         if change == BitsChange::Apply {
             self.remove_verification()?;
             self.set_sparse(repository, &patterns)?;
             let index_now = read_index(&index_file, repository.format)?;
-            let set = set_bits(&index_now, BitsChange::Apply)?;
+            let set = set_bits(
+                &record.path,
+                &self.scope,
+                &index_now,
+                placed,
+                BitsChange::Apply,
+            )?;
             bits.changed.extend(set.changed);
             bits.refused = set.refused;
             self.hardened_git(repository).update_index_refresh()?;

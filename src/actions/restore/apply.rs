@@ -124,7 +124,7 @@ impl Restoring<'_> {
             saved.push(SavedPath {
                 path: path.clone(),
                 // what has no content is what the walk found there
-                disk: entry.or(disk.filter(|entry| entry.mode.git_octal().is_none())),
+                disk: entry.or(disk.filter(|walked| walked.mode.git_octal().is_none())),
                 permissions: entries::permissions(root, path)?,
                 index: stages.get(path).cloned().unwrap_or_default(),
             });
@@ -277,11 +277,11 @@ impl Restoring<'_> {
         let root = &self.worktree.record.path;
         let mut differing = Vec::new();
         let mut wanted = Vec::new();
-        for (restored, saved) in plan.restored.iter().zip(saved) {
+        for (restored, saved_path) in plan.restored.iter().zip(saved) {
             if restored.disk == restored.wanted() {
                 continue;
             }
-            differing.push((restored, saved));
+            differing.push((restored, saved_path));
             if restored.wanted().is_some() {
                 wanted.push(&restored.path);
             }
@@ -300,18 +300,18 @@ impl Restoring<'_> {
             git.update_index_info(&index_lines(self.repository, &self.targets()))?;
             // git removes links on the way instead of following them
             let command = "checkout-index --force -z --stdin";
-            let paths = paths.iter().copied();
-            git.perform_with("write the files", command, &[], &nul_ended(paths))?;
+            let input = nul_ended(paths.iter().copied());
+            git.perform_with("write the files", command, &[], &input)?;
             Ok(())
         };
         replace_files(root, &wanted, write, || {
-            for (restored, saved) in differing.iter().rev() {
+            for (restored, saved_path) in differing.iter().rev() {
                 if restored.disk.is_none() {
                     continue;
                 }
                 // git may have removed what the sparse patterns leave out
                 if !(plan.patterns && restored.excluded) {
-                    self.check_unchanged(saved)?;
+                    self.check_unchanged(saved_path)?;
                 }
                 // the directory that a placed file is in has its own permissions
                 if restored.from_source() {

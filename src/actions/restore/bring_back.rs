@@ -129,16 +129,17 @@ fn write_saved(
         }
     }
     let wanted: Vec<&RepoPath> = contents.keys().copied().collect();
-    let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
-        for saved in paths.iter().map(|path| contents[path]) {
-            let Entry { mode, id } = saved.disk.expect("it was selected for its content");
+    let write = |directory: &Utf8Path, written: &[&RepoPath]| -> Result<(), Error> {
+        for path in written {
+            let saved_path = contents[path];
+            let Entry { mode, id } = saved_path.disk.expect("it was selected for its content");
             let content = objects.blob(&id)?;
             let entry = NewEntry {
                 kind: mode,
                 bytes: &content,
-                permissions: saved.permissions,
+                permissions: saved_path.permissions,
             };
-            entries::put_entry(directory, &saved.path, entry)?;
+            entries::put_entry(directory, path, entry)?;
         }
         Ok(())
     };
@@ -148,7 +149,7 @@ fn write_saved(
 /// Removes what stands at these paths, and makes the directories that were there.
 fn take_away(worktree: &Worktree, saved: &SavedRestore, paths: &[&SavedPath]) -> Result<(), Error> {
     let root = &worktree.record.path;
-    let is_any = |test: &dyn Fn(&RepoPath) -> bool| paths.iter().any(|saved| test(&saved.path));
+    let is_any = |test: &dyn Fn(&RepoPath) -> bool| paths.iter().any(|one| test(&one.path));
     for file in worktree.placed()?.files().iter().rev() {
         let is_below = |above: &RepoPath| file.path.is_below(above.as_bstr());
         if file.kind == PlacedKind::Directory && is_any(&is_below) {
@@ -156,8 +157,8 @@ fn take_away(worktree: &Worktree, saved: &SavedRestore, paths: &[&SavedPath]) ->
             let _ = entries::remove_alone(root, &file.path);
         }
     }
-    for saved in paths.iter().rev() {
-        entries::remove_entry(root, &saved.path)?;
+    for saved_path in paths.iter().rev() {
+        entries::remove_entry(root, &saved_path.path)?;
     }
     for (path, mode) in &saved.directories {
         if is_any(&|at| at == path || at.is_below(path.as_bstr())) {

@@ -230,8 +230,8 @@ pub fn read_paths_now(
     }
     let is_on_disk = |seen: &Seen| !matches!(seen, Seen::Commit(_) | Seen::Committed | Seen::Index);
     let mut now = Vec::new();
-    for saved in &saved.paths {
-        let path = &saved.path;
+    for saved_path in &saved.paths {
+        let path = &saved_path.path;
         let change = changed.get(&Place::Path(path.clone()));
         let seen = || change.into_iter().flat_map(|seen| *seen);
         let access = worktree.scope.verdict(path, EntryKind::File).access;
@@ -242,7 +242,7 @@ pub fn read_paths_now(
             index: stages.get(path).cloned().unwrap_or_default(),
             disk_changed: seen().any(is_on_disk),
             index_changed: seen().any(|seen| *seen == Seen::Index),
-            saved: saved.clone(),
+            saved: saved_path.clone(),
         });
     }
     Ok(now)

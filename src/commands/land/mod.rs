@@ -102,8 +102,8 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     }
     drop(locks);
     if !options.dry_run {
-        let worktrees = outcome.answer.worktrees.iter();
-        let removals = worktrees.filter_map(|one| one.removal.as_ref());
+        let landed = outcome.answer.worktrees.iter();
+        let removals = landed.filter_map(|one| one.removal.as_ref());
         let change = TrashChange::of(removals.filter_map(|removal| removal.term));
         let rest = empty_soon(repository, &session.binary, change)?;
         outcome.notes.extend(rest);

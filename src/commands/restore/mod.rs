@@ -90,16 +90,25 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
             };
             apply(session, &restoring, &mut outcome.answer)?;
         }
-        // all is done: a failure of this look is not one of the restore
-        if let Err(error) = verify_again(&repository, &worktree, &mut outcome) {
-            let name = &worktree.record.name;
-            let note = format!("{error}; to verify it: git agentwt verify {name}");
-            outcome.notes.push(note);
-        }
+        note_verdict(&repository, &worktree, &mut outcome);
     }
     note_unrestored(&worktree, &mut outcome)?;
     note_unsaved(&mut outcome);
     Ok(outcome)
+}
+
+/// Verifies the worktree, and notes what is still violated. All is done: a failure of this look is
+/// not one of the restore.
+fn note_verdict(
+    repository: &Repository,
+    worktree: &Worktree,
+    outcome: &mut Outcome<RestoreAnswer>,
+) {
+    if let Err(error) = verify_again(repository, worktree, outcome) {
+        let name = &worktree.record.name;
+        let note = format!("{error}; to verify it: git agentwt verify {name}");
+        outcome.notes.push(note);
+    }
 }
 
 /// Returns the answer of a restore that does what is planned.

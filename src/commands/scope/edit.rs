@@ -66,8 +66,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     outcome.notes.extend(advice);
     outcome.notes.extend(reapplied.notes());
     let placed = worktree.placed()?;
-    let mut files = placed.files().iter();
-    if files.any(|file| file.origin == PlacedOrigin::Context) {
+    if has_context(&placed) {
         let note = "the text for the agent program still states the former scope: tell the agent";
         outcome.notes.push(note.to_owned());
     }
@@ -81,6 +80,12 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         }
     }
     Ok(outcome)
+}
+
+/// True if a text for the agent program was placed in the worktree.
+fn has_context(placed: &Placed) -> bool {
+    let mut files = placed.files().iter();
+    files.any(|file| file.origin == PlacedOrigin::Context)
 }
 
 /// Writes the guards of the agent program anew. What was edited stays; returns notes on that.

@@ -144,14 +144,14 @@ impl RefRecords<'_> {
     /// True if a ref is the remote-tracking branch of the worktree's own branch: of the same name,
     /// on any remote. The name of a remote can have slashes.
     pub fn is_own_upstream(&self, name: &BStr) -> bool {
-        let name = name.to_str_lossy();
+        let text = name.to_str_lossy();
         let branch = self
             .branch
             .strip_prefix("refs/heads/")
             .unwrap_or(&self.branch);
         let own = format!("/{branch}");
-        let remote = name.strip_prefix("refs/remotes/");
-        let Some(remote) = remote.and_then(|name| name.strip_suffix(&own)) else {
+        let below_remotes = text.strip_prefix("refs/remotes/");
+        let Some(remote) = below_remotes.and_then(|below| below.strip_suffix(&own)) else {
             return false;
         };
         !remote.contains('/') || self.source.is_remote(remote)

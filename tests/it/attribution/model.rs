@@ -357,8 +357,7 @@ impl Story {
             }
             if !is_last_agent {
                 // others took it back to where the agent had moved it, or made it again there
-                let was_there = |one: &&Move| one.new.as_ref() == now;
-                if by_agent.iter().any(|one| was_there(one)) {
+                if by_agent.iter().any(|one| one.new.as_ref() == now) {
                     return ANY;
                 }
                 if self.is_forgotten && now.is_some_and(|id| self.agent_was_on(id)) {

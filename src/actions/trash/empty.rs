@@ -255,7 +255,7 @@ fn discard(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
         // so that no undo takes it for whole
         files::rename(&git_dir, &record.join(EXPIRED_GIT_DIR))?;
     }
-    release(repository, &id)?;
+    release(repository, &id, &record.join(REMOVING))?;
     files::remove_directory_in_order(&record, &[REMOVING])?;
     files::remove_if_empty(&trash_records(repository));
     Ok(())

@@ -154,7 +154,9 @@ pub fn move_private_git_dir(
     if let PrivateGitDir::InRecord(git_dir) = PrivateGitDir::find(worktree) {
         point_to_common_dir(&git_dir)?;
         // what a process wrote until it was moved
-        hold(repository, &id, &git_dir, stamp)?;
+        hold(repository, &id, &git_dir, stamp, &worktree.dir.join(REMOVING))?;
+        // as git does
+        files::remove_if_empty(&repository.common_dir.join("worktrees"));
     }
     Ok(())
 }
@@ -168,12 +170,8 @@ fn move_git_dir(
     record_dir: &Utf8Path,
     stamp: &TrashStamp,
 ) -> Result<(), Error> {
-    hold(repository, id, git_dir, stamp)?;
+    hold(repository, id, git_dir, stamp, &record_dir.join(REMOVING))?;
     files::rename(git_dir, &record_dir.join(TRASHED_GIT_DIR))?;
-    if let Some(registered) = git_dir.parent() {
-        // as git does
-        files::remove_if_empty(registered);
-    }
     Ok(())
 }
 

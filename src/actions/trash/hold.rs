@@ -13,6 +13,8 @@ use camino::Utf8Path;
 
 use crate::actions::trash::entry::REFS;
 use crate::disk::files;
+use crate::disk::locked_file::{LockDepth, lock_files};
+use crate::disk::remains::remove_dead_locks;
 use crate::git::environment::GitMode;
 use crate::git::index::OpenIndex;
 use crate::git::object_format::ObjectFormat;
@@ -31,7 +33,7 @@ const DIRECTORIES: [&str; 5] = ["logs", "refs", "rebase-merge", "rebase-apply", 
 const COMMIT: &str = "objects";
 
 /// Holds what a private git directory names, for the entry of this id. What is held already stays
-/// so.
+/// so. Locks on the refs that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -40,7 +42,9 @@ pub(super) fn hold(
     id: &str,
     git_dir: &Utf8Path,
     stamp: &TrashStamp,
+    since: &Utf8Path,
 ) -> Result<(), Error> {
+    end_locks_of_refs(repository, id, since);
     let objects = repository.objects()?;
     let mut ids = BTreeSet::new();
     for commit in stamp.head.iter().chain(&stamp.tip) {
@@ -85,16 +89,32 @@ fn ids_of_index(
     }
 }
 
-/// Deletes the refs that hold objects for the entry of this id.
+/// Deletes the refs that hold objects for the entry of this id. Locks on them that are newer than
+/// the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git does.
-pub(super) fn release(repository: &Repository, id: &str) -> Result<(), Error> {
+pub(super) fn release(repository: &Repository, id: &str, since: &Utf8Path) -> Result<(), Error> {
+    end_locks_of_refs(repository, id, since);
     let git = repository.git.with_mode(GitMode::Hardened);
     for held in git.for_each_ref(&[&refs_of(id)])? {
         git.delete_ref(&held.name.to_string(), &held.id)?;
     }
     Ok(())
+}
+
+/// Removes the locks that a killed git of ours left on the refs of an entry, and on what such a git
+/// locks with them.
+fn end_locks_of_refs(repository: &Repository, id: &str, since: &Utf8Path) {
+    let common_dir = &repository.common_dir;
+    let mut locks = vec![
+        common_dir.join("packed-refs.lock"),
+        common_dir.join("reftable/tables.list.lock"),
+    ];
+    for (lock, _age) in lock_files(&common_dir.join(refs_of(id)), LockDepth::Here) {
+        locks.push(lock);
+    }
+    remove_dead_locks(&locks, since);
 }
 
 /// Where the refs are that hold objects for an entry. No name of a worktree begins with `+`.

@@ -95,7 +95,8 @@ pub fn finish_undo(repository: &Repository, worktree: &Worktree) -> Result<(), E
         files::remove_file(&record.admin_dir.join("locked"))?;
     }
     if let Some(stamp) = pending_removal(worktree).and_then(|removal| removal.trash) {
-        release(repository, &id(&record.name, &stamp.time))?;
+        let id = id(&record.name, &stamp.time);
+        release(repository, &id, &dir.join(REMOVING))?;
     }
     for file in [TRIMMED, HEAD_BEFORE, BRANCH_LOG, OLD_DOT_GIT] {
         files::remove_file(&dir.join(file))?;
@@ -117,6 +118,7 @@ fn return_private_git_dir(
     let PrivateGitDir::InRecord(git_dir) = PrivateGitDir::find(worktree) else {
         return Ok(returned);
     };
+    sweep(&git_dir, &[""]);
     let git = repository.git.on(&git_dir, None);
     put_head_back(&git, &git_dir, &worktree.dir.join(HEAD_BEFORE), stamp)?;
     files::write(&git_dir.join("commondir"), COMMON_DIR)?;
@@ -124,10 +126,12 @@ fn return_private_git_dir(
         returned = with_free_name(worktree)?;
     }
     let admin_dir = &returned.record.admin_dir;
-    if let Some(registered) = admin_dir.parent() {
-        files::create_directories(registered)?;
+    let registered = repository.common_dir.join("worktrees");
+    files::create_directories(&registered)?;
+    if let Err(error) = files::rename(&git_dir, admin_dir) {
+        files::remove_if_empty(&registered);
+        return Err(error.into());
     }
-    files::rename(&git_dir, admin_dir)?;
     Ok(returned)
 }
 

@@ -22,9 +22,10 @@ fn all(repo: &TestRepo) -> String {
     repo.fingerprint() + &inside
 }
 
-/// Without the file that says that the ignored files are deleted: else they are looked for again.
-fn without_trimmed(state: &str) -> String {
-    let lines = state.lines().filter(|line| !line.ends_with("/trimmed"));
+/// Without the files of a record that an undo removes first: the next one does without them.
+fn without_notes(state: &str) -> String {
+    let is_note = |line: &str| line.ends_with("/trimmed") || line.ends_with("/verification.toml");
+    let lines = state.lines().filter(|line| !is_note(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -55,15 +56,16 @@ fn the_next_brings_it_back(act: Act, points: &[Point]) {
         let is_said = hit.said.stderr.contains("; left behind: ");
         if !hit.killed_us() && state == "absent" && !is_said && !takes_away(point) {
             let (now, before) = (
-                without_trimmed(&repo.fingerprint()),
-                &without_trimmed(&before),
+                without_notes(&repo.fingerprint()),
+                &without_notes(&before),
             );
             same(&without_nothing(&now), before, &what);
         }
         if matches!(act, Act::Fail(_)) && takes_away(point) {
             // git's own, where git cannot delete it: the error names it
-            let lock = ".git/refs/heads/agentwt/task.lock";
-            let _ = std::fs::remove_file(repo.main().join(lock));
+            for lock in ["refs/heads/agentwt/task.lock", "packed-refs.lock"] {
+                let _ = std::fs::remove_file(repo.main().join(".git").join(lock));
+            }
         }
         if state != "ready"
             || repo

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::actions::journal::{Undoing, Undone};
 use crate::actions::placing::staging;
+use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::record::journal;
 use crate::record::journal::JournaledCommand;
@@ -74,7 +75,11 @@ pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Kille
     let name = worktree.record.name.to_string();
     let directory = journal::directory(&worktree.dir);
     let journal = match Journal::read(directory.clone())? {
-        ReadJournal::Nothing => return Ok(Killed::Nothing),
+        ReadJournal::Nothing => {
+            // killed while it began the journal, or removed it
+            files::remove_directory(&directory)?;
+            return Ok(Killed::Nothing);
+        }
         ReadJournal::OfLiving(process) => {
             return Err(WorktreeFault::AtWork { name, process }.into());
         }

@@ -87,7 +87,7 @@ impl Journal {
         let result = match undo {
             Undo::Nothing => Ok(()),
             Undo::Keep(why) => return undone.stays.push(format!("{step}: {why}")),
-            Undo::Wait(why) => return undone.failed.push(format!("{step}: {why}")),
+            Undo::Wait(why) => return undone.waits.push(format!("{step}: {why}")),
             Undo::Revert => self.revert(step, undoing),
         };
         match result {

@@ -13,7 +13,7 @@ use crate::git::process::Git;
 use crate::record::worktree::Record;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
-use crate::words::name::{BranchName, CommitId};
+use crate::words::name::{BranchName, CommitId, branch_of};
 use crate::worktree::operation::read_operation;
 
 /// The files in which git writes down which branch it works on while HEAD is elsewhere.
@@ -27,7 +27,7 @@ const BUSY: [&str; 3] = [
 /// only one that the base follows.
 pub fn base_branch(record: &Record) -> Option<BranchName> {
     let revision = record.base.revision.as_str();
-    let named = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let named = branch_of(revision);
     let mut branches = Vec::new();
     for tip in &record.base.tips {
         if let Some(branch) = tip.name.strip_prefix("refs/heads/")

@@ -10,7 +10,7 @@ use crate::git::error::GitError;
 use crate::git::objects::Objects;
 use crate::git::remote::AskedRemote;
 use crate::words::error::Error;
-use crate::words::name::CommitId;
+use crate::words::name::{CommitId, branch_of};
 
 /// The status of a `git push` whose remote was reached and rejected a ref; 128 where git could not
 /// reach it. Why it was rejected git says in words alone, also with `--porcelain`.
@@ -68,7 +68,7 @@ impl WorkToMerge<'_> {
         let landed = &plan.landed;
         let git = &self.repository.git;
         let target = git.push_target(remote, &landed.into)?;
-        let short = target.strip_prefix("refs/heads/").unwrap_or(&target);
+        let short = branch_of(&target);
         let tracking = git.rev_parse_commit(&format!("refs/remotes/{remote}/{short}"))?;
         let Some(pushed) = tracking else {
             return Ok(None);
@@ -106,7 +106,7 @@ impl WorkToMerge<'_> {
     /// The command that brings the base branch to what the remote has.
     fn pull(&self, plan: &MergePlan, remote: &str, target: &str) -> String {
         let into = &plan.landed.into;
-        let branch = target.strip_prefix("refs/heads/").unwrap_or(target);
+        let branch = branch_of(target);
         match &plan.checkout {
             Some(path) => format!("git -C {path} pull --no-rebase --no-edit {remote} {branch}"),
             None => format!(

@@ -164,10 +164,11 @@ impl WorkToMerge<'_> {
             }
         }
         // 3
-        let undone = left.journal.undo(Undoing {
+        let mut undone = left.journal.undo(Undoing {
             repository,
             since: &left.since,
         });
+        undone.failed.append(&mut undone.waits);
         if !undone.failed.is_empty() {
             let attempt = format!("put back what a landing in {into} left");
             let why = std::io::Error::other(undone.failed.join("; "));

@@ -154,7 +154,13 @@ pub fn move_private_git_dir(
     if let PrivateGitDir::InRecord(git_dir) = PrivateGitDir::find(worktree) {
         point_to_common_dir(&git_dir)?;
         // what a process wrote until it was moved
-        hold(repository, &id, &git_dir, stamp, &worktree.dir.join(REMOVING))?;
+        hold(
+            repository,
+            &id,
+            &git_dir,
+            stamp,
+            &worktree.dir.join(REMOVING),
+        )?;
         // as git does
         files::remove_if_empty(&repository.common_dir.join("worktrees"));
     }

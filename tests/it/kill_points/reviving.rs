@@ -55,10 +55,7 @@ fn the_next_brings_it_back(act: Act, points: &[Point]) {
         is_one_error(&hit, &what);
         let is_said = hit.said.stderr.contains("; left behind: ");
         if !hit.killed_us() && state == "absent" && !is_said && !takes_away(point) {
-            let (now, before) = (
-                without_notes(&repo.fingerprint()),
-                &without_notes(&before),
-            );
+            let (now, before) = (without_notes(&repo.fingerprint()), &without_notes(&before));
             same(&without_nothing(&now), before, &what);
         }
         if matches!(act, Act::Fail(_)) && takes_away(point) {

@@ -4,9 +4,11 @@
 //! verdict has to be of each path and each ref, and `git agentwt verify --json` must agree.
 //!
 //! `AGENTWT_ATTRIBUTION_SEQUENCES=100000` runs more sequences, `AGENTWT_ATTRIBUTION_SEED=7` begins
-//! with another one; a seed always gives the same sequence. A sequence that fails is made shorter
-//! by leaving out one act at a time, as long as the same place is judged otherwise: acts are
-//! scripts that stand alone, so each part of a sequence is a sequence, and nothing more is needed.
+//! with another one; a seed always gives the same sequence. `AGENTWT_ATTRIBUTION_ENDINGS=6` tries
+//! six other endings after each act of it, each from a copy of what was there: each is a sequence,
+//! and three times as many of them run in a second. A sequence that fails is made shorter by
+//! leaving out one act at a time, as long as the same place is judged otherwise: acts are scripts
+//! that stand alone, so each part of a sequence is a sequence, and nothing more is needed.
 //! `AGENTWT_ATTRIBUTION_SHOW=1` prints what git says.
 //!
 //! Two thirds of the time of a sequence are the acts of the agent, and most of these is the hooks,
@@ -67,13 +69,18 @@ fn number(name: &str, or: u64) -> u64 {
     named.map_or(or, |text| text.parse().expect("a number"))
 }
 
-/// The sequence of a seed.
-fn generate(seed: u64) -> Sequence {
+/// The choices that a seed makes.
+fn choices_of(seed: u64) -> Choices {
     // a generator of this kind begins with what looks like its seed
     let mut choices = Choices(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     for _ in 0..4 {
         choices.below(2);
     }
+    choices
+}
+
+/// The first sequence that these choices give.
+fn generate_sequence(choices: &mut Choices) -> Sequence {
     let length = 2 + choices.below(8);
     let mut sequence = Sequence::new();
     for number in 1..=length {
@@ -133,20 +140,123 @@ fn run(
     world.reset();
     let mut story = Story::new(world);
     for (at, (number, act)) in sequence.iter().enumerate() {
-        world.does(act, *number);
-        story.note(act, *number, world.refs());
-        let is_last = at + 1 == sequence.len();
-        if at % 2 == 0 && !is_last {
-            continue;
-        }
-        let expected = story.expected(world);
-        strictness.add(&expected);
-        let disagreement = compare(world, &expected);
-        if disagreement.is_some() {
-            return disagreement;
+        perform(world, &mut story, act, *number);
+        if is_judged(at, sequence.len()) {
+            let disagreement = judge(world, &story, strictness);
+            if disagreement.is_some() {
+                return disagreement;
+            }
         }
     }
     None
+}
+
+/// Whether the verdict is read after this act of a sequence.
+fn is_judged(at: usize, length: usize) -> bool {
+    at % 2 == 1 || at + 1 == length
+}
+
+/// Does an act, and notes it.
+fn perform(world: &World, story: &mut Story, act: &Act, number: usize) {
+    world.does(act, number);
+    story.note(act, number, world.refs());
+}
+
+/// Holds the verdict against the story.
+fn judge(world: &World, story: &Story, strictness: &mut Strictness) -> Option<Disagreement> {
+    let expected = story.expected(world);
+    strictness.add(&expected);
+    compare(world, &expected)
+}
+
+/// Holds the sequences of one seed: the first, and others that begin with the same acts.
+struct Family {
+    first: Sequence,
+    /// For each act of the first sequence but the last one, the acts that end another sequence
+    /// after it.
+    endings: Vec<Vec<Act>>,
+}
+
+impl Family {
+    /// The sequences of a seed, with so many other endings after each act.
+    fn generate(seed: u64, endings_of_each: u64) -> Self {
+        let mut choices = choices_of(seed);
+        let first = generate_sequence(&mut choices);
+        let mut endings = Vec::new();
+        for _ in 1..first.len() {
+            let mut acts = Vec::new();
+            for _ in 0..endings_of_each {
+                acts.push(choices.one(ACTS));
+            }
+            endings.push(acts);
+        }
+        Self { first, endings }
+    }
+
+    /// Runs all sequences, each until its first disagreement.
+    fn run(&self, world: &World, tally: &mut Tally) -> Vec<(Sequence, Disagreement)> {
+        let mut failures = Vec::new();
+        world.reset();
+        let mut story = Story::new(world);
+        for (at, (number, act)) in self.first.iter().enumerate() {
+            if at > 0 {
+                failures.extend(self.run_endings(world, &story, at, tally));
+            }
+            perform(world, &mut story, act, *number);
+            if is_judged(at, self.first.len())
+                && let Some(why) = judge(world, &story, &mut tally.strictness)
+            {
+                failures.push((self.first.clone(), why));
+                break;
+            }
+        }
+        tally.sequences += 1;
+        failures
+    }
+
+    /// Runs the other endings of the sequence's first `length` acts, and leaves the world as these
+    /// acts did.
+    fn run_endings(
+        &self,
+        world: &World,
+        story: &Story,
+        length: usize,
+        tally: &mut Tally,
+    ) -> Vec<(Sequence, Disagreement)> {
+        let mut failures = Vec::new();
+        let endings = &self.endings[length - 1];
+        if endings.is_empty() {
+            return failures;
+        }
+        world.save();
+        for ending in endings {
+            let number = length + 1;
+            let mut story_of_ending = story.clone();
+            perform(world, &mut story_of_ending, ending, number);
+            tally.sequences += 1;
+            if let Some(why) = judge(world, &story_of_ending, &mut tally.strictness) {
+                let mut sequence = self.first[..length].to_vec();
+                sequence.push((number, *ending));
+                failures.push((sequence, why));
+            }
+            world.restore();
+        }
+        failures
+    }
+}
+
+/// Counts what ran.
+#[derive(Default)]
+struct Tally {
+    sequences: u64,
+    strictness: Strictness,
+}
+
+impl Tally {
+    fn merge(&mut self, other: Self) {
+        self.sequences += other.sequences;
+        self.strictness.merge(other.strictness);
+    }
 }
 
 /// Holds what `verify` says.
@@ -278,41 +388,36 @@ fn show(sequence: &Sequence) -> String {
     lines.collect()
 }
 
-/// Runs these sequences; what did not agree.
-fn search(first: u64, count: u64) -> Vec<String> {
-    let next = AtomicU64::new(first);
-    let failures = Mutex::new(Vec::new());
-    let strictness = Mutex::new(Strictness::default());
-    std::thread::scope(|scope| {
-        for _ in 0..workers() {
-            scope.spawn(|| {
-                let mut worlds: BTreeMap<&str, World> = BTreeMap::new();
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first + count {
-                        return;
-                    }
-                    let options = generate_options(seed);
-                    let world = worlds.entry(options).or_insert_with(|| World::new(options));
-                    let sequence = generate(seed);
-                    let mut of_this = Strictness::default();
-                    let found = run(world, &sequence, &mut of_this);
-                    strictness.lock().expect("no panic").merge(of_this);
-                    let Some(why) = found else {
-                        continue;
-                    };
-                    let (short, why) = shorten(world, &sequence, &why);
-                    let Disagreement { place, said } = why;
-                    let list = show(&short);
-                    let failure = format!("seed {seed} [{options}]: {place}: {said}\n{list}");
-                    println!("{failure}");
-                    failures.lock().expect("no panic").push(failure);
-                }
-            });
+/// Represents a search: each worker takes the next seed until enough sequences ran.
+struct Search {
+    next_seed: AtomicU64,
+    wanted: u64,
+    endings_of_each: u64,
+    tally: Mutex<Tally>,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Search {
+    fn work(&self) {
+        let mut worlds: BTreeMap<&str, World> = BTreeMap::new();
+        while self.tally.lock().expect("no panic").sequences < self.wanted {
+            let seed = self.next_seed.fetch_add(1, Ordering::Relaxed);
+            let options = generate_options(seed);
+            let world = worlds.entry(options).or_insert_with(|| World::new(options));
+            let family = Family::generate(seed, self.endings_of_each);
+            let mut tally_of_family = Tally::default();
+            let failures = family.run(world, &mut tally_of_family);
+            self.tally.lock().expect("no panic").merge(tally_of_family);
+            for (sequence, why) in failures {
+                let (short, short_why) = shorten(world, &sequence, &why);
+                let Disagreement { place, said } = short_why;
+                let list = show(&short);
+                let failure = format!("seed {seed} [{options}]: {place}: {said}\n{list}");
+                println!("{failure}");
+                self.failures.lock().expect("no panic").push(failure);
+            }
         }
-    });
-    println!("{}", strictness.into_inner().expect("no panic").show());
-    failures.into_inner().expect("no panic")
+    }
 }
 
 /// The kind of clone of a seed.
@@ -321,13 +426,30 @@ fn generate_options(seed: u64) -> &'static str {
     CLONES[usize::try_from(kind).expect("a small number")]
 }
 
-fn check(count: u64) {
+fn check(wanted: u64) {
     let first = number("AGENTWT_ATTRIBUTION_SEED", 0);
+    let search = Search {
+        next_seed: AtomicU64::new(first),
+        wanted,
+        endings_of_each: number("AGENTWT_ATTRIBUTION_ENDINGS", 0),
+        tally: Mutex::default(),
+        failures: Mutex::default(),
+    };
     let start = Instant::now();
-    let failures = search(first, count);
-    let found = failures.len();
+    std::thread::scope(|scope| {
+        for _ in 0..workers() {
+            scope.spawn(|| search.work());
+        }
+    });
+    let tally = search.tally.into_inner().expect("no panic");
+    println!("{}", tally.strictness.show());
+    let last = search.next_seed.into_inner() - 1;
+    let sequences = tally.sequences;
+    let found = search.failures.into_inner().expect("no panic").len();
     let seconds = start.elapsed().as_secs();
-    println!("{count} sequences from seed {first} in {seconds} s: {found} disagreements");
+    println!(
+        "{sequences} sequences of seeds {first} to {last} in {seconds} s: {found} disagreements"
+    );
     assert_eq!(found, 0, "they are printed above");
 }
 

@@ -41,6 +41,7 @@ impl Range {
 }
 
 /// Holds one move of a ref.
+#[derive(Clone)]
 struct Move {
     who: Actor,
     way: Way,
@@ -49,6 +50,7 @@ struct Move {
 }
 
 /// Holds what happened since `add`.
+#[derive(Clone)]
 pub struct Story {
     at_add: Refs,
     now: Refs,

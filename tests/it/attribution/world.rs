@@ -15,8 +15,9 @@ pub const CLONES: [&str; 4] = [
     "--depth 2 --no-single-branch --ref-format=reftable",
 ];
 
-/// What stands in the directory of a world, beside the home and the copy to begin from.
-const PARTS: [&str; 3] = ["repo", "origin.git", "mate"];
+/// What stands in the directory of a world, beside the home and the copies: the last two once an
+/// act made them.
+const PARTS: [&str; 5] = ["repo", "origin.git", "mate", "made", "users-own"];
 
 /// The files of a commit, or of a directory: what each path holds.
 pub type Files = BTreeMap<String, String>;
@@ -26,7 +27,10 @@ pub type Files = BTreeMap<String, String>;
 pub struct World {
     pub repo: TestRepo,
     pub base: String,
-    kept: PathBuf,
+    /// The copy to begin from.
+    first: PathBuf,
+    /// The copy that [`World::save`] makes.
+    saved: PathBuf,
 }
 
 /// Holds one commit.
@@ -78,25 +82,30 @@ impl World {
         );
         repo.sh(repo.root(), &script).ok();
         let base = repo.git(&["rev-parse", "main"]);
-        let kept = repo.root().join("kept");
-        fs::create_dir(&kept).expect("a new directory");
-        for part in PARTS {
-            copy(&repo.root().join(part), &kept.join(part));
+        let first = repo.root().join("first");
+        let saved = repo.root().join("saved");
+        copy_parts(repo.root(), &first);
+        Self {
+            repo,
+            base,
+            first,
+            saved,
         }
-        Self { repo, base, kept }
     }
 
     /// Makes everything as it was in the beginning.
     pub fn reset(&self) {
-        for part in PARTS.iter().chain(&["made", "users-own"]) {
-            let path = self.repo.root().join(part);
-            if path.exists() {
-                fs::remove_dir_all(path).expect("it can be removed");
-            }
-        }
-        for part in PARTS {
-            copy(&self.kept.join(part), &self.repo.root().join(part));
-        }
+        copy_parts(&self.first, self.repo.root());
+    }
+
+    /// Keeps everything as it is now, for [`World::restore`].
+    pub fn save(&self) {
+        copy_parts(self.repo.root(), &self.saved);
+    }
+
+    /// Makes everything as it was at the last [`World::save`].
+    pub fn restore(&self) {
+        copy_parts(&self.saved, self.repo.root());
     }
 
     /// Does an act, whatever comes of it: git may refuse.
@@ -204,6 +213,21 @@ impl World {
         let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch"];
         let printed = self.git(&all);
         Objects::parse(&printed)
+    }
+}
+
+/// Replaces what stands in one directory by what stands in another.
+fn copy_parts(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for part in PARTS {
+        let old = to.join(part);
+        if old.exists() {
+            fs::remove_dir_all(&old).expect("it can be removed");
+        }
+        let new = from.join(part);
+        if new.exists() {
+            copy(&new, &old);
+        }
     }
 }
 

@@ -63,6 +63,8 @@ pub struct Story {
     taken_until: usize,
     /// Whether the agent moved a branch that others build on.
     is_tainted: bool,
+    /// Whether that is the base branch, here or on the remote.
+    is_base_moved: bool,
     /// Whether others may have built on that.
     is_built_on: bool,
     /// Whether logs were made to forget.
@@ -137,6 +139,7 @@ impl Story {
             shallow_at_add: world.shallow(),
             taken_until: 0,
             is_tainted: false,
+            is_base_moved: false,
             is_built_on: false,
             is_forgotten: false,
             logged_since: BTreeSet::new(),
@@ -165,6 +168,7 @@ impl Story {
             let is_fetched = way == Way::Fetch && name.starts_with("refs/remotes/");
             if who == Actor::Agent && is_shared && !is_fetched {
                 self.is_tainted = true;
+                self.is_base_moved |= name == MAIN || name == ORIGIN_MAIN;
             }
             self.logged_since.insert(name.clone());
             let moves = self.moves.entry(name).or_default();
@@ -173,6 +177,7 @@ impl Story {
         if who == Actor::Agent && script.contains("push") {
             // the remote may have moved although no ref here shows it
             self.is_tainted |= script.contains(":main") || script.contains(":dev");
+            self.is_base_moved |= script.contains(":main");
         }
         if who != Actor::Agent && way != Way::Fetch && self.is_tainted {
             self.is_built_on = true;
@@ -774,7 +779,7 @@ impl Story {
                 || self.moved_nowhere.contains(ORIGIN_MAIN)
                 || self.moved_nowhere.contains(MAIN)
                 || !upstream.is_all_there);
-        if self.is_tainted || is_lost || bases.is_empty() {
+        if self.is_base_moved || self.is_built_on || is_lost || bases.is_empty() {
             return ANY;
         }
         if bases.iter().all(|base| base.get(path) == state) {

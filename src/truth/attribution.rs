@@ -256,7 +256,7 @@ impl RefRecords<'_> {
             };
         }
         let is_where_we_left_it = match current {
-            Some(current) => self.has_place(name, current),
+            Some(current) => self.was_left_at(name, current),
             None => last == Some(&Target::Nothing),
         };
         if self.is_moved_by_others_alone(name, now) {

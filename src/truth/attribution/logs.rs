@@ -3,7 +3,7 @@
 
 use bstr::{BStr, ByteSlice};
 
-use crate::git::hooks::journal::Target;
+use crate::git::hooks::journal::{RefMove, Target};
 use crate::git::reflog::{ReflogEntry, last_move};
 use crate::truth::attribution::records::RefRecords;
 use crate::words::name::CommitId;
@@ -121,19 +121,28 @@ impl RefRecords<'_> {
         if !name.starts_with("refs/remotes/") {
             return false;
         }
-        let mut journaled = 0;
-        for one in self.journal.moves(name.as_bytes()) {
-            if one.new == Target::Object(place.clone()) && one.old != one.new {
-                journaled += 1;
+        let log = self.log(name.into());
+        let mut proven = 0;
+        let mut unproven = 0;
+        for (at, entry) in log.iter().enumerate() {
+            let stayed = log.get(at + 1).is_some_and(|older| older.id == entry.id);
+            if entry.id != *place || stayed {
+                continue;
+            }
+            if !entry.is_push_of(place) && self.entry_proves_foreign_move(name, entry) {
+                proven += 1;
+            } else {
+                unproven += 1;
             }
         }
-        let mut proven = 0;
-        for entry in &*self.log(name.into()) {
-            if entry.id == *place
-                && !entry.is_push_of(place)
-                && self.entry_proves_foreign_move(name, entry)
-            {
-                proven += 1;
+        let ends_there = log.first().is_some_and(|newest| newest.id == *place);
+        let moves = self.journal.moves(name.as_bytes());
+        let mut journaled = 0;
+        for (at, one) in moves.iter().enumerate() {
+            // a push of what is there does not say where the ref was, and moves nothing
+            let stayed = unproven == 0 && ends_there && may_have_stayed(moves, at);
+            if one.new == Target::Object(place.clone()) && one.old != one.new && !stayed {
+                journaled += 1;
             }
         }
         proven >= journaled
@@ -168,4 +177,10 @@ impl RefRecords<'_> {
 pub(super) fn is_ordinary_move(newest: &ReflogEntry) -> bool {
     let reason = newest.reason.as_str();
     !(reason.is_empty() || reason.starts_with("push") || reason.starts_with("Branch: "))
+}
+
+/// True if a move goes where the move before it went, and does not say where the ref was.
+fn may_have_stayed(moves: &[RefMove], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|index| moves.get(index));
+    moves[at].old == Target::Nothing && before.is_some_and(|before| before.new == moves[at].new)
 }

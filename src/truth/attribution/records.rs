@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString};
 
-use crate::git::hooks::journal::Journal;
+use crate::git::hooks::journal::{Journal, Target};
 use crate::git::reflog::{ReflogEntry, last_move};
 use crate::git::refs::Ref;
 use crate::words::name::CommitId;
@@ -141,6 +141,23 @@ impl RefRecords<'_> {
     /// True if the worktree moved a ref to this place.
     pub fn has_place(&self, name: &BStr, commit: &CommitId) -> bool {
         self.journal.places(name).any(|place| place == commit)
+    }
+
+    /// True if the worktree moved the ref to this place. A move from there to there is none if the
+    /// worktree moved the ref elsewhere: others took it there.
+    pub(super) fn was_left_at(&self, name: &BStr, commit: &CommitId) -> bool {
+        let place = Target::Object(commit.clone());
+        let moves = self.journal.moves(name);
+        let mut is_moved = false;
+        for one in moves {
+            if one.old != one.new {
+                is_moved = true;
+                if one.new == place {
+                    return true;
+                }
+            }
+        }
+        !is_moved && self.has_place(name, commit)
     }
 
     pub(super) fn is_packed(&self, name: &BStr) -> bool {

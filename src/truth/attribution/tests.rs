@@ -681,6 +681,23 @@ fn a_fetch_from_here_is_told_by_the_log_from_a_move_from_here() {
     for (entries, journal, is_fetched) in [
         ("C fetch origin: fast-forward", "A>C", true),
         ("C fetch origin: fast-forward", "A>C, C>D, D>C", false),
+        // a push of what is there does not say where the ref was
+        ("C fetch origin: fast-forward", "A>C, ->C", true),
+        (
+            "C fetch origin: fast-forward; C update by push",
+            "A>C, ->C",
+            true,
+        ),
+        (
+            "C fetch origin: fast-forward; D fetch origin: fast-forward; C",
+            "A>C, ->C",
+            false,
+        ),
+        (
+            "C fetch origin: fast-forward; D fetch origin: fast-forward",
+            "A>C, ->C",
+            false,
+        ),
         ("C update by push", "A>C", false),
         ("C", "A>C", false),
         ("", "A>C", false),

@@ -281,3 +281,43 @@ fn a_rename_over_which_others_made_the_branch_again() {
         );
     }
 }
+
+#[test]
+fn what_the_worktree_pulled_and_pushed_where_it_was() {
+    let upstream = (R, "level; work docs/x; git push -q");
+    let pull = (A, "git pull -q --ff-only origin main");
+    let push = (A, "git push -q origin HEAD:main");
+    for options in &CLONES[..3] {
+        let findings = after_in(options, &[upstream, pull, push]);
+        assert!(!findings.contains("docs/x"), "{options}: {findings}");
+    }
+}
+
+#[test]
+fn a_branch_that_the_user_took_back_from_under_the_worktree() {
+    for options in &CLONES[..2] {
+        let findings = after_in(
+            options,
+            &[
+                (A, "git checkout -q dev; work src/a"),
+                (U, "git update-ref refs/heads/dev main"),
+                (A, "git reset -q --hard"),
+            ],
+        );
+        assert!(
+            findings.contains("@git/refs/heads/dev 1"),
+            "{options}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn a_branch_of_others_that_was_renamed_at_the_base() {
+    let acts = [
+        (A, "git fetch -q . +HEAD:dev"),
+        (A, "git symbolic-ref HEAD refs/heads/dev"),
+        (A, "git branch -M dev dev2"),
+    ];
+    let findings = after_in(CLONES[1], &acts);
+    assert!(findings.contains("@head 2"), "{findings}");
+}

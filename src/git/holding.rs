@@ -93,10 +93,11 @@ impl OpenIndex {
         let root = IndexDirectory {
             entries: self.state.entries(),
             path_length: 0,
+            tree: tree.copied(),
         };
-        beside.add_directory(&root, tree)?;
+        beside.add_entries(root)?;
         if let Some(cached) = self.state.tree() {
-            beside.add_cached(cached, tree)?;
+            beside.add_cached_trees(cached, tree)?;
         }
         let resolved = resolved_conflicts(&self.bytes, self.format);
         beside.ids.extend(resolved);
@@ -119,6 +120,8 @@ struct IndexDirectory<'i> {
     entries: &'i [IndexEntry],
     /// The length of its path, with the slash at the end.
     path_length: usize,
+    /// The tree that has the same path.
+    tree: Option<ObjectId>,
 }
 
 /// Collects the objects of an index that a tree does not have at the same path.
@@ -128,18 +131,36 @@ struct IdsBeside<'i> {
     ids: BTreeSet<ObjectId>,
 }
 
-impl IdsBeside<'_> {
-    /// Adds what a directory of the index has and a tree, which has the same path, has not.
-    fn add_directory(
+impl<'i> IdsBeside<'i> {
+    /// Adds what an index has below a directory and the tree that has the same path has not.
+    ///
+    /// Directories wait in a list: a path of an index may have more of them than calls have room
+    /// on the stack.
+    fn add_entries(&mut self, root: IndexDirectory<'i>) -> Result<(), GitError> {
+        let mut waiting = vec![root];
+        while let Some(directory) = waiting.pop() {
+            if directory.tree.is_none() {
+                for entry in directory.entries {
+                    self.add_file(entry, None);
+                }
+            } else {
+                waiting.extend(self.add_files(&directory)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the files that are in a directory itself, and returns the directories in it.
+    fn add_files(
         &mut self,
-        directory: &IndexDirectory<'_>,
-        tree: Option<&ObjectId>,
-    ) -> Result<(), GitError> {
-        let level = self.objects.level(tree)?;
+        directory: &IndexDirectory<'i>,
+    ) -> Result<Vec<IndexDirectory<'i>>, GitError> {
+        let level = self.objects.level(directory.tree.as_ref())?;
         let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
         for entry in level.iter() {
             in_tree.insert(&entry.name, entry);
         }
+        let mut children = Vec::new();
         let mut entries = directory.entries;
         while let Some(first) = entries.first() {
             let path: &[u8] = first.path(self.state);
@@ -154,37 +175,40 @@ impl IdsBeside<'_> {
             let number =
                 entries.partition_point(|entry| entry.path(self.state).starts_with(prefix));
             let (entries_below, entries_after) = entries.split_at(number);
-            let child = IndexDirectory {
+            children.push(IndexDirectory {
                 entries: entries_below,
                 path_length: prefix.len(),
-            };
-            let tree_of_child = in_tree.get(name).and_then(|entry| entry.tree());
-            self.add_directory(&child, tree_of_child)?;
+                tree: in_tree.get(name).and_then(|entry| entry.tree()).copied(),
+            });
             entries = entries_after;
         }
-        Ok(())
+        Ok(children)
     }
 
     /// Adds the trees of which the index says that entries of it are in them (gitformat-index(5),
     /// "Cache tree"), unless the tree at the same path is this one. What is in a tree, `git gc`
     /// keeps with it. Nobody verifies what the index says, so the entries are compared all the same.
-    fn add_cached(
+    fn add_cached_trees(
         &mut self,
-        cached: &extension::Tree,
-        tree: Option<&ObjectId>,
+        root: &extension::Tree,
+        tree_of_root: Option<&ObjectId>,
     ) -> Result<(), GitError> {
-        if cached.num_entries.is_some() {
-            let id = id_of(&cached.id);
-            if tree != Some(&id) {
-                self.ids.insert(id);
+        let mut waiting = vec![(root, tree_of_root.copied())];
+        while let Some((cached, tree)) = waiting.pop() {
+            if cached.num_entries.is_some() {
+                let id = id_of(&cached.id);
+                if tree != Some(id) {
+                    self.ids.insert(id);
+                }
+                continue;
             }
-            return Ok(());
-        }
-        let level = self.objects.level(tree)?;
-        for child in &cached.children {
-            let name = child.name.as_slice();
-            let in_tree = level.iter().find(|entry| entry.name == name);
-            self.add_cached(child, in_tree.and_then(TreeEntry::tree))?;
+            let level = self.objects.level(tree.as_ref())?;
+            for child in &cached.children {
+                let name = child.name.as_slice();
+                let in_tree = level.iter().find(|entry| entry.name == name);
+                let tree_of_child = in_tree.and_then(TreeEntry::tree).copied();
+                waiting.push((child, tree_of_child));
+            }
         }
         Ok(())
     }

@@ -340,3 +340,16 @@ fn a_reftable_comes_back_whole() {
     let fsck = "git fsck --no-dangling --no-progress 2>&1";
     assert_eq!(repo.sh(&worktree, fsck).ok(), "");
 }
+
+#[test]
+fn an_index_with_a_path_of_very_many_directories_is_held() {
+    let (repo, worktree) = TestRepo::with_task();
+    let script = "id=$(echo deep | git hash-object -w --stdin)
+        python3 -c \"print('100644 $id\\t' + 'a/' * 200000 + 'b')\" | git update-index --index-info
+        echo $id";
+    let id = repo.sh(&worktree, script).ok();
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    repo.git(&["gc", "-q", "--prune=now"]);
+    repo.git(&["cat-file", "-e", &id]);
+    repo.agentwt(&["prune"]).ok();
+}

@@ -572,3 +572,36 @@ fn what_a_run_left_in_a_worktree_of_git_stays_until_it_is_taken() {
     repo.agentwt(&["prune"]).ok();
     assert!(!repo.main().join(".git/agentwt/worktrees/plain").exists());
 }
+
+/// What stands in a directory elsewhere, with the permissions; its name is not UTF-8.
+const ELSEWHERE: &str = "away=../$(printf 'caf\\351'); find \"$away\" -printf '%P %m\\n' | sort";
+
+#[test]
+fn nothing_is_touched_behind_a_link_to_a_name_that_is_not_utf8() {
+    let scripts = [
+        // on the way
+        "rm -rf .agentwt/worktrees; mkdir -p .agentwt; ln -s \"$PWD/$away\" .agentwt/worktrees",
+        // at the end
+        "mkdir -p .agentwt/worktrees; ln -s \"$PWD/$away\" .agentwt/worktrees/.placing-x",
+        "mkdir -p .agentwt/worktrees; ln -s \"$PWD/$away/empty\" .agentwt/worktrees/x",
+    ];
+    for script in scripts {
+        let repo = TestRepo::project();
+        let make = "away=../$(printf 'caf\\351'); mkdir -p \"$away/.placing-x/sub\" \"$away/empty\" \"$away/.cloning-y\"
+            echo f >\"$away/.placing-x/sub/f\"; chmod 500 \"$away/.placing-x/sub\"";
+        sh(&repo, &format!("{make}; {script}"));
+        let before = repo.sh(repo.main(), ELSEWHERE).ok();
+        assert!(before.contains(".placing-x/sub 500"), "{before}");
+        let said = repo.agentwt(&["prune", "--force"]);
+        let after = repo.sh(repo.main(), ELSEWHERE).ok();
+        assert_eq!(after, before, "{script}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_of_a_recorded_worktree_does_not_stop_it() {
+    let repo = after("mkdir .git/worktrees/task/locked; mkdir .agentwt/worktrees/stray");
+    let said = repo.agentwt(&["prune"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(!repo.worktree("stray").exists(), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Finds the private git directories of worktrees that lead nowhere (gitrepository-layout(5),
 //! `worktrees/<id>/`).
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::leftover::incomplete::has_work;
 use crate::actions::leftover::{EntryContent, EntryFault, Leftover, OLD, age, judge_entry};
@@ -24,17 +24,35 @@ pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Left
         if of_moved_repository.contains(&id) {
             continue;
         }
-        let entry = WorktreeEntry::read(repository, directory.join(id))?;
-        let is_recorded = |name| files::exists(&repository.record_dir(name));
-        if entry.name.as_ref().is_some_and(is_recorded) {
+        let admin_dir = directory.join(id);
+        let worktree = worktree_of(&admin_dir);
+        let of_ours = worktree
+            .as_deref()
+            .and_then(|path| name_of(repository, path));
+        if let Some(name) = &of_ours
+            && files::exists(&repository.record_dir(name))
+        {
             continue;
         }
+        let entry = WorktreeEntry {
+            lock: EntryLock::read(&admin_dir)?,
+            admin_dir,
+            worktree,
+            name: of_ours,
+        };
         if let Some(fault) = entry.fault() {
             let content = entry.content(repository, now);
             leftovers.push(judge_entry(&entry.admin_dir, &fault, content));
         }
     }
     Ok(leftovers)
+}
+
+/// The name of ours that the directory of a worktree stands for.
+fn name_of(repository: &Repository, worktree: &Utf8Path) -> Option<WorktreeName> {
+    let worktrees = repository.root.join(WORKTREES);
+    let path = worktree.strip_prefix(worktrees).ok()?;
+    WorktreeName::parse(path.as_str()).ok()
 }
 
 /// Says who locked a worktree (git-worktree(1), `lock`).
@@ -48,6 +66,17 @@ enum EntryLock {
     Locked,
 }
 
+impl EntryLock {
+    fn read(admin_dir: &Utf8Path) -> Result<Self, Error> {
+        let lock = match files::read(&admin_dir.join("locked"))? {
+            None => Self::Unlocked,
+            Some(reason) if reason.trim_ascii() == b"initializing" => Self::Initializing,
+            Some(_) => Self::Locked,
+        };
+        Ok(lock)
+    }
+}
+
 /// Holds what a private git directory says of its worktree.
 struct WorktreeEntry {
     admin_dir: Utf8PathBuf,
@@ -59,25 +88,6 @@ struct WorktreeEntry {
 }
 
 impl WorktreeEntry {
-    fn read(repository: &Repository, admin_dir: Utf8PathBuf) -> Result<Self, Error> {
-        let worktree = worktree_of(&admin_dir);
-        let worktrees = repository.root.join(WORKTREES);
-        let below = worktree
-            .as_deref()
-            .and_then(|path| path.strip_prefix(worktrees).ok());
-        let lock = match files::read(&admin_dir.join("locked"))? {
-            None => EntryLock::Unlocked,
-            Some(reason) if reason.trim_ascii() == b"initializing" => EntryLock::Initializing,
-            Some(_) => EntryLock::Locked,
-        };
-        Ok(Self {
-            name: below.and_then(|path| WorktreeName::parse(path.as_str()).ok()),
-            admin_dir,
-            worktree,
-            lock,
-        })
-    }
-
     /// The directory of the worktree, where it is not there any more.
     fn missing_worktree(&self) -> Option<&Utf8PathBuf> {
         let worktree = self.worktree.as_ref();

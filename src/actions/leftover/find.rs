@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::actions::leftover::entries::find_entries;
 use crate::actions::leftover::git_locks::find_git_locks;
 use crate::actions::leftover::{
-    Leftover, LeftoverKind, OLD, PlaceState, age, ago, is_behind_link, judge_claim, judge_name,
+    Leftover, LeftoverKind, OLD, PlaceState, age, ago, is_without_links, judge_claim, judge_name,
     stranger,
 };
 use crate::actions::trash::enter::pending_move;
@@ -195,16 +195,13 @@ impl NameLeftovers {
 
 /// Says what stands at the path of a worktree; `entry` is git's private directory for it.
 fn state_of_place(path: &Utf8Path, entry: Option<&Utf8Path>) -> PlaceState {
-    if is_behind_link(path) {
-        return PlaceState::Other;
-    }
     if !files::exists(path) {
         return match entry {
             Some(_) => PlaceState::OnlyEntry,
             None => PlaceState::Nothing,
         };
     }
-    if !files::is_directory(path) {
+    if !is_without_links(path) || !files::is_directory(path) {
         return PlaceState::Other;
     }
     if files::is_empty(path) {

@@ -388,7 +388,7 @@ fn clear_incomplete(repository: &Repository, intent: &Intent) -> Result<(), Erro
 
 /// Removes a file, or a directory of files, that a killed process was writing.
 fn remove_copies(path: &Utf8Path) -> Result<(), Error> {
-    if is_behind_link(path) || !files::is_directory(path) {
+    if !is_without_links(path) || !files::is_directory(path) {
         return Ok(files::remove_file(path)?);
     }
     // what is in a directory that was copied without its write bit cannot be removed
@@ -396,9 +396,10 @@ fn remove_copies(path: &Utf8Path) -> Result<(), Error> {
     Ok(files::remove_directory(path)?)
 }
 
-/// True if a link leads to a path, at its end or on the way to it.
-fn is_behind_link(path: &Utf8Path) -> bool {
-    files::canonical(path).is_ok_and(|real| real != *path)
+/// True if no link leads to a path, at its end or on the way to it. What cannot be found out counts
+/// as a link: it may lead out of the repository.
+fn is_without_links(path: &Utf8Path) -> bool {
+    files::canonical(path).is_ok_and(|real| real == *path)
 }
 
 /// Expires what is in the trash, unless it is back by now or in use.

@@ -367,6 +367,13 @@ impl Story {
                 if by_agent.iter().any(|one| one.new.as_ref() == now) {
                     return ANY;
                 }
+                if self.moved_nowhere.contains(name) {
+                    return ANY;
+                }
+                // of a rename over it, git only tells the hooks that it deletes the old one
+                if now.is_none() && is_past {
+                    return ANY;
+                }
                 if self.is_forgotten && now.is_some_and(|id| self.agent_was_on(id)) {
                     return ANY;
                 }
@@ -420,8 +427,14 @@ impl Story {
         if by_agent.is_empty() {
             // without a log, where the agent was too can be its doing
             let is_where_agent_was = now.is_some_and(|id| self.agent_was_on(id));
-            let is_open = self.is_forgotten && is_where_agent_was;
-            return if is_open { ANY } else { NOTHING };
+            if self.is_forgotten && is_where_agent_was {
+                return ANY;
+            }
+            // others pushed the base branch as the agent had moved it
+            if self.is_base_moved && is_where_agent_was {
+                return AT_MOST_NOTICE;
+            }
+            return NOTHING;
         }
         let is_moved_by_agent = last.who == Actor::Agent && last.way != Way::Fetch;
         // known: `known::a_log_that_was_made_to_forget_a_push`
@@ -622,11 +635,10 @@ impl Story {
                 }
             }
         } else {
-            for path in world
-                .index(objects)
-                .into_keys()
-                .chain(world.disk().into_keys())
-            {
+            let mut paths: BTreeSet<String> = upstream.had.keys().cloned().collect();
+            paths.extend(world.index(objects).into_keys());
+            paths.extend(world.disk().into_keys());
+            for path in paths {
                 ranges.insert(path, ANY);
             }
         }
@@ -771,6 +783,11 @@ impl Story {
             let is_taken = number <= self.taken_until;
             if !is_had || !is_taken && !self.is_built_on {
                 return VIOLATION;
+            }
+            let mut tips = upstream.tips_now.iter();
+            if tips.all(|(_, tip)| tip.get(path) != state) {
+                // what upstream took over, and took back
+                return ANY;
             }
         }
         // without logs what the agent fetched or took over is not told from what it moved there,

@@ -21,7 +21,7 @@
 //! a branch that the agent made on theirs; states that upstream had and took back; remote-tracking
 //! refs once git was made to forget logs; and content that is not the agent's once the agent has
 //! moved a branch that others build on. What the program is known to judge wrongly is allowed too:
-//! `known` has a test of each, and the model says `known:` where it allows for it.
+//! `known` has a case of each, and the model says `known:` where it allows for it.
 //!
 //! Left out, as `cases` has them: commits past the hooks (`-c core.hooksPath`), edits of git's own
 //! files, files in a conflict (a merge that meets one is aborted), excluded files, submodules,

@@ -44,13 +44,17 @@ impl RefRecords<'_> {
     /// both. What a command in the worktree did to the branch since is nothing: git logs no move to
     /// the same place.
     pub fn is_where_others_left_it(&self, name: &str, now: &CommitId) -> bool {
-        if !name.starts_with("refs/heads/") || self.is_made_here(now) {
+        if !name.starts_with("refs/heads/") {
             return false;
         }
         let log = self.log(name.into());
         let Some(newest) = last_move(&log).filter(|newest| newest.id == *now) else {
             return false;
         };
+        // a reset of theirs to a commit of here is no proof: it may hide a move from here
+        if self.is_made_here(now) && newest.is_bare_move() {
+            return false;
+        }
         // where refs are tables, `git update-ref` also writes into the log of a HEAD that is on the
         // branch, from whichever worktree
         if newest.reason.is_empty() && self.has_place(name.into(), now) {

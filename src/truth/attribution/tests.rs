@@ -75,6 +75,7 @@ move to where a commit of the user had put it, by a log of a branch alone | refs
 move back to a commit that the user had taken back | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
+move to where the user had merged this work | refs/heads/main | A | B | ->B | A clone: from x; B merge agent/x: Fast-forward | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
 move to where the user had put it, which a table logs again | refs/heads/main | A | C | C>C | A clone: from x; C commit: c; C | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
 move by update-ref, which a table also logs for the HEAD there | refs/heads/main | A | C | A>C | A clone: from x; C | main refs/heads/main: A clone: from x / C | MovedHere
 two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere

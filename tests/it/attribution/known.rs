@@ -1,5 +1,6 @@
 //! What the model found, or what the program is known to judge otherwise than the model, in the
-//! shortest form. The model says `known:` where it allows for one of these.
+//! shortest form: a table of acts and findings. The model says `known:` and the name of a case where
+//! it allows for one of these.
 
 use super::acts::{Act, Actor, Way};
 use super::world::World;
@@ -9,315 +10,409 @@ const A: Actor = Actor::Agent;
 const U: Actor = Actor::User;
 const R: Actor = Actor::Upstream;
 
-/// The findings after these acts, in a clone with all history: a line each, place and level.
-#[track_caller]
-fn after(acts: &[(Actor, &'static str)]) -> String {
-    after_in(CLONES[0], acts)
+/// In which clones a case is tried.
+const FILES: &[usize] = &[0];
+const TABLES: &[usize] = &[1];
+const SHALLOW: &[usize] = &[2];
+const FILES_AND_TABLES: &[usize] = &[0, 1];
+const FILES_TABLES_SHALLOW: &[usize] = &[0, 1, 2];
+
+/// Says what the findings are: a line each, place and level.
+enum Finds {
+    /// These and no others.
+    Exactly(&'static str),
+    /// This one too.
+    With(&'static str),
+    /// None that has this in it.
+    Lacks(&'static str),
 }
 
-/// The same in a clone with these options.
-#[track_caller]
-fn after_in(options: &str, acts: &[(Actor, &'static str)]) -> String {
-    let world = World::new(options);
-    for (number, (who, script)) in acts.iter().enumerate() {
-        let act: Act = (*who, Way::Plain, script);
-        world.does(&act, number + 1);
-    }
-    findings(&world)
+use Finds::{Exactly, Lacks, With};
+
+/// Holds one case.
+struct Case {
+    name: &'static str,
+    /// The numbers of the clones among [`CLONES`].
+    clones: &'static [usize],
+    acts: &'static [(Actor, &'static str)],
+    finds: Finds,
 }
 
-#[test]
-fn a_reset_of_main_to_where_the_worktree_went() {
-    let findings = after(&[
-        (U, "git reset -q --hard HEAD~"),
-        (A, "git reset -q --hard main"),
-    ]);
-    assert_eq!(findings, "");
-}
+const FORGET: &str = "git reflog expire --expire=now --all";
+const MAKE_WORKTREE: &str = "git worktree add -q -b made \"$ROOT/made\"";
+const PUSH_X: &str = "work src/a; git push -q -f origin HEAD:x";
+const DELETE_X: &str = "git push -q origin --delete x";
+const RESET_TO_PARENT: &str = "git reset -q --hard HEAD~";
+const FORGET_AFTER_RESET: &str = "git reset -q --hard HEAD~; git reflog expire --expire=now --all";
 
-#[test]
-fn a_move_to_the_same_place() {
-    let stays = (A, "git update-ref refs/heads/main main");
-    let findings = after(&[(U, "work README"), stays]);
-    assert_eq!(findings, "");
-    let findings = after(&[
-        (A, "git push -q origin HEAD:main"),
-        (U, "work docs/x; git push -q origin main"),
-    ]);
-    assert_eq!(findings, "");
-}
-
-#[test]
-fn a_log_that_was_made_to_forget_a_push() {
-    let push = (A, "git push -q -f origin HEAD:dev");
-    let violation = "@git/refs/remotes/origin/dev 2\n";
-    assert_eq!(after(&[push]), violation);
-    let forget = (A, "git reflog expire --expire=now --all");
-    for options in &CLONES[..2] {
-        assert_eq!(after_in(options, &[push, forget]), violation, "{options}");
-    }
-}
-
-#[test]
-fn a_branch_that_was_made_here_and_its_log_forgot() {
-    let make = (A, "git checkout -q -b side");
-    let forget = (A, "git reflog expire --expire=now --all");
-    let go_on = (A, "work src/a");
-    let expected = "@git/refs/heads/side 1\n@head 1\n";
-    assert_eq!(after(&[make, forget, go_on]), expected);
-}
-
-#[test]
-fn a_branch_that_was_made_here_twice() {
-    let make = (
-        A,
-        "git checkout -q -b side; work src/a; git checkout -q agentwt/task",
-    );
-    let again = (A, "git branch -D side; work src/b; git branch side");
-    assert_eq!(after(&[make, again]), "@git/refs/heads/side 1\n");
-}
-
-#[test]
-fn a_branch_that_was_pushed_twice() {
-    let push = (A, "work src/a; git push -q -f origin HEAD:x");
-    let delete = (A, "git push -q origin --delete x");
-    let notice = "@git/refs/remotes/origin/x 1\n";
-    assert_eq!(after(&[push, delete, push]), notice);
-    let others = (R, "level; work docs/x; git push -q origin HEAD:x");
-    let fetch = (U, "git fetch -q");
-    let findings = after(&[others, fetch, delete, push]);
-    assert!(
-        findings.contains("@git/refs/remotes/origin/x 2"),
-        "{findings}"
-    );
-}
-
-#[test]
-fn a_copy_of_the_own_branch_that_was_deleted() {
-    let copy = (A, "git branch -C agentwt/task copy; git branch -D copy");
-    assert_eq!(after(&[copy]), "@git/refs/heads/copy 2\n");
-}
-
-#[test]
-fn a_base_branch_that_the_worktree_rewound() {
-    let rewind = "git update-ref refs/remotes/origin/main origin/main~";
-    let findings = after(&[(A, rewind), (A, "git reset -q --hard HEAD~")]);
-    assert!(findings.contains("@head 2"), "{findings}");
-}
-
-#[test]
-fn work_of_others_as_the_own_branch_while_head_is_elsewhere() {
-    let bring = (A, "git reset -q --hard dev");
-    assert!(after(&[bring]).contains("docs/dev 2"));
-    let findings = after(&[bring, (A, "git symbolic-ref HEAD refs/heads/dev")]);
-    assert!(findings.contains("docs/dev 2"), "{findings}");
-}
-
-#[test]
-fn a_staged_state_of_upstream_that_went_on() {
-    let take = (A, "git merge -q --squash main");
-    let acts = [(U, "work README"), take, (U, "work README")];
-    assert_eq!(after(&acts[..2]), "");
-    assert_eq!(after(&acts), "");
-}
-
-#[test]
-fn a_branch_that_was_pushed_to_the_path_of_the_repository() {
-    let push = (A, "git push -q \"$MAIN\" HEAD:refs/heads/z");
-    let findings = after(&[(A, "work README"), push, (A, "git reset -q --hard HEAD~")]);
-    assert!(findings.contains("README 2"), "{findings}");
-}
-
-#[test]
-fn a_renamed_branch_whose_log_is_gone() {
-    let rename = (A, "git branch -M agentwt/task renamed");
-    let forget = (A, "git reflog expire --expire=now --all");
-    let findings = after(&[rename, (A, "work src/a"), forget]);
-    assert!(!findings.contains(" 2"), "{findings}");
-}
-
-#[test]
-fn a_reset_of_main_without_a_log_to_where_the_worktree_went() {
-    let reset = "git reset -q --hard HEAD~";
-    let forget = (U, "git reflog expire --expire=now --all");
-    let findings = after(&[forget, (U, reset), (A, reset)]);
-    assert!(!findings.contains("main 2"), "{findings}");
-}
-
-#[test]
-fn a_move_to_the_place_of_add_before_a_commit_of_the_user() {
-    let stays = (A, "git update-ref refs/heads/main HEAD");
-    assert_eq!(after(&[stays, (U, "work src/a")]), "");
-}
-
-#[test]
-fn a_push_to_the_path_of_the_repository_of_what_the_user_took_over() {
-    let findings = after(&[
-        (A, "work src/a"),
-        (U, "git merge -q --no-edit agentwt/task"),
-        (A, "git push -q -f \"$MAIN\" HEAD:dev"),
-    ]);
-    assert!(findings.contains("@git/refs/heads/dev 1"), "{findings}");
-}
-
-#[test]
-fn a_branch_of_others_that_was_moved_past_the_hooks_and_renamed() {
-    let findings = after(&[
-        (A, "work src/a"),
-        (A, "git push -q -f \"$MAIN\" HEAD:dev"),
-        (A, "git branch -M dev dev2"),
-    ]);
-    assert!(findings.contains("@git/refs/heads/dev2 1"), "{findings}");
-}
-
-#[test]
-fn what_one_of_two_refs_of_upstream_has_that_went_different_ways() {
-    let findings = after(&[
-        (A, "git cherry-pick dev"),
-        (U, "git merge -q --no-edit dev"),
-        (R, "level; work docs/x; git push -q"),
-        (U, "git fetch -q"),
-    ]);
-    assert!(!findings.contains("docs/dev 2"), "{findings}");
-    let reverts = "git merge -q --no-edit main; git rm -q docs/dev; git commit -q -m rm";
-    let findings = after(&[
-        (U, "git merge -q --no-edit dev"),
-        (R, "level; work docs/x; git push -q"),
-        (U, "git fetch -q"),
-        (A, reverts),
-    ]);
-    assert!(findings.contains("docs/dev 2"), "{findings}");
-}
-
-#[test]
-fn a_branch_beside_head_whose_work_the_user_took_over() {
-    let findings = after(&[
-        (A, "git rm -q docs/x; git commit -q -m rm; git branch side"),
-        (
-            U,
-            "git merge -q --squash agentwt/task; git commit -q -m squash",
-        ),
-        (A, "git rebase -q main"),
-    ]);
-    assert_eq!(findings, "@git/refs/heads/side 1\n");
-}
-
-#[test]
-fn a_branch_whose_first_commit_git_collected() {
-    let findings = after(&[
-        (A, "git branch -M agentwt/task renamed; work src/a"),
-        (A, "put src/a; git commit -q -a --amend -m amend"),
-        (U, "git gc -q --prune=now"),
-    ]);
-    assert_eq!(findings, "@git/refs/heads/renamed 1\n@head 1\n");
-}
-
-#[test]
-fn work_in_a_worktree_that_was_made_here_and_its_log_forgot() {
-    let make = "git worktree add -q -b made \"$ROOT/made\"";
-    let forget = "git reflog expire --expire=now --all";
-    let acts = [
-        (A, make),
-        (A, forget),
-        (A, "cd \"$ROOT/made\" && work README"),
-    ];
-    for options in &CLONES[..2] {
-        let findings = after_in(options, &acts);
-        assert!(findings.contains("README 2"), "{options}: {findings}");
-    }
-}
-
-#[test]
-fn work_that_was_pushed_and_its_log_forgot() {
-    for push in [
-        "work docs/x; git push -q origin HEAD:agentwt/task",
-        "work docs/x; git push -q origin HEAD:x",
-    ] {
-        let forget = "git reset -q --hard HEAD~; git reflog expire --expire=now --all";
-        let findings = after(&[(A, push), (A, forget)]);
-        assert!(findings.contains("docs/x 2"), "{push}: {findings}");
-    }
-}
-
-#[test]
-fn a_merge_that_failed_made_no_commit() {
-    let acts = [
-        (A, "git checkout -q dev -- docs/dev; git merge -q dev"),
-        (A, "git fetch -q --depth 1"),
-    ];
-    let findings = after_in(CLONES[2], &acts);
-    assert!(findings.contains("@git/shallow 1"), "{findings}");
-}
-
-#[test]
-fn a_move_of_the_branch_that_the_user_is_on_where_refs_are_tables() {
-    let findings = after_in(
-        CLONES[1],
-        &[
+const CASES: &[Case] = &[
+    Case {
+        name: "a reset of main to where the worktree went",
+        clones: FILES,
+        acts: &[(U, RESET_TO_PARENT), (A, "git reset -q --hard main")],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a move to the same place",
+        clones: FILES,
+        acts: &[
+            (U, "work README"),
+            (A, "git update-ref refs/heads/main main"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a push of what is there",
+        clones: FILES,
+        acts: &[
+            (A, "git push -q origin HEAD:main"),
+            (U, "work docs/x; git push -q origin main"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a push to the branch of another",
+        clones: FILES,
+        acts: &[(A, "git push -q -f origin HEAD:dev")],
+        finds: Exactly("@git/refs/remotes/origin/dev 2\n"),
+    },
+    Case {
+        name: "a log that was made to forget a push",
+        clones: FILES_AND_TABLES,
+        acts: &[(A, "git push -q -f origin HEAD:dev"), (A, FORGET)],
+        finds: Exactly("@git/refs/remotes/origin/dev 2\n"),
+    },
+    Case {
+        name: "a branch that was made here and its log forgot",
+        clones: FILES,
+        acts: &[
+            (A, "git checkout -q -b side"),
+            (A, FORGET),
             (A, "work src/a"),
-            (U, "git reflog expire --expire=now --all"),
+        ],
+        finds: Exactly("@git/refs/heads/side 1\n@head 1\n"),
+    },
+    Case {
+        name: "a branch that was made here twice",
+        clones: FILES,
+        acts: &[
+            (
+                A,
+                "git checkout -q -b side; work src/a; git checkout -q agentwt/task",
+            ),
+            (A, "git branch -D side; work src/b; git branch side"),
+        ],
+        finds: Exactly("@git/refs/heads/side 1\n"),
+    },
+    Case {
+        name: "a branch that was pushed twice",
+        clones: FILES,
+        acts: &[(A, PUSH_X), (A, DELETE_X), (A, PUSH_X)],
+        finds: Exactly("@git/refs/remotes/origin/x 1\n"),
+    },
+    Case {
+        name: "a branch of others that was deleted and pushed again",
+        clones: FILES,
+        acts: &[
+            (R, "level; work docs/x; git push -q origin HEAD:x"),
+            (U, "git fetch -q"),
+            (A, DELETE_X),
+            (A, PUSH_X),
+        ],
+        finds: With("@git/refs/remotes/origin/x 2"),
+    },
+    Case {
+        name: "a copy of the own branch that was deleted",
+        clones: FILES,
+        acts: &[(A, "git branch -C agentwt/task copy; git branch -D copy")],
+        finds: Exactly("@git/refs/heads/copy 2\n"),
+    },
+    Case {
+        name: "a base branch that the worktree rewound",
+        clones: FILES,
+        acts: &[
+            (A, "git update-ref refs/remotes/origin/main origin/main~"),
+            (A, RESET_TO_PARENT),
+        ],
+        finds: With("@head 2"),
+    },
+    Case {
+        name: "work of others as the own branch",
+        clones: FILES,
+        acts: &[(A, "git reset -q --hard dev")],
+        finds: With("docs/dev 2"),
+    },
+    Case {
+        name: "work of others as the own branch while HEAD is elsewhere",
+        clones: FILES,
+        acts: &[
+            (A, "git reset -q --hard dev"),
+            (A, "git symbolic-ref HEAD refs/heads/dev"),
+        ],
+        finds: With("docs/dev 2"),
+    },
+    Case {
+        name: "a staged state of upstream",
+        clones: FILES,
+        acts: &[(U, "work README"), (A, "git merge -q --squash main")],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a staged state of upstream that went on",
+        clones: FILES,
+        acts: &[
+            (U, "work README"),
+            (A, "git merge -q --squash main"),
+            (U, "work README"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a branch that was pushed to the path of the repository",
+        clones: FILES,
+        acts: &[
+            (A, "work README"),
+            (A, "git push -q \"$MAIN\" HEAD:refs/heads/z"),
+            (A, RESET_TO_PARENT),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
+        name: "a renamed branch whose log is gone",
+        clones: FILES,
+        acts: &[
+            (A, "git branch -M agentwt/task renamed"),
+            (A, "work src/a"),
+            (A, FORGET),
+        ],
+        finds: Lacks(" 2"),
+    },
+    Case {
+        name: "a reset of main without a log to where the worktree went",
+        clones: FILES,
+        acts: &[(U, FORGET), (U, RESET_TO_PARENT), (A, RESET_TO_PARENT)],
+        finds: Lacks("main 2"),
+    },
+    Case {
+        name: "a move to the place of add before a commit of the user",
+        clones: FILES,
+        acts: &[
+            (A, "git update-ref refs/heads/main HEAD"),
+            (U, "work src/a"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a push to the path of the repository of what the user took over",
+        clones: FILES,
+        acts: &[
+            (A, "work src/a"),
+            (U, "git merge -q --no-edit agentwt/task"),
+            (A, "git push -q -f \"$MAIN\" HEAD:dev"),
+        ],
+        finds: With("@git/refs/heads/dev 1"),
+    },
+    Case {
+        name: "a branch of others that was moved past the hooks and renamed",
+        clones: FILES,
+        acts: &[
+            (A, "work src/a"),
+            (A, "git push -q -f \"$MAIN\" HEAD:dev"),
+            (A, "git branch -M dev dev2"),
+        ],
+        finds: With("@git/refs/heads/dev2 1"),
+    },
+    Case {
+        name: "what one of two refs of upstream has that went different ways",
+        clones: FILES,
+        acts: &[
+            (A, "git cherry-pick dev"),
+            (U, "git merge -q --no-edit dev"),
+            (R, "level; work docs/x; git push -q"),
+            (U, "git fetch -q"),
+        ],
+        finds: Lacks("docs/dev 2"),
+    },
+    Case {
+        name: "a revert of what one of two refs of upstream has",
+        clones: FILES,
+        acts: &[
+            (U, "git merge -q --no-edit dev"),
+            (R, "level; work docs/x; git push -q"),
+            (U, "git fetch -q"),
+            (
+                A,
+                "git merge -q --no-edit main; git rm -q docs/dev; git commit -q -m rm",
+            ),
+        ],
+        finds: With("docs/dev 2"),
+    },
+    Case {
+        name: "a branch beside HEAD whose work the user took over",
+        clones: FILES,
+        acts: &[
+            (A, "git rm -q docs/x; git commit -q -m rm; git branch side"),
+            (
+                U,
+                "git merge -q --squash agentwt/task; git commit -q -m squash",
+            ),
+            (A, "git rebase -q main"),
+        ],
+        finds: Exactly("@git/refs/heads/side 1\n"),
+    },
+    Case {
+        name: "a branch whose first commit git collected",
+        clones: FILES,
+        acts: &[
+            (A, "git branch -M agentwt/task renamed; work src/a"),
+            (A, "put src/a; git commit -q -a --amend -m amend"),
+            (U, "git gc -q --prune=now"),
+        ],
+        finds: Exactly("@git/refs/heads/renamed 1\n@head 1\n"),
+    },
+    Case {
+        name: "work in a worktree that was made here and its log forgot",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, MAKE_WORKTREE),
+            (A, FORGET),
+            (A, "cd \"$ROOT/made\" && work README"),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
+        name: "work that was pushed to the own branch and its log forgot",
+        clones: FILES,
+        acts: &[
+            (A, "work docs/x; git push -q origin HEAD:agentwt/task"),
+            (A, FORGET_AFTER_RESET),
+        ],
+        finds: With("docs/x 2"),
+    },
+    Case {
+        name: "work that was pushed to another branch and its log forgot",
+        clones: FILES,
+        acts: &[
+            (A, "work docs/x; git push -q origin HEAD:x"),
+            (A, FORGET_AFTER_RESET),
+        ],
+        finds: With("docs/x 2"),
+    },
+    Case {
+        name: "a merge that failed made no commit",
+        clones: SHALLOW,
+        acts: &[
+            (A, "git checkout -q dev -- docs/dev; git merge -q dev"),
+            (A, "git fetch -q --depth 1"),
+        ],
+        finds: With("@git/shallow 1"),
+    },
+    Case {
+        name: "a move of the branch that the user is on where refs are tables",
+        clones: TABLES,
+        acts: &[
+            (A, "work src/a"),
+            (U, FORGET),
             (A, "git update-ref refs/heads/main HEAD"),
         ],
-    );
-    assert!(findings.contains("@git/refs/heads/main 2"), "{findings}");
-}
+        finds: With("@git/refs/heads/main 2"),
+    },
+    Case {
+        name: "a rename over which others made the branch again",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (
+                A,
+                "work src/a; git branch -f dev HEAD; git branch -M dev dev2",
+            ),
+            (U, "git update-ref refs/heads/dev main"),
+        ],
+        finds: With("@git/refs/heads/dev2 1"),
+    },
+    Case {
+        name: "what the worktree pulled and pushed where it was",
+        clones: FILES_TABLES_SHALLOW,
+        acts: &[
+            (R, "level; work docs/x; git push -q"),
+            (A, "git pull -q --ff-only origin main"),
+            (A, "git push -q origin HEAD:main"),
+        ],
+        finds: Lacks("docs/x"),
+    },
+    Case {
+        name: "a branch that the user took back from under the worktree",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "git checkout -q dev; work src/a"),
+            (U, "git update-ref refs/heads/dev main"),
+            (A, "git reset -q --hard"),
+        ],
+        finds: With("@git/refs/heads/dev 1"),
+    },
+    Case {
+        name: "a branch of others that was renamed at the base",
+        clones: TABLES,
+        acts: &[
+            (A, "git fetch -q . +HEAD:dev"),
+            (A, "git symbolic-ref HEAD refs/heads/dev"),
+            (A, "git branch -M dev dev2"),
+        ],
+        finds: With("@head 2"),
+    },
+    Case {
+        name: "a move of main to where the user had merged the work",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "work src/a"),
+            (U, "git merge -q --no-edit agentwt/task"),
+            (A, "git update-ref refs/heads/main HEAD"),
+        ],
+        finds: Lacks("main 2"),
+    },
+];
 
-#[test]
-fn a_rename_over_which_others_made_the_branch_again() {
-    for options in &CLONES[..2] {
-        let findings = after_in(
-            options,
-            &[
-                (
-                    A,
-                    "work src/a; git branch -f dev HEAD; git branch -M dev dev2",
-                ),
-                (U, "git update-ref refs/heads/dev main"),
-            ],
-        );
-        assert!(
-            findings.contains("@git/refs/heads/dev2 1"),
-            "{options}: {findings}"
-        );
+impl Case {
+    /// Does the acts in a world as it was in the beginning; returns what is wrong with the findings.
+    fn run(&self, world: &World) -> Option<String> {
+        world.reset();
+        for (at, (who, script)) in self.acts.iter().enumerate() {
+            let act: Act = (*who, Way::Plain, script);
+            world.does(&act, at + 1);
+        }
+        let found = findings(world);
+        let is_right = match self.finds {
+            Exactly(all) => found == all,
+            With(one) => found.contains(one),
+            Lacks(one) => !found.contains(one),
+        };
+        (!is_right).then(|| format!("{}:\n{found}", self.name))
     }
 }
 
-#[test]
-fn what_the_worktree_pulled_and_pushed_where_it_was() {
-    let upstream = (R, "level; work docs/x; git push -q");
-    let pull = (A, "git pull -q --ff-only origin main");
-    let push = (A, "git push -q origin HEAD:main");
-    for options in &CLONES[..3] {
-        let findings = after_in(options, &[upstream, pull, push]);
-        assert!(!findings.contains("docs/x"), "{options}: {findings}");
+/// Tries all cases of one kind of clone.
+#[track_caller]
+fn check(clone: usize) {
+    let world = World::new(CLONES[clone]);
+    let mut wrong = String::new();
+    for case in CASES {
+        if case.clones.contains(&clone) {
+            wrong.extend(case.run(&world));
+        }
     }
+    assert_eq!(wrong, "");
 }
 
 #[test]
-fn a_branch_that_the_user_took_back_from_under_the_worktree() {
-    for options in &CLONES[..2] {
-        let findings = after_in(
-            options,
-            &[
-                (A, "git checkout -q dev; work src/a"),
-                (U, "git update-ref refs/heads/dev main"),
-                (A, "git reset -q --hard"),
-            ],
-        );
-        assert!(
-            findings.contains("@git/refs/heads/dev 1"),
-            "{options}: {findings}"
-        );
-    }
+fn where_refs_are_files() {
+    check(FILES[0]);
 }
 
 #[test]
-fn a_branch_of_others_that_was_renamed_at_the_base() {
-    let acts = [
-        (A, "git fetch -q . +HEAD:dev"),
-        (A, "git symbolic-ref HEAD refs/heads/dev"),
-        (A, "git branch -M dev dev2"),
-    ];
-    let findings = after_in(CLONES[1], &acts);
-    assert!(findings.contains("@head 2"), "{findings}");
+fn where_refs_are_tables() {
+    check(TABLES[0]);
+}
+
+#[test]
+fn in_a_shallow_clone() {
+    check(SHALLOW[0]);
 }

@@ -393,7 +393,7 @@ impl Story {
         let is_by_agent_alone = by_agent.len() == moves.len();
         match (now, is_made_by_agent) {
             _ if is_gone_between && now.is_some() && (is_past || !is_by_agent_alone) => ANY,
-            // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
+            // known: a branch that was pushed to the path of the repository
             (Some(_), true) if name == PUSHED_TO_PATH => AT_MOST_NOTICE,
             // no hook tells of it: anybody could have made it at what others have
             (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
@@ -437,7 +437,7 @@ impl Story {
             return NOTHING;
         }
         let is_moved_by_agent = last.who == Actor::Agent && last.way != Way::Fetch;
-        // known: `known::a_log_that_was_made_to_forget_a_push`
+        // known: a log that was made to forget a push
         let is_known = is_moved_by_agent && before.is_some() && now.is_some();
         if self.is_forgotten && (name == OWN_UPSTREAM || !is_known) {
             return ANY;
@@ -523,7 +523,7 @@ impl Story {
         }
         let is_own = Self::is_by_agent(objects, head) || *head == world.base;
         // what another branch was before its log was forgotten, nothing tells
-        // known: `known::a_branch_of_others_that_was_renamed_at_the_base`
+        // known: a branch of others that was renamed at the base
         let is_known = branch == Some("refs/heads/dev2") && *head == world.base;
         if has_base && is_own && !self.is_forgotten && !is_known {
             NOTICE
@@ -662,7 +662,7 @@ impl Story {
                 continue;
             }
             let is_own = is_kind && is_by_agent_only && is_pushed;
-            // known: `known::a_branch_that_was_pushed_to_the_path_of_the_repository`
+            // known: a branch that was pushed to the path of the repository
             let is_own = is_own && name != PUSHED_TO_PATH;
             let how = if is_own && !self.at_add.places.contains_key(name) {
                 Judged::Loosely
@@ -780,6 +780,10 @@ impl Story {
         let had = upstream.had.get(path).unwrap_or(&none);
         let is_had = had.contains(&state.cloned());
         if let Some(number) = agents_number(state) {
+            // others pushed or built on a branch as the agent had moved it, and no log tells of that
+            if self.is_forgotten && self.is_built_on {
+                return ANY;
+            }
             let is_taken = number <= self.taken_until;
             if !is_had || !is_taken && !self.is_built_on {
                 return VIOLATION;
@@ -804,13 +808,22 @@ impl Story {
         if bases.iter().all(|base| base.get(path) == state) {
             return NOTHING;
         }
+        // upstream went back to it
+        if upstream.is_rewound
+            && upstream
+                .tips_now
+                .iter()
+                .any(|(_, tip)| tip.get(path) == state)
+        {
+            return ANY;
+        }
         // what is merged already is no excuse
         let mut tips = upstream
             .tips_now
             .iter()
             .filter(|(id, _)| !reach.contains(id));
         if tips.any(|(_, tip)| tip.get(path) == state) {
-            // known: `known::what_one_of_two_refs_of_upstream_has_that_went_different_ways`
+            // known: what one of two refs of upstream has that went different ways
             return if upstream.tips_now.len() > 1 {
                 ANY
             } else {

@@ -22,13 +22,14 @@ const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:",
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "Fast-forward"];
 
 /// Commands that move a ref on from where it is, and so cannot have begun its log.
-const COMMANDS_THAT_GO_ON: [&str; 7] = [
+const COMMANDS_THAT_GO_ON: [&str; 8] = [
     "commit",
     "merge",
     "rebase",
     "cherry-pick",
     "revert",
     "am",
+    "pull",
     "reset",
 ];
 

@@ -15,6 +15,7 @@ use crate::git::process::Git;
 use crate::judge::change::{Change, Content};
 use crate::judge::compare::Delta;
 use crate::record::worktree::{Record, Tip};
+use crate::truth::attribution::records::RefRecords;
 use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
@@ -58,11 +59,11 @@ pub fn find_tips(
             continue;
         };
         tips.untrusted.retain(|name| *name != tip.name);
-        if tips.current.contains(&now.id) {
-            continue;
-        }
         if !tips.trust(objects, refs, rewired, tip, &now.id)? {
             tips.untrusted.push(tip.name.clone());
+            continue;
+        }
+        if tips.current.contains(&now.id) {
             continue;
         }
         tips.current.push(now.id.clone());
@@ -146,19 +147,19 @@ impl Tips {
         tip: &Tip,
         now: &CommitId,
     ) -> Result<bool, Error> {
-        if self.trusted.contains(now) {
-            // the user may have taken it over into another of these refs, and pushed it
-            return Ok(true);
+        // the user may have taken it over into another of these refs, and pushed it
+        let is_known = self.trusted.contains(now);
+        let is_rewired = is_tracked_from_any(rewired, &tip.name);
+        let is_trusted =
+            is_known || !is_rewired && self.trust_if_moved_elsewhere(objects, refs, tip, now)?;
+        if is_trusted && !is_rewired {
+            self.add_former_places(&refs.records, tip);
         }
-        if is_tracked_from_any(rewired, &tip.name) {
-            return Ok(false);
-        }
-        self.trust_if_moved_elsewhere(objects, refs, tip, now)
+        Ok(is_trusted)
     }
 
-    /// Trusts where a ref is now, and what it passed through, if git's logs show that it got there
-    /// by a command outside of the worktree, and the journal does not say otherwise. Returns true
-    /// if it is trusted.
+    /// Trusts where a ref is now if git's logs show that it got there by a command outside of the
+    /// worktree, and the journal does not say otherwise. Returns true if it is trusted.
     fn trust_if_moved_elsewhere(
         &mut self,
         objects: &Objects,
@@ -188,17 +189,24 @@ impl Tips {
             return Ok(false);
         }
         self.add(now);
-        // what it passed through counts too: the user may have reworded a commit since that the
-        // worktree was rebased on
+        Ok(true)
+    }
+
+    /// Trusts what a ref passed through since `add` where others moved it: the user may have
+    /// reworded a commit since, or taken it back, that the worktree was rebased on.
+    fn add_former_places(&mut self, records: &RefRecords<'_>, tip: &Tip) {
+        let name = tip.name.as_str();
+        let log = records.log(BStr::new(name));
         for entry in log.iter().skip(1).take(FORMER_PLACES) {
             if entry.id == tip.commit {
                 break;
             }
-            if records.entry_proves_foreign_move(name, entry) {
+            let is_moved_here = records.has_place(BStr::new(name), &entry.id)
+                && !records.is_place_of_others(name, &entry.id);
+            if !is_moved_here && records.entry_proves_foreign_move(name, entry) {
                 self.add(&entry.id);
             }
         }
-        Ok(true)
     }
 
     /// True if a ref has a commit that it was moved to from here and that nothing else brings. One

@@ -101,7 +101,7 @@ impl RefRecords<'_> {
 
     /// True if a ref that is gone was made in the worktree, as far as the journal tells.
     fn is_forgotten(&self, name: &BStr) -> bool {
-        if self.now.contains_key(name) {
+        if self.now.contains_key(name) || self.before.contains_key(name) {
             return false;
         }
         let first = self.journal.moves(name).first();

@@ -369,6 +369,68 @@ const CASES: &[Case] = &[
         ],
         finds: Lacks("main 2"),
     },
+    Case {
+        name: "a pull into a branch of here whose log is gone",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "git checkout -q -b side; git gc -q --prune=now"),
+            (R, "level; work src/b; git push -q"),
+            (A, "git pull -q --no-rebase --no-edit origin main"),
+        ],
+        finds: Exactly("@git/refs/heads/side 1\n@head 1\n"),
+    },
+    Case {
+        name: "a branch of others that was packed here and renamed by the user",
+        clones: FILES,
+        acts: &[
+            (U, "git checkout -q dev; work docs/x"),
+            (A, "git pack-refs --all"),
+            (U, "git branch -M dev dev3"),
+        ],
+        finds: Lacks("dev3"),
+    },
+    Case {
+        name: "a commit of the user that was merged here and taken back there",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (U, "work README"),
+            (A, "git merge -q --no-edit main"),
+            (U, RESET_TO_PARENT),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "a commit of upstream that was pulled here and taken back there",
+        clones: FILES_TABLES_SHALLOW,
+        acts: &[
+            (R, "level; work README; git push -q"),
+            (A, "git pull -q --ff-only origin main"),
+            (U, "git push -q -f origin main"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
+        name: "work that was pushed to the base branch and taken back there",
+        clones: FILES_TABLES_SHALLOW,
+        acts: &[
+            (A, "work README; git push -q origin HEAD:main"),
+            (
+                R,
+                "level; git reset -q --hard HEAD~; work docs/x; git push -q -f",
+            ),
+            (U, "git fetch -q"),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
+        name: "work onto which main was moved and that the user took back",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "work README; git update-ref refs/heads/main HEAD"),
+            (U, "git reset -q --hard HEAD~; work docs/x"),
+        ],
+        finds: With("README 2"),
+    },
 ];
 
 impl Case {

@@ -370,6 +370,10 @@ impl Story {
                 if self.moved_nowhere.contains(name) {
                     return ANY;
                 }
+                // the user's update-ref and the agent's reset went to one commit: no log has words
+                if is_past && now.is_some_and(|id| self.agent_was_on(id)) {
+                    return ANY;
+                }
                 // of a rename over it, git only tells the hooks that it deletes the old one
                 if now.is_none() && is_past {
                     return ANY;

@@ -159,6 +159,11 @@ fn is_saved_work(name: &BStr) -> bool {
     SAVED.iter().any(|start| name.starts_with_str(start))
 }
 
+/// True if a move took away what a ref had before.
+fn deletes_or_replaces(one: &RefMove) -> bool {
+    one.new == Target::Nothing || one.old != Target::Nothing
+}
+
 impl RefRecords<'_> {
     fn origin_of(&self, name: &BStr) -> Origin {
         if is_saved_work(name) {
@@ -172,34 +177,38 @@ impl RefRecords<'_> {
         }
     }
 
-    /// Our commands only make refs that keep saved work, and delete those that expired or came
-    /// back; they leave no line in a journal then.
+    /// Says how a ref that keeps saved work came to be what it is. Our commands only create such
+    /// refs, and delete those that expired or were brought back; they leave no line in a journal
+    /// then.
     fn origin_of_saved(&self, name: &BStr) -> Origin {
         let before = self.before.get(name);
         let now = self.now.get(name).map(|now| &now.id);
-        let journaled = self.journal.moves(name);
-        let is_end = |one: &RefMove| one.new == Target::Nothing || one.old != Target::Nothing;
-        // what was made and deleted from here looks in the journal as if it had been packed
-        let is_made_and_deleted = now.is_none() && self.is_packed(name);
-        let was_there = before.is_some() || is_made_and_deleted || journaled.iter().any(is_end);
-        let is_as_before = before.is_some() && before == now;
-        if is_as_before || !was_there {
+        if before.is_some() && before == now {
+            return Origin::Unchanged;
+        }
+        let moves_from_here = self.journal.moves(name);
+        // what was created and deleted from here looks in the journal as if it had been packed
+        let is_created_and_deleted_here = now.is_none() && self.is_packed(name);
+        let was_there = before.is_some()
+            || is_created_and_deleted_here
+            || moves_from_here.iter().any(deletes_or_replaces);
+        if !was_there {
             return Origin::Unchanged;
         }
         let loss = match now {
             None => Loss::Deleted,
             Some(_) => Loss::Replaced,
         };
-        if is_made_and_deleted || !journaled.is_empty() {
+        if is_created_and_deleted_here || !moves_from_here.is_empty() {
             let mover = Mover::Here;
             return Origin::SavedWorkLost { loss, mover };
         }
-        let cannot_expire = now.is_some() || name.starts_with(RESCUED.as_bytes());
-        if cannot_expire {
-            let mover = Mover::Unknown;
-            return Origin::SavedWorkLost { loss, mover };
+        let may_have_expired = loss == Loss::Deleted && !name.starts_with(RESCUED.as_bytes());
+        if may_have_expired {
+            return Origin::DeletedElsewhere;
         }
-        Origin::DeletedElsewhere
+        let mover = Mover::Unknown;
+        Origin::SavedWorkLost { loss, mover }
     }
 
     /// One that names the same ref as at `add` is unchanged: that ref is judged by itself.
@@ -284,8 +293,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// True if the journal only has moves that were none, as the ref was there already, or fetches,
-    /// and others moved the ref.
+    /// True if others alone moved the ref: each line in the journal is a fetch, or moved nothing, as
+    /// the ref was there already.
     fn is_moved_by_others_alone(&self, name: &BStr, now: Option<&Ref>) -> bool {
         let Some(now) = now.filter(|now| !now.is_symbolic()) else {
             return false;
@@ -300,10 +309,9 @@ impl RefRecords<'_> {
             let Target::Object(place) = &moved.new else {
                 return false;
             };
-            let is_none = self.is_fetched_place(text, place)
-                || self.stayed_at_place_of_add(name, place)
+            let moved_nothing = self.stayed_at_place_of_add(name, place)
                 || *place == now.id && self.is_where_others_left_it(text, place);
-            if !is_none {
+            if !moved_nothing && !self.is_fetched_place(text, place) {
                 return false;
             }
         }

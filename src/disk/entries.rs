@@ -202,10 +202,25 @@ impl NewEntry<'_> {
     }
 }
 
+/// What came of moving an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryMove {
+    /// It was moved.
+    Moved,
+    /// It was not: something stands where it was to go.
+    Occupied,
+    /// It was not: it is not there, or on another file system, or the disk refuses.
+    Impossible,
+}
+
 /// Moves what stands at a path of one directory to the same path of another, where nothing stands,
-/// and makes the directories above it. True if it was moved: it is not from another file system.
-pub fn move_entry(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> bool {
-    try_move(from, to, path).is_ok()
+/// and makes the directories above it.
+pub fn move_entry(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> EntryMove {
+    match try_move(from, to, path) {
+        Ok(()) => EntryMove::Moved,
+        Err(Errno::EXIST) => EntryMove::Occupied,
+        Err(_) => EntryMove::Impossible,
+    }
 }
 
 fn try_move(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> Result<(), Errno> {

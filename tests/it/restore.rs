@@ -3,6 +3,7 @@
 mod branch;
 mod killed;
 mod kinds;
+mod meanwhile;
 mod permissions;
 mod stopped;
 mod undo;

@@ -14,7 +14,7 @@ use crate::actions::placing::{Destination, Placing};
 use crate::actions::restore::change::{
     MovedBranch, change, index_lines, put_directory, replace_files,
 };
-use crate::actions::restore::facts::{read_own_index, read_raw, stages};
+use crate::actions::restore::facts::{read_own_index, require_unchanged, stages};
 use crate::actions::restore::plan::{PlannedPath, RestorePlan};
 use crate::actions::saved::{Rescue, SavedPath, Saving, write_entry};
 use crate::actions::scope_edit::{set_bits, sparse_patterns};
@@ -30,7 +30,6 @@ use crate::record::journal;
 use crate::record::journal::{JournaledCommand, Step};
 use crate::record::worktree::WatchedFile;
 use crate::truth::survey::Survey;
-use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -270,67 +269,69 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Lets git write what is to be there, with the conversions of a checkout, and removes what is
-    /// there.
+    /// Replaces what stands at the paths by what is to be there.
     fn write_files(&self, saved: &[SavedPath]) -> Result<(), Error> {
-        let plan = self.plan;
-        let root = &self.worktree.record.path;
-        let mut differing = Vec::new();
+        let mut replaced = Vec::new();
         let mut wanted = Vec::new();
-        for (restored, saved_path) in plan.restored.iter().zip(saved) {
-            if restored.disk == restored.wanted() {
+        for (planned, saved_path) in self.plan.restored.iter().zip(saved) {
+            if planned.disk == planned.wanted() {
                 continue;
             }
-            differing.push((restored, saved_path));
-            if restored.wanted().is_some() {
-                wanted.push(&restored.path);
+            replaced.push((planned, saved_path));
+            if planned.wanted().is_some() {
+                wanted.push(&planned.path);
             }
         }
-        let hardened = self.repository.git.with_mode(GitMode::Hardened);
-        let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
-            for path in paths {
-                entries::make_way(directory, path);
-            }
-            // git reads the settings of the main worktree, as the worktree's own could have been
-            // planted, and the attributes of files that are absent from a temporary index of HEAD
-            let git = hardened
-                .on(&self.repository.common_dir, Some(directory))
-                .with_index(&self.saving.scratch.index());
-            git.read_tree(self.survey.changes.head.as_str())?;
-            git.update_index_info(&index_lines(self.repository, &self.targets()))?;
-            // git removes links on the way instead of following them
-            let command = "checkout-index --force -z --stdin";
-            let input = nul_ended(paths.iter().copied());
-            git.perform_with("write the files", command, &[], &input)?;
-            Ok(())
-        };
-        replace_files(root, &wanted, write, || {
-            for (restored, saved_path) in differing.iter().rev() {
-                if restored.disk.is_none() {
-                    continue;
-                }
-                // git may have removed what the sparse patterns leave out
-                if !(plan.patterns && restored.excluded) {
-                    self.check_unchanged(saved_path)?;
-                }
-                // the directory that a placed file is in has its own permissions
-                if restored.from_source() {
-                    entries::remove_alone(root, &restored.path)?;
-                } else {
-                    entries::remove_entry(root, &restored.path)?;
-                }
-            }
-            Ok(())
-        })
+        replace_files(
+            self.repository,
+            self.worktree,
+            &wanted,
+            |directory, paths| self.check_out(directory, paths),
+            || self.take_away(&replaced),
+        )
     }
 
-    /// Fails when what stands at a path is not what was saved: a process works there.
-    fn check_unchanged(&self, saved: &SavedPath) -> Result<(), Error> {
-        let has_content = |entry: Entry| entry.mode.git_octal().is_some();
-        if saved.disk.is_some_and(has_content)
-            && read_raw(self.repository, self.worktree, &saved.path)? != saved.disk
-        {
-            return Err(failed(&saved.path, "it was changed while it was put away").into());
+    /// Lets git write the files of these paths into a directory, with the conversions of a checkout.
+    fn check_out(&self, directory: &Utf8Path, paths: &[&RepoPath]) -> Result<(), Error> {
+        for path in paths {
+            entries::make_way(directory, path);
+        }
+        // git reads the settings of the main worktree, as the worktree's own could have been
+        // planted, and the attributes of files that are absent from a temporary index of HEAD
+        let git = self
+            .repository
+            .git
+            .with_mode(GitMode::Hardened)
+            .on(&self.repository.common_dir, Some(directory))
+            .with_index(&self.saving.scratch.index());
+        git.read_tree(self.survey.changes.head.as_str())?;
+        git.update_index_info(&index_lines(self.repository, &self.targets()))?;
+        // git removes links on the way instead of following them
+        let command = "checkout-index --force -z --stdin";
+        let input = nul_ended(paths.iter().copied());
+        git.perform_with("write the files", command, &[], &input)?;
+        Ok(())
+    }
+
+    /// Removes what stands at these paths, if it is what was saved: what is in a directory before
+    /// what stands in the place of the directory.
+    fn take_away(&self, replaced: &[(&PlannedPath, &SavedPath)]) -> Result<(), Error> {
+        let root = &self.worktree.record.path;
+        for (planned, saved) in replaced.iter().rev() {
+            // where the sparse patterns were put back, git has removed and brought back files
+            let may_be_of_git = self.plan.patterns && (planned.excluded || planned.disk.is_none());
+            if !may_be_of_git {
+                require_unchanged(self.repository, self.worktree, &saved.path, saved.disk)?;
+            }
+            if planned.disk.is_none() {
+                continue;
+            }
+            // the directory that a placed file is in has its own permissions
+            if planned.from_source() {
+                entries::remove_alone(root, &planned.path)?;
+            } else {
+                entries::remove_entry(root, &planned.path)?;
+            }
         }
         Ok(())
     }
@@ -416,17 +417,16 @@ impl Restoring<'_> {
                 files::read(&source.join(file.path.to_string()))?.map(Source::Text)
             }
         };
-        let gone = || failed(&file.path, "its source is not what was placed any more");
+        let Some(from) = from else {
+            let why = io::Error::other("its source is not what was placed any more");
+            return Err(DiskError::new(format!("put back {}", file.path), why));
+        };
         Ok(CopyItem {
             path: file.path.clone(),
-            from: from.ok_or_else(gone)?,
+            from,
             bits: file.stat.mode & 0o777 & !0o222,
         })
     }
-}
-
-fn failed(path: &RepoPath, why: &str) -> DiskError {
-    DiskError::new(format!("put back {path}"), io::Error::other(why.to_owned()))
 }
 
 /// Returns the error of a restore that could not be undone, with where everything is saved.

@@ -7,8 +7,9 @@ use camino::Utf8Path;
 use crate::actions::placing::staging;
 use crate::actions::restore::change::{MovedBranch, change, put_directory, replace_files};
 use crate::actions::restore::facts;
+use crate::actions::restore::facts::require_unchanged;
 use crate::actions::restore::refusal::RestoreRefusal;
-use crate::actions::restore::undo_plan::{UndoPlan, plan_undo};
+use crate::actions::restore::undo_plan::{PathNow, UndoPlan, plan_undo};
 use crate::actions::saved::{SavedPath, SavedRestore, find_restores};
 use crate::disk::entries::NewEntry;
 use crate::disk::{entries, files};
@@ -17,7 +18,7 @@ use crate::record::journal;
 use crate::record::journal::{JournaledCommand, Step};
 use crate::truth::collect;
 use crate::truth::survey::Survey;
-use crate::words::entry::{Entry, Mode};
+use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::journal::Journal;
@@ -112,56 +113,66 @@ fn write_saved(
     saved: &SavedRestore,
     plan: &UndoPlan,
 ) -> Result<(), Error> {
-    let root = &worktree.record.path;
     let objects = repository.objects()?;
-    // a file with the same content may have other permissions
-    let is_file = |entry: Entry| entry.mode.is_regular();
-    let has_content = |entry: Entry| is_file(entry) || entry.mode == Mode::Link;
-    let mut paths = Vec::new();
-    let mut contents = BTreeMap::new();
+    let mut replaced = Vec::new();
+    let mut wanted = Vec::new();
+    let mut new_entries = BTreeMap::new();
     for now in &plan.paths {
-        if now.disk == now.saved.disk && !now.disk.is_some_and(is_file) {
+        // a file with the same content may have other permissions
+        let is_file = now.disk.is_some_and(|entry| entry.mode.is_regular());
+        if now.disk == now.saved.disk && !is_file {
             continue;
         }
-        paths.push(&now.saved);
-        if now.saved.disk.is_some_and(has_content) {
-            contents.insert(&now.saved.path, &now.saved);
+        replaced.push(now);
+        if let Some(entry) = now.saved.disk
+            && (entry.mode.is_regular() || entry.mode == Mode::Link)
+        {
+            wanted.push(&now.saved.path);
+            new_entries.insert(&now.saved.path, (entry, now.saved.permissions));
         }
     }
-    let wanted: Vec<&RepoPath> = contents.keys().copied().collect();
-    let write = |directory: &Utf8Path, written: &[&RepoPath]| -> Result<(), Error> {
-        for path in written {
-            let saved_path = contents[path];
-            let Entry { mode, id } = saved_path.disk.expect("it was selected for its content");
-            let content = objects.blob(&id)?;
-            let entry = NewEntry {
-                kind: mode,
+    let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
+        for path in paths {
+            let (entry, permissions) = new_entries[path];
+            let content = objects.blob(&entry.id)?;
+            let new = NewEntry {
+                kind: entry.mode,
                 bytes: &content,
-                permissions: saved_path.permissions,
+                permissions,
             };
-            entries::put_entry(directory, path, entry)?;
+            entries::put_entry(directory, path, new)?;
         }
         Ok(())
     };
-    replace_files(root, &wanted, write, || take_away(worktree, saved, &paths))
+    replace_files(repository, worktree, &wanted, write, || {
+        take_away(repository, worktree, saved, &replaced)
+    })
 }
 
-/// Removes what stands at these paths, and makes the directories that were there.
-fn take_away(worktree: &Worktree, saved: &SavedRestore, paths: &[&SavedPath]) -> Result<(), Error> {
+/// Removes what stands at these paths, if it is what was planned, and makes the directories that
+/// were there.
+fn take_away(
+    repository: &Repository,
+    worktree: &Worktree,
+    saved: &SavedRestore,
+    replaced: &[&PathNow],
+) -> Result<(), Error> {
     let root = &worktree.record.path;
-    let is_any = |test: &dyn Fn(&RepoPath) -> bool| paths.iter().any(|one| test(&one.path));
     for file in worktree.placed()?.files().iter().rev() {
-        let is_below = |above: &RepoPath| file.path.is_below(above.as_bstr());
-        if file.kind == PlacedKind::Directory && is_any(&is_below) {
+        let is_below = |now: &&PathNow| file.path.is_below(now.saved.path.as_bstr());
+        if file.kind == PlacedKind::Directory && replaced.iter().any(is_below) {
             // one with something in it goes once that has gone, or a later step says why not
             let _ = entries::remove_alone(root, &file.path);
         }
     }
-    for saved_path in paths.iter().rev() {
-        entries::remove_entry(root, &saved_path.path)?;
+    for now in replaced.iter().rev() {
+        require_unchanged(repository, worktree, &now.saved.path, now.disk)?;
+        entries::remove_entry(root, &now.saved.path)?;
     }
     for (path, mode) in &saved.directories {
-        if is_any(&|at| at == path || at.is_below(path.as_bstr())) {
+        let is_at_or_below =
+            |now: &&PathNow| now.saved.path == *path || now.saved.path.is_below(path.as_bstr());
+        if replaced.iter().any(is_at_or_below) {
             put_directory(worktree, path, *mode | 0o700)?;
         }
     }

@@ -6,9 +6,10 @@ use std::io;
 use camino::Utf8Path;
 
 use crate::actions::placing::staging;
+use crate::actions::restore::facts::{changed_meanwhile, read_raw};
 use crate::actions::saved::SavedPath;
 use crate::disk::copy::content::make_staging;
-use crate::disk::entries::NewEntry;
+use crate::disk::entries::{EntryMove, NewEntry};
 use crate::disk::error::DiskError;
 use crate::disk::mode::DirectoryModes;
 use crate::disk::{entries, files};
@@ -142,33 +143,60 @@ pub fn put_directory(worktree: &Worktree, path: &RepoPath, mode: u32) -> Result<
     }
 }
 
-/// Writes every file beside the worktree before anything is taken away, so that nowhere is half a
-/// file, nor anything missing for want of room; what a killed restore left there goes first.
+/// Replaces files, so that nowhere is half a file, nor anything missing for want of room: `write`
+/// writes the `wanted` files into a directory, and `take_away` removes what stands in the worktree.
+/// What a killed restore left beside the worktree goes first.
 ///
 /// # Errors
-/// Fails when git or the disk does.
+/// Fails when git or the disk does, or a process writes a file where one comes: that file stays.
 pub fn replace_files(
-    root: &Utf8Path,
+    repository: &Repository,
+    worktree: &Worktree,
     wanted: &[&RepoPath],
     write: impl Fn(&Utf8Path, &[&RepoPath]) -> Result<(), Error>,
     take_away: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
+    let root = &worktree.record.path;
     let staging = staging(root);
     files::remove_directory(&staging)?;
-    let replace = || {
-        // where nothing can be made beside the worktree, each is written in its place
-        if !wanted.is_empty() && make_staging(&staging).is_ok() {
-            write(&staging, wanted)?;
-        }
-        take_away()?;
-        let mut unmoved = wanted.to_vec();
-        unmoved.retain(|path| !entries::move_entry(&staging, root, path));
-        if unmoved.is_empty() {
-            return Ok(());
-        }
-        write(root, &unmoved)
+    // where nothing can be created beside the worktree, each file is written in its place
+    let written = if !wanted.is_empty() && make_staging(&staging).is_ok() {
+        write(&staging, wanted)
+    } else {
+        Ok(())
     };
-    let replaced = replace();
+    let replaced = written
+        .and_then(|()| take_away())
+        .and_then(|()| move_in(repository, &staging, root, wanted))
+        .and_then(|unmoved| match unmoved.as_slice() {
+            [] => Ok(()),
+            paths => write(root, paths),
+        });
     let removed = files::remove_directory(&staging);
-    replaced.and_then(|()| Ok(removed?))
+    replaced?;
+    Ok(removed?)
+}
+
+/// Moves files into the worktree; returns those that cannot be moved.
+fn move_in<'p>(
+    repository: &Repository,
+    staging: &Utf8Path,
+    root: &Utf8Path,
+    paths: &[&'p RepoPath],
+) -> Result<Vec<&'p RepoPath>, Error> {
+    let mut unmoved = Vec::new();
+    for path in paths {
+        match entries::move_entry(staging, root, path) {
+            EntryMove::Moved => {}
+            EntryMove::Impossible => unmoved.push(*path),
+            EntryMove::Occupied => {
+                // where the sparse patterns were put back, git has brought the same file back
+                let new = read_raw(repository, staging, path)?;
+                if read_raw(repository, root, path)? != new {
+                    return Err(changed_meanwhile(path).into());
+                }
+            }
+        }
+    }
+    Ok(unmoved)
 }

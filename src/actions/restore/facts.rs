@@ -1,6 +1,9 @@
 //! Reads what `restore` and `restore --undo` decide on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use camino::Utf8Path;
 
 use crate::actions::restore::plan::{PlacedSource, PlannedPath, RestoreFacts};
 use crate::actions::restore::undo_plan::PathNow;
@@ -238,7 +241,7 @@ pub fn read_paths_now(
         let without_content =
             on_disk(survey, path, access).filter(|entry| entry.mode.git_octal().is_none());
         now.push(PathNow {
-            disk: read_raw(repository, worktree, path)?.or(without_content),
+            disk: read_raw(repository, &worktree.record.path, path)?.or(without_content),
             index: stages.get(path).cloned().unwrap_or_default(),
             disk_changed: seen().any(is_on_disk),
             index_changed: seen().any(|seen| *seen == Seen::Index),
@@ -248,17 +251,42 @@ pub fn read_paths_now(
     Ok(now)
 }
 
-/// Reads what stands at a path, with the id of its raw bytes.
+/// Reads what stands at a path below a directory, with the id of its raw bytes; none where nothing
+/// with content does.
 ///
 /// # Errors
 /// Fails when it cannot be read.
 pub fn read_raw(
     repository: &Repository,
-    worktree: &Worktree,
+    root: &Utf8Path,
     path: &RepoPath,
 ) -> Result<Option<Entry>, Error> {
-    read_entry(&worktree.record.path, path, |size, content| {
+    read_entry(root, path, |size, content| {
         let failed = |error| DiskError::new(format!("read {path}"), error);
         Ok(repository.format.hash_blob(size, content).map_err(failed)?)
     })
+}
+
+/// Fails when what stands at a path is not what stood there when that was saved or planned: a
+/// process works there.
+///
+/// # Errors
+/// As above; also when it cannot be read.
+pub fn require_unchanged(
+    repository: &Repository,
+    worktree: &Worktree,
+    path: &RepoPath,
+    before: Option<Entry>,
+) -> Result<(), Error> {
+    let content_before = before.filter(|entry| entry.mode.git_octal().is_some());
+    if read_raw(repository, &worktree.record.path, path)? == content_before {
+        return Ok(());
+    }
+    Err(changed_meanwhile(path).into())
+}
+
+/// Says that a process wrote at a path that is put back.
+pub fn changed_meanwhile(path: &RepoPath) -> DiskError {
+    let why = io::Error::other("it was changed while it was put away");
+    DiskError::new(format!("put back {path}"), why)
 }

@@ -5,6 +5,8 @@
 //! command works, or any other one that belongs to the lock that the command holds. What undoes a
 //! step is decided in `record/journal.rs` and done in `actions/journal/`.
 
+use std::io;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
@@ -15,7 +17,7 @@ use crate::record::journal;
 use crate::record::journal::{FileChange, JournalFile, JournaledCommand, KeptFile, Step};
 use crate::system::processes;
 use crate::words::error::Error;
-use crate::words::toml_file::{from_text, to_text};
+use crate::words::toml_file::{TomlFileError, from_text, to_text};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
 
@@ -78,7 +80,7 @@ impl Journal {
     /// held.
     ///
     /// # Errors
-    /// Fails when the disk refuses.
+    /// As [`read_file`].
     pub fn read(directory: Utf8PathBuf) -> Result<ReadJournal, DiskError> {
         let Some(file) = read_file(&directory)? else {
             return Ok(ReadJournal::Nothing);
@@ -268,14 +270,27 @@ impl Worktree {
 /// where there is no file, or not even its header is whole.
 ///
 /// # Errors
-/// Fails when the disk refuses.
+/// Fails when another version of the program wrote it, or the disk refuses.
 pub fn read_file(directory: &Utf8Path) -> Result<Option<JournalFile>, DiskError> {
-    let Some(bytes) = files::read(&directory.join(STEPS))? else {
+    let steps = directory.join(STEPS);
+    let Some(bytes) = files::read(&steps)? else {
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&bytes);
-    let whole = from_text(&text).ok();
-    Ok(whole.or_else(|| from_text(journal::without_cut_step(&text)).ok()))
+    for whole in [&*text, journal::without_cut_step(&text)] {
+        match from_text(whole) {
+            Ok(file) => return Ok(Some(file)),
+            // that version knows what undoes the steps, and this one does not
+            Err(error @ TomlFileError::Version(_)) => {
+                return Err(DiskError::new(
+                    format!("read {steps}"),
+                    io::Error::other(error),
+                ));
+            }
+            Err(TomlFileError::Damaged(_)) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the digest of a file, as a journal has it; none where there is no file.

@@ -126,6 +126,27 @@ fn without_what_was_saved_all_stays_and_that_is_said() {
     );
 }
 
+/// What it says may be unknown to this version, and is all that names what was saved.
+#[test]
+fn a_journal_of_another_version_stays() {
+    let world = World::after(SCRIPT);
+    let before = world.everything(".");
+    kill(&world, &["restore", "task"], "--refresh");
+    let half = world.everything(".");
+    let steps = journal(&world).join("steps");
+    let ours = text(&steps);
+    let newer = ours.replace("version = 4", "version = 5");
+    std::fs::write(&steps, &newer).expect("a file");
+    let said = next_command(&world);
+    assert_eq!(said.status, 6, "{said}");
+    assert!(said.stderr.contains("it has version 5"), "{said}");
+    assert_eq!(text(&steps), newer, "{said}");
+    assert_eq!(world.everything("."), half, "{said}");
+    std::fs::write(&steps, &ours).expect("a file");
+    next_command(&world).ok();
+    assert_eq!(world.everything("."), before);
+}
+
 #[test]
 fn what_was_planted_since_is_removed_first() {
     let world = World::after(SCRIPT);

@@ -225,38 +225,45 @@ impl<'i> IdsBeside<'i> {
     }
 }
 
-/// The sides of conflicts that were resolved, as the last extension of this name in an index has
-/// them.
+/// The sides of conflicts that were resolved, as the extension of an index has them. Where it is,
+/// the index does not say: whatever looks like one is read, as a name of a file may, too.
 fn resolved_conflicts(index: &[u8], format: ObjectFormat) -> Vec<ObjectId> {
-    let Some(begin) = index.rfind(RESOLVED) else {
-        return Vec::new();
-    };
-    let Some((size, content)) = index[begin + RESOLVED.len()..].split_first_chunk() else {
-        return Vec::new();
-    };
-    let size = u32::from_be_bytes(*size) as usize;
-    let mut rest = &content[..size.min(content.len())];
     let mut ids = Vec::new();
-    // a path, three modes, and an id for each mode that is not 0
+    for begin in index.find_iter(RESOLVED) {
+        let Some((size, content)) = index[begin + RESOLVED.len()..].split_first_chunk() else {
+            break;
+        };
+        let size = u32::from_be_bytes(*size) as usize;
+        add_sides(&content[..size.min(content.len())], format, &mut ids);
+    }
+    ids
+}
+
+/// Adds the sides of the conflicts in an extension, as far as it is one: for each, a path, three
+/// modes, and an id for each mode that is not 0.
+fn add_sides(extension: &[u8], format: ObjectFormat, ids: &mut Vec<ObjectId>) {
+    let mut rest = extension;
     while let Some((_path, after_path)) = rest.split_once_str("\0") {
         rest = after_path;
         let mut sides = 0;
         for _ in 0..3 {
             let Some((mode, after_mode)) = rest.split_once_str("\0") else {
-                return ids;
+                return;
             };
+            if mode.is_empty() || !mode.iter().all(u8::is_ascii_digit) {
+                return;
+            }
             sides += usize::from(mode != b"0");
             rest = after_mode;
         }
         for _ in 0..sides {
             let Some((id, after_id)) = rest.split_at_checked(format.length()) else {
-                return ids;
+                return;
             };
             ids.extend(ObjectId::from_bytes(id));
             rest = after_id;
         }
     }
-    ids
 }
 
 #[cfg(test)]
@@ -275,7 +282,13 @@ mod tests {
         index.extend([9; 20]);
         let ids = resolved_conflicts(&index, ObjectFormat::default());
         let expected = [[1; 20], [2; 20]].map(|bytes| ObjectId::from_bytes(&bytes));
-        assert_eq!(ids, expected.map(|id| id.expect("20 bytes")));
+        let expected = expected.map(|id| id.expect("20 bytes"));
+        assert_eq!(ids, expected);
+        // git also writes the names of untracked files there, behind it
+        let mut with_untracked = index.clone();
+        with_untracked.extend(b"UNTR\0\0\0\x0ea file of REUC\0");
+        let ids = resolved_conflicts(&with_untracked, ObjectFormat::default());
+        assert_eq!(ids, expected);
         for length in 0..index.len() {
             let cut = resolved_conflicts(&index[..length], ObjectFormat::default());
             assert!(cut.len() <= 2, "{length}");

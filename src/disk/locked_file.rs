@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::disk::error::{Attempt as _, DiskError};
+use crate::disk::stat::is_same_file;
 
 /// A lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
@@ -132,6 +133,37 @@ fn link_or_create(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
         }
         linked => linked,
     }
+}
+
+/// Replaces a file of git's by a second name of another file: that needs no room.
+///
+/// # Errors
+/// Fails when another process has the lock of the file, or the disk refuses.
+pub fn replace_by_link(file: &Utf8Path, with: &Utf8Path) -> Result<(), DiskError> {
+    let lock = lock_of_file(file);
+    match link_or_create(with, &lock) {
+        Ok(()) => {}
+        // we were killed when we had it
+        Err(_) if is_one_file(&lock, with) => {}
+        Err(error) => {
+            if error.kind() != ErrorKind::AlreadyExists {
+                let _ = std::fs::remove_file(&lock);
+            }
+            return Err(error).attempting("make", &lock);
+        }
+    }
+    let renamed = std::fs::rename(&lock, file);
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&lock);
+    }
+    renamed.attempting("write", file)
+}
+
+/// True if two names are of one file.
+fn is_one_file(first: &Utf8Path, second: &Utf8Path) -> bool {
+    let first = std::fs::symlink_metadata(first);
+    let second = std::fs::symlink_metadata(second);
+    matches!((first, second), (Ok(first), Ok(second)) if is_same_file(&first, &second))
 }
 
 fn lock_of_file(file: &Utf8Path) -> Utf8PathBuf {

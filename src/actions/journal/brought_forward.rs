@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use crate::actions::journal::touched::{TouchedPath, touched_paths};
 use crate::disk::backup::{Backup, EntryState};
 use crate::disk::files;
+use crate::disk::locked_file::replace_by_link;
 use crate::git::process::Git;
 use crate::record::journal::{ForwardMove, HalfWritten};
 use crate::words::error::Error;
@@ -82,9 +83,7 @@ impl ForwardedWorktree<'_> {
         let git = self.git();
         if !git.index_has(&self.step.before)? {
             let index = git.absolute_git_dir()?.join("index");
-            let lock = index.with_extension("lock");
-            files::link_or_copy(&self.directory.join("index"), &lock)?;
-            files::rename(&lock, &index)?;
+            replace_by_link(&index, &self.directory.join("index"))?;
         }
         let kept = self.kept();
         let touched = touched_paths(self.repository, self.step)?;

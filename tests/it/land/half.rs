@@ -321,6 +321,42 @@ fn a_git_that_goes_on_after_we_were_killed_is_waited_for() {
     assert_eq!(left(&repo), "");
 }
 
+/// Git has written the index, and not moved the branch; then the user commits there.
+#[test]
+fn the_lock_of_a_living_git_is_not_taken_from_it() {
+    if !strace_works() {
+        return;
+    }
+    let repo = world();
+    repo.keep_as("pristine");
+    let is_written =
+        "git diff --cached --quiet agentwt/task && ! git diff --quiet main agentwt/task";
+    for nth in 1.. {
+        repo.bring_back("pristine");
+        let (said, is_hit) = land_with(&repo, Act::KillBoth, "rename", nth);
+        assert!(is_hit, "{said}");
+        if repo.sh(repo.main(), is_written).status == 0 {
+            break;
+        }
+    }
+    let commit = "rm -f .git/index.lock
+        export GIT_EDITOR='touch ../editing; until [ -e ../go ]; do sleep 0.01; done; echo x >'
+        git commit -qa >../said 2>&1 & echo $! >../pid
+        until [ -e ../editing ]; do sleep 0.01; done; ls -i .git/index.lock >../lock";
+    repo.sh(repo.main(), commit).ok();
+    let said = repo.agentwt(&["land", "task"]);
+    let is_there = "ls -i .git/index.lock | cmp - ../lock";
+    let lock = repo.sh(repo.main(), is_there);
+    repo.sh(
+        repo.main(),
+        "touch ../go; while kill -0 $(cat ../pid) 2>/dev/null; do sleep 0.01; done",
+    )
+    .ok();
+    assert_eq!(lock.status, 0, "{said}\n{lock}");
+    assert_ne!(said.status, 0, "{said}");
+    assert!(said.stderr.contains("index.lock"), "{said}");
+}
+
 #[test]
 fn a_user_who_went_on_after_the_kill_lands_as_ever() {
     let Some(repo) = stopped() else { return };

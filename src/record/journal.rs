@@ -296,6 +296,22 @@ impl Step {
             | Self::NotTaken => None,
         }
     }
+
+    /// Returns the branch that the step creates, if it creates one.
+    pub const fn created_branch(&self) -> Option<&BranchName> {
+        match self {
+            Self::CreatedBranch { name, .. } => Some(name),
+            Self::CreatedDirectory { .. }
+            | Self::CreatedWorktree { .. }
+            | Self::ChangedSharedFile(_)
+            | Self::AddedIgnoreRule(_)
+            | Self::RestoredPaths { .. }
+            | Self::AppliedScope { .. }
+            | Self::BroughtForward(_)
+            | Self::MovedBranch { .. }
+            | Self::NotTaken => None,
+        }
+    }
 }
 
 impl HalfWritten {

@@ -14,7 +14,7 @@ use crate::record::journal;
 use crate::record::journal::{JournaledCommand, Now, Step};
 use crate::record::worktree::Intent;
 use crate::words::error::Error;
-use crate::words::name::{BranchName, WorktreeName};
+use crate::words::name::WorktreeName;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::journal::{Journal, ReadJournal};
 use crate::worktree::repository::{Repository, WORKTREES, intent_file};
@@ -58,7 +58,7 @@ pub fn undo_steps(
 ) -> Undone {
     let since = intent_file(repository, name);
     let steps = journal.begun();
-    let own_branch = steps.iter().find_map(created_branch);
+    let own_branch = steps.iter().find_map(Step::created_branch);
     if last_git == LastGit::Killed {
         end_locks(repository, own_branch, &since);
     }
@@ -140,20 +140,4 @@ fn steps_of_intent(repository: &Repository, intent: &Intent) -> Vec<Step> {
         path: staging(&path),
     });
     steps
-}
-
-/// Returns the branch that a step creates.
-fn created_branch(step: &Step) -> Option<&BranchName> {
-    match step {
-        Step::CreatedBranch { name, .. } => Some(name),
-        Step::CreatedDirectory { .. }
-        | Step::CreatedWorktree { .. }
-        | Step::ChangedSharedFile(_)
-        | Step::AddedIgnoreRule(_)
-        | Step::RestoredPaths { .. }
-        | Step::AppliedScope { .. }
-        | Step::BroughtForward(_)
-        | Step::MovedBranch { .. }
-        | Step::NotTaken => None,
-    }
 }

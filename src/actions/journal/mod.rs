@@ -162,17 +162,11 @@ impl Journal {
 
 /// Removes the empty directories that git leaves where it could not take a step.
 fn remove_what_git_left(step: &Step, repository: &Repository) {
-    match step {
-        Step::CreatedBranch { name, .. } => branch::remove_empty_directories(repository, name),
-        Step::CreatedWorktree { .. } => directory::remove_empty_entries(repository),
-        Step::CreatedDirectory { .. }
-        | Step::ChangedSharedFile(_)
-        | Step::AddedIgnoreRule(_)
-        | Step::RestoredPaths { .. }
-        | Step::AppliedScope { .. }
-        | Step::BroughtForward(_)
-        | Step::MovedBranch { .. }
-        | Step::NotTaken => {}
+    if let Some(branch) = step.created_branch() {
+        branch::remove_empty_directories(repository, branch);
+    }
+    if matches!(step, Step::CreatedWorktree { .. }) {
+        directory::remove_empty_entries(repository);
     }
 }
 

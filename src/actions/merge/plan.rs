@@ -175,23 +175,20 @@ pub fn method(
     if facts.start == StartOfWork::OnlyInWork {
         return Err(MergeObstacle::NotVerified(into.clone()));
     }
-    let is_ahead = facts.relation == Relation::Ahead;
-    match (wish, facts.setting) {
-        (MergeWish::FastForwardOnly, _) | (MergeWish::AsConfigured, FastForwardSetting::Only)
-            if !is_ahead =>
-        {
-            Err(MergeObstacle::Diverged(into.clone()))
-        }
-        (MergeWish::Squash, _) => Ok(MergeMethod::Squash),
-        (MergeWish::AsConfigured, FastForwardSetting::Never) => Ok(MergeMethod::Merge),
-        (MergeWish::AsConfigured | MergeWish::FastForwardOnly | MergeWish::Rebase, _)
-            if is_ahead =>
-        {
-            Ok(MergeMethod::FastForward)
-        }
-        (MergeWish::Rebase, _) => Ok(MergeMethod::Rebase),
-        (MergeWish::AsConfigured | MergeWish::FastForwardOnly, _) => Ok(MergeMethod::Merge),
+    let if_diverged = match wish {
+        MergeWish::Squash => return Ok(MergeMethod::Squash),
+        MergeWish::Rebase => Ok(MergeMethod::Rebase),
+        MergeWish::FastForwardOnly => Err(MergeObstacle::Diverged(into.clone())),
+        MergeWish::AsConfigured => match facts.setting {
+            FastForwardSetting::Never => return Ok(MergeMethod::Merge),
+            FastForwardSetting::Allowed => Ok(MergeMethod::Merge),
+            FastForwardSetting::Only => Err(MergeObstacle::Diverged(into.clone())),
+        },
+    };
+    if facts.relation == Relation::Ahead {
+        return Ok(MergeMethod::FastForward);
     }
+    if_diverged
 }
 
 /// What came of trying to create the commits of a method.

@@ -93,19 +93,19 @@ impl WorkToMerge<'_> {
         let into = &plan.landed.into;
         let step = step_of(plan, &commit);
         let mut journal = begin_journal(self.repository, into)?;
-        if let Err(error) = self.begin(&step, plan, scratch, &commit, &mut journal) {
+        if let Err(error) = self.make_room_and_push(&step, plan, scratch, &commit, &mut journal) {
             // what cannot be forgotten now goes with the next merge into the branch
             let _ = end_journal(self.repository, into);
             return Err(error);
         }
         // 5
-        let moved = self.take(&step, plan, &commit, lock)?;
-        self.conclude(plan, &commit, moved, &LeftMerge::new(journal), notes)?;
+        let refusal = self.move_base_branch(&step, plan, &commit, lock)?;
+        self.conclude(plan, &commit, refusal, &LeftMerge::new(journal), notes)?;
         Ok(commit)
     }
 
-    /// Makes room, pushes, and writes the step down.
-    fn begin(
+    /// Makes room and pushes; then writes down that the base branch moves next.
+    fn make_room_and_push(
         &self,
         step: &Step,
         plan: &MergePlan,
@@ -133,37 +133,38 @@ impl WorkToMerge<'_> {
     }
 
     /// Lets git move the base branch, with the files of the worktree that has it checked out;
-    /// returns what git says.
+    /// returns why it did not, as git says.
     ///
     /// If we are killed, a git that writes files goes on, and holds the lock of the branch until it
     /// ends.
-    fn take(
+    fn move_base_branch(
         &self,
         step: &Step,
         plan: &MergePlan,
         commit: &CommitId,
         lock: &Lock,
-    ) -> Result<Result<(), GitError>, Error> {
+    ) -> Result<Option<GitError>, Error> {
         let git = &self.repository.git;
         if let Step::BroughtForward(step) = step {
             lock.hold(Holders::WithPrograms)?;
             let moved = git.at(&step.checkout).merge_ff_only(commit);
             lock.hold(Holders::OnlyUs)?;
-            return Ok(moved);
+            return Ok(moved.err());
         }
         let full = plan.landed.into.full_ref();
         let branch = &self.worktree.record.branch;
         let reason = format!("merge {branch}: landed by git-agentwt");
-        Ok(git.update_ref(&full, commit, Some(&plan.landed.before), &reason))
+        let moved = git.update_ref(&full, commit, Some(&plan.landed.before), &reason);
+        Ok(moved.err())
     }
 
     /// Decides by where the base branch is now whether it moved, and undoes the steps if it did
-    /// not. `moved` is what git said.
+    /// not. `refusal` is why it did not, as git said.
     fn conclude(
         &self,
         plan: &MergePlan,
         commit: &CommitId,
-        moved: Result<(), GitError>,
+        refusal: Option<GitError>,
         left: &LeftMerge,
         notes: &mut Vec<String>,
     ) -> Result<(), Error> {
@@ -176,11 +177,11 @@ impl WorkToMerge<'_> {
             return Ok(());
         }
         self.undo(left, into)?;
-        match moved {
-            Err(error @ GitError::Failed { .. }) if now.as_ref() == Some(&plan.landed.before) => {
+        match refusal {
+            Some(error @ GitError::Failed { .. }) if now.as_ref() == Some(&plan.landed.before) => {
                 Err(self.fail_to_forward(into, error))
             }
-            Ok(()) | Err(_) => Err(self.fail(&MergeFailure::Moved(into.clone()))),
+            Some(_) | None => Err(self.fail(&MergeFailure::Moved(into.clone()))),
         }
     }
 }

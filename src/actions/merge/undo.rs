@@ -35,7 +35,7 @@ pub struct LeftMerge {
 }
 
 /// Returns the directory of the journal of merges into a branch.
-pub fn journal_directory(repository: &Repository, into: &BranchName) -> Utf8PathBuf {
+fn journal_directory(repository: &Repository, into: &BranchName) -> Utf8PathBuf {
     let lock = repository.branch_lock(into).path;
     let file = lock.file_name().unwrap_or_default();
     let common = &repository.home().common_dir;

@@ -12,6 +12,17 @@ use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
+/// What git writes in a private git directory when it changes sparse patterns or a branch, each
+/// directory before what is in it.
+const WRITTEN_BY_GIT: [&str; 6] = [
+    "info",
+    "info/sparse-checkout",
+    "config.worktree",
+    "index",
+    "logs",
+    "logs/HEAD",
+];
+
 /// Says what was set anew in a worktree, or would be.
 #[derive(Clone, Debug, Default)]
 pub struct Reapplied {
@@ -28,12 +39,13 @@ pub struct Reapplied {
 impl Reapplied {
     /// What a person should know of files that stay.
     pub fn notes(&self) -> Vec<String> {
-        let note = |path: &RepoPath| {
-            format!(
+        let mut notes = Vec::new();
+        for path in &self.stays {
+            notes.push(format!(
                 "{path} is excluded and stays on disk, because it is changed: save or revert it"
-            )
-        };
-        self.stays.iter().map(note).collect()
+            ));
+        }
+        notes
     }
 }
 
@@ -58,12 +70,11 @@ impl Worktree {
         };
         // looked for first: our own hook puts them back as soon as git has moved a file
         let placed = self.placed()?;
-        let placed = placed.files();
         let mut bits = set_bits(
             &record.path,
             &self.scope,
             &index,
-            placed,
+            placed.files(),
             BitsChange::Preview,
         )?;
         if change == BitsChange::Apply {
@@ -74,7 +85,7 @@ impl Worktree {
                 &record.path,
                 &self.scope,
                 &index_now,
-                placed,
+                placed.files(),
                 BitsChange::Apply,
             )?;
             bits.changed.extend(set.changed);
@@ -88,29 +99,33 @@ impl Worktree {
         Ok(reapplied)
     }
 
-    /// Whether sparse-checkout is on, with exactly these patterns.
-    ///
-    /// # Errors
-    /// Fails when git or the disk does.
-    pub fn is_sparse_by(&self, repository: &Repository, patterns: &[u8]) -> Result<bool, Error> {
+    /// True if sparse-checkout is on, with exactly these patterns.
+    fn is_sparse_by(&self, repository: &Repository, patterns: &[u8]) -> Result<bool, Error> {
         let file = self.record.admin_dir.join("info/sparse-checkout");
         let git = self.hardened_git(repository);
-        let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
-        Ok(on && !files::is_behind_link(&file) && files::read(&file)?.as_deref() == Some(patterns))
+        if git.config_get_bool("core.sparseCheckout")? != Some(true) || files::is_behind_link(&file)
+        {
+            return Ok(false);
+        }
+        Ok(files::read(&file)?.as_deref() == Some(patterns))
     }
 
     /// Lists the excluded tracked files that are on disk.
-    pub fn excluded_on_disk(&self, index: &[IndexEntry]) -> Vec<RepoPath> {
+    fn excluded_on_disk(&self, index: &[IndexEntry]) -> Vec<RepoPath> {
         let mut classifier = self.scope.classifier();
         let root = self.record.path.as_std_path();
-        let mut stands = |entry: &&IndexEntry| {
+        let mut on_disk = Vec::new();
+        for entry in index {
             let is_excluded = entry.entry.mode != Mode::Gitlink
                 && classifier.verdict(&entry.path, EntryKind::File).access == Access::Excluded;
-            let path = entry.path.to_os_path();
-            is_excluded && path.is_ok_and(|path| files::exists(&root.join(path)))
-        };
-        let there = index.iter().filter(&mut stands);
-        there.map(|entry| entry.path.clone()).collect()
+            if is_excluded
+                && let Ok(path) = entry.path.to_os_path()
+                && files::exists(&root.join(path))
+            {
+                on_disk.push(entry.path.clone());
+            }
+        }
+        on_disk
     }
 
     /// Replaces links among the files of the private git directory by what they lead to: git writes
@@ -119,13 +134,16 @@ impl Worktree {
     /// # Errors
     /// Fails when the disk does.
     pub fn replace_links(&self) -> Result<(), Error> {
-        let admin_dir = &self.record.admin_dir;
-        let names = "info info/sparse-checkout config.worktree index logs logs/HEAD";
-        let files = names.split(' ').map(|name| admin_dir.join(name));
-        for link in files.filter(|file| files::is_link(file)) {
-            let text = files::read(&link).ok().flatten();
-            files::remove_file(&link)?;
-            text.map_or(Ok(()), |text| files::write(&link, &text))?;
+        for name in WRITTEN_BY_GIT {
+            let file = self.record.admin_dir.join(name);
+            if !files::is_link(&file) {
+                continue;
+            }
+            let content = files::read(&file).ok().flatten();
+            files::remove_file(&file)?;
+            if let Some(content) = content {
+                files::write(&file, &content)?;
+            }
         }
         Ok(())
     }

@@ -67,15 +67,17 @@ pub fn change(
     if !targets.is_empty() {
         git.update_index_info(&index_lines(repository, targets))?;
     }
-    let is_absent = |target: &&SavedPath| {
+    let mut excluded = Vec::new();
+    for target in targets {
         let is_only_staged = target.disk.is_none() && !target.index.is_empty();
-        is_only_staged && worktree.scope.excludes_file(&target.path)
-    };
-    let absent = nul_ended(targets.iter().filter(is_absent).map(|target| &target.path));
-    if !absent.is_empty() {
+        if is_only_staged && worktree.scope.excludes_file(&target.path) {
+            excluded.push(&target.path);
+        }
+    }
+    if !excluded.is_empty() {
         let what = "mark what the scope excludes";
         let command = "update-index --skip-worktree -z --stdin";
-        git.perform_with(what, command, &[], &absent)?;
+        git.perform_with(what, command, &[], &nul_ended(excluded))?;
     }
     Ok(())
 }

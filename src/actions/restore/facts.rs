@@ -32,8 +32,6 @@ pub fn read<'a>(
     survey: &Survey,
     saved: Option<&SavedRestore>,
 ) -> RestoreFacts<'a> {
-    let options = VerifyOptions::default();
-    let report = worktree.judge(survey.changes.clone(), options);
     let mut facts = RestoreFacts {
         record: &worktree.record,
         busy: read_busy(&worktree.record, survey),
@@ -43,39 +41,52 @@ pub fn read<'a>(
         others: BTreeSet::new(),
         history: Vec::new(),
     };
+    let report = worktree.judge(survey.changes.clone(), VerifyOptions::default());
     for finding in &report.findings {
-        let Some(path) = finding.change.place.path() else {
-            continue;
-        };
-        match (finding.reason, finding.change.kind) {
-            // the file may be the work itself: taking it away is for a person
-            (_, Kind::Leak) => {}
-            (Reason::History, _) => facts.history.push(path.clone()),
-            (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
-                facts.permissions.push(path.clone());
-            }
-            (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
-                let violation = violation(repository, worktree, survey, finding, path);
-                // what only another branch has that was made here stays there
-                if violation.committed || !finding.change.seen.iter().all(is_commit) {
-                    facts.violations.push(violation);
-                }
-            }
-            _other => {}
-        }
+        add_finding(repository, worktree, survey, finding, &mut facts);
     }
     facts.violations.sort_by(|a, b| a.path.cmp(&b.path));
     facts.permissions.sort_unstable();
-    let taken: BTreeSet<&RepoPath> = match saved {
-        Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
-        None => facts.violations.iter().map(|one| &one.path).collect(),
+    facts.others = match saved {
+        Some(saved) => {
+            let restored = saved.paths.iter().map(|saved| &saved.path).collect();
+            others(survey, &restored, &[&survey.states.disk.delta])
+        }
+        None => {
+            let violations = facts.violations.iter().map(|one| &one.path).collect();
+            others(survey, &violations, &all_layers(survey))
+        }
     };
-    let layers = match saved {
-        Some(_) => vec![&survey.states.disk.delta],
-        None => all_layers(survey),
-    };
-    facts.others = others(survey, &taken, &layers);
     facts
+}
+
+/// Adds what a finding says of what `restore` can put back.
+fn add_finding(
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+    finding: &Finding,
+    facts: &mut RestoreFacts<'_>,
+) {
+    let Some(path) = finding.change.place.path() else {
+        return;
+    };
+    match (finding.reason, finding.change.kind) {
+        // the file may be the work itself: taking it away is for a person
+        (_, Kind::Leak) => {}
+        (Reason::History, _) => facts.history.push(path.clone()),
+        (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
+            facts.permissions.push(path.clone());
+        }
+        (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
+            let violation = violation(repository, worktree, survey, finding, path);
+            // what only another branch has that was made here stays there
+            if violation.committed || !finding.change.seen.iter().all(is_commit) {
+                facts.violations.push(violation);
+            }
+        }
+        _other => {}
+    }
 }
 
 fn is_sparse(change: &Change) -> bool {
@@ -236,15 +247,14 @@ pub fn read_paths_now(
     for saved_path in &saved.paths {
         let path = &saved_path.path;
         let change = changed.get(&Place::Path(path.clone()));
-        let seen = || change.into_iter().flat_map(|seen| *seen);
         let access = worktree.scope.verdict(path, EntryKind::File).access;
         let without_content =
             on_disk(survey, path, access).filter(|entry| entry.mode.git_octal().is_none());
         now.push(PathNow {
             disk: read_raw(repository, &worktree.record.path, path)?.or(without_content),
             index: stages.get(path).cloned().unwrap_or_default(),
-            disk_changed: seen().any(is_on_disk),
-            index_changed: seen().any(|seen| *seen == Seen::Index),
+            disk_changed: change.is_some_and(|seen| seen.iter().any(is_on_disk)),
+            index_changed: change.is_some_and(|seen| seen.contains(&Seen::Index)),
             saved: saved_path.clone(),
         });
     }

@@ -111,9 +111,11 @@ pub fn plan(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<RestorePlan,
             restored.push(path);
         }
     }
-    check_disk(facts.record, &facts.others, &restored)?;
+    require_no_repository(facts.record, &restored)?;
+    require_no_submodule(facts.record, &restored)?;
+    require_free(facts.record, &facts.others, &restored)?;
     if restored.iter().any(|path| path.committed) {
-        check_branch(facts)?;
+        require_movable_branch(facts)?;
     }
     let mut write_bits = facts.permissions.clone();
     write_bits.retain(|path| is_asked(asked, path));
@@ -147,7 +149,7 @@ fn require_violations(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<()
 }
 
 /// True if `path` is meant; without named paths, every one is.
-pub fn is_asked(asked: &[RepoPath], path: &RepoPath) -> bool {
+fn is_asked(asked: &[RepoPath], path: &RepoPath) -> bool {
     asked.is_empty() || asked.iter().any(|asked| covers(asked, path))
 }
 
@@ -176,33 +178,44 @@ fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<PlannedPath> {
     selected
 }
 
-/// Refuses what cannot be saved, and what is in the way and is not ours to move.
-fn check_disk(
-    record: &Record,
-    others: &BTreeSet<RepoPath>,
-    paths: &[PlannedPath],
-) -> Result<(), RestoreRefusal> {
+/// Refuses where a repository is inside of the worktree: no commit can save its history.
+fn require_no_repository(record: &Record, paths: &[PlannedPath]) -> Result<(), RestoreRefusal> {
+    let mut roots: Vec<String> = paths.iter().filter_map(root_of_repository).collect();
+    roots.dedup();
+    let Some(first) = roots.first() else {
+        return Ok(());
+    };
     let name = &record.name;
     let root = &record.path;
-    let mut nested: Vec<String> = paths.iter().filter_map(nested_root).collect();
-    nested.dedup();
-    if let Some(first) = nested.first() {
-        let places = nested.join(", ");
-        return Err(RestoreRefusal::blocked(
-            format!("cannot restore worktree `{name}`: a repository is inside it: {places}"),
-            format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
-        ));
-    }
-    let is_gitlink = |restored: &&PlannedPath| {
-        let gitlink = restored
-            .disk
-            .is_some_and(|entry| entry.mode == Mode::Gitlink);
-        gitlink && restored.disk != restored.wanted()
-    };
-    if let Some(PlannedPath { path, target, .. }) = paths.iter().find(is_gitlink) {
+    let places = roots.join(", ");
+    Err(RestoreRefusal::blocked(
+        format!("cannot restore worktree `{name}`: a repository is inside it: {places}"),
+        format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
+    ))
+}
+
+/// The directory of the repository inside of the worktree that a path is in.
+fn root_of_repository(planned: &PlannedPath) -> Option<String> {
+    let parts: Vec<&[u8]> = planned.path.as_bstr().split(|byte| *byte == b'/').collect();
+    let at = parts.iter().position(|part| *part == b".git")?;
+    let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
+    let holds_something = planned.disk?.mode != Mode::EmptyDirectory;
+    holds_something.then(|| root.to_string())
+}
+
+/// Refuses where a submodule is not as it is to be.
+fn require_no_submodule(record: &Record, paths: &[PlannedPath]) -> Result<(), RestoreRefusal> {
+    let name = &record.name;
+    let root = &record.path;
+    for planned in paths {
+        let is_submodule = planned.disk.is_some_and(|disk| disk.mode == Mode::Gitlink);
+        if !is_submodule || planned.disk == planned.wanted() {
+            continue;
+        }
+        let path = &planned.path;
         return Err(RestoreRefusal::blocked(
             format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
-            match target {
+            match planned.target {
                 Some(Entry { id, .. }) => {
                     format!("save what is in it, then: git -C {root}/{path} checkout --force {id}")
                 }
@@ -210,34 +223,36 @@ fn check_disk(
             },
         ));
     }
-    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|restored| &restored.path).collect();
-    let comes = |restored: &&PlannedPath| restored.target.is_some() || restored.from_source();
-    for PlannedPath { path, .. } in paths.iter().filter(comes) {
-        let mut others = others.iter();
-        if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
-            return Err(RestoreRefusal::blocked(
-                format!(
-                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
-                        ignored, is in its way"
-                ),
-                format!("move it first: mv {root}/{other} <elsewhere>"),
-            ));
-        }
-    }
     Ok(())
 }
 
-/// The directory of the repository inside that a path is in.
-fn nested_root(restored: &PlannedPath) -> Option<String> {
-    let parts: Vec<&[u8]> = restored
-        .path
-        .as_bstr()
-        .split(|byte| *byte == b'/')
-        .collect();
-    let at = parts.iter().position(|part| *part == b".git")?;
-    let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
-    let holds = restored.disk?.mode != Mode::EmptyDirectory;
-    holds.then(|| root.to_string())
+/// Refuses where something that is not restored is in the way of what comes back.
+fn require_free(
+    record: &Record,
+    others: &BTreeSet<RepoPath>,
+    paths: &[PlannedPath],
+) -> Result<(), RestoreRefusal> {
+    let restored: BTreeSet<&RepoPath> = paths.iter().map(|planned| &planned.path).collect();
+    for planned in paths {
+        if planned.target.is_none() && !planned.from_source() {
+            continue;
+        }
+        let path = &planned.path;
+        for other in others {
+            if !restored.contains(other) && blocks(path, other) {
+                let name = &record.name;
+                let root = &record.path;
+                return Err(RestoreRefusal::blocked(
+                    format!(
+                        "cannot restore {path} in worktree `{name}`: {other}, which is in scope \
+                         or ignored, is in its way"
+                    ),
+                    format!("move it first: mv {root}/{other} <elsewhere>"),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// True if two paths cannot both be files, as one is below the other.
@@ -249,7 +264,7 @@ pub fn blocks(path: &RepoPath, other: &RepoPath) -> bool {
 ///
 /// # Errors
 /// The refusal.
-pub fn check_branch(facts: &RestoreFacts<'_>) -> Result<(), RestoreRefusal> {
+pub fn require_movable_branch(facts: &RestoreFacts<'_>) -> Result<(), RestoreRefusal> {
     let Some((why, help)) = facts.busy.clone() else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::actions::restore::plan::{RestoreFacts, blocks, check_branch};
+use crate::actions::restore::plan::{RestoreFacts, blocks, require_movable_branch};
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::actions::saved::{SavedPath, SavedRestore};
 use crate::answer::shapes::BranchMove;
@@ -78,7 +78,7 @@ fn plan_branch_undo(
         return Ok(None);
     };
     if tip == Some(made) {
-        check_branch(facts)?;
+        require_movable_branch(facts)?;
         return Ok(Some(BranchMove {
             from: made.clone(),
             to: saved.previous.clone(),

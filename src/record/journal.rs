@@ -115,9 +115,9 @@ pub enum Step {
         at: CommitId,
     },
     /// A file changes that git and other commands write as well.
-    ChangedSharedFile(FileChange),
+    ChangedSharedFile(SharedFileChange),
     /// The rule is written that makes git ignore our worktrees; all worktrees need it.
-    AddedIgnoreRule(FileChange),
+    AddedIgnoreRule(SharedFileChange),
     /// Paths of a worktree change, and its branch: what was there is saved under a ref.
     RestoredPaths {
         /// The worktree.
@@ -161,7 +161,7 @@ pub struct ForwardMove {
 /// How a step changes a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileChange {
+pub struct SharedFileChange {
     /// The file.
     pub path: Utf8PathBuf,
     /// What it held before; none where there was no file.
@@ -283,7 +283,7 @@ impl Step {
     }
 
     /// Returns the file that the step changes, if it changes one.
-    pub fn file_change(&self) -> Option<&FileChange> {
+    pub fn file_change(&self) -> Option<&SharedFileChange> {
         match self {
             Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => Some(change),
             Self::CreatedDirectory { .. }
@@ -326,7 +326,7 @@ impl HalfWritten {
     }
 }
 
-impl FileChange {
+impl SharedFileChange {
     /// Decides what undoes the change, by what the file holds now.
     fn undo(&self, now: &Now) -> Undo {
         let digest_now = match now {

@@ -14,7 +14,7 @@ use crate::disk::digest::digest_of;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::record::journal;
-use crate::record::journal::{FileChange, JournalFile, JournaledCommand, KeptFile, Step};
+use crate::record::journal::{JournalFile, JournaledCommand, KeptFile, SharedFileChange, Step};
 use crate::system::processes;
 use crate::words::error::Error;
 use crate::words::toml_file::{TomlFileError, from_text, to_text};
@@ -146,11 +146,11 @@ impl Journal {
     /// As [`add`](Self::add).
     pub fn add_change(
         &mut self,
-        step: fn(FileChange) -> Step,
+        step: fn(SharedFileChange) -> Step,
         path: &Utf8Path,
         after: Option<&[u8]>,
     ) -> Result<(), Error> {
-        let change = FileChange {
+        let change = SharedFileChange {
             path: path.to_owned(),
             before: self.keep(path)?,
             after: after.map(digest_text),
@@ -181,7 +181,10 @@ impl Journal {
                 && change.after.is_none()
             {
                 let after = digest_of_file(&change.path)?;
-                self.add(Step::ChangedSharedFile(FileChange { after, ..change }))?;
+                self.add(Step::ChangedSharedFile(SharedFileChange {
+                    after,
+                    ..change
+                }))?;
             }
         }
         Ok(())
@@ -191,7 +194,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the disk refuses.
-    pub fn write_back(&self, change: &FileChange) -> Result<(), DiskError> {
+    pub fn write_back(&self, change: &SharedFileChange) -> Result<(), DiskError> {
         let Some(before) = &change.before else {
             files::remove_file(&change.path)?;
             for above in change.path.ancestors().skip(1).take(2) {

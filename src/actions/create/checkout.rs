@@ -26,7 +26,7 @@ use crate::worktree::repository::Repository;
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
 
 /// Holds a worktree that git has registered and that has no file yet.
-pub(super) struct Checkout<'a> {
+pub(super) struct EmptyWorktree<'a> {
     pub follower: Follower<'a>,
     /// The repository, as the worktree sees it.
     pub own: &'a Repository,
@@ -45,25 +45,30 @@ struct UserHooks {
 
 /// Whether the bytes of a file are those of its blob.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum FileBytes {
     /// They are.
     AsInBlob,
     /// A filter or an end of line may have changed them.
     Converted,
 }
 
-/// What is on disk for each entry, and whether its bytes may differ from those of the blob.
-type Created = (Vec<Option<Stat>>, Vec<bool>);
+/// The files that were written.
+struct WrittenFiles {
+    /// What is on disk for each entry.
+    stats: Vec<Option<Stat>>,
+    /// Whether the bytes of each may differ from those of its blob.
+    converted: Vec<bool>,
+}
 
-impl Checkout<'_> {
+impl EmptyWorktree<'_> {
     /// Creates the files with the write bits that the scope says, and writes the index. Returns
     /// what is on disk for each entry, and whether the user has a post-checkout hook.
     ///
     /// # Errors
     /// Fails when an object, a filter or the disk does, or a signal came; what was created stays.
-    pub fn apply(&self, notes: &mut Vec<String>) -> Result<(Vec<Option<OnDisk>>, bool), Error> {
+    pub fn check_out(&self, notes: &mut Vec<String>) -> Result<(Vec<Option<OnDisk>>, bool), Error> {
         let hooks = self.read_hooks()?;
-        let (stats, converted) = match self.needs_git(&hooks)? {
+        let written = match self.needs_git(&hooks)? {
             Some(reason) => self.reset_by_git(&reason)?,
             None => match self.create_files()? {
                 Creation::Done(files) => self.write_index(*files, notes)?,
@@ -72,11 +77,13 @@ impl Checkout<'_> {
         };
         let entries = &self.classified.listing.entries;
         let mut disk = Vec::with_capacity(entries.len());
-        for (((path, entry), stat), is_converted) in entries.iter().zip(stats).zip(converted) {
+        for (((path, entry), stat), is_converted) in
+            entries.iter().zip(written.stats).zip(written.converted)
+        {
             let content = if is_converted {
-                Content::Converted
+                FileBytes::Converted
             } else {
-                Content::AsInBlob
+                FileBytes::AsInBlob
             };
             disk.push(match stat {
                 Some(stat) => Some(self.on_disk(path, *entry, stat, content)?),
@@ -87,7 +94,7 @@ impl Checkout<'_> {
     }
 
     /// Lets git check out; nothing is known of what it converts.
-    fn reset_by_git(&self, reason: &str) -> Result<Created, Error> {
+    fn reset_by_git(&self, reason: &str) -> Result<WrittenFiles, Error> {
         self.follower
             .tell_step(&format!("git checks out: {reason}"));
         // `git checkout` is no substitute: it returns 0 when the disk is full
@@ -95,8 +102,10 @@ impl Checkout<'_> {
         self.git.perform("check the files out", command, &[])?;
         let stats = self.set_bits()?;
         self.git.update_index_refresh()?;
-        let converted = vec![true; stats.len()];
-        Ok((stats, converted))
+        Ok(WrittenFiles {
+            converted: vec![true; stats.len()],
+            stats,
+        })
     }
 
     /// Creates the files through gix, which a signal ends early.
@@ -132,7 +141,7 @@ impl Checkout<'_> {
         &self,
         mut files: CheckedOut,
         notes: &mut Vec<String>,
-    ) -> Result<Created, Error> {
+    ) -> Result<WrittenFiles, Error> {
         if let Some(path) = files.collisions.first() {
             notes.push(format!(
                 "this file system takes {path} for another path of the tree: only one of them is \
@@ -144,7 +153,7 @@ impl Checkout<'_> {
         let change_times = stats.iter().map(|stat| stat.map(|stat| stat.ctime));
         let index = files.index_bytes(change_times, &self.classified.listing.trees);
         LockedFile::take(&self.admin_dir.join("index"))?.commit(&index?)?;
-        Ok((stats, converted))
+        Ok(WrittenFiles { stats, converted })
     }
 
     fn set_bits(&self) -> Result<Vec<Option<Stat>>, DiskError> {
@@ -159,7 +168,7 @@ impl Checkout<'_> {
         path: &RepoPath,
         entry: Entry,
         stat: Stat,
-        content: Content,
+        content: FileBytes,
     ) -> Result<OnDisk, Error> {
         let mode = match (stat.mode & 0o170_000, stat.mode & 0o100) {
             (0o100_000, 0) => Mode::File,
@@ -169,7 +178,7 @@ impl Checkout<'_> {
             (_, _) => Mode::Special,
         };
         let id = match mode {
-            Mode::File | Mode::Executable if content == Content::Converted => self.hash(path)?,
+            Mode::File | Mode::Executable if content == FileBytes::Converted => self.hash(path)?,
             Mode::File | Mode::Executable | Mode::Link => entry.id,
             _others => ObjectId::none(),
         };

@@ -95,7 +95,7 @@ pub fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
     let origin = origin_of(home)?;
     let cloned_branch = own.git.symbolic_ref_head()?;
     let mut refs_of_git = own.git.for_each_ref(&["refs/"])?;
-    if origin == Origin::TheRepository {
+    if origin == OriginOwner::Repository {
         refs_of_git.retain(|found| !found.name.starts_with(b"refs/remotes/origin/"));
     }
     let reason = format!("clone: from {from}");
@@ -108,7 +108,7 @@ pub fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
     shared.extend(new_branch(record));
     own.git.replace_refs(&refs_of_git, &shared, &reason)?;
     own.git.begin_on(&record.branch.full_ref())?;
-    if origin == Origin::OfTheUser {
+    if origin == OriginOwner::User {
         remove_remote_of_git(&own, cloned_branch.as_deref())?;
     }
     copy_settings(home, &own)?;
@@ -117,20 +117,20 @@ pub fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
 
 /// Whose remote `origin` is in a clone.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum OriginOwner {
     /// The one that the repository has.
-    OfTheUser,
+    User,
     /// The repository itself: it has none.
-    TheRepository,
+    Repository,
 }
 
-fn origin_of(home: &Repository) -> Result<Origin, Error> {
+fn origin_of(home: &Repository) -> Result<OriginOwner, Error> {
     for (scope, key, _) in home.git.config_list()? {
         if scope == "local" && key == "remote.origin.url" {
-            return Ok(Origin::OfTheUser);
+            return Ok(OriginOwner::User);
         }
     }
-    Ok(Origin::TheRepository)
+    Ok(OriginOwner::Repository)
 }
 
 /// Fetches all refs, and the base, into the clone of a shallow repository: it has only what was

@@ -9,7 +9,7 @@ pub mod undo;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::create::checkout::Checkout;
+use crate::actions::create::checkout::EmptyWorktree;
 use crate::actions::create::clone::FetchedClone;
 use crate::actions::create::undo::{begin_journal, undo_steps, withdraw_worktree};
 use crate::actions::follower::Follower;
@@ -49,7 +49,7 @@ use crate::worktree::variables::choose_ports;
 
 /// What a worktree is created from.
 #[derive(Clone, Copy)]
-pub struct Creation<'a> {
+pub struct WorktreeToCreate<'a> {
     /// The repository that keeps the record.
     pub home: &'a Repository,
     /// The clone of a URL, if one is to become the worktree.
@@ -90,12 +90,12 @@ struct RegisteredWorktree {
 }
 
 /// The files of a worktree that are checked out.
-struct CheckedOut {
+struct CheckedOutFiles {
     /// What is on disk for each entry; none where a hook of the user's has run since.
     disk: Option<Vec<Option<OnDisk>>>,
 }
 
-impl Creation<'_> {
+impl WorktreeToCreate<'_> {
     /// Creates the worktree, or nothing: when a step fails, all of them are undone.
     ///
     /// # Errors
@@ -337,8 +337,8 @@ impl Creation<'_> {
         worktree: &RegisteredWorktree,
         classified: &Classified<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<CheckedOut, Error> {
-        let checkout = Checkout {
+    ) -> Result<CheckedOutFiles, Error> {
+        let empty = EmptyWorktree {
             follower: self.follower,
             own: &worktree.own,
             git: &worktree.git,
@@ -346,7 +346,7 @@ impl Creation<'_> {
             path: &self.record.path,
             classified,
         };
-        let (disk, has_hook) = checkout.apply(notes)?;
+        let (disk, has_hook) = empty.check_out(notes)?;
         self.follower.check()?;
         if has_hook {
             // by the directory alone, as git starts it after `worktree add`
@@ -354,7 +354,7 @@ impl Creation<'_> {
             in_worktree.hook_run_post_checkout(&classified.listing.commit)?;
             self.follower.check()?;
         }
-        Ok(CheckedOut {
+        Ok(CheckedOutFiles {
             disk: (!has_hook).then_some(disk),
         })
     }

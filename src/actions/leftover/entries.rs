@@ -34,7 +34,7 @@ pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Left
         {
             continue;
         }
-        let entry = WorktreeEntry {
+        let entry = AdminEntry {
             lock: EntryLock::read(&admin_dir)?,
             admin_dir,
             worktree,
@@ -78,7 +78,7 @@ impl EntryLock {
 }
 
 /// Holds what a private git directory says of its worktree.
-struct WorktreeEntry {
+struct AdminEntry {
     admin_dir: Utf8PathBuf,
     /// The directory of the worktree.
     worktree: Option<Utf8PathBuf>,
@@ -87,7 +87,7 @@ struct WorktreeEntry {
     lock: EntryLock,
 }
 
-impl WorktreeEntry {
+impl AdminEntry {
     /// The directory of the worktree, where it is not there any more.
     fn missing_worktree(&self) -> Option<&Utf8PathBuf> {
         let worktree = self.worktree.as_ref();

@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::merge::plan::{
-    BaseBranch, BaseTip, Checkout, FastForwardSetting, HistoryFacts, PlaceFacts, Relation,
+    BaseBranchState, BaseCheckout, BaseTip, FastForwardSetting, HistoryFacts, PlaceFacts, Relation,
     StartOfWork,
 };
 use crate::actions::merge::work::WorkToMerge;
@@ -62,26 +62,26 @@ impl WorkToMerge<'_> {
             checkouts: Vec::new(),
             busy: None,
         };
-        if let BaseBranch::At(base) = &facts.base {
+        if let BaseBranchState::At(base) = &facts.base {
             facts.checkouts = self.read_checkouts(&base.name)?;
             facts.busy = find_git_dir_at_work_on(&base.name, &self.repository.common_dir)?;
         }
         Ok(facts)
     }
 
-    fn read_base(&self) -> Result<BaseBranch, Error> {
+    fn read_base(&self) -> Result<BaseBranchState, Error> {
         let Some(name) = base_branch(&self.worktree.record) else {
-            return Ok(BaseBranch::Unknown);
+            return Ok(BaseBranchState::Unknown);
         };
         let at = self.repository.git.rev_parse_commit(&name.full_ref())?;
         Ok(match at {
-            Some(at) => BaseBranch::At(BaseTip { name, at }),
-            None => BaseBranch::Gone(name),
+            Some(at) => BaseBranchState::At(BaseTip { name, at }),
+            None => BaseBranchState::Gone(name),
         })
     }
 
     /// Reads the worktrees that have the base branch checked out, and are there.
-    fn read_checkouts(&self, into: &BranchName) -> Result<Vec<Checkout>, Error> {
+    fn read_checkouts(&self, into: &BranchName) -> Result<Vec<BaseCheckout>, Error> {
         let git = &self.repository.git;
         let full = into.full_ref();
         let mut checkouts = Vec::new();
@@ -89,7 +89,7 @@ impl WorkToMerge<'_> {
             if entry.branch.as_ref() == Some(&full) && files::is_directory(&entry.path) {
                 let changed = git.at(&entry.path).changed_files()?;
                 let path = entry.path;
-                checkouts.push(Checkout { path, changed });
+                checkouts.push(BaseCheckout { path, changed });
             }
         }
         Ok(checkouts)

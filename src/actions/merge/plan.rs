@@ -19,16 +19,16 @@ pub struct PlaceFacts {
     /// The paths with work that is not committed.
     pub uncommitted: Vec<String>,
     /// The base branch.
-    pub base: BaseBranch,
+    pub base: BaseBranchState,
     /// The worktrees that have it checked out.
-    pub checkouts: Vec<Checkout>,
+    pub checkouts: Vec<BaseCheckout>,
     /// The git directory in which it is rebased or bisected.
     pub busy: Option<Utf8PathBuf>,
 }
 
 /// The branch from which the base of the worktree was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaseBranch {
+pub enum BaseBranchState {
     /// The base was no other branch.
     Unknown,
     /// The branch is gone.
@@ -48,7 +48,7 @@ pub struct BaseTip {
 
 /// A worktree that has the base branch checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkout {
+pub struct BaseCheckout {
     /// Its directory.
     pub path: Utf8PathBuf,
     /// Its tracked files with uncommitted changes.
@@ -81,12 +81,12 @@ pub fn place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
         return Err(MergeObstacle::Uncommitted(facts.uncommitted.clone()));
     }
     let base = match &facts.base {
-        BaseBranch::Unknown => return Err(MergeObstacle::NoBaseBranch { gone: None }),
-        BaseBranch::Gone(name) => {
+        BaseBranchState::Unknown => return Err(MergeObstacle::NoBaseBranch { gone: None }),
+        BaseBranchState::Gone(name) => {
             let gone = Some(name.clone());
             return Err(MergeObstacle::NoBaseBranch { gone });
         }
-        BaseBranch::At(base) => base,
+        BaseBranchState::At(base) => base,
     };
     Ok(MergePlace {
         base: base.clone(),

@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use crate::actions::journal::Undoing;
 use crate::actions::placing::{Destination, Placing};
 use crate::actions::restore::change::{
-    MovedBranch, change, index_lines, put_directory, replace_files,
+    BranchUpdate, change, index_lines, put_directory, replace_files,
 };
 use crate::actions::restore::facts::{read_own_index, require_unchanged, stages};
 use crate::actions::restore::plan::{PlannedPath, RestorePlan};
@@ -219,7 +219,7 @@ impl Restoring<'_> {
         let repository = self.repository;
         let worktree = self.worktree;
         let plan = self.plan;
-        let branch = before.commit.as_ref().map(|commit| MovedBranch {
+        let branch = before.commit.as_ref().map(|commit| BranchUpdate {
             from: &self.survey.changes.head,
             to: commit,
             reason: "agentwt restore: put back what was out of scope",
@@ -241,16 +241,14 @@ impl Restoring<'_> {
     fn set_write_bits(&self) -> Result<(), Error> {
         let worktree = self.worktree;
         let plan = self.plan;
-        let made_writable: HashSet<&[u8]> = {
-            let paths = plan.write_bits.iter();
-            paths.map(|path| &**path.as_bstr()).collect()
-        };
+        let mut made_writable: HashSet<&[u8]> = HashSet::new();
+        for path in &plan.write_bits {
+            made_writable.insert(path.as_bstr());
+        }
         let mut touched = made_writable.clone();
-        touched.extend(
-            plan.restored
-                .iter()
-                .map(|restored| &**restored.path.as_bstr()),
-        );
+        for planned in &plan.restored {
+            touched.insert(planned.path.as_bstr());
+        }
         let mut index = read_own_index(self.repository, worktree)?;
         index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
         let placed = worktree.placed()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 
 use crate::actions::placing::staging;
-use crate::actions::restore::change::{MovedBranch, change, put_directory, replace_files};
+use crate::actions::restore::change::{BranchUpdate, change, put_directory, replace_files};
 use crate::actions::restore::facts;
 use crate::actions::restore::facts::require_unchanged;
 use crate::actions::restore::refusal::RestoreRefusal;
@@ -93,7 +93,7 @@ fn write_back(
     saved: &SavedRestore,
     plan: &UndoPlan,
 ) -> Result<(), Error> {
-    let branch = plan.branch.as_ref().map(|branch| MovedBranch {
+    let branch = plan.branch.as_ref().map(|branch| BranchUpdate {
         from: &branch.from,
         to: &branch.to,
         reason: "agentwt restore: undo",

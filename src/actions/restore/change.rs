@@ -22,9 +22,9 @@ use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// A move of the worktree's branch.
+/// How `git update-ref` moves the worktree's branch.
 #[derive(Clone, Copy)]
-pub struct MovedBranch<'a> {
+pub struct BranchUpdate<'a> {
     /// Where it is.
     pub from: &'a CommitId,
     /// Where it goes.
@@ -42,13 +42,13 @@ pub struct MovedBranch<'a> {
 pub fn change(
     repository: &Repository,
     worktree: &Worktree,
-    branch: Option<MovedBranch<'_>>,
+    branch: Option<BranchUpdate<'_>>,
     targets: &[SavedPath],
     directories: &[(RepoPath, u32)],
     write: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     worktree.replace_links()?;
-    if let Some(MovedBranch { from, to, reason }) = branch {
+    if let Some(BranchUpdate { from, to, reason }) = branch {
         // hooks of the user's may refuse: then nothing was changed yet
         let name = worktree.record.branch.full_ref();
         worktree

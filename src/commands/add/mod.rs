@@ -12,7 +12,7 @@ pub mod setup;
 use camino::Utf8Path;
 
 use crate::actions::create::clone::FetchedClone;
-use crate::actions::create::{Created, Creation, plan_sync};
+use crate::actions::create::{Created, WorktreeToCreate, plan_sync};
 use crate::actions::follower::Follower;
 use crate::actions::lock::undo_killed;
 use crate::actions::scope_edit::{Classified, Listing};
@@ -368,7 +368,7 @@ impl Addition<'_> {
     ) -> Result<Created, Error> {
         let session = self.session;
         let stop = || session.check();
-        let creation = Creation {
+        let creation = WorktreeToCreate {
             home: &repositories.home,
             fetched: repositories.fetched.as_ref(),
             record,

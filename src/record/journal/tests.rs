@@ -25,8 +25,8 @@ fn file(content: &str) -> Now {
     Now::File(content.to_owned())
 }
 
-fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
-    FileChange {
+fn change(before: Option<&str>, after: Option<&str>) -> SharedFileChange {
+    SharedFileChange {
         path: "/r/.git/config".into(),
         before: before.map(|content| KeptFile {
             name: "0".to_owned(),
@@ -182,7 +182,7 @@ type World = BTreeMap<String, Now>;
 /// The steps that the sequences are made of, with what each leaves.
 fn kinds() -> Vec<(Step, String, Now)> {
     let at = |path: &str| Utf8PathBuf::from(path);
-    let config = |before, after| FileChange {
+    let config = |before, after| SharedFileChange {
         path: at("/config"),
         ..change(before, after)
     };

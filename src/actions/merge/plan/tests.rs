@@ -21,8 +21,8 @@ fn base() -> BaseTip {
     }
 }
 
-fn checkout_at(path: &str, changed: &[&str]) -> Checkout {
-    Checkout {
+fn checkout_at(path: &str, changed: &[&str]) -> BaseCheckout {
+    BaseCheckout {
         path: path.into(),
         changed: changed.iter().map(ToString::to_string).collect(),
     }
@@ -34,7 +34,7 @@ fn facts() -> PlaceFacts {
         operation: None,
         verified: Some(commit('b')),
         uncommitted: Vec::new(),
-        base: BaseBranch::At(base()),
+        base: BaseBranchState::At(base()),
         checkouts: vec![checkout_at("/r", &[])],
         busy: None,
     }
@@ -95,21 +95,21 @@ fn what_is_in_the_way_of_a_merge_is_named() {
         (
             PlaceFacts {
                 uncommitted: vec!["a".to_owned()],
-                base: BaseBranch::Unknown,
+                base: BaseBranchState::Unknown,
                 ..facts()
             },
             MergeObstacle::Uncommitted(vec!["a".to_owned()]),
         ),
         (
             PlaceFacts {
-                base: BaseBranch::Unknown,
+                base: BaseBranchState::Unknown,
                 ..facts()
             },
             MergeObstacle::NoBaseBranch { gone: None },
         ),
         (
             PlaceFacts {
-                base: BaseBranch::Gone(main_branch()),
+                base: BaseBranchState::Gone(main_branch()),
                 ..facts()
             },
             gone,

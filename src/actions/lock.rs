@@ -13,7 +13,7 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::WorktreeName;
 use crate::worktree::error::WorktreeFault;
-use crate::worktree::journal::{Journal, ReadJournal};
+use crate::worktree::journal::{ReadJournal, StepJournal};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -74,7 +74,7 @@ pub enum Killed {
 pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Killed, Error> {
     let name = worktree.record.name.to_string();
     let directory = journal::directory(&worktree.dir);
-    let journal = match Journal::read(directory.clone())? {
+    let journal = match StepJournal::read(directory.clone())? {
         ReadJournal::Nothing => {
             // killed while it began the journal, or removed it
             files::remove_directory(&directory)?;

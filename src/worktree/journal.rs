@@ -1,5 +1,5 @@
 //! Writes down each step of a command before it is taken, and reads what a killed command left:
-//! [`Journal`].
+//! [`StepJournal`].
 //!
 //! A journal stands in a directory of its own: `journal` in the record of the worktree on which the
 //! command works, or any other one that belongs to the lock that the command holds. What undoes a
@@ -29,7 +29,7 @@ pub const APPLYING: &str = "applying-scope";
 
 /// The journal of a command that changes a repository.
 #[derive(Debug)]
-pub struct Journal {
+pub struct StepJournal {
     /// Which command takes the steps.
     pub command: JournaledCommand,
     /// Where the journal is.
@@ -46,7 +46,7 @@ pub enum ReadJournal {
     /// The journal of a process that is at work.
     OfLiving(u32),
     /// What a killed command left.
-    Left(Journal),
+    Left(StepJournal),
 }
 
 /// The text of one step, as it is added to the file.
@@ -55,7 +55,7 @@ struct AppendedStep<'s> {
     step: [&'s Step; 1],
 }
 
-impl Journal {
+impl StepJournal {
     /// Begins the journal of a command. The lock under which alone this directory is written is
     /// held, and nothing is left to undo there: what stands in it goes.
     ///

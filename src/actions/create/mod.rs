@@ -43,7 +43,7 @@ use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
 use crate::worktree::ignore_rules::{ensure, read_shown_note};
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 use crate::worktree::repository::{Repository, intent_file};
 use crate::worktree::variables::choose_ports;
 
@@ -116,7 +116,7 @@ impl WorktreeToCreate<'_> {
     }
 
     /// Undoes the steps; returns the error with what is left.
-    fn undo(&self, journal: &Journal, error: Error) -> Error {
+    fn undo(&self, journal: &StepJournal, error: Error) -> Error {
         let last_git = match error.find::<GitError>() {
             Some(failed) if failed.was_killed() => LastGit::Killed,
             Some(_) | None => LastGit::Ended,
@@ -175,7 +175,7 @@ impl WorktreeToCreate<'_> {
         &self,
         classified: &Classified<'_>,
         ports: Option<u16>,
-        journal: &mut Journal,
+        journal: &mut StepJournal,
         notes: &mut Vec<String>,
     ) -> Result<Created, Error> {
         let listing = classified.listing;
@@ -216,7 +216,7 @@ impl WorktreeToCreate<'_> {
     fn register(
         &self,
         listing: &Listing,
-        journal: &mut Journal,
+        journal: &mut StepJournal,
     ) -> Result<RegisteredWorktree, Error> {
         let wanted = self.record;
         let is_gitlink = |entry: &&(RepoPath, Entry)| entry.1.mode == Mode::Gitlink;
@@ -242,7 +242,7 @@ impl WorktreeToCreate<'_> {
         })
     }
 
-    fn clone(&self, journal: &mut Journal) -> Result<Repository, Error> {
+    fn clone(&self, journal: &mut StepJournal) -> Result<Repository, Error> {
         let wanted = self.record;
         self.add_directories(journal)?;
         let own = match self.fetched {
@@ -256,7 +256,7 @@ impl WorktreeToCreate<'_> {
     }
 
     /// Writes down the directories that the worktree and its copies need.
-    fn add_directories(&self, journal: &mut Journal) -> Result<(), Error> {
+    fn add_directories(&self, journal: &mut StepJournal) -> Result<(), Error> {
         let path = self.record.path.clone();
         let staging = staging(&path);
         journal.add(Step::CreatedDirectory { path })?;
@@ -269,7 +269,7 @@ impl WorktreeToCreate<'_> {
     fn register_worktree(
         &self,
         patterns: &[u8],
-        journal: &mut Journal,
+        journal: &mut StepJournal,
     ) -> Result<Utf8PathBuf, Error> {
         let home = self.home;
         let _shared = Lock::wait(&home.shared_lock())?;
@@ -288,7 +288,7 @@ impl WorktreeToCreate<'_> {
     fn register_in_git(
         &self,
         patterns: &[u8],
-        journal: &mut Journal,
+        journal: &mut StepJournal,
     ) -> Result<Utf8PathBuf, Error> {
         let home = self.home;
         let record = self.record;
@@ -315,7 +315,7 @@ impl WorktreeToCreate<'_> {
 
     /// Creates the branch, in one step that fails where another process has created one of this
     /// name.
-    fn create_branch(&self, journal: &mut Journal) -> Result<(), Error> {
+    fn create_branch(&self, journal: &mut StepJournal) -> Result<(), Error> {
         let branch = &self.record.branch;
         let at = &self.record.checked_out;
         journal.add(Step::CreatedBranch {

@@ -16,30 +16,37 @@ use crate::record::worktree::Intent;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::error::WorktreeFault;
-use crate::worktree::journal::{Journal, ReadJournal};
+use crate::worktree::journal::{ReadJournal, StepJournal};
 use crate::worktree::repository::{Repository, WORKTREES, intent_file};
 
 /// Begins the journal of an `add`. The lock of the name is held, and the intent is written.
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn begin_journal(repository: &Repository, name: &WorktreeName) -> Result<Journal, DiskError> {
+pub fn begin_journal(
+    repository: &Repository,
+    name: &WorktreeName,
+) -> Result<StepJournal, DiskError> {
     let directory = journal::directory(&repository.record_dir(name));
-    Journal::begin(directory, JournaledCommand::Add)
+    StepJournal::begin(directory, JournaledCommand::Add)
 }
 
 /// Reads what an `add` has left that was killed. The lock of the name is held.
 ///
 /// # Errors
 /// Fails when its process lives, or the disk refuses.
-pub fn read_journal(repository: &Repository, intent: &Intent) -> Result<Journal, Error> {
+pub fn read_journal(repository: &Repository, intent: &Intent) -> Result<StepJournal, Error> {
     let name = &intent.record.name;
     let directory = journal::directory(&repository.record_dir(name));
-    match Journal::read(directory.clone())? {
+    match StepJournal::read(directory.clone())? {
         ReadJournal::Left(journal) => Ok(journal),
         ReadJournal::Nothing => {
             let steps = steps_of_intent(repository, intent);
-            Ok(Journal::of_steps(directory, JournaledCommand::Add, steps))
+            Ok(StepJournal::of_steps(
+                directory,
+                JournaledCommand::Add,
+                steps,
+            ))
         }
         ReadJournal::OfLiving(_) => {
             let name = name.to_string();
@@ -53,7 +60,7 @@ pub fn read_journal(repository: &Repository, intent: &Intent) -> Result<Journal,
 pub fn undo_steps(
     repository: &Repository,
     name: &WorktreeName,
-    journal: &Journal,
+    journal: &StepJournal,
     last_git: LastGit,
 ) -> Undone {
     let since = intent_file(repository, name);
@@ -93,7 +100,7 @@ pub fn withdraw_worktree(
     repository: &Repository,
     path: &Utf8Path,
     since: &Utf8Path,
-    journal: &mut Journal,
+    journal: &mut StepJournal,
 ) -> Result<(), DiskError> {
     let entry = CreatedEntry {
         repository,

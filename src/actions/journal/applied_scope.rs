@@ -10,7 +10,7 @@ use crate::record::journal::{KeptFile, Now};
 use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -33,7 +33,7 @@ pub fn now(repository: &Repository, name: &WorktreeName) -> Result<Now, Error> {
 /// Fails when git could run what was planted, or git or the disk fails.
 pub fn revert(
     repository: &Repository,
-    journal: &Journal,
+    journal: &StepJournal,
     name: &WorktreeName,
     before: Option<&KeptFile>,
     since: &Utf8Path,
@@ -52,7 +52,7 @@ pub fn revert(
 /// Writes the record as it was, once: what a person decides before the rest can be undone stays.
 fn write_record_back(
     repository: &Repository,
-    journal: &Journal,
+    journal: &StepJournal,
     name: &WorktreeName,
     kept: &KeptFile,
 ) -> Result<(), Error> {

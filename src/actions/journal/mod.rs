@@ -1,5 +1,5 @@
-//! Undoes the steps of a [`Journal`]: after an error or a signal, or for the next command after a
-//! kill.
+//! Undoes the steps of a [`StepJournal`]: after an error or a signal, or for the next command after
+//! a kill.
 //!
 //! What undoes a step is decided in `record/journal.rs`. Here is one file for each kind of step: it
 //! looks at what stands where the step works, and reverts the step. What reverts a step does not
@@ -22,7 +22,7 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::ignore_rules::is_needed;
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 use crate::worktree::repository::Repository;
 
 /// What the steps of a journal are undone in.
@@ -64,7 +64,7 @@ pub enum LastGit {
     Killed,
 }
 
-impl Journal {
+impl StepJournal {
     /// Undoes all steps, the last one first, and removes the journal where nothing is left to undo.
     /// What another process changed since stays. The lock of the journal's directory is held; for
     /// steps on what all worktrees share, the shared lock is.

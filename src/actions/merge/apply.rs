@@ -11,7 +11,7 @@ use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::record::journal::{ForwardMove, Step};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 
 /// What is asked of the lock of the base branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl WorkToMerge<'_> {
         plan: &MergePlan,
         scratch: &QuarantinedObjects,
         commit: &CommitId,
-        journal: &mut Journal,
+        journal: &mut StepJournal,
     ) -> Result<(), Error> {
         if let Step::BroughtForward(step) = step {
             self.make_room(step, scratch, journal.directory())?;

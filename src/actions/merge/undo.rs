@@ -18,7 +18,7 @@ use crate::record::journal::{ForwardMove, HalfWritten, JournaledCommand, Step};
 use crate::words::error::Error;
 use crate::words::name::BranchName;
 use crate::words::toml_file::from_text;
-use crate::worktree::journal::{Journal, read_file};
+use crate::worktree::journal::{StepJournal, read_file};
 use crate::worktree::repository::Repository;
 
 /// The file of an older version which says that everything is kept, and git brings a worktree
@@ -29,7 +29,7 @@ const OLD_MOVE: &str = "moving";
 
 /// What a merge left in its journal.
 pub struct LeftMerge {
-    journal: Journal,
+    journal: StepJournal,
     /// A file that was written right before git began.
     since: Utf8PathBuf,
 }
@@ -46,9 +46,9 @@ fn journal_directory(repository: &Repository, into: &BranchName) -> Utf8PathBuf 
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn begin_journal(repository: &Repository, into: &BranchName) -> Result<Journal, DiskError> {
+pub fn begin_journal(repository: &Repository, into: &BranchName) -> Result<StepJournal, DiskError> {
     let directory = journal_directory(repository, into);
-    Journal::begin(directory, JournaledCommand::Land)
+    StepJournal::begin(directory, JournaledCommand::Land)
 }
 
 /// Removes the journal of a merge that is over, with what is kept there.
@@ -81,7 +81,7 @@ pub fn read_left(
         return Ok(Some(left));
     }
     let file = read_file(&directory)?.unwrap_or_default();
-    let journal = Journal::of_steps(directory, JournaledCommand::Land, file.steps);
+    let journal = StepJournal::of_steps(directory, JournaledCommand::Land, file.steps);
     Ok(Some(LeftMerge::new(journal)))
 }
 
@@ -99,13 +99,13 @@ fn read_left_by_older_version(
         None if files::exists(&move_file) => (Step::MovedBranch { name: into.clone() }, move_file),
         None => return Ok(None),
     };
-    let journal = Journal::of_steps(directory.to_owned(), JournaledCommand::Land, vec![step]);
+    let journal = StepJournal::of_steps(directory.to_owned(), JournaledCommand::Land, vec![step]);
     Ok(Some(LeftMerge { journal, since }))
 }
 
 impl LeftMerge {
     /// Takes the journal of a merge whose git has ended.
-    pub fn new(journal: Journal) -> Self {
+    pub fn new(journal: StepJournal) -> Self {
         let since = journal.file();
         Self { journal, since }
     }

@@ -17,7 +17,7 @@ use crate::record::journal;
 use crate::record::journal::{JournaledCommand, Step};
 use crate::record::worktree::WatchedFile;
 use crate::words::error::Error;
-use crate::worktree::journal::{APPLYING, Journal};
+use crate::worktree::journal::{APPLYING, StepJournal};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -62,8 +62,8 @@ impl Worktree {
         })
     }
 
-    fn begin_journal(&self, command: JournaledCommand) -> Result<Journal, DiskError> {
-        Journal::begin(journal::directory(&self.dir), command)
+    fn begin_journal(&self, command: JournaledCommand) -> Result<StepJournal, DiskError> {
+        StepJournal::begin(journal::directory(&self.dir), command)
     }
 
     /// Writes the record, with the digest that the sparse patterns will have, and applies its
@@ -71,7 +71,7 @@ impl Worktree {
     fn take_steps(
         mut self,
         repository: &Repository,
-        journal: &mut Journal,
+        journal: &mut StepJournal,
     ) -> Result<Reapplied, Error> {
         let is_recorded = self.config_is_as_recorded(repository)?;
         let index = read_index(&self.record.admin_dir.join("index"), repository.format)?;

@@ -35,7 +35,7 @@ use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::words::progress::Progress;
 use crate::words::text::count;
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -166,7 +166,7 @@ impl Restoring<'_> {
     /// # Errors
     /// Fails when git or the disk does; what could not be undone is named.
     pub fn apply(&self, before: &Before) -> Result<(), Error> {
-        let mut journal = Journal::begin(
+        let mut journal = StepJournal::begin(
             journal::directory(&self.worktree.dir),
             JournaledCommand::Restore,
         )?;
@@ -178,7 +178,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    fn take_steps(&self, before: &Before, journal: &mut Journal) -> Result<(), Error> {
+    fn take_steps(&self, before: &Before, journal: &mut StepJournal) -> Result<(), Error> {
         if let Some(rescue) = &before.rescue {
             journal.add(Step::RestoredPaths {
                 worktree: self.worktree.record.name.clone(),
@@ -189,7 +189,7 @@ impl Restoring<'_> {
     }
 
     /// Undoes the steps; returns the error with what is left.
-    fn undo(&self, before: &Before, journal: &Journal, error: Error) -> Error {
+    fn undo(&self, before: &Before, journal: &StepJournal, error: Error) -> Error {
         let undone = journal.undo(Undoing {
             repository: self.repository.home(),
             since: &journal.file(),

@@ -21,7 +21,7 @@ use crate::truth::survey::Survey;
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
-use crate::worktree::journal::Journal;
+use crate::worktree::journal::StepJournal;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -59,7 +59,7 @@ pub fn apply(
     plan: &UndoPlan,
 ) -> Result<(), Error> {
     let directory = journal::directory(&worktree.dir);
-    let mut journal = Journal::begin(directory, JournaledCommand::UndoRestore)?;
+    let mut journal = StepJournal::begin(directory, JournaledCommand::UndoRestore)?;
     journal.add(Step::RestoredPaths {
         worktree: worktree.record.name.clone(),
         rescue: saved.rescue.clone(),

@@ -64,6 +64,13 @@ fn left(repo: &TestRepo) -> String {
     repo.sh(repo.main(), script).stdout
 }
 
+/// That main is clean, and nothing is left of a landing.
+#[track_caller]
+fn nothing_is_left(repo: &TestRepo) {
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(left(repo), "");
+}
+
 /// Lands with this act at one system call of git's; what was said, and whether the act happened.
 #[track_caller]
 fn land_with(repo: &TestRepo, act: Act, syscall: &str, nth: usize) -> (Said, bool) {
@@ -199,8 +206,7 @@ fn what_the_user_wrote_after_the_kill_is_not_touched() {
         assert_eq!(kept, "mine", "{said}");
         repo.sh(repo.main(), &format!("mv {path} ..")).ok();
         repo.agentwt(&["land", "task"]).ok();
-        assert_eq!(repo.git(&["status", "--porcelain"]), "");
-        assert_eq!(left(&repo), "");
+        nothing_is_left(&repo);
     }
 }
 
@@ -317,8 +323,7 @@ fn a_git_that_goes_on_after_we_were_killed_is_waited_for() {
     std::fs::write(&go, "").expect("a file");
     let said = repo.agentwt(&["land", "task"]).ok();
     assert!(said.contains("main has the work of task already"), "{said}");
-    assert_eq!(repo.git(&["status", "--porcelain"]), "");
-    assert_eq!(left(&repo), "");
+    nothing_is_left(&repo);
 }
 
 /// Git has written the index, and not moved the branch; then the user commits there.
@@ -365,8 +370,7 @@ fn a_user_who_went_on_after_the_kill_lands_as_ever() {
     repo.sh(repo.main(), line).ok();
     let said = repo.agentwt(&["land", "task"]);
     assert_eq!(said.status, 0, "{said}");
-    assert_eq!(repo.git(&["status", "--porcelain"]), "");
-    assert_eq!(left(&repo), "");
+    nothing_is_left(&repo);
 }
 
 #[test]

@@ -21,6 +21,13 @@ fn next_command(world: &World) -> Said {
     world.repo.agentwt(&["sync", "task", "--status"])
 }
 
+/// That a command after the one that has undone what was killed says nothing of it.
+#[track_caller]
+fn is_said_once(world: &World) {
+    let again = next_command(world);
+    assert!(!again.stderr.contains("was killed"), "{again}");
+}
+
 /// The journal of the worktree.
 fn journal(world: &World) -> std::path::PathBuf {
     world
@@ -45,11 +52,7 @@ fn the_next_command_brings_all_back_and_says_so() {
         assert_eq!(world.everything("."), before, "{words}: {said}");
         assert!(!journal(&world).exists(), "{words}");
         assert!(!world.worktree.with_file_name(".placing-task").exists());
-        let again = next_command(&world);
-        assert!(
-            !again.stderr.contains("was killed"),
-            "it is said once: {again}"
-        );
+        is_said_once(&world);
         world.restore(&[]).ok();
         let findings = world.findings();
         assert!(!findings.contains(" violation"), "{words}: {findings}");
@@ -75,11 +78,7 @@ fn what_was_worked_on_since_stays_and_the_command_to_see_the_rest_is_named() {
     );
     assert_eq!(text(&world.worktree.join("README.md")), "newer\n");
     assert_eq!(world.everything("."), half, "nothing else is touched");
-    let again = next_command(&world);
-    assert!(
-        !again.stderr.contains("was killed"),
-        "it is said once: {again}"
-    );
+    is_said_once(&world);
 }
 
 #[test]
@@ -119,11 +118,7 @@ fn without_what_was_saved_all_stays_and_that_is_said() {
     assert_eq!(said.status, 0, "{said}");
     assert!(said.stderr.contains("it was deleted"), "{said}");
     assert_eq!(world.everything("."), half);
-    let again = next_command(&world);
-    assert!(
-        !again.stderr.contains("was killed"),
-        "it is said once: {again}"
-    );
+    is_said_once(&world);
 }
 
 /// What it says may be unknown to this version, and is all that names what was saved.

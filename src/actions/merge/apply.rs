@@ -13,7 +13,7 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::journal::StepJournal;
 
-/// What is asked of the lock of the base branch.
+/// For what the lock of the base branch is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIntent {
     /// To merge.
@@ -169,9 +169,13 @@ impl WorkToMerge<'_> {
         notes: &mut Vec<String>,
     ) -> Result<(), Error> {
         let into = &plan.landed.into;
-        let now = self.repository.git.rev_parse_commit(&into.full_ref())?;
-        if now.as_ref() == Some(commit) {
-            // a hook that ran afterwards has no say, nor has what is left of a merge that is done
+        let git = &self.repository.git;
+        let now = git.rev_parse_commit(&into.full_ref())?;
+        if let Some(now) = &now
+            && git.is_ancestor(commit, now)?
+        {
+            // a hook that ran afterwards may have gone on from there, and has no say, nor has what
+            // is left of a merge that is done
             let ended = left.end(self.repository, into);
             notes.extend(ended.err().map(|error| error.to_string()));
             return Ok(());

@@ -117,6 +117,20 @@ fn a_worktree_in_use_stays_and_can_be_landed_all_the_same() {
 }
 
 #[test]
+fn a_commit_that_a_hook_adds_after_the_merge_is_landed_with_it() {
+    let (repo, dir) = with_work();
+    let script = "#!/bin/sh\necho 1 >generated; git add generated; git commit -qm generated\n";
+    repo.write(".git/hooks/post-merge", script);
+    chmod(&repo.main().join(".git/hooks/post-merge"), 0o755);
+    repo.agentwt(&["accept", "task", "--shared"]).ok();
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(said.stdout.contains("landed task in main"), "{said}");
+    assert!(log(&repo).contains("generated"), "{said}");
+    assert!(!dir.exists(), "{said}");
+}
+
+#[test]
 fn the_message_passes_the_hooks_of_the_user() {
     let (repo, _) = with_work();
     go_on(&repo);

@@ -63,7 +63,7 @@ impl Worktree {
 pub enum Killed {
     /// Nothing.
     Nothing,
-    /// Something, which is undone, or is said to stay.
+    /// Something: it is undone, or stays, which is then said.
     Something,
 }
 
@@ -72,31 +72,17 @@ pub enum Killed {
 /// # Errors
 /// Fails when the process of the journal lives, or something cannot be undone.
 pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Killed, Error> {
-    let name = worktree.record.name.to_string();
-    let directory = journal::directory(&worktree.dir);
-    let journal = match StepJournal::read(directory.clone())? {
-        ReadJournal::Nothing => {
-            // killed while it began the journal, or removed it
-            files::remove_directory(&directory)?;
-            return Ok(Killed::Nothing);
-        }
-        ReadJournal::OfLiving(process) => {
-            return Err(WorktreeFault::AtWork { name, process }.into());
-        }
-        ReadJournal::Left(journal) => journal,
-    };
-    if journal.command == JournaledCommand::Add {
-        // the record is whole: the `add` was killed after its last step
-        journal.end();
+    let Some(journal) = read_left(worktree)? else {
         return Ok(Killed::Nothing);
-    }
-    // a git that it had started may go on for a moment
+    };
+    // a git that the command had started may go on for a moment
     wait_for_gits(&worktree.record.path);
     wait_for_gits(&staging(&worktree.record.path));
     let undone = journal.undo(Undoing {
         repository: repository.home(),
         since: &journal.file(),
     });
+    let name = worktree.record.name.to_string();
     let command = journal.command;
     if !undone.failed.is_empty() {
         return Err(WorktreeFault::NotUndone {
@@ -104,7 +90,7 @@ pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Kille
             command: command.as_str(),
             why: undone.failed.join("; "),
             exit: undone.exit.unwrap_or(ExitCode::Refused),
-            journal: directory,
+            journal: journal.directory().to_owned(),
         }
         .into());
     }
@@ -117,6 +103,28 @@ pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Kille
         Some(why) => format!("{killed}, and what it changed stays: {why}"),
     });
     Ok(Killed::Something)
+}
+
+/// Reads the journal of a command that was killed in a worktree; none where nothing is to be undone.
+fn read_left(worktree: &Worktree) -> Result<Option<StepJournal>, Error> {
+    let directory = journal::directory(&worktree.dir);
+    match StepJournal::read(directory.clone())? {
+        ReadJournal::Nothing => {
+            // killed while it began the journal, or removed it
+            files::remove_directory(&directory)?;
+            Ok(None)
+        }
+        ReadJournal::OfLiving(process) => {
+            let name = worktree.record.name.to_string();
+            Err(WorktreeFault::AtWork { name, process }.into())
+        }
+        ReadJournal::Left(journal) if journal.command == JournaledCommand::Add => {
+            // the record is whole: the `add` was killed after its last step
+            journal.end();
+            Ok(None)
+        }
+        ReadJournal::Left(journal) => Ok(Some(journal)),
+    }
 }
 
 /// Returns why something is not undone, if anything is not.

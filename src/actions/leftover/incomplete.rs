@@ -152,29 +152,38 @@ pub fn has_incomplete_work(
     {
         return Ok(true);
     }
-    let git = match git_dir {
-        Some(git_dir) => repository.git.on(git_dir, None),
-        None => repository.git.clone(),
-    };
-    let branch_commit = match &intent.branch_at {
-        Some(commit) => Some(commit.clone()),
-        None => git.rev_parse_commit(&record.branch.full_ref())?,
-    };
     let objects = if has_own_repository {
         Objects::open(&own_git_dir, repository.format)?
     } else {
         repository.objects()?
     };
+    let base = match commit_of_branch(repository, intent, git_dir)? {
+        Some(commit) => entries_of(&objects, &commit)?,
+        None => BTreeMap::new(),
+    };
     let expected = ExpectedFiles {
         main: &repository.root,
-        base: match &branch_commit {
-            Some(commit) => entries_of(&objects, commit)?,
-            None => BTreeMap::new(),
-        },
         objects,
+        base,
         placed: digests_of_placed(&repository.record_dir(&record.name)),
     };
     expected.is_other_file_in(record.path.as_std_path(), None)
+}
+
+/// The commit that an `add` was to check out; none where the branch is not there.
+fn commit_of_branch(
+    repository: &Repository,
+    intent: &Intent,
+    git_dir: Option<&Utf8Path>,
+) -> Result<Option<CommitId>, Error> {
+    if let Some(commit) = &intent.branch_at {
+        return Ok(Some(commit.clone()));
+    }
+    let git = match git_dir {
+        Some(git_dir) => repository.git.on(git_dir, None),
+        None => repository.git.clone(),
+    };
+    Ok(git.rev_parse_commit(&intent.record.branch.full_ref())?)
 }
 
 /// True if a git directory has what git needs to work there.

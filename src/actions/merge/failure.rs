@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 
-use crate::actions::merge::refusal::{cannot_land, listed};
+use crate::actions::merge::refusal::{cannot_land, listed, quoted};
 use crate::actions::merge::work::WorkToMerge;
 use crate::git::error::GitError;
 use crate::words::entry::ObjectId;
@@ -66,14 +66,14 @@ pub enum MergeFailure {
     },
     /// An earlier merge was stopped while git wrote the files of this branch.
     Stopped(BranchName),
-    /// It was, and these files changed since.
+    /// An earlier merge was stopped while git wrote the files, and these files changed since.
     StoppedAndChanged {
         /// The worktree of the base branch.
         checkout: Utf8PathBuf,
         /// The files.
         paths: Vec<String>,
     },
-    /// It was, and the index changed since.
+    /// An earlier merge was stopped while git wrote the files, and the index changed since.
     StoppedAndStaged {
         /// The worktree of the base branch.
         checkout: Utf8PathBuf,
@@ -187,7 +187,7 @@ impl WorkToMerge<'_> {
         };
         self.fail(&MergeFailure::NotForward {
             into: into.clone(),
-            words: words.replace("error: ", ""),
+            words: quoted(&words),
         })
     }
 }

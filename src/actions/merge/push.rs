@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::actions::merge::failure::MergeFailure;
 use crate::actions::merge::landed::MergeMethod;
 use crate::actions::merge::plan::MergePlan;
+use crate::actions::merge::refusal::quoted;
 use crate::actions::merge::work::WorkToMerge;
 use crate::git::error::GitError;
 use crate::git::objects::Objects;
@@ -44,7 +45,7 @@ impl WorkToMerge<'_> {
                 Err(self.fail(&MergeFailure::NotPushed {
                     remote: remote.clone(),
                     into: into.clone(),
-                    words: words.replace("error: ", ""),
+                    words: quoted(&words),
                     pull: is_behind.then(|| self.pull(plan, remote, &target)),
                 }))
             }

@@ -1,10 +1,10 @@
-//! Makes the error that says why a worktree is not landed.
+//! Creates the error that says why a worktree is not landed.
 
 use crate::actions::remove::decide::{RemoveRefusal, shortened};
 use crate::words::exit::ExitCode;
 use crate::words::name::WorktreeName;
 
-/// Makes the refusal `agentwt::land::<code>`.
+/// Creates the refusal `agentwt::land::<code>`.
 pub fn cannot_land(
     name: &WorktreeName,
     exit: ExitCode,
@@ -19,6 +19,11 @@ pub fn cannot_land(
         reason,
         help,
     }
+}
+
+/// Returns what git said, to stand within an error of ours.
+pub fn quoted(words: &str) -> String {
+    words.replace("error: ", "")
 }
 
 /// Writes items below a line, not more than a few.

@@ -9,6 +9,7 @@ use camino::Utf8Path;
 use crate::actions::journal::brought_forward::ForwardedWorktree;
 use crate::actions::merge::failure::MergeFailure;
 use crate::actions::merge::measure::{WriteFailure, missing_room, write_failure};
+use crate::actions::merge::refusal::quoted;
 use crate::actions::merge::work::WorkToMerge;
 use crate::disk::backup::{is_other_case, obstacle};
 use crate::disk::files;
@@ -75,18 +76,14 @@ impl WorkToMerge<'_> {
         self.fail(&match failure {
             WriteFailure::DiskFull(error) => MergeFailure::NoRoom {
                 checkout,
-                why: said(error),
+                why: quoted(&error.to_string()),
             },
             WriteFailure::Other(error) => MergeFailure::NotWritten {
                 checkout,
-                why: said(error),
+                why: quoted(&error.to_string()),
             },
         })
     }
-}
-
-fn said(error: &Error) -> String {
-    error.to_string().replace("error: ", "")
 }
 
 /// The files and links of the user's that stand where a commit adds paths, or a directory above

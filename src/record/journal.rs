@@ -81,7 +81,7 @@ impl JournaledCommand {
         }
     }
 
-    /// Says how all is, once the steps are undone.
+    /// Says what state is there once the steps are undone.
     pub const fn undone(self) -> &'static str {
         match self {
             Self::Add => "nothing of it is left",
@@ -211,13 +211,13 @@ pub enum Now {
 /// How far a worktree is that git was bringing forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HalfWritten {
-    /// The branch moved, or the worktree is on another one, or gone.
+    /// Nothing is to be put back: the branch moved, or the worktree is on another one, or gone.
     Over,
-    /// The branch did not move, and what is there is of before or written by git.
+    /// The branch did not move, and each file is as before, or as git writes it.
     AsGitLeft,
-    /// It did not move, and these paths were changed since.
+    /// The branch did not move, and the user changed these paths since.
     Changed(Vec<String>),
-    /// It did not move, and something was staged since.
+    /// The branch did not move, and the user staged something since.
     Staged,
 }
 

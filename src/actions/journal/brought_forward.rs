@@ -1,8 +1,8 @@
 //! Looks at a worktree that git was bringing forward, and puts it back.
 //!
 //! What git replaces there is kept in the directory of the journal before git begins: a second name
-//! for each file, and the index. What is neither of before nor of what git writes was written by
-//! the user since, and is never touched (`docs/decisions/0042-land-half.md`).
+//! for each file, and the index. A file that is neither as before nor as git writes it was written
+//! by the user since, and is never touched (`docs/decisions/0042-land-half.md`).
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -10,11 +10,11 @@ use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::repository::Repository;
 
-/// A path that the two commits of a move do not have alike.
+/// A path that differs between the two commits of a move.
 pub struct TouchedPath {
     /// The path.
     pub path: RepoPath,
-    /// The same for the disk.
+    /// The path as the disk has it, below the worktree.
     pub file: PathBuf,
     /// What the commit before has there.
     pub old: Option<Entry>,

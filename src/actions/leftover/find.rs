@@ -117,7 +117,7 @@ pub fn of_name(
 }
 
 impl NameLeftovers {
-    /// Adds what goes, of which the name says all.
+    /// Adds what `prune` clears by the name alone, without a path.
     fn add_of_name(&mut self, kind: LeftoverKind, name: &WorktreeName, why: &str) {
         self.all
             .push(Leftover::new(kind, name.as_str(), why).going());

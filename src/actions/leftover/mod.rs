@@ -54,7 +54,7 @@ pub enum LeftoverKind {
 }
 
 impl LeftoverKind {
-    /// It as a word.
+    /// Returns the kind as a word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",

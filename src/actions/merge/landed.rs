@@ -28,15 +28,15 @@ pub struct LandedWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeMethod {
-    /// It has it.
+    /// The base branch has the work already.
     Already,
-    /// It goes forward to the commit of the work.
+    /// The base branch goes forward to the commit of the work.
     FastForward,
     /// By a commit with two parents.
     Merge,
-    /// By one commit of all.
+    /// By one commit with all of the work.
     Squash,
-    /// Each commit is made anew on top of it.
+    /// Each commit is created again on top of the base branch.
     Rebase,
 }
 

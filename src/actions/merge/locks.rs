@@ -1,4 +1,4 @@
-//! Finds the locks that a git may have left which was killed while it merged.
+//! Finds the lock files that a git left which was killed during a merge.
 
 use camino::{Utf8Path, Utf8PathBuf};
 

@@ -128,14 +128,14 @@ pub struct HistoryFacts {
     pub setting: FastForwardSetting,
 }
 
-/// Says who has commits of its own.
+/// Says whether the work or the base branch has commits of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The base branch has the commits of the work.
     Contained,
-    /// Only the work has.
+    /// Only the work has commits of its own.
     Ahead,
-    /// Both have.
+    /// Both have commits of their own.
     Diverged,
 }
 

@@ -28,18 +28,18 @@ pub struct PlannedPath {
     pub disk: Option<Entry>,
     /// What it gets back.
     pub target: Option<Entry>,
-    /// Where what was placed there can be had again.
+    /// Whether a file that was placed there can be copied again.
     pub source: PlacedSource,
 }
 
-/// What became of the source of a placed file.
+/// Says whether a placed file can be copied from its source again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacedSource {
     /// No file was placed there.
     NotPlaced,
-    /// The source is what was placed: the file can be put back from it.
+    /// It can: the source is as it was when the file was placed.
     Same,
-    /// The source is another one by now, or gone.
+    /// It cannot: the source is changed, or gone.
     Changed,
 }
 

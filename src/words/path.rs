@@ -9,6 +9,7 @@
 //! assert_eq!(path.parents().map(|p| p.to_string()).collect::<Vec<_>>(), ["docs"]);
 //! ```
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -131,6 +132,13 @@ impl RepoPath {
 
 impl AsRef<[u8]> for RepoPath {
     fn as_ref(&self) -> &[u8] {
+        self.as_bstr()
+    }
+}
+
+/// A set of paths can be asked for bytes: both are compared and hashed alike.
+impl Borrow<BStr> for RepoPath {
+    fn borrow(&self) -> &BStr {
         self.as_bstr()
     }
 }

@@ -1,13 +1,15 @@
 //! Brings back what a restore saved, all of it or nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::BStr;
 use camino::Utf8Path;
 
 use crate::actions::placing::staging;
 use crate::actions::restore::change::{BranchUpdate, change, put_directory, replace_files};
 use crate::actions::restore::facts;
 use crate::actions::restore::facts::require_unchanged;
+use crate::actions::restore::plan::has_below;
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::actions::restore::undo_plan::{PathNow, UndoPlan, plan_undo};
 use crate::actions::saved::{SavedPath, SavedRestore, find_restores};
@@ -158,9 +160,13 @@ fn take_away(
     replaced: &[&PathNow],
 ) -> Result<(), Error> {
     let root = &worktree.record.path;
+    let paths: BTreeSet<&BStr> = replaced
+        .iter()
+        .map(|now| now.saved.path.as_bstr())
+        .collect();
     for file in worktree.placed()?.files().iter().rev() {
-        let is_below = |now: &&PathNow| file.path.is_below(now.saved.path.as_bstr());
-        if file.kind == PlacedKind::Directory && replaced.iter().any(is_below) {
+        let is_below_one = file.path.parents().any(|above| paths.contains(above));
+        if file.kind == PlacedKind::Directory && is_below_one {
             // one with something in it goes once that has gone, or a later step says why not
             let _ = entries::remove_alone(root, &file.path);
         }
@@ -169,10 +175,10 @@ fn take_away(
         require_unchanged(repository, worktree, &now.saved.path, now.disk)?;
         entries::remove_entry(root, &now.saved.path)?;
     }
+    let mut sorted: Vec<&RepoPath> = replaced.iter().map(|now| &now.saved.path).collect();
+    sorted.sort_unstable();
     for (path, mode) in &saved.directories {
-        let is_at_or_below =
-            |now: &&PathNow| now.saved.path == *path || now.saved.path.is_below(path.as_bstr());
-        if replaced.iter().any(is_at_or_below) {
+        if paths.contains(path.as_bstr()) || has_below(&sorted, path) {
             put_directory(worktree, path, *mode | 0o700)?;
         }
     }

@@ -5,6 +5,9 @@
 //! nearest reference (`docs/decisions/0010-restore.md`).
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::record::worktree::Record;
@@ -159,23 +162,37 @@ fn covers(asked: &RepoPath, path: &RepoPath) -> bool {
 
 /// What was asked for, with what stands in its way: a link in the place of a directory.
 fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<PlannedPath> {
-    let chosen: Vec<&RepoPath> = facts
-        .violations
-        .iter()
-        .map(|violation| &violation.path)
-        .filter(|path| is_asked(asked, path))
-        .collect();
+    let mut chosen = Vec::new();
+    for violation in &facts.violations {
+        if is_asked(asked, &violation.path) {
+            chosen.push(&violation.path);
+        }
+    }
     let mut selected = Vec::new();
     for violation in &facts.violations {
         let path = &violation.path;
-        let is_chosen = is_asked(asked, path);
-        let is_in_the_way =
-            violation.disk.is_some() && chosen.iter().any(|below| below.is_below(path.as_bstr()));
-        if is_chosen || is_in_the_way {
+        let is_in_the_way = violation.disk.is_some() && has_below(&chosen, path);
+        if is_in_the_way || is_asked(asked, path) {
             selected.push(violation.clone());
         }
     }
     selected
+}
+
+/// True if one of these paths, which are sorted, is below a directory.
+pub fn has_below(sorted: &[&RepoPath], directory: &RepoPath) -> bool {
+    let start = start_of_paths_below(directory);
+    let first = sorted.partition_point(|path| *path.as_bstr() < *start);
+    sorted
+        .get(first)
+        .is_some_and(|path| path.is_below(directory.as_bstr()))
+}
+
+/// The bytes that every path below a directory is not less than, and every lesser one is not below.
+fn start_of_paths_below(directory: &RepoPath) -> BString {
+    let mut start = directory.as_bstr().to_owned();
+    start.push(b'/');
+    start
 }
 
 /// Refuses where a repository is inside of the worktree: no commit can save its history.
@@ -238,26 +255,33 @@ fn require_free(
             continue;
         }
         let path = &planned.path;
-        for other in others {
-            if !restored.contains(other) && blocks(path, other) {
-                let name = &record.name;
-                let root = &record.path;
-                return Err(RestoreRefusal::blocked(
-                    format!(
-                        "cannot restore {path} in worktree `{name}`: {other}, which is in scope \
-                         or ignored, is in its way"
-                    ),
-                    format!("move it first: mv {root}/{other} <elsewhere>"),
-                ));
-            }
+        let other = blocking(path, others).find(|other| !restored.contains(other));
+        if let Some(other) = other {
+            let name = &record.name;
+            let root = &record.path;
+            return Err(RestoreRefusal::blocked(
+                format!(
+                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
+                     ignored, is in its way"
+                ),
+                format!("move it first: mv {root}/{other} <elsewhere>"),
+            ));
         }
     }
     Ok(())
 }
 
-/// True if two paths cannot both be files, as one is below the other.
-pub fn blocks(path: &RepoPath, other: &RepoPath) -> bool {
-    path.is_below(other.as_bstr()) || other.is_below(path.as_bstr())
+/// Returns those of these paths that cannot be files where `path` is one: what is above or below it.
+pub fn blocking<'o>(
+    path: &'o RepoPath,
+    others: &'o BTreeSet<RepoPath>,
+) -> impl Iterator<Item = &'o RepoPath> {
+    let above = path.parents().filter_map(|directory| others.get(directory));
+    let start = start_of_paths_below(path);
+    let below = others
+        .range::<BStr, _>((Bound::Included(start.as_bstr()), Bound::Unbounded))
+        .take_while(|other| other.is_below(path.as_bstr()));
+    above.chain(below)
 }
 
 /// Refuses to move the branch while git works on it, or HEAD is elsewhere.

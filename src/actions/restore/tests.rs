@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 
-use crate::actions::restore::plan::{PlacedSource, PlannedPath, RestoreFacts, RestorePlan, plan};
+use crate::actions::restore::plan::{
+    PlacedSource, PlannedPath, RestoreFacts, RestorePlan, blocking, has_below, plan,
+};
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::actions::restore::undo_plan::{PathNow, UndoPlan, plan_undo};
 use crate::actions::saved::{SavedPath, SavedRestore};
@@ -224,4 +226,35 @@ fn a_branch_that_went_on_is_refused_and_one_that_never_moved_stays() {
     assert!(matches!(refused, Err(RestoreRefusal::Branch { .. })));
     let stays = undo(Some(file(9)), false, &[], "a").expect("nothing is lost");
     assert_eq!(stays.branch, None);
+}
+
+#[test]
+fn what_is_above_or_below_a_path_is_found() {
+    let texts = [
+        "a", "a!", "a-b/c", "a/b", "a/b!d", "a/b/c", "a/b/c/d", "a/b0", "b",
+    ];
+    let others: BTreeSet<RepoPath> = texts.map(path).into();
+    let sorted: Vec<&RepoPath> = others.iter().collect();
+    for text in [
+        "a",
+        "a!",
+        "a-b",
+        "a/b",
+        "a/b/c",
+        "a/b/c/d/e",
+        "b",
+        "b/c",
+        "c",
+    ] {
+        let one = path(text);
+        let below = |other: &&RepoPath| other.is_below(one.as_bstr());
+        let above = |other: &&RepoPath| one.is_below(other.as_bstr());
+        let expected: BTreeSet<&RepoPath> = others
+            .iter()
+            .filter(|other| below(other) || above(other))
+            .collect();
+        let found: BTreeSet<&RepoPath> = blocking(&one, &others).collect();
+        assert_eq!(found, expected, "{text}");
+        assert_eq!(has_below(&sorted, &one), others.iter().any(|o| below(&o)));
+    }
 }

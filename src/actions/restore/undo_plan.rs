@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::actions::restore::plan::{RestoreFacts, blocks, require_movable_branch};
+use crate::actions::restore::plan::{RestoreFacts, blocking, require_movable_branch};
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::actions::saved::{SavedPath, SavedRestore};
 use crate::answer::shapes::BranchMove;
@@ -117,12 +117,7 @@ fn require_nothing_newer(
             newer.insert(&path.saved.path);
         }
         if path.saved.disk.is_some() {
-            newer.extend(
-                facts
-                    .others
-                    .iter()
-                    .filter(|other| blocks(&path.saved.path, other)),
-            );
+            newer.extend(blocking(&path.saved.path, &facts.others));
         }
     }
     let Some(first) = newer.first() else {

@@ -220,6 +220,14 @@ pub fn append(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
         .attempting("write", file)
 }
 
+/// Creates a directory where nothing stands.
+///
+/// # Errors
+/// Fails when something stands there, or the disk refuses.
+pub fn create_new_directory(directory: &Utf8Path) -> Result<(), DiskError> {
+    fs::create_dir(directory).attempting("make the directory", directory)
+}
+
 /// Makes a directory and those above it, unless they are there.
 ///
 /// # Errors

@@ -27,6 +27,28 @@ fn is_clone(dir: &Path) -> bool {
     dir.join(".git").is_dir()
 }
 
+/// At whichever call of git the directory is created by another, up to the one that has it ours.
+#[test]
+fn a_directory_that_another_process_creates_where_the_clone_comes_is_not_removed() {
+    let repo = TestRepo::project();
+    let directory = repo.worktree("task-5");
+    let path = directory.display();
+    let act = format!("[ -e '{path}' ] || {{ mkdir -p '{path}'; echo mine >'{path}/mine'; }}");
+    let shim = Shim::new(repo.root(), &act);
+    let add = [ADD, &["--strategy", "clone"]].concat();
+    for at in 1.. {
+        let (said, call) = shim.run(&repo, &add, at);
+        let what = format!("at {call:?}: {said}");
+        if said.status == 0 {
+            assert!(at > 1 && is_clone(&directory), "{what}");
+            break;
+        }
+        let kept = std::fs::read_to_string(directory.join("mine"));
+        assert_eq!(kept.ok().as_deref(), Some("mine\n"), "{what}");
+        std::fs::remove_dir_all(&directory).expect("it is there");
+    }
+}
+
 /// What happens, and what `verify` says of it.
 const SCENARIOS: &[(&str, &str)] = &[
     ("true", ""),

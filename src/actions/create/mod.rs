@@ -24,6 +24,7 @@ use crate::actions::sync_plan::{
 use crate::client::layout::ContextFile;
 use crate::config::value::Strategy;
 use crate::disk::copy::error::CopyError;
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::BitsChange;
@@ -245,6 +246,7 @@ impl WorktreeToCreate<'_> {
     fn clone(&self, journal: &mut StepJournal) -> Result<Repository, Error> {
         let wanted = self.record;
         self.add_directories(journal)?;
+        self.create_directory(journal)?;
         let own = match self.fetched {
             Some(fetched) => fetched.move_in(self.home, wanted)?,
             None => clone::create(self.home, wanted)?,
@@ -262,6 +264,22 @@ impl WorktreeToCreate<'_> {
         journal.add(Step::CreatedDirectory { path })?;
         journal.add(Step::CreatedDirectory { path: staging })?;
         Ok(())
+    }
+
+    /// Creates the directory of a clone. Git would also clone into one that another process created,
+    /// and the undo would remove that.
+    fn create_directory(&self, journal: &mut StepJournal) -> Result<(), DiskError> {
+        let path = &self.record.path;
+        if let Some(above) = path.parent() {
+            files::create_directories(above)?;
+        }
+        let created = files::create_new_directory(path);
+        if created.is_err() {
+            // neither this one nor that of the copies
+            journal.add(Step::NotTaken)?;
+            journal.add(Step::NotTaken)?;
+        }
+        created
     }
 
     /// Takes the steps in which git writes shared files, under the shared lock: the branch, the

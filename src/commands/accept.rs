@@ -17,7 +17,7 @@ use crate::judge::change::Place;
 use crate::judge::finding::{Finding, Reason, Report, VerifyOptions};
 use crate::record::accepted::{AcceptedFinding, Decision};
 use crate::refusal::Refusal;
-use crate::truth::live::{verify_now, verify_reading};
+use crate::truth::live::{verify_now, verify_with_large_files};
 use crate::truth::options::LargeFiles;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -258,7 +258,8 @@ fn plan(
     } else {
         LargeFiles::ReadBelow(paths.clone())
     };
-    let live = verify_reading(repository, worktree, VerifyOptions::default(), large_files)?;
+    let live =
+        verify_with_large_files(repository, worktree, VerifyOptions::default(), large_files)?;
     let report = live.report;
     require_acceptable(name, &paths, &report)?;
     if paths.is_empty() && !options.refs && !options.shared && !options.all {

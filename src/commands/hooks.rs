@@ -220,8 +220,8 @@ fn require_own(
 }
 
 impl HookTarget {
-    /// Finds the worktree of a name of ours, or else of a path; without a word, the worktree that
-    /// we are in.
+    /// Finds the worktree by one of our names, or else by a path; without a word, the one that we
+    /// are in.
     fn find(
         session: &Session,
         repository: &Repository,
@@ -236,31 +236,25 @@ impl HookTarget {
             }
         };
         let path = files::canonical(&named).unwrap_or(named);
-        let recorded = match Worktree::of(repository, text.as_deref()) {
-            Ok(worktree) => Some(worktree),
-            Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => {
-                return Err(error);
-            }
-            Err(_) => by_path(repository, &path)?,
-        };
-        if let Some(worktree) = recorded {
+        if let Some(worktree) = find_recorded(repository, text.as_deref(), &path)? {
             return Ok(Self {
                 path: worktree.record.path.clone(),
                 admin_dir: worktree.record.admin_dir.clone(),
                 recorded: Some(worktree),
             });
         }
-        match private_git_dir(repository, &path)? {
-            Some(admin_dir) => Ok(Self {
+        if let Some(admin_dir) = private_git_dir(repository, &path)? {
+            return Ok(Self {
                 path,
                 admin_dir,
                 recorded: None,
-            }),
-            None => {
-                let path = text.map_or_else(|| path.to_string(), String::from);
-                Err(Refusal::NotLinked { path }.into())
-            }
+            });
         }
+        let shown = match text {
+            Some(text) => text.into_owned(),
+            None => path.to_string(),
+        };
+        Err(Refusal::NotLinked { path: shown }.into())
     }
 
     fn hooks(&self, repository: &Repository) -> Result<WorktreeHooks, GitError> {
@@ -278,6 +272,20 @@ impl HookTarget {
             path: self.path.clone(),
             ..HooksAnswer::default()
         }
+    }
+}
+
+/// The worktree with a record: by its name, or else the one that a path is in. Whatever is wrong
+/// with the name, the path is tried; only a copy of the repository ends it.
+fn find_recorded(
+    repository: &Repository,
+    name: Option<&str>,
+    path: &Utf8Path,
+) -> Result<Option<Worktree>, Error> {
+    match Worktree::of(repository, name) {
+        Ok(worktree) => Ok(Some(worktree)),
+        Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => Err(error),
+        Err(_no_such_name) => by_path(repository, path),
     }
 }
 

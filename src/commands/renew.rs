@@ -190,25 +190,8 @@ fn renew_owner(
     options: &Renew,
 ) -> Result<Owner, Error> {
     let (_lock, mut worktree) = Worktree::lock(repository, name)?;
-    let name = name.clone();
-    let mut renewed = match (&options.owner, worktree.record.owner.take()) {
-        (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
-        (None, Some(recorded)) => recorded,
-        (Some(asked), Some(recorded)) if *asked == recorded.id => recorded,
-        (Some(asked), Some(recorded)) if recorded.alive() != Alive::No => {
-            return Err(Error::from(ClaimError::AnotherOwner {
-                name,
-                asked: asked.clone(),
-                owner: recorded.id,
-            }));
-        }
-        (Some(asked), _none_or_ended) => Owner {
-            id: asked.clone(),
-            host: users::host(),
-            process: None,
-            since: Session::now(),
-        },
-    };
+    let recorded = worktree.record.owner.take();
+    let mut renewed = next_owner(name, options.owner.as_ref(), recorded)?;
     if let Some(pid) = options.owner_pid {
         renewed.host = users::host();
         renewed.process = Some(OwnerProcess {
@@ -221,4 +204,35 @@ fn renew_owner(
         worktree.write_record(&worktree.record)?;
     }
     Ok(renewed)
+}
+
+/// The recorded owner, where it is the one asked for or none was; a new one only where there was
+/// none, or it has surely ended.
+fn next_owner(
+    name: &WorktreeName,
+    asked: Option<&String>,
+    recorded: Option<Owner>,
+) -> Result<Owner, Error> {
+    let name = name.clone();
+    let Some(asked) = asked else {
+        return recorded.ok_or_else(|| ClaimError::NothingToRenew { name }.into());
+    };
+    if let Some(recorded) = recorded {
+        if recorded.id == *asked {
+            return Ok(recorded);
+        }
+        if recorded.alive() != Alive::No {
+            return Err(Error::from(ClaimError::AnotherOwner {
+                name,
+                asked: asked.clone(),
+                owner: recorded.id,
+            }));
+        }
+    }
+    Ok(Owner {
+        id: asked.clone(),
+        host: users::host(),
+        process: None,
+        since: Session::now(),
+    })
 }

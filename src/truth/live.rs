@@ -53,14 +53,15 @@ pub fn verify_now(
     worktree: &Worktree,
     options: VerifyOptions,
 ) -> Result<LiveVerdict, Error> {
-    verify_reading(repository, worktree, options, LargeFiles::Unread)
+    verify_with_large_files(repository, worktree, options, LargeFiles::Unread)
 }
 
-/// Verifies a worktree as [`verify_now`] does, and reads these large files too.
+/// Verifies a worktree and stores the verdict, as [`verify_now`] does. `large_files` says which
+/// large files are read although their size alone tells that they are changed.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.
-pub fn verify_reading(
+pub fn verify_with_large_files(
     repository: &Repository,
     worktree: &Worktree,
     options: VerifyOptions,

@@ -57,7 +57,7 @@ impl LargeFiles {
 pub struct ReadPolicy(Option<RefCell<Vec<String>>>);
 
 impl ReadPolicy {
-    /// Goes on without what cannot be read (`--best-read_policy`).
+    /// Goes on without what cannot be read (`--best-effort`).
     pub fn best() -> Self {
         Self(Some(RefCell::default()))
     }

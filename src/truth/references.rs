@@ -85,7 +85,7 @@ impl ReferenceTrees {
             Some(_) => is_recorded_base_lost(inputs, ref_facts, &mut trees)?,
             None => of_head.base_lost,
         };
-        let merge = MergeInProgress::read(inputs, head, &mut trees, &trusted, &of_head)?;
+        let merge = MergeInProgress::read(inputs, &mut trees, &trusted, &of_head)?;
         let branches = BranchTrees::read_all(inputs, ref_facts, &taken_over, &trusted, &mut trees)?;
         let tips = read_tips(inputs, ref_facts, &mut trees, &merge, &branches)?;
         let unchanged = || of_head.deltas.first().cloned().unwrap_or_default();
@@ -314,48 +314,77 @@ struct MergeInProgress {
 }
 
 impl MergeInProgress {
+    /// Starts with the references of HEAD, and adds each commit that is merged in and is upstream's.
+    /// One that is not is work of the worktree, and no reference.
     fn read(
         inputs: &SurveyInputs<'_>,
-        head: &WorktreeHead,
         trees: &mut Trees<'_>,
         trusted: &[CommitId],
         of_head: &References,
     ) -> Result<Self, Error> {
-        let git = &inputs.git;
-        let record = &inputs.worktree.record;
-        let base = inputs.options.base.as_ref().unwrap_or(&record.base.commit);
-        let head_commit = head.head.as_ref().unwrap_or(&record.base.commit);
         let mut merge = Self {
             working: of_head.deltas.clone(),
             commits: of_head.commits.clone(),
             arriving: Delta::new(),
         };
-        for merged in &head.merging {
+        let recorded_base = &inputs.worktree.record.base.commit;
+        let head_commit = inputs.head.head.as_ref().unwrap_or(recorded_base);
+        for merged in &inputs.head.merging {
             // what HEAD has already is not being merged, whatever MERGE_HEAD says
-            if git.is_ancestor(merged, head_commit)? {
+            if inputs.git.is_ancestor(merged, head_commit)? {
                 continue;
             }
-            let is_upstream = is_reachable_from_any(git, trusted, merged);
-            if !inputs.options.read_policy.or(is_upstream, || false)? {
-                continue;
-            }
-            merge.commits.push(merged.clone());
-            let ancestors = git.merge_base_all(head_commit, std::slice::from_ref(merged))?;
-            let before = ancestors.first().unwrap_or(base);
-            let tree_before = inputs.objects.commit(before)?.tree;
-            let tree_merged = inputs.objects.commit(merged)?.tree;
-            let arriving = inputs
-                .objects
-                .difference(Some(&tree_before), Some(&tree_merged))?;
-            merge.arriving.extend(arriving);
-            if of_head.base_lost {
-                merge.working.push(trees.delta(merged)?);
-            } else {
-                merge.working = trees.merged(git, &merge.commits)?;
+            let reachable = is_reachable_from_any(&inputs.git, trusted, merged);
+            let is_upstream = inputs.options.read_policy.or(reachable, || false)?;
+            if is_upstream {
+                merge.add(inputs, trees, of_head, head_commit, merged)?;
             }
         }
         Ok(merge)
     }
+
+    /// Adds one commit of upstream that is merged into HEAD.
+    fn add(
+        &mut self,
+        inputs: &SurveyInputs<'_>,
+        trees: &mut Trees<'_>,
+        of_head: &References,
+        head_commit: &CommitId,
+        merged: &CommitId,
+    ) -> Result<(), Error> {
+        let changed = changed_since_head(inputs, head_commit, merged)?;
+        self.arriving.extend(changed);
+        self.commits.push(merged.clone());
+        if of_head.base_lost {
+            // no reference replaces another, as in `References::find`
+            let delta = trees.delta(merged)?;
+            self.working.push(delta);
+        } else {
+            self.working = trees.merged(&inputs.git, &self.commits)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a commit changed since it and HEAD went different ways; since the base, where they have no
+/// common ancestor.
+fn changed_since_head(
+    inputs: &SurveyInputs<'_>,
+    head_commit: &CommitId,
+    merged: &CommitId,
+) -> Result<Delta, Error> {
+    let recorded_base = &inputs.worktree.record.base.commit;
+    let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
+    let ancestors = inputs
+        .git
+        .merge_base_all(head_commit, std::slice::from_ref(merged))?;
+    let before = ancestors.first().unwrap_or(base);
+    let tree_before = inputs.objects.commit(before)?.tree;
+    let tree_merged = inputs.objects.commit(merged)?.tree;
+    let changed = inputs
+        .objects
+        .difference(Some(&tree_before), Some(&tree_merged))?;
+    Ok(changed)
 }
 
 /// Computes differences from the base's tree, each tree once.

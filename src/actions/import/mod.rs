@@ -127,7 +127,10 @@ fn find_left_behind(
     Ok(left)
 }
 
-/// Reads what decides, under the lock of the index: nothing is staged between here and the end.
+/// Reads what decides. With `lock`, nothing is staged between here and the end; without it, a git
+/// works on the index, and the plan takes that for a conflict.
+///
+/// It also writes: an index that the run knows is kept as the one that the run began with.
 fn read_facts(
     run: &RunToImport<'_>,
     verified: &Verified,
@@ -135,29 +138,32 @@ fn read_facts(
     lock: Option<&MarkedLock>,
 ) -> Result<ImportFacts, Error> {
     let worktree = run.worktree;
+    // before the link, which makes them the same file
     let user_index = user_index(run);
     if user_index == UserIndex::AsInRun && lock.is_some() {
         run.private.link_index(worktree)?;
     }
     let branch = worktree.record.branch.full_ref();
-    let head = worktree.git(run.repository).symbolic_ref_head()?;
+    let head_ref = worktree.git(run.repository).symbolic_ref_head()?;
+    let head = if head_ref.as_ref() == Some(&branch) {
+        UserHead::OnBranch
+    } else {
+        UserHead::Elsewhere
+    };
+    let lock_holder = match lock {
+        Some(_) => IndexLockHolder::Import,
+        None => IndexLockHolder::Git,
+    };
     Ok(ImportFacts {
         verdict: verified.verdict(),
         began: run.began.clone(),
         before: run.before.clone(),
         tip: run.tip.clone(),
-        head: if head.as_ref() == Some(&branch) {
-            UserHead::OnBranch
-        } else {
-            UserHead::Elsewhere
-        },
+        head,
         // what the user commits waits for the lock by now
         now: run.repository.git.rev_parse_commit(&branch)?,
         operation: read_operation(&worktree.record),
-        lock: match lock {
-            Some(_) => IndexLockHolder::Import,
-            None => IndexLockHolder::Git,
-        },
+        lock: lock_holder,
         user_index,
         left,
     })

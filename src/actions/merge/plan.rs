@@ -244,16 +244,20 @@ pub fn plan(
         }
         Trial::MergeAmongCommits(commit) => return Err(MergeObstacle::MergeAmongCommits(commit)),
     };
-    let how = match method {
-        // a merge would change nothing
-        MergeMethod::Merge | MergeMethod::Squash | MergeMethod::Rebase if new.is_empty() => {
-            MergeMethod::Already
-        }
-        _as_decided => method,
+    let creates_commits = matches!(
+        method,
+        MergeMethod::Merge | MergeMethod::Squash | MergeMethod::Rebase
+    );
+    // a merge that would change nothing is none
+    let how = if creates_commits && new.is_empty() {
+        MergeMethod::Already
+    } else {
+        method
     };
     let commit = match how {
         MergeMethod::Already => Some(base.at.clone()),
         MergeMethod::FastForward => Some(verified.clone()),
+        // known once it is created
         MergeMethod::Merge | MergeMethod::Squash | MergeMethod::Rebase => None,
     };
     Ok(MergePlan {

@@ -151,8 +151,8 @@ pub(super) fn read_prompt(
     })
 }
 
-/// Says of a worktree that is there that no context is written; nothing when it was made with this
-/// prompt, for this client.
+/// Notes that a worktree which is there gets no context; none where it has what was asked for: this
+/// prompt, and the files of this client.
 ///
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
@@ -161,10 +161,9 @@ pub(super) fn note_on_kept_context(
     options: &ContextOptions,
     prompt: Option<&[u8]>,
 ) -> Result<Option<String>, Error> {
-    let placed = worktree.placed()?;
     let root = &worktree.record.path;
     let mut context = Vec::new();
-    for file in placed.files() {
+    for file in worktree.placed()?.files() {
         if file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File {
             context.push(file.path.to_string());
         }
@@ -173,25 +172,43 @@ pub(super) fn note_on_kept_context(
         Some(client) => is_context_of(client, &context),
         None => true,
     };
-    let mut has_prompt = prompt.is_none();
-    for file in &context {
-        let bytes = files::read(&root.join(file))?.unwrap_or_default();
-        has_prompt |= prompt.is_some_and(|prompt| bytes.contains_str(prompt));
-    }
-    if has_prompt && is_of_client {
+    let is_of_prompt = match prompt {
+        Some(prompt) => is_prompt_in(prompt, root, &context)?,
+        None => true,
+    };
+    if is_of_prompt && is_of_client {
         return Ok(None);
     }
-    // a text, not a guard
-    let text = context
-        .iter()
-        .find(|file| Utf8Path::new(file).extension() == Some("md"));
-    let what = match text.or(context.first()) {
-        None => ": this one was made without".to_owned(),
-        Some(file) => format!("; that of this one is {}", root.join(file)),
+    let note = match file_to_show(&context) {
+        None => "context is only written when a worktree is made: this one was made without".into(),
+        Some(file) => format!(
+            "context is only written when a worktree is made; that of this one is {}",
+            root.join(file)
+        ),
     };
-    Ok(Some(format!(
-        "context is only written when a worktree is made{what}"
-    )))
+    Ok(Some(note))
+}
+
+/// True if one of these files has the prompt in it.
+fn is_prompt_in(prompt: &[u8], root: &Utf8Path, context: &[String]) -> Result<bool, Error> {
+    for file in context {
+        let bytes = files::read(&root.join(file))?.unwrap_or_default();
+        if bytes.contains_str(prompt) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The first Markdown file of a context, as the others may only configure the guards of a client;
+/// the first file where there is none.
+fn file_to_show(context: &[String]) -> Option<&String> {
+    for file in context {
+        if Utf8Path::new(file).extension() == Some("md") {
+            return Some(file);
+        }
+    }
+    context.first()
 }
 
 /// True if these context files are those of a client; a client without any has none.

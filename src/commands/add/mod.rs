@@ -482,8 +482,8 @@ fn config_patterns(options: &Add) -> ConfigPatterns {
     }
 }
 
-/// Selects the untracked files of the main worktree that a new worktree gets. Those of the main
-/// worktree belong to another repository than a clone of a URL.
+/// Selects the untracked files of the main worktree that a new worktree gets. With `--repo`, only
+/// the globs of `--sync` count: the config is about another repository.
 fn select(
     session: &Session,
     home: &Repository,
@@ -494,19 +494,25 @@ fn select(
     let limits = loaded.config.file_sync.clone();
     let config_patterns = config_patterns(options);
     let origin = PatternOrigin::Flag("--sync");
-    let mut patterns = patterns(&limits, config_patterns, &options.sync.globs, &origin)?;
-    let mut candidates = Candidates::default();
+    let patterns = patterns(&limits, config_patterns, &options.sync.globs, &origin)?;
+    // one is always there: the built-in one of the memory bank
+    let has_own_patterns = patterns.len() > 1;
     if home.main == Main::Bare {
-        if patterns.len() > 1 {
+        if has_own_patterns {
             let note = "the repository is bare: there is no main worktree to sync files from";
             notes.push(note.to_owned());
         }
-        patterns.clear();
-    } else {
-        candidates = home.candidates(&patterns, config_patterns.include_file(&limits))?;
+        session.tell_step("no file is to be synced");
+        return Ok(Selection {
+            patterns: Vec::new(),
+            limits,
+            candidates: Candidates::default(),
+        });
     }
+    let include_file = config_patterns.include_file(&limits);
+    let candidates = home.candidates(&patterns, include_file)?;
     session.tell_each("not entered:", &candidates.not_entered);
-    if candidates.entries.is_empty() && patterns.len() <= 1 {
+    if candidates.entries.is_empty() && !has_own_patterns {
         session.tell_step("no file is to be synced");
     }
     Ok(Selection {

@@ -520,7 +520,8 @@ pub(super) fn readable_start<'r>(
     Ok(start)
 }
 
-/// Says by how many commits a base is behind its upstream; nothing when it has none or is not.
+/// Says by how many commits the base branch is behind its upstream; none where it is not behind,
+/// or has no upstream.
 pub(super) fn behind_upstream(
     repository: &Repository,
     record: &Record,
@@ -531,7 +532,7 @@ pub(super) fn behind_upstream(
     let Some(upstream) = git.upstream(&branch)? else {
         return Ok(None);
     };
-    // the tip of an existing branch is a base of its own
+    // `add` of an existing branch starts at its tip, and only names this revision
     if git.rev_parse_commit(&branch)?.as_ref() != Some(&record.base.commit) {
         return Ok(None);
     }

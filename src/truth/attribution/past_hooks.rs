@@ -6,35 +6,41 @@ use crate::git::hooks::journal::Journal;
 use crate::git::reflog::ReflogEntry;
 use crate::words::name::CommitId;
 
-/// Lists commits that were made here and that the journal does not have, the newest first: no hook
-/// ran for them. Each line of HEAD's log that went to a commit has its line in the journal, also a
-/// later `reset`.
+/// Lists commits that were made here past the hooks, the newest first: those to which HEAD's log
+/// went more often than the journal. Resets count on both sides, as one that goes back to such a
+/// commit is in the journal; fast-forwards and checkouts count in the journal alone.
 pub fn commits_past_hooks(
     reflog: &[ReflogEntry],
     head_ref: Option<&str>,
     branch: &str,
     journal: &Journal,
 ) -> Vec<CommitId> {
-    let mut unseen: BTreeMap<&CommitId, isize> = BTreeMap::new();
+    // lines of the log, less lines of the journal
+    let mut surplus: BTreeMap<&CommitId, isize> = BTreeMap::new();
     for entry in reflog {
         if entry.made_a_commit() || entry.is_reset() {
-            *unseen.entry(&entry.id).or_default() += 1;
+            *surplus.entry(&entry.id).or_default() += 1;
         }
     }
     for place in journal.places(b"HEAD") {
-        *unseen.entry(place).or_default() -= 1;
+        *surplus.entry(place).or_default() -= 1;
     }
     for place in places_of_branches(reflog, head_ref, branch, journal) {
-        *unseen.entry(place).or_default() -= 1;
+        *surplus.entry(place).or_default() -= 1;
     }
-    let mut silent = Vec::new();
+    let mut past_hooks = Vec::new();
     for entry in reflog {
-        let is_unseen = entry.made_a_commit() && unseen.remove(&entry.id).is_some_and(|n| n > 0);
-        if is_unseen {
-            silent.push(entry.id.clone());
+        if !entry.made_a_commit() {
+            continue;
+        }
+        // taken out, so that each commit is listed once
+        if let Some(lines) = surplus.remove(&entry.id)
+            && lines > 0
+        {
+            past_hooks.push(entry.id.clone());
         }
     }
-    silent
+    past_hooks
 }
 
 /// Lists where the branches went that HEAD was on, where git does not also report that of HEAD: git

@@ -194,8 +194,8 @@ impl DiskState {
         self.delta.insert(found.path, Some(entry));
     }
 
-    /// Adds what stands where a placed file was, if it is not as it was placed. The walk gives what
-    /// was recorded for one that is.
+    /// Adds what stands at the path of a placed file, where it is not as it was placed, or only got
+    /// a write bit. Where the walk proved it unchanged, `found` has the entry of `recorded`.
     fn add_found_placed(
         &mut self,
         worktree: &Worktree,
@@ -215,10 +215,17 @@ impl DiskState {
                 self.add_placed(found.path, kind, detail, Some(found.entry));
                 return;
             }
+            // only its mode differs, where git does not tell the modes apart
         }
-        if recorded.is_some_and(|recorded| was_made_writable(&recorded.stat, &found.stat))
-            && worktree.scope.verdict(&found.path, EntryKind::File).access != Access::Write
-        {
+        let Some(recorded) = recorded else {
+            return;
+        };
+        if !was_made_writable(&recorded.stat, &found.stat) {
+            return;
+        }
+        // a placed file can also be one that the scope excludes
+        let access = worktree.scope.verdict(&found.path, EntryKind::File).access;
+        if access != Access::Write {
             self.permissions.push(found.path);
         }
     }

@@ -181,14 +181,14 @@ impl DirectoryModes {
         let mut modes = Self::default();
         for (path, stat) in stats.entries {
             if stat.is_directory() {
-                modes.add(path, stat.permissions());
+                modes.add_if_missing(path, stat.permissions());
             }
         }
         Ok(modes)
     }
 
-    /// Gives a directory that has none of these permissions yet.
-    pub fn add(&mut self, path: RepoPath, mode: u32) {
+    /// Adds a directory; the permissions that were added first stay.
+    pub fn add_if_missing(&mut self, path: RepoPath, mode: u32) {
         self.0.entry(path).or_insert(mode);
     }
 

@@ -33,9 +33,8 @@ pub struct BranchUpdate<'a> {
     pub reason: &'static str,
 }
 
-/// Moves the branch, writes the files of these paths while their directories are open, and gives
-/// the index what it gets, and nothing else; flags go with the old entries. Git is told of what is
-/// not on disk on purpose.
+/// Moves the branch, has `write` change the files, and gives these paths new entries in the index.
+/// Directories that are opened to write there get their permissions back, also where it fails.
 ///
 /// # Errors
 /// Fails when git or the disk does: it may be half done.
@@ -49,35 +48,45 @@ pub fn change(
 ) -> Result<(), Error> {
     worktree.replace_links()?;
     if let Some(BranchUpdate { from, to, reason }) = branch {
-        // hooks of the user's may refuse: then nothing was changed yet
+        // before the files, as hooks of the user's may refuse it
         let name = worktree.record.branch.full_ref();
-        worktree
-            .git(repository)
-            .update_ref(&name, to, Some(from), reason)?;
+        let git = worktree.git(repository);
+        git.update_ref(&name, to, Some(from), reason)?;
     }
-    let root = &worktree.record.path;
+    // before anything is opened
     let modes = directory_modes(worktree, targets, directories)?;
     let written = write();
-    let left_open = modes.close(root);
+    let left_open = modes.close(&worktree.record.path);
     written?;
     if let Some(what) = left_open.into_iter().next() {
         return Err(DiskError::new("put all back", io::Error::other(what)).into());
     }
-    let git = worktree.hardened_git(repository);
-    if !targets.is_empty() {
-        git.update_index_info(&index_lines(repository, targets))?;
+    replace_in_index(repository, worktree, targets)
+}
+
+/// Replaces the entries of these paths in the index. The new ones have no flags, so what the scope
+/// keeps off the disk is marked again (git-update-index(1), `--skip-worktree`).
+fn replace_in_index(
+    repository: &Repository,
+    worktree: &Worktree,
+    targets: &[SavedPath],
+) -> Result<(), Error> {
+    if targets.is_empty() {
+        return Ok(());
     }
-    let mut excluded = Vec::new();
+    let git = worktree.hardened_git(repository);
+    git.update_index_info(&index_lines(repository, targets))?;
+    let mut absent = Vec::new();
     for target in targets {
-        let is_only_staged = target.disk.is_none() && !target.index.is_empty();
-        if is_only_staged && worktree.scope.excludes_file(&target.path) {
-            excluded.push(&target.path);
+        let is_in_index_alone = target.disk.is_none() && !target.index.is_empty();
+        if is_in_index_alone && worktree.scope.excludes_file(&target.path) {
+            absent.push(&target.path);
         }
     }
-    if !excluded.is_empty() {
+    if !absent.is_empty() {
         let what = "mark what the scope excludes";
         let command = "update-index --skip-worktree -z --stdin";
-        git.perform_with(what, command, &[], &nul_ended(excluded))?;
+        git.perform_with(what, command, &[], &nul_ended(absent))?;
     }
     Ok(())
 }
@@ -97,32 +106,35 @@ pub fn index_lines(repository: &Repository, targets: &[SavedPath]) -> Vec<u8> {
     info
 }
 
-/// The permissions that the directories above these paths have, or had, or were placed with: they
-/// are opened on the way. Also those that paths had that were directories.
+/// The permissions that the directories above these paths get in the end: those of now; of what is
+/// gone, those that were saved, or else those that it was placed with. So too the paths themselves,
+/// where they were directories.
 fn directory_modes(
     worktree: &Worktree,
     targets: &[SavedPath],
     saved: &[(RepoPath, u32)],
 ) -> Result<DirectoryModes, Error> {
     let mut above = BTreeSet::new();
-    let mut touched = BTreeSet::new();
+    for target in targets {
+        let mut next = target.path.parent();
+        while let Some(directory) = next {
+            next = directory.parent();
+            above.insert(directory);
+        }
+    }
+    let mut touched: BTreeSet<&RepoPath> = above.iter().collect();
     for target in targets {
         touched.insert(&target.path);
-        above.extend(std::iter::successors(
-            target.path.parent(),
-            RepoPath::parent,
-        ));
     }
-    touched.extend(&above);
     let mut modes = DirectoryModes::of(&worktree.record.path, above.iter())?;
     for (path, mode) in saved {
         if touched.contains(path) {
-            modes.add(path.clone(), *mode);
+            modes.add_if_missing(path.clone(), *mode);
         }
     }
     for file in worktree.placed()?.files() {
         if file.kind == PlacedKind::Directory && touched.contains(&file.path) {
-            modes.add(file.path.clone(), file.stat.permissions());
+            modes.add_if_missing(file.path.clone(), file.stat.permissions());
         }
     }
     Ok(modes)

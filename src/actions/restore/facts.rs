@@ -109,6 +109,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     Some((survey.head.head_problem(record)?, help))
 }
 
+/// Says of a path out of scope what stands there, and what it gets back.
 fn violation(
     repository: &Repository,
     worktree: &Worktree,
@@ -117,18 +118,18 @@ fn violation(
     path: &RepoPath,
 ) -> PlannedPath {
     let states = &survey.states;
-    let excluded = finding.reason == Reason::Excluded;
-    // a commit on another branch that was made there is not undone on this one
-    let at = |delta| entry_in(&states.manifest, delta, path);
-    let is_on_head = at(&states.references.head) != at(states.references.reference());
-    let committed = finding.change.seen.iter().any(is_commit) && is_on_head;
-    let nearest = if committed {
-        states.references.reference()
-    } else {
-        &states.references.head
+    let references = &states.references;
+    let in_head = entry_in(&states.manifest, &references.head, path);
+    let in_reference = entry_in(&states.manifest, references.reference(), path);
+    // a commit that only another branch has is not undone on this one
+    let committed = finding.change.seen.iter().any(is_commit) && in_head != in_reference;
+    let target = match references.arriving.get(path) {
+        // a merge in progress brings this, or brings that it is gone
+        Some(arriving) => *arriving,
+        None if committed => in_reference,
+        None => in_head,
     };
-    let in_tree = || entry_in(&states.manifest, nearest, path);
-    let arriving = states.references.arriving.get(path).copied();
+    let excluded = finding.reason == Reason::Excluded;
     let access = if excluded {
         Access::Excluded
     } else {
@@ -136,13 +137,13 @@ fn violation(
     };
     let disk = on_disk(survey, path, access);
     PlannedPath {
+        path: path.clone(),
         kind: finding.change.kind.as_str(),
         committed,
-        saved: disk.is_none_or(|entry| entry.mode != Mode::Special),
-        path: path.clone(),
+        can_be_saved: disk.is_none_or(|entry| entry.mode != Mode::Special),
         excluded,
         disk,
-        target: arriving.unwrap_or_else(in_tree),
+        target,
         source: placed_source(repository, worktree, states.placed.get(path)),
     }
 }

@@ -24,7 +24,7 @@ pub struct PlannedPath {
     /// Whether a commit has the change.
     pub committed: bool,
     /// Whether the content can be saved: a FIFO, a socket or a device has none.
-    pub saved: bool,
+    pub can_be_saved: bool,
     /// Whether the scope excludes it: then it is absent from the disk.
     pub excluded: bool,
     /// What stands on disk.

@@ -27,7 +27,7 @@ fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> PlannedPat
         kind: "modified",
         excluded: false,
         committed: false,
-        saved: true,
+        can_be_saved: true,
         disk: disk.map(entry),
         target: target.map(entry),
         source: PlacedSource::NotPlaced,

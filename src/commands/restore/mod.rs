@@ -119,7 +119,7 @@ fn answer(worktree: &Worktree, plan: &RestorePlan) -> RestoreAnswer {
             shown: PathText::from(path.path.as_bstr()),
             kind: Some(path.kind),
             committed: path.committed,
-            saved: path.saved,
+            saved: path.can_be_saved,
         });
     }
     RestoreAnswer {

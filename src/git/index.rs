@@ -77,7 +77,20 @@ impl OpenIndex {
     /// # Errors
     /// Fails when it is damaged, of an unknown version, or its entries are not in order.
     pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let mut index = Self::parse(file, read_file(file)?, format)?;
+        Self::parse_whole(file, read_file(file)?, format)
+    }
+
+    /// Parses the bytes of an index file, and reads the base of a split one as
+    /// [`read`](Self::read) does.
+    ///
+    /// # Errors
+    /// Fails as [`read`](Self::read) does.
+    pub fn parse_whole(
+        file: &Utf8Path,
+        bytes: Option<Vec<u8>>,
+        format: ObjectFormat,
+    ) -> Result<Self, GitError> {
+        let mut index = Self::parse(file, bytes, format)?;
         index.add_base(file)?;
         // git looks entries up by bisection: of two for a path it can take the one that we do not
         if !index.is_sorted() {

@@ -6,6 +6,7 @@ use crate::actions::trash::enter::{
     copy_branch_log, in_trash, move_directory, move_private_git_dir, move_record,
 };
 use crate::actions::trash::entry::REMOVING;
+use crate::actions::trash::hold::Held;
 use crate::actions::trash::private_git_dir::detach_head;
 use crate::config::value::Strategy;
 use crate::disk::files;
@@ -21,7 +22,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Moves a worktree into the trash, or deletes what is left of it; deletes the branch if that was
-/// decided; and moves the record. What is done already stays so. Returns what became of the branch.
+/// decided; and moves the record. What is done already stays so; `held` is what this call has held
+/// of the private git directory so far. Returns what became of the branch.
 ///
 /// # Errors
 /// Fails when git or the disk does: the next call goes on.
@@ -29,10 +31,11 @@ pub fn finish(
     repository: &Repository,
     worktree: &Worktree,
     removal: &Removal,
+    held: &mut Held,
 ) -> Result<BranchFate, Error> {
     let branch = match &removal.trash {
         Some(stamp) => {
-            let branch = finish_move(repository, worktree, removal, stamp)?;
+            let branch = finish_move(repository, worktree, removal, stamp, held)?;
             // what says what the rest is goes last
             move_record(repository, worktree, &stamp.time)?;
             branch
@@ -52,9 +55,10 @@ fn finish_move(
     worktree: &Worktree,
     removal: &Removal,
     stamp: &TrashStamp,
+    held: &mut Held,
 ) -> Result<BranchFate, Error> {
     move_directory(repository, worktree, stamp)?;
-    move_private_git_dir(repository, worktree, stamp)?;
+    move_private_git_dir(repository, worktree, stamp, held)?;
     if worktree.record.strategy == Strategy::Clone {
         // of a clone nothing is here but the record
         return Ok(BranchFate::Private);

@@ -28,6 +28,7 @@ use crate::actions::trash::enter::{
     write_removal,
 };
 use crate::actions::trash::entry::{Trashed, id, shown};
+use crate::actions::trash::hold::Held;
 use crate::actions::trash::list::free_time;
 use crate::actions::trash::undo::{finish_undo, restore_from_trash};
 use crate::config::value::Strategy;
@@ -95,6 +96,8 @@ struct BegunRemoval {
     removal: Removal,
     /// The ref that keeps commits; none where there is none, or an earlier call made it.
     commits: Option<Ref>,
+    /// What is held of its private git directory.
+    held: Held,
 }
 
 impl RemovalCandidate {
@@ -206,7 +209,7 @@ impl RemovalCandidate {
         now: &str,
     ) -> Result<(), Error> {
         let record = &self.worktree.record;
-        let begun = match &self.pending_removal {
+        let mut begun = match &self.pending_removal {
             Some(removal) => self.take_up(plan, removal),
             None => {
                 // what only a clone has comes to us first
@@ -225,7 +228,7 @@ impl RemovalCandidate {
             plan.notes.extend(note);
         }
         let branch = self
-            .finish(repository, &begun.removal)
+            .finish(repository, &begun.removal, &mut begun.held)
             .inspect_err(|_| self.end_unless_away(repository, &begun.removal))?;
         if begun.removal.branch_at.is_some() {
             plan.branch = branch;
@@ -235,11 +238,16 @@ impl RemovalCandidate {
     }
 
     /// Deletes the branch and moves the record.
-    fn finish(&self, repository: &Repository, removal: &Removal) -> Result<BranchFate, Error> {
+    fn finish(
+        &self,
+        repository: &Repository,
+        removal: &Removal,
+        held: &mut Held,
+    ) -> Result<BranchFate, Error> {
         // where it could not be put back, its private git directory may have another name
         let name = &self.worktree.record.name;
         let worktree = Worktree::load(repository, name)?;
-        finish(repository, &worktree, removal)
+        finish(repository, &worktree, removal, held)
     }
 
     /// Takes up a removal that was interrupted.
@@ -253,6 +261,7 @@ impl RemovalCandidate {
         BegunRemoval {
             removal: removal.clone(),
             commits: None,
+            held: Held::default(),
         }
     }
 
@@ -270,7 +279,7 @@ impl RemovalCandidate {
         };
         let current = match move_directory(repository, &self.worktree, &stamp) {
             Ok(()) => {
-                move_private_git_dir(repository, &self.worktree, &stamp)?;
+                move_private_git_dir(repository, &self.worktree, &stamp, &mut begun.held)?;
                 in_trash(repository, &self.worktree, &stamp.time)
             }
             Err(error) if stamp.term == Term::Short && cannot_be_renamed(&error) => {
@@ -421,7 +430,11 @@ impl RemovalCandidate {
             trash: self.stamp(plan, &removing.time),
         };
         write_removal(&self.worktree, &removal)?;
-        Ok(BegunRemoval { removal, commits })
+        Ok(BegunRemoval {
+            removal,
+            commits,
+            held: Held::default(),
+        })
     }
 
     /// How it goes into the trash; none where nothing of it is left.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::trash::entry::{REFS, REMOVING, id};
-use crate::actions::trash::hold::hold;
+use crate::actions::trash::hold::{Held, hold};
 use crate::actions::trash::list::{free_time, place_of, record_of};
 use crate::actions::trash::private_git_dir::{HEAD_BEFORE, PrivateGitDir, detach_head_in};
 use crate::actions::trash::registered;
@@ -136,7 +136,7 @@ pub fn move_directory(
 }
 
 /// Moves the private git directory of a linked worktree into its record, and holds what it names.
-/// What is done already stays.
+/// What is done already stays; `held` is what this call has held so far.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -144,12 +144,13 @@ pub fn move_private_git_dir(
     repository: &Repository,
     worktree: &Worktree,
     stamp: &TrashStamp,
+    held: &mut Held,
 ) -> Result<(), Error> {
     let id = id(&worktree.record.name, &stamp.time);
     if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(worktree) {
         sweep(&git_dir, &[""]);
         registered::put_files_back(repository, worktree, &git_dir, stamp)?;
-        move_git_dir(repository, &id, &git_dir, &worktree.dir, stamp)?;
+        move_git_dir(repository, &id, &git_dir, &worktree.dir, stamp, held)?;
     }
     if let PrivateGitDir::InRecord(git_dir) = PrivateGitDir::find(worktree) {
         point_to_common_dir(&git_dir)?;
@@ -160,6 +161,7 @@ pub fn move_private_git_dir(
             &git_dir,
             stamp,
             &worktree.dir.join(REMOVING),
+            held,
         )?;
         // as git does
         files::remove_if_empty(&repository.common_dir.join("worktrees"));
@@ -175,8 +177,10 @@ fn move_git_dir(
     git_dir: &Utf8Path,
     record_dir: &Utf8Path,
     stamp: &TrashStamp,
+    held: &mut Held,
 ) -> Result<(), Error> {
-    hold(repository, id, git_dir, stamp, &record_dir.join(REMOVING))?;
+    let since = record_dir.join(REMOVING);
+    hold(repository, id, git_dir, stamp, &since, held)?;
     files::rename(git_dir, &record_dir.join(TRASHED_GIT_DIR))?;
     Ok(())
 }
@@ -275,7 +279,8 @@ pub fn keep_incomplete(
     files::write(&record_dir.join(REMOVING), to_text(&removal).as_bytes())?;
     if let Some(admin_dir) = admin_dir {
         // before the directory: killed in between, no `add` finds it and deletes it
-        move_git_dir(repository, &id, admin_dir, &record_dir, &stamp)?;
+        let nothing = &mut Held::default();
+        move_git_dir(repository, &id, admin_dir, &record_dir, &stamp, nothing)?;
         point_to_common_dir(&kept_git_dir)?;
         if let Some(commit) = &stamp.head {
             let git = repository.git.on(&kept_git_dir, None);

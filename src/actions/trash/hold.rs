@@ -32,8 +32,38 @@ const DIRECTORIES: [&str; 5] = ["logs", "refs", "rebase-merge", "rebase-apply", 
 /// The last part of the name of the ref that names the commit.
 const COMMIT: &str = "objects";
 
-/// Holds what a private git directory names, for the entry of this id. What is held already stays
-/// so. Locks on the refs that are newer than the file `since` are of a git that was killed.
+/// What is held of a private git directory; nothing at first.
+#[derive(Default, PartialEq, Eq)]
+pub struct Held {
+    /// The objects that its files name, and that the removal has written down.
+    ids: BTreeSet<ObjectId>,
+    /// The bytes of its index.
+    index: Option<Vec<u8>>,
+}
+
+impl Held {
+    /// Reads what a private git directory names now.
+    fn read(
+        repository: &Repository,
+        git_dir: &Utf8Path,
+        stamp: &TrashStamp,
+    ) -> Result<Self, Error> {
+        let mut ids = BTreeSet::new();
+        for commit in stamp.head.iter().chain(&stamp.tip) {
+            ids.extend(object_id(commit));
+        }
+        collect_ids_in_files(git_dir.as_std_path(), repository.format, &mut ids)?;
+        if files::is_directory(&git_dir.join("reftable")) {
+            ids.extend(ids_in_reftable(repository, git_dir)?);
+        }
+        // what cannot be read, `git gc` does not follow either
+        let index = files::read(&git_dir.join("index")).unwrap_or_default();
+        Ok(Self { ids, index })
+    }
+}
+
+/// Holds what a private git directory names, for the entry of this id, unless it is `held` already.
+/// Locks on the refs that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -43,18 +73,24 @@ pub(super) fn hold(
     git_dir: &Utf8Path,
     stamp: &TrashStamp,
     since: &Utf8Path,
+    held: &mut Held,
 ) -> Result<(), Error> {
+    let named = Held::read(repository, git_dir, stamp)?;
+    if named == *held {
+        return Ok(());
+    }
     end_locks_of_refs(repository, id, since);
     let objects = repository.objects()?;
-    let mut ids = BTreeSet::new();
-    for commit in stamp.head.iter().chain(&stamp.tip) {
-        ids.extend(object_id(commit));
+    let mut ids = named.ids.clone();
+    let index = OpenIndex::parse_whole(
+        &git_dir.join("index"),
+        named.index.clone(),
+        repository.format,
+    );
+    // what is damaged, `git gc` does not follow either
+    if let Ok(index) = index {
+        ids.extend(ids_of_index(&objects, &index, stamp));
     }
-    collect_ids_in_files(git_dir.as_std_path(), repository.format, &mut ids)?;
-    if files::is_directory(&git_dir.join("reftable")) {
-        ids.extend(ids_in_reftable(repository, git_dir)?);
-    }
-    ids.extend(ids_of_index(&objects, git_dir, repository.format, stamp));
     let holder = objects.write_holder(&ids)?;
     let below = refs_of(id);
     if let Some(commit) = &holder.commit {
@@ -63,20 +99,12 @@ pub(super) fn hold(
     for tag in &holder.tags {
         write_ref(repository, &format!("{below}{tag}"), tag)?;
     }
+    *held = named;
     Ok(())
 }
 
-/// The objects that the index names and HEAD does not have. What cannot be read, `git gc` does not
-/// follow either.
-fn ids_of_index(
-    objects: &Objects,
-    git_dir: &Utf8Path,
-    format: ObjectFormat,
-    stamp: &TrashStamp,
-) -> BTreeSet<ObjectId> {
-    let Ok(index) = OpenIndex::read(&git_dir.join("index"), format) else {
-        return BTreeSet::new();
-    };
+/// The objects that an index names and HEAD does not have.
+fn ids_of_index(objects: &Objects, index: &OpenIndex, stamp: &TrashStamp) -> BTreeSet<ObjectId> {
     let head_commit = stamp
         .head
         .as_ref()

@@ -17,7 +17,7 @@ pub mod empty;
 pub mod enter;
 pub mod entry;
 pub mod expiry;
-mod hold;
+pub mod hold;
 pub mod list;
 pub mod private_git_dir;
 mod registered;

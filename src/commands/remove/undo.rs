@@ -6,6 +6,7 @@ use crate::actions::remove::decide::RemoveRefusal;
 use crate::actions::remove::finish::finish;
 use crate::actions::trash::enter::{in_trash, is_away, pending_removal};
 use crate::actions::trash::entry::{Trashed, choose, id, shown};
+use crate::actions::trash::hold::Held;
 use crate::actions::trash::list::{list, load};
 use crate::actions::trash::private_git_dir::PrivateGitDir;
 use crate::actions::trash::undo::{move_record_back, restore_from_trash};
@@ -382,8 +383,14 @@ fn apply(
         return Ok(());
     };
     // by now its private git directory may have another name
-    let removed_again = Worktree::load(repository, name)
-        .and_then(|halfway| finish(repository, &halfway, &returning.removal));
+    let removed_again = Worktree::load(repository, name).and_then(|halfway| {
+        finish(
+            repository,
+            &halfway,
+            &returning.removal,
+            &mut Held::default(),
+        )
+    });
     for branch in new_branches {
         let _ = git.delete_ref(&branch.name, &branch.commit);
     }

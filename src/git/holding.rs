@@ -14,6 +14,7 @@ use gix::odb::Header as _;
 
 use crate::git::error::{GitError, unwritable};
 use crate::git::index::OpenIndex;
+use crate::git::index_trees::IndexTrees;
 use crate::git::object_format::{ObjectFormat, commit_id_of, gix_id, id_of};
 use crate::git::objects::Objects;
 use crate::git::tree_level::TreeEntry;
@@ -87,11 +88,13 @@ impl OpenIndex {
     ) -> Result<BTreeSet<ObjectId>, GitError> {
         let mut beside = IdsBeside {
             state: &self.state,
+            trees: IndexTrees::compute(&self.state, self.format),
             objects,
             ids: BTreeSet::new(),
         };
         let root = IndexDirectory {
             entries: self.state.entries(),
+            first_entry: 0,
             path_length: 0,
             tree: tree.copied(),
         };
@@ -118,6 +121,8 @@ fn entry_of(oid: gix::ObjectId, kind: EntryKind) -> Entry {
 struct IndexDirectory<'i> {
     /// The entries below it, sorted.
     entries: &'i [IndexEntry],
+    /// The number of the first of them.
+    first_entry: usize,
     /// The length of its path, with the slash at the end.
     path_length: usize,
     /// The tree that has the same path.
@@ -127,23 +132,26 @@ struct IndexDirectory<'i> {
 /// Collects the objects of an index that a tree does not have at the same path.
 struct IdsBeside<'i> {
     state: &'i State,
+    trees: IndexTrees,
     objects: &'i Objects,
     ids: BTreeSet<ObjectId>,
 }
 
 impl<'i> IdsBeside<'i> {
-    /// Adds what an index has below a directory and the tree that has the same path has not.
+    /// Adds what an index has below a directory and the tree that has the same path has not. A tree
+    /// that has exactly the entries is not read.
     ///
     /// Directories wait in a list: a path of an index may have more of them than calls have room
     /// on the stack.
     fn add_entries(&mut self, root: IndexDirectory<'i>) -> Result<(), GitError> {
         let mut waiting = vec![root];
         while let Some(directory) = waiting.pop() {
+            let tree_of_entries = self.trees.id(directory.first_entry, directory.path_length);
             if directory.tree.is_none() {
                 for entry in directory.entries {
                     self.add_file(entry, None);
                 }
-            } else {
+            } else if directory.tree.as_ref() != tree_of_entries {
                 waiting.extend(self.add_files(&directory)?);
             }
         }
@@ -175,8 +183,10 @@ impl<'i> IdsBeside<'i> {
             let number =
                 entries.partition_point(|entry| entry.path(self.state).starts_with(prefix));
             let (entries_below, entries_after) = entries.split_at(number);
+            let entries_before = directory.entries.len() - entries.len();
             children.push(IndexDirectory {
                 entries: entries_below,
+                first_entry: directory.first_entry + entries_before,
                 path_length: prefix.len(),
                 tree: in_tree.get(name).and_then(|entry| entry.tree()).copied(),
             });

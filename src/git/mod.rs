@@ -34,6 +34,7 @@ pub mod holding;
 pub mod hooks;
 pub mod ignore;
 pub mod index;
+mod index_trees;
 pub mod landing;
 pub mod layout;
 pub mod lfs;

@@ -30,16 +30,18 @@ impl QuarantineRepository {
         let directory = Temporary::new()?;
         let git_dir = directory.path().join("git");
         files::create_directories(&git_dir.join("refs"))?;
-        files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        files::create_directories(&git_dir.join("objects/info"))?;
+        // without `sync`: it ends with this process
+        files::write_beside(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         let config = format!(
             "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = {}\n{settings}",
             repository.format
         );
-        files::write(&git_dir.join("config"), config.as_bytes())?;
+        files::write_beside(&git_dir.join("config"), config.as_bytes())?;
         let shared = quoted(repository.common_dir.join("objects").as_str());
         let alternates = format!("{shared}\n");
         let file = git_dir.join("objects/info/alternates");
-        files::write(&file, alternates.as_bytes())?;
+        files::write_beside(&file, alternates.as_bytes())?;
         Ok(Self {
             objects: Objects::open(&git_dir, repository.format)?,
             git_dir,

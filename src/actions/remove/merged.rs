@@ -42,7 +42,7 @@ pub fn find(
     }
     let quarantine = QuarantineRepository::new(repository, SETTINGS).ok()?;
     if let Some(shallow) = files::read(&repository.common_dir.join("shallow")).ok()? {
-        files::write(&quarantine.git_dir.join("shallow"), &shallow).ok()?;
+        files::write_beside(&quarantine.git_dir.join("shallow"), &shallow).ok()?;
     }
     let comparison = Comparison {
         git: repository

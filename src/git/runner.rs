@@ -21,11 +21,13 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
+use rustix::fs::{Access, access};
 
 use crate::git::version::GitVersion;
 
@@ -210,7 +212,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
 fn command(call: &Call<'_>) -> duct::Expression {
-    let command = duct::cmd("git", call.args)
+    let command = duct::cmd(program(call.environment), call.args)
         .dir(call.dir)
         .full_env(call.environment.iter().cloned())
         .stdout_capture()
@@ -220,6 +222,27 @@ fn command(call: &Call<'_>) -> duct::Expression {
         Some(bytes) => command.stdin_bytes(bytes),
         None => command.stdin_null(),
     }
+}
+
+/// The first git on the search path of an environment: a program that is named by its path is
+/// started without a copy of this process (`posix_spawn(3)`). Where a relative directory comes
+/// before it, or there is none, the system looks for it.
+fn program(environment: &[(OsString, OsString)]) -> PathBuf {
+    let name = PathBuf::from("git");
+    let search_path = environment.iter().find(|(variable, _)| variable == "PATH");
+    let Some((_, directories)) = search_path else {
+        return name;
+    };
+    for directory in std::env::split_paths(directories) {
+        let file = directory.join(&name);
+        if directory.is_relative() {
+            break;
+        }
+        if file.is_file() && access(&file, Access::EXEC_OK).is_ok() {
+            return file;
+        }
+    }
+    name
 }
 
 fn output(ended: &std::process::Output) -> Output {

@@ -7,6 +7,7 @@ use camino::Utf8Path;
 
 use crate::disk::open::Opened;
 use crate::disk::{files, open};
+use crate::truth::git_dirs::{AUTOSTASH, is_patch};
 use crate::words::error::Error;
 use crate::worktree::repository::{Main, Repository};
 
@@ -14,6 +15,8 @@ use crate::worktree::repository::{Main, Repository};
 /// starts a program.
 pub const PLAIN: &str = " plain";
 pub const STARTS: &str = " exec";
+/// What the digest of an automatic stash ends with where no merge is in progress.
+pub const ALONE: &str = " alone";
 /// What the digest of an unknown directory begins with; older records have this word alone.
 pub const DIRECTORY: &str = "directory";
 
@@ -138,6 +141,36 @@ impl Digester<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the digest of the stash that the next commit applies, and whether no merge made it;
+    /// none where there is no such stash. With `--squash`, a merge leaves no `MERGE_HEAD`.
+    pub fn autostash(&self, git_dir: &Utf8Path) -> Option<String> {
+        let digest = self.script(&git_dir.join(AUTOSTASH))?;
+        let is_of_merge = ["MERGE_HEAD", "SQUASH_MSG"]
+            .iter()
+            .any(|name| files::exists(&git_dir.join(name)));
+        let end = if is_of_merge { "" } else { ALONE };
+        Some(format!("{digest}{end}"))
+    }
+
+    /// Returns one digest of the patches that `git am` or a rebase applies; none where neither is
+    /// in progress.
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be read.
+    pub fn patches(&self, rebase_apply: &Utf8Path) -> Result<Option<String>, Error> {
+        if !files::is_directory(rebase_apply) {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        for name in files::names(rebase_apply)? {
+            if is_patch(&name) {
+                let digest = self.script(&rebase_apply.join(&name)).unwrap_or_default();
+                text.push_str(&format!("{name}\0{digest}\n"));
+            }
+        }
+        Ok(Some(self.digest(text.as_bytes())))
     }
 
     /// Returns the digest of the commands that remain of a rebase, and whether one starts a

@@ -227,9 +227,13 @@ const PROGRESS: [&str; 45] = [
     "utf8",
 ];
 
+/// True if `git am` or a rebase has a patch under this name, in `rebase-apply`.
+pub fn is_patch(name: &str) -> bool {
+    name.len() == 4 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn is_progress(name: &str) -> bool {
-    let is_patch = name.len() == 4 && name.bytes().all(|byte| byte.is_ascii_digit());
-    is_patch || PROGRESS.contains(&name) || is_root_ref(name.as_bytes())
+    is_patch(name) || PROGRESS.contains(&name) || is_root_ref(name.as_bytes())
 }
 
 /// True if git looks for a ref of this name in each worktree's own git directory, as for `HEAD`
@@ -286,7 +290,7 @@ pub fn is_sealed_by_entry(state: &str) -> bool {
     let is_direct = !below.contains('/');
     match role_of(first) {
         Role::Objects => state == BORROWED,
-        Role::Operation => [TODO, "sequencer/todo"].contains(&state),
+        Role::Operation => is_of_operation(state),
         Role::Resolutions => below.ends_with("/postimage"),
         Role::Info | Role::Remotes => is_direct,
         Role::Modules | Role::Worktrees | Role::DataDirectory => false,
@@ -296,11 +300,30 @@ pub fn is_sealed_by_entry(state: &str) -> bool {
     }
 }
 
+/// What says that an operation is in progress, and at which commits: the next commit has some of
+/// them as parents, and the end of the operation takes others up.
+pub const OPERATION: [&str; 8] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_START",
+    "sequencer/todo",
+    "rebase-apply",
+    "rebase-apply/autostash",
+    "rebase-merge/autostash",
+];
+/// The stash that git applies to the files after the next commit (git-merge(1), `--autostash`).
+pub const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 /// The file of `rebase -i` with the commands that remain.
 pub const TODO: &str = "rebase-merge/git-rebase-todo";
 /// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).
 pub const SHALLOW: &str = "shallow";
 pub const BORROWED: &str = "objects/info/alternates";
+
+/// True if a file says which operation is in progress in a git directory, or how it ends.
+pub fn is_of_operation(state: &str) -> bool {
+    OPERATION.contains(&state) || [AUTOSTASH, TODO].contains(&state)
+}
 
 /// True if the seal is of a version that looked for files by their names.
 pub fn is_of_older_version(sealed: &Sealed) -> bool {

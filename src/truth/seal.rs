@@ -14,20 +14,14 @@ use crate::disk::files;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::settings_file::{included_by, read_settings};
 use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
-use crate::truth::digests::{Digester, PLAIN};
-use crate::truth::git_dirs::{BORROWED, DataDirectory, Role, TODO, is_lock, role_of};
+use crate::truth::digests::{ALONE, Digester, PLAIN, STARTS};
+use crate::truth::git_dirs::{
+    AUTOSTASH, BORROWED, DataDirectory, OPERATION, Role, TODO, is_lock, role_of,
+};
 use crate::truth::keys::may_show;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
 use crate::worktree::repository::Repository;
-
-/// Files of an operation: what the next commit has as a parent, and commands that remain.
-pub const OPERATION: [&str; 4] = [
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "sequencer/todo",
-];
 
 /// How many files of hooks are sealed in one directory, with those below: `core.hooksPath` may name
 /// a directory of something else as well.
@@ -331,7 +325,10 @@ impl<'a> Seal<'a> {
             self.read_file(&directory.join(BORROWED));
         }
         if !is_submodule && !is_clone {
-            self.read_state(directory);
+            self.read_state(directory)?;
+        }
+        if is_clone {
+            self.read_own_operation(directory);
         }
         self.read_links(directory, owner);
         Ok(())
@@ -339,7 +336,7 @@ impl<'a> Seal<'a> {
 
     /// Walks the private git directory of the worktree itself. The record has digests of the
     /// settings and the sparse patterns in it, and what the worktree is on and what it does there
-    /// is its own.
+    /// is its own, but for what [`Self::read_own_operation`] says.
     fn read_own_git_dir(&mut self, directory: &Utf8Path) -> Result<(), Error> {
         let place = self.digester.place(directory);
         self.sealed.directories.insert(place, GitDirOwner::Worktree);
@@ -362,6 +359,7 @@ impl<'a> Seal<'a> {
                 | Role::Unknown => self.read_unknown(&entry)?,
             }
         }
+        self.read_own_operation(directory);
         Ok(())
     }
 
@@ -458,15 +456,37 @@ impl<'a> Seal<'a> {
     }
 
     /// Takes what a worktree is on, and what it is about to run.
-    fn read_state(&mut self, git_dir: &Utf8Path) {
+    fn read_state(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
         }
         for name in OPERATION {
             self.read_file(&git_dir.join(name));
         }
+        let patches = git_dir.join("rebase-apply");
+        if let Some(digest) = self.digester.patches(&patches)? {
+            self.insert(&patches, digest);
+        }
+        if let Some(digest) = self.digester.autostash(git_dir) {
+            self.insert(&git_dir.join(AUTOSTASH), digest);
+        }
         let todo = git_dir.join(TODO);
         if let Some(digest) = self.digester.commands(&todo) {
+            self.insert(&todo, digest);
+        }
+        Ok(())
+    }
+
+    /// Takes of the worktree's own operation what another worktree may have put there: a stash that
+    /// no merge made, and a rebase that starts programs.
+    fn read_own_operation(&mut self, git_dir: &Utf8Path) {
+        let autostash = self.digester.autostash(git_dir);
+        if let Some(digest) = autostash.filter(|digest| digest.ends_with(ALONE)) {
+            self.insert(&git_dir.join(AUTOSTASH), digest);
+        }
+        let todo = git_dir.join(TODO);
+        let commands = self.digester.commands(&todo);
+        if let Some(digest) = commands.filter(|digest| digest.ends_with(STARTS)) {
             self.insert(&todo, digest);
         }
     }

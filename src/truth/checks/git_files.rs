@@ -10,15 +10,15 @@ use bstr::{BString, ByteSlice};
 use crate::disk::files;
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
-use crate::truth::digests::{DIRECTORY, OWN_GIT_DIR, PLAIN, STARTS};
+use crate::truth::digests::{ALONE, DIRECTORY, OWN_GIT_DIR, PLAIN, STARTS};
 use crate::truth::facts::CommitFacts;
 use crate::truth::git_dirs;
 use crate::truth::git_dirs::{
-    BORROWED, Directories, Role, SHALLOW, TODO, is_sealed_by_entry, role_of,
+    AUTOSTASH, BORROWED, Directories, OPERATION, Role, SHALLOW, TODO, is_of_operation,
+    is_sealed_by_entry, role_of,
 };
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::rewired::differing;
-use crate::truth::seal::OPERATION;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::repository::Repository;
@@ -203,7 +203,7 @@ impl FileJudge<'_> {
                 return Some(self.judge_hook(before, now));
             }
         }
-        if !is_in_both {
+        if !is_in_both && !is_of_operation(state) {
             // the git directory came, or went
             return None;
         }
@@ -215,12 +215,11 @@ impl FileJudge<'_> {
         if self.extent == SealExtent::Entries && !is_comparable_by_entry(state, before, now) {
             return None;
         }
-        if OPERATION.contains(&state) {
-            return judge_operation(before, now);
-        }
         match state {
             "HEAD" => self.judge_head(name, before, now),
+            AUTOSTASH => judge_autostash(before, now),
             TODO => judge_todo(before, now),
+            _state if OPERATION.contains(&state) => judge_operation(before, now),
             _state if role == Role::Operation => judge_way_of_operation(before, now),
             _state if is_watched(state) => {
                 let detail = format!("it was {} since `add`", done_to(before, now));
@@ -302,6 +301,16 @@ fn judge_operation(before: Option<&String>, now: Option<&String>) -> Option<File
     Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
 }
 
+/// Says what a change of the stash means that the next commit applies: where no merge is in
+/// progress, none made it. None where it is gone.
+fn judge_autostash(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
+    if !now?.ends_with(ALONE) {
+        return judge_operation(before, now);
+    }
+    let detail = "no merge is in progress that made it, and the next commit applies this stash";
+    Some(FileChange::new(Kind::Ref, Cause::Hides, detail))
+}
+
 /// Says what it means that the strategy or the options of an operation are others; nothing where
 /// another operation is in progress, which is everyday work.
 fn judge_way_of_operation(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
@@ -318,19 +327,31 @@ fn judge_unknown(before: Option<&String>, now: Option<&String>) -> FileChange {
     FileChange::new(Kind::Config, Cause::Unknown, detail)
 }
 
-/// Says what a change of the commands of a rebase means; none where it ended, or a rebase began
-/// that starts no program.
+/// Says what a change of the commands of a rebase means; none where it ended. A rebase that began
+/// with programs to start is told also by the worktree in which it stands: no record of that
+/// worktree says who wrote the commands.
 fn judge_todo(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     let starts_program = now?.ends_with(STARTS);
-    let cause = match before {
-        None if !starts_program => return None,
-        Some(_) if starts_program => Cause::RunsCode,
-        Some(_) | None => Cause::Unknown,
+    let (cause, detail) = match before {
+        None if !starts_program => return judge_operation(before, now),
+        None => (Cause::Unknown, STARTS_PROGRAMS.to_owned()),
+        Some(_) => {
+            let done = done_to(before, now);
+            let detail = format!("the commands of this rebase were {done} since `add`");
+            let cause = if starts_program {
+                Cause::RunsCode
+            } else {
+                Cause::Unknown
+            };
+            (cause, detail)
+        }
     };
-    let done = done_to(before, now);
-    let detail = format!("the commands of this rebase were {done} since `add`");
     Some(FileChange::new(Kind::Config, cause, detail))
 }
+
+/// What is said of a rebase that began since `add` and starts programs.
+const STARTS_PROGRAMS: &str = "a rebase is in progress that starts programs: read them with \
+    `git rebase --edit-todo` before it goes on";
 
 /// True if [`judge_watched`] says what a change of a file means.
 fn is_watched(state: &str) -> bool {

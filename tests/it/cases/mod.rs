@@ -24,6 +24,7 @@ mod moved_base;
 mod name_forms;
 mod names;
 mod nested;
+mod operations;
 mod own_refs;
 mod past_hooks;
 mod plumbing;

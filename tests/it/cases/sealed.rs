@@ -231,7 +231,7 @@ fn a_head_that_was_written_past_its_log_is_told() {
     );
     assert_snapshot!(case.findings(), @"");
     case.main_does("git switch -q --detach; git bisect start -q HEAD HEAD~ >/dev/null");
-    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.findings(), @"@git/BISECT_START ref shared notice");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_rebase_of_the_main_worktree_runs_what_its_user_said() {
     case.main_does(
         "GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~3 2>/dev/null",
     );
-    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.findings(), @"@git/rebase-merge/git-rebase-todo ref shared notice");
 }
 
 #[test]

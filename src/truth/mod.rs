@@ -32,6 +32,7 @@ pub mod ref_history;
 pub mod references;
 pub mod rewired;
 pub mod seal;
+pub mod stash;
 pub mod survey;
 pub mod upstream;
 

@@ -9,6 +9,8 @@ use crate::judge::compare::{Delta, merge_references};
 use crate::truth::head::WorktreeHead;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_facts::RefFacts;
+use crate::truth::stash;
+use crate::truth::stash::untracked_files;
 use crate::truth::upstream::{UpstreamStates, is_reachable_from_any, recorded_tips};
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
@@ -196,24 +198,31 @@ impl BranchTrees {
         for branch in branches_beside_head(&inputs.head, ref_facts, taken_over) {
             let mut branch_tips = trusted.to_vec();
             branch_tips.extend(taken_over.among(branch.start.into_iter()));
-            let read = Self::read(&inputs.git, trees, branch.tip, base, &branch_tips, rewound);
+            let git = &inputs.git;
+            let references = References::find(git, trees, branch.tip, base, &branch_tips, rewound);
+            let read = references.and_then(|found| Self::read(inputs, trees, &branch, found));
             branches.extend(inputs.options.read_policy.or(read.map(Some), || None)?);
         }
         Ok(branches)
     }
 
-    /// Reads the tree and the references of one branch.
+    /// Reads the tree of one branch, or of a stash with the untracked files that it keeps.
     fn read(
-        git: &Git,
+        inputs: &SurveyInputs<'_>,
         trees: &mut Trees<'_>,
-        tip: &CommitId,
-        base: &CommitId,
-        trusted: &[CommitId],
-        rewound: &[CommitId],
+        branch: &BranchBesideHead<'_>,
+        references: References,
     ) -> Result<Self, Error> {
-        let references = References::find(git, trees, tip, base, trusted, rewound)?;
+        let mut delta = trees.delta(branch.tip)?;
+        if branch.kind == TipKind::Stash
+            && let Some(nearest) = references.commits.first()
+        {
+            let worktree = inputs.worktree;
+            let objects = &inputs.objects;
+            delta.extend(untracked_files(worktree, objects, branch.tip, nearest)?);
+        }
         Ok(Self {
-            delta: trees.delta(tip)?,
+            delta,
             references: references.deltas,
         })
     }
@@ -274,6 +283,16 @@ struct BranchBesideHead<'a> {
     tip: &'a CommitId,
     /// Where it was made.
     start: Option<&'a CommitId>,
+    kind: TipKind,
+}
+
+/// Says what a commit is that is not on HEAD.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TipKind {
+    /// The tip of a branch, or of a ref like one.
+    Branch,
+    /// A stash.
+    Stash,
 }
 
 /// Lists what was made here that is not on HEAD and that others did not bring, and the recorded
@@ -283,21 +302,30 @@ fn branches_beside_head<'a>(
     ref_facts: &'a RefFacts,
     taken_over: &TakenOver,
 ) -> Vec<BranchBesideHead<'a>> {
-    let mut starts: BTreeMap<&CommitId, Option<&CommitId>> = BTreeMap::new();
+    let mut tips: BTreeMap<&CommitId, BranchBesideHead<'a>> = BTreeMap::new();
     for own in &ref_facts.own_refs {
-        starts.insert(&own.tip, own.start.as_ref());
+        let kind = if own.name == stash::REF {
+            TipKind::Stash
+        } else {
+            TipKind::Branch
+        };
+        let tip = &own.tip;
+        let start = own.start.as_ref();
+        tips.insert(tip, BranchBesideHead { tip, start, kind });
     }
     if let Some(tip) = &head.branch {
-        starts.insert(tip, None);
+        let start = None;
+        let kind = TipKind::Branch;
+        tips.insert(tip, BranchBesideHead { tip, start, kind });
     }
     let mut branches = Vec::new();
-    for (tip, start) in starts {
+    for (tip, branch) in tips {
         // HEAD on a branch of others may have all of that branch, which the recorded one may not
         let is_judged_with_head =
             head.head.as_ref() == Some(tip) && !(head.moved && taken_over.has(tip));
         let is_recorded_branch = head.branch.as_ref() == Some(tip);
         if !is_judged_with_head && (is_recorded_branch || !taken_over.has(tip)) {
-            branches.push(BranchBesideHead { tip, start });
+            branches.push(branch);
         }
     }
     branches

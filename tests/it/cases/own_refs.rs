@@ -253,3 +253,28 @@ fn what_a_command_of_an_earlier_worktree_left_is_not_a_ref_of_the_users() {
     );
     assert_eq!(case.repo.findings(&worktree), "");
 }
+
+#[test]
+fn untracked_files_in_a_stash_are_judged_as_its_other_files() {
+    let case = Case::new();
+    case.does("echo x >docs/new.md; echo x >src/new.rs; git stash -q -u");
+    assert_snapshot!(case.findings(), @"
+    docs/new.md created read-only violation
+    @git/refs/stash ref shared notice
+    ");
+    case.does(
+        "git stash drop -q; mkdir target; echo x >target/a; echo x >src/new.rs; git stash -q -a",
+    );
+    assert_snapshot!(case.findings(), @"
+    target/a modified history notice
+    @git/refs/stash ref shared notice
+    ");
+    // rules that came into the worktree hide nothing
+    let case = Case::new();
+    case.does("echo new.md >src/.gitignore; echo '*' >docs/.gitignore; echo x >docs/new.md; git stash -q -a");
+    assert_snapshot!(case.findings(), @"
+    docs/.gitignore created read-only violation
+    docs/new.md created read-only violation
+    @git/refs/stash ref shared notice
+    ");
+}

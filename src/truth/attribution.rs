@@ -125,6 +125,8 @@ pub enum StashOrigin {
 /// Where work is kept that a command of ours took away; nothing of ours deletes what is rescued.
 const SAVED: [&str; 3] = [RESCUED, "refs/agentwt/kept/", "refs/agentwt/trash/"];
 const RESCUED: &str = "refs/agentwt/rescue/";
+/// Where an import brings the tip of a worktree's branch.
+const INCOMING: &str = "refs/agentwt/incoming/";
 /// Refs that are judged as a whole, or not at all.
 const APART: [&str; 3] = ["refs/replace/", "refs/prefetch/", "refs/stash"];
 
@@ -149,10 +151,11 @@ pub fn attribute(records: &RefRecords<'_>) -> BTreeMap<BString, Origin> {
     origins
 }
 
-/// True for a ref that our own commands write and take away again.
+/// True for a ref that our own commands write and take away again, and that no message of ours
+/// tells a person to merge.
 fn is_own_bookkeeping(records: &RefRecords<'_>, name: &BString) -> bool {
     let is_ours = name.starts_with(b"refs/agentwt/") && !records.before.contains_key(name);
-    is_ours && !is_saved_work(name.as_bstr())
+    is_ours && !name.starts_with(INCOMING.as_bytes()) && !is_saved_work(name.as_bstr())
 }
 
 fn is_saved_work(name: &BStr) -> bool {
@@ -179,7 +182,7 @@ impl RefRecords<'_> {
 
     /// Says how a ref that keeps saved work came to be what it is. Our commands only create such
     /// refs, and delete those that expired or were brought back; they leave no line in a journal
-    /// then.
+    /// then, so one that has a line was made by hand.
     fn origin_of_saved(&self, name: &BStr) -> Origin {
         let before = self.before.get(name);
         let now = self.now.get(name).map(|now| &now.id);
@@ -193,7 +196,12 @@ impl RefRecords<'_> {
             || is_created_and_deleted_here
             || moves_from_here.iter().any(deletes_or_replaces);
         if !was_there {
-            return Origin::Unchanged;
+            let is_made_here = now.is_some() && !moves_from_here.is_empty();
+            return if is_made_here {
+                Origin::MadeHere
+            } else {
+                Origin::Unchanged
+            };
         }
         let loss = match now {
             None => Loss::Deleted,

@@ -314,6 +314,8 @@ pub const OPERATION: [&str; 8] = [
 ];
 /// The stash that git applies to the files after the next commit (git-merge(1), `--autostash`).
 pub const AUTOSTASH: &str = "MERGE_AUTOSTASH";
+/// What names the commits that the next commit takes up, as parents or with their content.
+pub const TAKEN_UP: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", AUTOSTASH];
 /// The file of `rebase -i` with the commands that remain.
 pub const TODO: &str = "rebase-merge/git-rebase-todo";
 /// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).

@@ -252,7 +252,19 @@ pub fn starts_rebase(repository: &Repository, worktree: &Worktree) -> Result<boo
 
 /// Reads the commits that a merge in progress merges in.
 fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
-    let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
+    read_commits(&record.admin_dir.join("MERGE_HEAD"))
+}
+
+/// Reads the commits that a file of an operation names, a line each; none where there is no file,
+/// or a pipe stands in its place.
+///
+/// # Errors
+/// Fails when the file is there and cannot be read.
+pub fn read_commits(file: &Utf8Path) -> Result<Vec<CommitId>, Error> {
+    if files::is_endless(file) {
+        return Ok(Vec::new());
+    }
+    let bytes = files::read(file)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     Ok(text
         .lines()

@@ -4,24 +4,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::hooks::journal;
-use crate::git::hooks::journal::Journal;
+use crate::git::hooks::journal::{Journal, Target};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::reflog::{ReflogEntry, made_commits};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
-use crate::truth::head::{WorktreeHead, reflog_file};
+use crate::truth::git_dirs::TAKEN_UP;
+use crate::truth::head::{WorktreeHead, read_commits, reflog_file};
 use crate::truth::history::touched;
+use crate::truth::stash;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{incoming_ref, run_refs};
 use crate::worktree::repository::{Main, Repository};
+
+/// Refs whose commits are no work of a worktree, or are judged by themselves.
+const WITHOUT_WORK: [&str; 4] = [
+    stash::REF,
+    "refs/replace/",
+    "refs/prefetch/",
+    "refs/agentwt/run/",
+];
 
 /// Holds the refs as they were at `add` and as they are, with what is known of their moves.
 pub struct RefHistory<'a> {
@@ -133,8 +143,8 @@ impl<'a> RefHistory<'a> {
         Ok(true)
     }
 
-    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and
-    /// stashes. A branch that was renamed or copied from one of these is one.
+    /// Lists what was made in the worktree and is there: branches, also on remotes, tags, stashes and
+    /// refs of any other name. A branch that was renamed or copied from one of these is one.
     pub fn own_refs(&self) -> Vec<OwnRef> {
         let records = &self.records;
         let mut own_refs = Vec::new();
@@ -143,21 +153,109 @@ impl<'a> RefHistory<'a> {
             if records.before.contains_key(name) || found.is_symbolic() {
                 continue;
             }
-            let is_branch_or_tag =
-                name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
-            if !is_branch_or_tag && !self.is_pushed_to_other(name) || !records.is_own(name) {
+            if !self.may_have_work(name) || !records.is_own(name) {
                 continue;
             }
             let tip = self.git.rev_parse_commit(found.id.as_str()).ok().flatten();
-            own_refs.extend(tip.map(|tip| OwnRef {
-                name: found.name.clone(),
-                tip,
-                start: self.first_place_there(name),
-            }));
+            own_refs.extend(
+                tip.filter(|tip| self.is_of_files(name, tip))
+                    .map(|tip| OwnRef {
+                        name: found.name.clone(),
+                        tip,
+                        start: self.first_place_there(name),
+                    }),
+            );
         }
         own_refs.extend(self.own_upstreams());
+        own_refs.extend(self.own_private_refs());
+        own_refs.extend(self.taken_up_elsewhere());
         own_refs.extend(self.own_stashes());
         own_refs
+    }
+
+    /// True if the commit of a ref of this name may be work of the worktree. What a fetch prefetches
+    /// is work of others, and what our own commands write is looked at by them.
+    fn may_have_work(&self, name: &BStr) -> bool {
+        if name.starts_with(b"refs/remotes/") {
+            return self.is_pushed_to_other(name);
+        }
+        let has_none = WITHOUT_WORK.iter().any(|start| name.starts_with_str(start));
+        !has_none
+    }
+
+    /// True if the commit of a ref has files of the repository: notes have a history of their own
+    /// (git-notes(1)).
+    fn is_of_files(&self, name: &BStr, tip: &CommitId) -> bool {
+        if !name.starts_with(b"refs/notes/") {
+            return true;
+        }
+        let base = std::slice::from_ref(&self.records.base);
+        let common = self.git.merge_base_all(tip, base).unwrap_or_default();
+        !common.is_empty()
+    }
+
+    /// Lists the refs below `refs/worktree/`, which only this worktree has, as the journal says.
+    fn own_private_refs(&self) -> Vec<OwnRef> {
+        let journal = &self.records.journal;
+        let mut own_refs = Vec::new();
+        for name in journal.private() {
+            let Some(Target::Object(id)) = journal.moves(name).last().map(|last| &last.new) else {
+                continue;
+            };
+            let tip = self.git.rev_parse_commit(id.as_str()).ok().flatten();
+            own_refs.extend(tip.map(|tip| OwnRef {
+                name: name.clone(),
+                tip,
+                start: None,
+            }));
+        }
+        own_refs
+    }
+
+    /// Lists the commits of here that an operation in progress in another worktree takes up: the next
+    /// commit there has them, whoever began it.
+    fn taken_up_elsewhere(&self) -> Vec<OwnRef> {
+        let mut own_refs = Vec::new();
+        for (place, git_dir) in self.git_dirs_of_others() {
+            for name in TAKEN_UP {
+                let commits = read_commits(&git_dir.join(name)).unwrap_or_default();
+                for tip in commits.into_iter().filter(|tip| self.is_of_here(tip)) {
+                    own_refs.push(OwnRef {
+                        name: format!("{place}/{name}").into(),
+                        tip,
+                        start: None,
+                    });
+                }
+            }
+        }
+        own_refs
+    }
+
+    /// Returns the git directories of the other worktrees, by the names that git has for them
+    /// (git-worktree(1), "REFS").
+    fn git_dirs_of_others(&self) -> BTreeMap<String, Utf8PathBuf> {
+        let mut git_dirs = BTreeMap::new();
+        if self.repository.is_clone() {
+            return git_dirs;
+        }
+        let common_dir = &self.repository.common_dir;
+        git_dirs.insert("main-worktree".to_owned(), common_dir.clone());
+        let linked = common_dir.join("worktrees");
+        let own_id = self.worktree.record.admin_dir.file_name();
+        for id in files::names(&linked).unwrap_or_default() {
+            if own_id != Some(&id) {
+                git_dirs.insert(format!("worktrees/{id}"), linked.join(&id));
+            }
+        }
+        git_dirs
+    }
+
+    /// True if a commit was made or stashed in the worktree, and no other worktree has taken it over.
+    fn is_of_here(&self, commit: &CommitId) -> bool {
+        let records = &self.records;
+        let is_stashed = records.has_place(BStr::new(stash::REF), commit);
+        (is_stashed || records.was_made_or_moved_here(commit))
+            && !records.is_logged_elsewhere(commit)
     }
 
     /// Returns the first place to which a ref was moved from here; none if git collected it.
@@ -204,7 +302,7 @@ impl<'a> RefHistory<'a> {
 
     /// Lists what was stashed in the worktree and is there.
     fn own_stashes(&self) -> Vec<OwnRef> {
-        let name = BStr::new("refs/stash");
+        let name = BStr::new(stash::REF);
         let stashed: BTreeSet<&CommitId> = self.records.journal.places(name).collect();
         if stashed.is_empty() {
             return Vec::new();

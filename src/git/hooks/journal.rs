@@ -85,6 +85,12 @@ impl Journal {
         names.filter(|name| is_shared(name.as_bstr()))
     }
 
+    /// The refs below `refs/worktree/` that this worktree has for itself, and moved.
+    pub fn private(&self) -> impl Iterator<Item = &BString> {
+        let names = self.moves.keys();
+        names.filter(|name| name.starts_with(b"refs/worktree/"))
+    }
+
     /// The moves of a ref, in order.
     pub fn moves(&self, name: &[u8]) -> &[RefMove] {
         self.moves.get(name.as_bstr()).map_or(&[], Vec::as_slice)

@@ -203,7 +203,14 @@ rescued work deleted from here | refs/agentwt/rescue/a | C | - | C>- | | | Saved
 rescued work deleted elsewhere | refs/agentwt/rescue/a | C | - | | | | SavedWorkLost deleted unknown
 rescued work replaced from here | refs/agentwt/rescue/a | C | D | C>D | | | SavedWorkLost replaced here
 rescued work replaced elsewhere | refs/agentwt/rescue/a | C | D | | | | SavedWorkLost replaced unknown
-rescued work made by a command | refs/agentwt/rescue/a | - | C | ->C | | | Unchanged
+rescued work made by a command | refs/agentwt/rescue/a | - | C | | | | none
+rescued work made by hand | refs/agentwt/rescue/a | - | C | ->C | | | MadeHere
+kept work made by hand | refs/agentwt/kept/a/b | - | C | ->C | | | MadeHere
+trash made by hand | refs/agentwt/trash/a/b | - | C | ->C | | | MadeHere
+what came in by hand | refs/agentwt/incoming/a | - | C | ->C | | | MadeHere
+what came in by a command | refs/agentwt/incoming/a | - | C | | | | none
+what came in by a command, moved from here | refs/agentwt/incoming/a | - | C | D>C | | | OfOthersMovedHere
+ref of an unknown directory made here | refs/custom/a | - | C | ->C | | | MadeHere
 rescued work that is there | refs/agentwt/rescue/a | C | C | | | | none
 kept work that expired | refs/agentwt/kept/a | C | - | | | | DeletedElsewhere
 kept work deleted from here | refs/agentwt/kept/a | C | - | C>- | | | SavedWorkLost deleted here

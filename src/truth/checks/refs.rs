@@ -49,8 +49,10 @@ pub fn find_refs(
         }
     }
     for own in &facts.ref_facts.own_refs {
+        // what an operation of another worktree takes up is no ref of this one
+        let is_ref = own.name.starts_with(b"refs/");
         // `git branch -m` and `-c` make a branch past every hook
-        if records.journal.moves(&own.name).is_empty() {
+        if is_ref && records.journal.moves(&own.name).is_empty() {
             let place = Place::Git(own.name.clone());
             let detail = "it was made from this worktree";
             changes.push(SharedChange::new(place, Kind::Ref, detail, Cause::Unknown));

@@ -103,6 +103,45 @@ fn an_operation_that_was_written_by_hand_is_a_notice() {
     ");
 }
 
+// ---- commits of the worktree in an operation of another one ----------------------------------
+
+#[test]
+fn a_commit_of_the_worktree_that_the_next_commit_elsewhere_takes_up_is_judged() {
+    for name in [
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "worktrees/other/MERGE_HEAD",
+    ] {
+        let case = Case::new();
+        case.repo.add("other");
+        case.does(&format!(
+            "edit docs/api.md; commit; C=$(git rev-parse HEAD); git reset -q --hard HEAD~; echo $C >$MAIN/.git/{name}"
+        ));
+        let findings = case.findings();
+        let expected = "docs/api.md modified read-only violation\n";
+        assert!(findings.starts_with(expected), "{name}: {findings}");
+    }
+    let case = Case::new();
+    case.does("edit docs/api.md; git stash -q; git rev-parse stash >$MAIN/.git/MERGE_AUTOSTASH; git stash drop -q; echo $(git rev-parse main) >$MAIN/.git/MERGE_HEAD");
+    assert_snapshot!(case.findings(), @"
+    docs/api.md modified read-only violation
+    @git/MERGE_AUTOSTASH ref shared notice
+    @git/MERGE_HEAD ref shared notice
+    ");
+}
+
+#[test]
+fn a_conflict_of_the_user_with_work_in_scope_is_a_notice() {
+    let case = Case::new();
+    case.does("edit src/main.rs; commit");
+    case.main_does("echo other >src/main.rs; git commit -q -a -m other; git merge agentwt/task >/dev/null 2>&1 || true");
+    assert_snapshot!(case.findings(), @"@git/MERGE_HEAD ref shared notice");
+    case.does("git commit -q --amend -m again");
+    assert_snapshot!(case.findings(), @"@git/MERGE_HEAD ref shared notice");
+    case.main_does("git merge --abort; git cherry-pick agentwt/task >/dev/null 2>&1 || true");
+    assert_snapshot!(case.findings(), @"@git/CHERRY_PICK_HEAD ref shared notice");
+}
+
 // ---- a rebase that starts programs -----------------------------------------------------------
 
 /// Writes the state of a rebase into a git directory.

@@ -254,6 +254,56 @@ fn what_a_command_of_an_earlier_worktree_left_is_not_a_ref_of_the_users() {
     assert_eq!(case.repo.findings(&worktree), "");
 }
 
+/// Makes a commit out of scope on which nothing is, in `$C`.
+const HIDDEN: &str = "edit README.md; git add README.md
+    C=$(git commit-tree -p HEAD -m hidden $(git write-tree)); git reset -q --hard; ";
+
+#[test]
+fn a_commit_is_judged_whatever_the_name_of_its_ref_is() {
+    for name in [
+        "refs/custom/q",
+        "refs/notes/q",
+        "refs/original/q",
+        "refs/pull/1/head",
+        "refs/agentwt/incoming/q",
+        "refs/agentwt/kept/task/q",
+        "refs/agentwt/rescue/task/20260101T000000Z",
+        "refs/agentwt/trash/task/20260101T000000Z",
+        "refs/worktree/q",
+    ] {
+        let findings = after(&format!("{HIDDEN} git update-ref {name} $C"));
+        let expected = "README.md modified read-only violation\n";
+        assert!(findings.starts_with(expected), "{name}: {findings}");
+        let is_private = name.starts_with("refs/worktree/");
+        let notice = format!("@git/{name} ref shared notice");
+        assert_eq!(
+            findings.contains(&notice),
+            !is_private,
+            "{name}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn a_ref_of_our_own_that_was_made_by_hand_is_told() {
+    let case = Case::new();
+    case.does(
+        "edit src/main.rs; commit; for name in incoming/q kept/task/q rescue/task/q trash/task/q; do
+            git update-ref refs/agentwt/$name HEAD; done",
+    );
+    assert_snapshot!(case.findings(), @"
+    @git/refs/agentwt/incoming/q ref shared notice
+    @git/refs/agentwt/kept/task/q ref shared notice
+    @git/refs/agentwt/rescue/task/q ref shared notice
+    @git/refs/agentwt/trash/task/q ref shared notice
+    ");
+    // what a command of ours saves is nothing
+    let case = Case::new();
+    case.does("edit README.md");
+    case.repo.agentwt_in(&case.worktree, &["restore"]).ok();
+    assert_snapshot!(case.findings(), @"");
+}
+
 #[test]
 fn untracked_files_in_a_stash_are_judged_as_its_other_files() {
     let case = Case::new();

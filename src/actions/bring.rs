@@ -78,17 +78,21 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
                 {incoming}"
         ));
     }
-    if let [first, others @ ..] = wanted.as_slice() {
-        let first = &first.name;
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more beside it"),
-        };
-        notes.push(format!(
-            "what else only the clone had is in {first}{more}; to see it: git log {first}"
-        ));
-    }
+    notes.extend(note_of(&wanted));
     Ok(notes)
+}
+
+/// Says where objects are that are kept by refs of their own.
+fn note_of(kept: &[FetchedRef]) -> Option<String> {
+    let (first, others) = kept.split_first()?;
+    let first = &first.name;
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more beside it"),
+    };
+    Some(format!(
+        "what else only the clone had is in {first}{more}; to see it: git show {first}"
+    ))
 }
 
 /// An object that is fetched from a clone, and the ref that names it at home.
@@ -207,7 +211,8 @@ fn read_new_objects(own: &Repository, worktree: &Worktree) -> Result<NewObjects,
     let objects = own.objects()?;
     let mut others = BTreeSet::new();
     for reference in git.for_each_ref(&["refs/"])? {
-        if !at_home.contains(&reference.id) && !objects.has(&reference.id) {
+        // home may have the object without a ref to it: then `git gc` there deletes it
+        if !at_home.contains(&reference.id) && objects.has_beside_commits(&reference.id) {
             others.insert(reference.id);
         }
     }

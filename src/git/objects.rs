@@ -263,6 +263,14 @@ impl Objects {
         matches!(self.store.try_header(&oid_of(id)), Ok(Some(_)))
     }
 
+    /// True if an id names a tag with a message, a blob or a tree that is here.
+    pub fn has_beside_commits(&self, id: &CommitId) -> bool {
+        match self.store.try_header(&oid_of(id)) {
+            Ok(Some(header)) => header.kind() != Kind::Commit,
+            Ok(None) | Err(_) => false,
+        }
+    }
+
     /// Takes out of the parents of a commit those that are not here, if this history is shallow
     /// (gitrepository-layout(5), `shallow`).
     ///

@@ -187,3 +187,56 @@ fn worktrees_that_are_not_mounted_are_not_forgotten_with_one_that_failed() {
     assert!(listed.contains("disk/mine"), "{listed}");
     assert!(!listed.contains("worktrees/task"), "{listed}");
 }
+
+/// Removes the clone `task` for ever, and lets git collect what it may.
+#[track_caller]
+fn remove_for_ever(repo: &TestRepo) {
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    repo.agentwt(&["remove", "task"]).ok();
+    repo.agentwt(&["prune"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).fails(4);
+    gc(repo, repo.main());
+}
+
+#[test]
+fn what_only_a_ref_of_a_clone_names_is_kept_whatever_it_is() {
+    for script in [
+        "git tag -a -m notes v1; git rev-parse v1",
+        "git tag -a -m notes v1; git tag -a -m of-a-tag v2 v1; git tag -d v1 >&2; git rev-parse v2 v2^{}",
+        "git tag -a -m f blobtag $(echo precious | git hash-object -w --stdin)
+         git rev-parse blobtag blobtag^{}",
+        "git tag light $(echo precious | git hash-object -w --stdin); git rev-parse light",
+        "git update-ref refs/blobs/x $(echo precious | git hash-object -w --stdin)
+         git rev-parse refs/blobs/x",
+        "git update-ref refs/trees/x $(git mktree </dev/null); git rev-parse refs/trees/x",
+        "git commit -q --allow-empty -m new; git tag -a -m m v1; git reset -q --hard HEAD~
+         git rev-parse v1 v1^{}",
+        // home has it too, and nothing there names it
+        "echo precious | git -C ../../.. hash-object -w --stdin >&2
+         git tag light $(echo precious | git hash-object -w --stdin); git rev-parse light",
+    ] {
+        let repo = TestRepo::project();
+        let add = ["add", "task", "--write", "src/**", "--strategy", "clone"];
+        repo.agentwt(&add).ok();
+        let ids = repo.sh(&repo.worktree("task"), script).ok();
+        remove_for_ever(&repo);
+        for id in ids.lines() {
+            let found = repo.try_git(repo.main(), &["cat-file", "-t", id]);
+            assert_eq!(found.status, 0, "{script}: {found}");
+        }
+    }
+}
+
+#[test]
+fn what_a_clone_was_made_with_is_not_kept() {
+    let repo = TestRepo::project();
+    let tags = "git tag -a -m notes v1; git tag light $(echo x | git hash-object -w --stdin)";
+    repo.sh(repo.main(), tags).ok();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let own = "git tag -d v1; git tag again light; git branch other";
+    repo.sh(&repo.worktree("task"), own).ok();
+    remove_for_ever(&repo);
+    let kept = repo.git(&["for-each-ref", "refs/agentwt/kept", "refs/agentwt/incoming"]);
+    assert_eq!(kept, "");
+}

@@ -3,13 +3,15 @@
 //! All that its refs, HEADs and reflogs reach and the repository that made it does not have is
 //! fetched: the tip of its branch into `refs/agentwt/incoming/<name>`, work that was saved there
 //! under the name it has there, everything else into `refs/agentwt/kept/<name>/<commit>`. Nothing
-//! that is kept already is overwritten (`docs/decisions/0017-clones.md`).
+//! that is kept already is overwritten (`docs/decisions/0017-clones.md`). What git-lfs stored beside
+//! the objects is copied.
 
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
+use crate::actions::lfs_contents::copy_contents;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::environment::GitMode;
@@ -49,6 +51,7 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     }
     let home = own.home();
     let name = &worktree.record.name;
+    copy_contents(&own.common_dir, &home.common_dir)?;
     let new = read_new_objects(&own, worktree)?;
     let branch = worktree.record.branch.full_ref();
     let git = worktree.hardened_git(&own);
@@ -128,6 +131,7 @@ fn bring_run(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     if files::is_directory(&worktree.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
+    copy_contents(&private.git_dir(), &repository.common_dir)?;
     private.write_mended(repository, worktree)?;
     let run = private.read_result(repository, worktree)?;
     let mut ids = Vec::from_iter(run.head);

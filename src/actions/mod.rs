@@ -7,6 +7,7 @@ pub mod follower;
 pub mod import;
 pub mod journal;
 pub mod leftover;
+pub mod lfs_contents;
 pub mod lock;
 pub mod merge;
 pub mod placing;

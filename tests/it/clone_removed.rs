@@ -240,3 +240,32 @@ fn what_a_clone_was_made_with_is_not_kept() {
     let kept = repo.git(&["for-each-ref", "refs/agentwt/kept", "refs/agentwt/incoming"]);
     assert_eq!(kept, "");
 }
+
+/// Stores a large file as git-lfs does below the git directory `$D`, and commits the pointer. The
+/// name of the content is printed.
+const LARGE_FILE: &str = "
+    S=$(echo bigdata | sha256sum | cut -c1-64); L=$D/lfs/objects/$(echo $S | cut -c1-2)/$(echo $S | cut -c3-4)
+    mkdir -p $L; echo bigdata >$L/$S
+    printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize 8\\n' $S >src/big
+    git add -A; git commit -q -m lfs; echo $S";
+
+/// What the repository stores as git-lfs does.
+fn large_file(repo: &TestRepo, name: &str) -> String {
+    let find = format!("find .git/lfs/objects -name {name} -exec cat {{}} +");
+    repo.sh(repo.main(), &find).ok()
+}
+
+#[test]
+fn the_large_files_of_a_clone_are_kept() {
+    for command in [["remove", "task"], ["land", "task"]] {
+        let repo = TestRepo::project();
+        repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+        let add = ["add", "task", "--write", "src/**", "--strategy", "clone"];
+        repo.agentwt(&add).ok();
+        let script = format!("D=.git; {LARGE_FILE}");
+        let name = repo.sh(&repo.worktree("task"), &script).ok();
+        repo.agentwt(&command).ok();
+        repo.agentwt(&["prune"]).ok();
+        assert_eq!(large_file(&repo, &name), "bigdata", "{command:?}");
+    }
+}

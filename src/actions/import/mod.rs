@@ -8,7 +8,6 @@ pub mod examine;
 pub mod fetch;
 pub mod kept;
 pub mod left_behind;
-pub mod lfs;
 pub mod outcome;
 pub mod plan;
 pub mod run;
@@ -19,7 +18,6 @@ use crate::actions::import::apply::{Applied, apply};
 use crate::actions::import::fetch::{Fetched, fetch, fetch_staged};
 use crate::actions::import::kept::take_own_lock;
 use crate::actions::import::left_behind::LeftBehind;
-use crate::actions::import::lfs::copy_contents;
 use crate::actions::import::outcome::{ImportFailure, ImportMove, Imported};
 use crate::actions::import::plan::{
     BranchStep, GitDirectoryStep, ImportFacts, ImportPlan, IndexLockHolder, StagedStep, UserHead,
@@ -28,6 +26,7 @@ use crate::actions::import::plan::{
 use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::{keep_staged, user_index};
 use crate::actions::import::verify::{Verified, seal_of, verify};
+use crate::actions::lfs_contents::copy_contents;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::locked_file::MarkedLock;

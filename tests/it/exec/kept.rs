@@ -165,6 +165,10 @@ fn what_a_run_left_is_kept_where_the_directory_is_gone() {
         let said = repo.fenced(&[], "true");
         assert_eq!(said.status, 125, "{said}");
         assert!(said.stderr.contains("git agentwt prune -n"), "{said}");
+        // as git-lfs stores them
+        let large = "set -e; mkdir -p lfs/objects/aa/bb; echo big >big
+            mv big lfs/objects/aa/bb/$(sha256sum big | cut -c 1-64); ls lfs/objects/aa/bb";
+        let large = repo.sh(&private(&repo).join("git"), large).ok();
         for prune in [&["prune", "-n"][..], &["prune"]] {
             let kept = repo.agentwt(prune).ok();
             assert!(kept.contains("left work that is not imported"), "{kept}");
@@ -173,6 +177,8 @@ fn what_a_run_left_is_kept_where_the_directory_is_gone() {
         let said = repo.agentwt(&["remove", "--force", "task"]);
         said.ok();
         assert!(!private(&repo).exists());
+        let contents = repo.main().join(".git/lfs/objects/aa/bb");
+        assert!(contents.join(large).exists(), "{said}");
         if with_git {
             let glob = "--glob=refs/agentwt/kept/task";
             assert!(

@@ -1,9 +1,7 @@
-//! Copies the contents of large files that a command stored (git-lfs, docs/spec.md), each named by
-//! its SHA-256.
+//! Copies the contents of large files that git-lfs stored in a fenced run or a clone (git-lfs,
+//! docs/spec.md), each named by its SHA-256.
 
-use camino::Utf8Path;
-
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
@@ -17,7 +15,7 @@ const DEPTH: usize = 4;
 /// How many digits a SHA-256 has.
 const DIGITS: usize = 64;
 
-/// Copies what is new from the git directory of a run to that of the repository.
+/// Copies what is new from the git directory of a run or a clone to that of the repository.
 ///
 /// # Errors
 /// Fails when the disk refuses.

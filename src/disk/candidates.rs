@@ -239,9 +239,15 @@ fn is_reserved(folded: &BString, entry: &DirEntry) -> bool {
 
 /// True if a directory is a repository, a worktree or a bare repository.
 fn is_repository(directory: &Path) -> bool {
-    if exists(&directory.join(".git")) {
-        return true;
+    exists(&directory.join(".git")) || is_git_directory(directory)
+}
+
+/// True if git takes a directory for a git directory, as it takes a bare repository
+/// (`is_git_directory`, git's setup.c).
+pub fn is_git_directory(directory: &Path) -> bool {
+    if !exists(&directory.join("HEAD")) {
+        return false;
     }
-    let parts = ["HEAD", "objects", "refs"];
-    parts.iter().all(|part| exists(&directory.join(part)))
+    let has_own_parts = exists(&directory.join("objects")) && exists(&directory.join("refs"));
+    has_own_parts || exists(&directory.join("commondir"))
 }

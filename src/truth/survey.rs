@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::disk::files;
+use crate::disk::candidates::is_git_directory;
 use crate::inventory::clean_directories::CleanDirectories;
 use crate::inventory::manifest::Manifest;
 use crate::inventory::placed::Placed;
@@ -216,6 +216,32 @@ impl Survey {
         largest_first
     }
 
+    /// Lists the repositories inside the worktree at `root` of which something is in no commit of
+    /// ours: those with a `.git`, and bare ones with untracked or ignored files.
+    pub fn inner_repositories(&self, root: &Utf8Path) -> BTreeSet<RepoPath> {
+        let mut directories: BTreeSet<RepoPath> = self.nested().into_iter().collect();
+        for directory in self.bare(root) {
+            if self.has_untracked_file_below(&directory) {
+                directories.insert(directory);
+            }
+        }
+        directories
+    }
+
+    /// True if an untracked or ignored file is below a directory.
+    fn has_untracked_file_below(&self, directory: &RepoPath) -> bool {
+        for path in self.states.untracked.keys() {
+            if !path.is_below(directory.as_bstr()) {
+                continue;
+            }
+            let entry = self.states.disk.delta.get(path).copied().flatten();
+            if entry.is_some_and(|entry| entry.mode != Mode::EmptyDirectory) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Lists the directories in the shape of a bare repository (`is_git_directory`, git's setup.c)
     /// whose HEAD is new or changed: a commit can hold them.
     pub fn bare(&self, root: &Utf8Path) -> Vec<RepoPath> {
@@ -227,7 +253,8 @@ impl Survey {
             let Some(directory) = path.parent() else {
                 continue;
             };
-            if is_bare_repository(root, &directory) {
+            let below = directory.to_os_path().unwrap_or_default();
+            if is_git_directory(&root.as_std_path().join(below)) {
                 directories.push(directory);
             }
         }
@@ -270,12 +297,4 @@ impl States {
             .iter()
             .map(|delta| entry_in(&self.manifest, delta, path))
     }
-}
-
-/// True if git takes a directory of the worktree for a repository.
-fn is_bare_repository(root: &Utf8Path, directory: &RepoPath) -> bool {
-    let below = directory.to_os_path().unwrap_or_default();
-    let path = root.as_std_path().join(below);
-    let has = |name: &str| files::stat(&path.join(name)).is_some();
-    has("objects") && has("refs") || has("commondir")
 }

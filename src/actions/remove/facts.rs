@@ -355,7 +355,7 @@ fn read_files(
             });
         }
     }
-    let mut nested: BTreeSet<RepoPath> = survey.nested().into_iter().collect();
+    let mut nested = survey.inner_repositories(&worktree.record.path);
     // git makes it a file
     let dot_git = worktree.record.path.join(".git");
     let has_entries = || files::names(&dot_git).is_ok_and(|names| !names.is_empty());

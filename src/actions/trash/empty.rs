@@ -238,7 +238,7 @@ fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<Found, Err
 fn is_without_work(survey: &Survey, worktree: &Worktree) -> bool {
     survey.uncommitted(worktree).is_empty()
         && survey.states.hidden.is_empty()
-        && survey.nested().is_empty()
+        && survey.inner_repositories(&worktree.record.path).is_empty()
         && survey.states.disk.unreadable.is_empty()
 }
 
@@ -314,7 +314,7 @@ fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
         return Ok(());
     };
     // the files of a nested repository are ignored here, and may be work there
-    let nested = survey.nested();
+    let nested = survey.inner_repositories(&directory);
     let mut output: Vec<&RepoPath> = survey.build_output().collect();
     output.retain(|file| !nested.iter().any(|root| file.is_below(root.as_bstr())));
     for chunk in output.chunks(AT_ONCE) {

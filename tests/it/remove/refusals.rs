@@ -128,6 +128,50 @@ fn an_ignored_nested_repository_stays_when_ignored_files_are_deleted() {
     assert!(!kept.join("target/a").exists() && !kept.join("b.log").exists());
 }
 
+/// Makes a bare repository at this place, with a commit that is nowhere else.
+fn bare_repository(place: &str) -> String {
+    format!(
+        "git init -q --bare {place}; tree=$(git -C {place} mktree </dev/null)
+        git -C {place} update-ref refs/heads/x $(git -C {place} commit-tree -m work $tree)"
+    )
+}
+
+#[test]
+fn a_bare_repository_is_refused_as_any_other_wherever_it_is() {
+    for place in ["target/n.git", "src/n.git", "target/deep/er"] {
+        let (repo, worktree) = TestRepo::task_after(&bare_repository(place));
+        let said = refused(&repo, &["remove", "task", "--wait"]);
+        let why = format!("`task`: a repository is inside it: {place}\n");
+        assert!(said.stderr.contains(&why), "{said}");
+        repo.agentwt(&["remove", "task", "--force", "--wait"]).ok();
+        repo.agentwt(&["prune"]).ok();
+        repo.agentwt(&["remove", "--undo", "task"]).ok();
+        repo.git_in(&worktree.join(place), &["log", "-1", "x"]);
+    }
+}
+
+#[test]
+fn a_bare_repository_that_is_committed_stops_nothing() {
+    let script = "git init -q --bare src/n.git; git add -A; git commit -q -m fixture
+        git -C $MAIN merge -q --ff-only agentwt/task";
+    let (repo, _) = TestRepo::task_after(script);
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn a_bare_repository_that_came_into_a_clean_worktree_in_the_trash_stays() {
+    let (repo, worktree) = TestRepo::with_task();
+    repo.agentwt(&["remove", "task", "--wait"]).ok();
+    let kept = repo
+        .sh(repo.main(), "ls -d .agentwt/worktrees/.trash/*")
+        .ok();
+    repo.script(&repo.main().join(kept), &bare_repository("target/n.git"));
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    repo.agentwt(&["prune"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    repo.git_in(&worktree.join("target/n.git"), &["log", "-1", "x"]);
+}
+
 #[test]
 fn a_submodule_with_work_of_its_own_is_refused() {
     for work in [

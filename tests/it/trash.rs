@@ -1,5 +1,6 @@
 //! `remove --force` saves a whole worktree, and `remove --undo` brings it back as it was.
 
+mod inner;
 mod refused;
 mod states;
 mod stopped;

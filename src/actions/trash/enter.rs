@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::trash::entry::{REFS, REMOVING, id};
 use crate::actions::trash::hold::{Held, hold};
+use crate::actions::trash::inner_worktrees::lock_inside;
 use crate::actions::trash::list::{free_time, place_of, record_of};
 use crate::actions::trash::private_git_dir::{HEAD_BEFORE, PrivateGitDir, detach_head_in};
 use crate::actions::trash::registered;
@@ -20,7 +21,7 @@ use crate::words::name::{CommitId, WorktreeName};
 use crate::words::toml_file::to_text;
 use crate::worktree::gitdir::{TRASHED_GIT_DIR, read_if_whole};
 use crate::worktree::loaded::{LOCKED, MadeAt, Worktree};
-use crate::worktree::repository::{Repository, trash_records};
+use crate::worktree::repository::{Repository, WORKTREES, trash_records};
 
 /// What the file `commondir` of a private git directory in a record says; a record is as deep below
 /// the common git directory in its place as in the trash.
@@ -131,6 +132,7 @@ pub fn move_directory(
         for file in [HEAD_BEFORE, BRANCH_LOG, OLD_DOT_GIT] {
             files::remove_file(&worktree.dir.join(file))?;
         }
+        lock_inside(repository, &worktree.record.path, &id)?;
     }
     bin.keep(name.as_str(), &id)
 }
@@ -288,6 +290,8 @@ pub fn keep_incomplete(
         }
     }
     if let Some(bin) = TrashBin::open(&repository.root)? {
+        let directory = repository.root.join(WORKTREES).join(name.as_str());
+        lock_inside(repository, &directory, &id)?;
         bin.keep(name.as_str(), &id)?;
     }
     if admin_dir.is_some() {

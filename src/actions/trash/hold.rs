@@ -12,6 +12,7 @@ use bstr::ByteSlice as _;
 use camino::Utf8Path;
 
 use crate::actions::trash::entry::REFS;
+use crate::actions::trash::inner_worktrees::unlock;
 use crate::disk::files;
 use crate::disk::locked_file::{LockDepth, lock_files};
 use crate::disk::remains::remove_dead_locks;
@@ -117,18 +118,18 @@ fn ids_of_index(objects: &Objects, index: &OpenIndex, stamp: &TrashStamp) -> BTr
     }
 }
 
-/// Deletes the refs that hold objects for the entry of this id. Locks on them that are newer than
-/// the file `since` are of a git that was killed.
+/// Deletes the refs that hold objects for the entry of this id, and unlocks the worktrees inside it.
+/// Locks on the refs that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
-/// Fails when git does.
+/// Fails when git or the disk does.
 pub(super) fn release(repository: &Repository, id: &str, since: &Utf8Path) -> Result<(), Error> {
     end_locks_of_refs(repository, id, since);
     let git = repository.git.with_mode(GitMode::Hardened);
     for held in git.for_each_ref(&[&refs_of(id)])? {
         git.delete_ref(&held.name.to_string(), &held.id)?;
     }
-    Ok(())
+    Ok(unlock(repository, id)?)
 }
 
 /// Removes the locks that a killed git of ours left on the refs of an entry, and on what such a git

@@ -7,6 +7,7 @@
 //! | record | `<common git dir>/agentwt/trash/<name>-<time>` |
 //! | private git directory | `git` in the record, so that no tool lists the worktree |
 //! | what `git gc` would collect of it | refs below `refs/agentwt/trash/+git/<name>-<time>/` |
+//! | worktrees of git inside of it | where git has them, locked |
 //! | commits that are kept for the user | `refs/agentwt/trash/<name>/<time>` |
 //!
 //! The file `removing` of the record says what is being done: with it, a removal and an undo are
@@ -18,6 +19,7 @@ pub mod enter;
 pub mod entry;
 pub mod expiry;
 pub mod hold;
+mod inner_worktrees;
 pub mod list;
 pub mod private_git_dir;
 mod registered;

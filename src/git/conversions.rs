@@ -56,6 +56,22 @@ pub fn read_conversions(git: &Git, tracked: Vec<Vec<u8>>) -> Result<Conversions,
     })
 }
 
+/// True if a setting, or an attribute beside the tree, lets git store other bytes than a file has.
+///
+/// # Errors
+/// Fails when the repository cannot be opened.
+pub fn settings_convert_what_is_added(git: &Git) -> Result<bool, GitError> {
+    let repo = git.repo()?.local();
+    let config = repo.config_snapshot();
+    // beside a boolean it can be `input`
+    if config.string("core.autocrlf").is_some() || settings_convert(&repo) {
+        return Ok(true);
+    }
+    Ok(shared_attributes(&repo)?
+        .iter()
+        .any(|file| !file.is_empty()))
+}
+
 fn any_contains(files: &[Vec<u8>], word: &str) -> bool {
     files.iter().any(|text| text.contains_str(word))
 }

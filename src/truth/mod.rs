@@ -34,6 +34,7 @@ pub mod rewired;
 pub mod seal;
 pub mod stash;
 pub mod survey;
+pub mod uncommitted;
 pub mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -291,7 +291,7 @@ impl States {
     }
 
     /// Lists what is staged at a path: in a conflict "ours" and "theirs".
-    fn staged_entries(&self, path: &RepoPath) -> impl Iterator<Item = Option<Entry>> {
+    pub fn staged_entries(&self, path: &RepoPath) -> impl Iterator<Item = Option<Entry>> {
         self.index
             .deltas
             .iter()

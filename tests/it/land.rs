@@ -1,6 +1,7 @@
 //! `land` verifies, merges into the base branch and removes; or it changes nothing.
 
 mod branches;
+mod converted;
 mod forged;
 mod half;
 mod push;

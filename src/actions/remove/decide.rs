@@ -74,7 +74,10 @@ pub fn plan(
 /// For how long the worktree is kept in the trash; none where nothing of it is left.
 fn term(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Term> {
     let is_left = facts.is_left || !facts.damaged.is_empty();
-    let has_work = options.force > 0 || facts.modules || !facts.hidden.is_empty();
+    let has_work = options.force > 0
+        || facts.modules
+        || !facts.hidden.is_empty()
+        || !facts.converted.is_empty();
     if is_left && has_work {
         return Some(Term::Long);
     }
@@ -109,6 +112,9 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
             largest(&places)
         ));
     }
+    if !facts.converted.is_empty() {
+        notes.push(note_of_converted(&facts.converted));
+    }
     if facts.running.is_none() {
         notes.push("this system does not tell whether a process works in it".to_owned());
     }
@@ -121,6 +127,20 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
     }
     let name = &record.name;
     notes.iter().map(|note| format!("{name}: {note}")).collect()
+}
+
+/// Says that committed files keep the worktree in the trash.
+fn note_of_converted(files: &[RepoPath]) -> String {
+    const NAMED: usize = 3;
+    let mut named: Vec<String> = files.iter().take(NAMED).map(RepoPath::to_string).collect();
+    if files.len() > NAMED {
+        named.push("…".to_owned());
+    }
+    format!(
+        "a checkout would write {} otherwise ({}), so the worktree is kept in the trash",
+        count(files.len(), "committed file", "committed files"),
+        named.join(", ")
+    )
 }
 
 /// Where ignored files are that the base's own rules do not name.

@@ -24,6 +24,7 @@ use crate::record::worktree::{Alive, Owner, Record};
 use crate::system::processes;
 use crate::truth::head::WorktreeHead;
 use crate::truth::survey::Survey;
+use crate::truth::uncommitted::Uncommitted;
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
@@ -343,10 +344,12 @@ fn read_files(
     } else {
         survey.staged_only()
     };
-    for path in uncommitted {
+    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, uncommitted)?;
+    for path in uncommitted.paths {
         let kind = work_kind(survey, &path);
         facts.uncommitted.push(UncommittedWork { path, kind });
     }
+    facts.converted = uncommitted.converted;
     if facts.is_there {
         for failure in &survey.states.disk.unreadable {
             facts.unreadable.push(match &failure.path {

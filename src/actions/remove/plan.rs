@@ -49,6 +49,8 @@ pub struct RemoveFacts {
     pub locked: bool,
     /// Paths with uncommitted work.
     pub uncommitted: Vec<UncommittedWork>,
+    /// Committed files with other bytes than git stores, which a checkout is not known to write.
+    pub converted: Vec<RepoPath>,
     /// Directories with a repository of their own inside, submodules with work of their own among
     /// them.
     pub nested: Vec<RepoPath>,

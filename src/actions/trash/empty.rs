@@ -21,6 +21,7 @@ use crate::system::processes;
 use crate::system::programs;
 use crate::truth::collect;
 use crate::truth::survey::Survey;
+use crate::truth::uncommitted::Uncommitted;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
@@ -228,18 +229,31 @@ fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<Found, Err
     let stamp = removal.and_then(|removal| removal.trash.as_ref());
     let head_at_removal = stamp.and_then(|stamp| stamp.head.as_ref());
     let expected_head = head_at_removal.unwrap_or(&worktree.record.checked_out);
-    if survey.head.head.as_ref() != Some(expected_head) || !is_without_work(&survey, &moved) {
+    let repository = &moved.readable_repository(repository);
+    if survey.head.head.as_ref() != Some(expected_head)
+        || !is_without_work(repository, &moved, &survey)?
+    {
         return Ok(Found::Work);
     }
     Ok(if is_used { Found::InUse } else { Found::Clean })
 }
 
 /// True if nothing was written since the last commit, and all can be read.
-fn is_without_work(survey: &Survey, worktree: &Worktree) -> bool {
-    survey.uncommitted(worktree).is_empty()
+///
+/// # Errors
+/// Fails when git, an object or the disk does.
+fn is_without_work(
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+) -> Result<bool, Error> {
+    let paths = survey.uncommitted(worktree);
+    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, paths)?;
+    Ok(uncommitted.paths.is_empty()
+        && uncommitted.converted.is_empty()
         && survey.states.hidden.is_empty()
         && survey.inner_repositories(&worktree.record.path).is_empty()
-        && survey.states.disk.unreadable.is_empty()
+        && survey.states.disk.unreadable.is_empty())
 }
 
 /// Deletes what is in the trash of a removed worktree, but for its ref.

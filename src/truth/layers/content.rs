@@ -1,6 +1,7 @@
 //! Reads the content of a file on disk, and lists the submodules and files of a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 
 use camino::Utf8Path;
 
@@ -32,6 +33,25 @@ pub fn read_content(
             size, mut content, ..
         } => Ok(format.hash_blob(size, &mut content).map_err(failed)?),
         Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
+    }
+}
+
+/// Reads the content of a regular file in the worktree; none of a [`LARGE`] one.
+///
+/// # Errors
+/// Fails when the file cannot be read.
+pub fn read_small_file(root: &Utf8Path, path: &RepoPath) -> Result<Option<Vec<u8>>, DiskError> {
+    let failed = |error| DiskError::new(format!("read {path}"), error);
+    match open_below(root, path).map_err(failed)? {
+        Opened::File { size, content, .. } if size <= LARGE => {
+            let mut bytes = Vec::new();
+            content
+                .take(LARGE)
+                .read_to_end(&mut bytes)
+                .map_err(failed)?;
+            Ok(Some(bytes))
+        }
+        Opened::File { .. } | Opened::Link(_) | Opened::Other => Ok(None),
     }
 }
 

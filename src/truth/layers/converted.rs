@@ -232,12 +232,20 @@ pub fn put_aside(
     blob: &ObjectId,
     dir: &Temporary,
 ) -> Result<(), Error> {
+    write_aside(path, &objects.blob(blob)?, dir)
+}
+
+/// Writes a regular file with this content below a directory, at its path.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn write_aside(path: &RepoPath, content: &[u8], dir: &Temporary) -> Result<(), Error> {
     let failed = |error| DiskError::new(format!("write {path} aside"), error);
     let relative = path
         .to_os_path()
         .map_err(|error| failed(std::io::Error::other(error)))?;
     let file = dir.path().as_std_path().join(relative);
-    Ok(files::put(&file, &objects.blob(blob)?).map_err(failed)?)
+    Ok(files::put(&file, content).map_err(failed)?)
 }
 
 /// A blob that a file on disk may have been written from.

@@ -1,0 +1,167 @@
+//! Tells what is not committed as git tells it: by what git would store of a file, not by the
+//! bytes that it has.
+//!
+//! A committed file can have other bytes than HEAD where git converts what it stores: by line
+//! endings, filters or an encoding (gitattributes(5)).
+
+use std::collections::BTreeMap;
+
+use crate::disk::files::Temporary;
+use crate::git::conversions::settings_convert_what_is_added;
+use crate::truth::layers::content::{files_of_tree, read_small_file};
+use crate::truth::layers::converted::{Filters, is_attributes, put_aside, write_aside};
+use crate::truth::survey::Survey;
+use crate::words::entry::Entry;
+use crate::words::error::Error;
+use crate::words::path::RepoPath;
+use crate::worktree::loaded::Worktree;
+use crate::worktree::repository::Repository;
+
+/// Holds the paths that are not as HEAD has them.
+#[derive(Debug, Default)]
+pub struct Uncommitted {
+    /// Those that a commit would change.
+    pub paths: Vec<RepoPath>,
+    /// Those of which git would store what HEAD has, though neither HEAD has their bytes nor a
+    /// checkout is known to write them.
+    pub converted: Vec<RepoPath>,
+}
+
+impl Uncommitted {
+    /// Tells these paths apart, which are not as HEAD has them. Git is asked once for all of them,
+    /// by the attributes of HEAD.
+    ///
+    /// # Errors
+    /// Fails when git, an object or the disk does.
+    pub fn tell_apart(
+        repository: &Repository,
+        worktree: &Worktree,
+        survey: &Survey,
+        paths: Vec<RepoPath>,
+    ) -> Result<Self, Error> {
+        let question = Question {
+            repository,
+            worktree,
+            survey,
+        };
+        let mut told = Self::default();
+        let mut askable = Vec::new();
+        for path in paths {
+            match question.entry_if_only_the_file_differs(&path) {
+                Some(head) => askable.push(Candidate { path, head }),
+                None => told.paths.push(path),
+            }
+        }
+        if !askable.is_empty() {
+            question.ask(askable, &mut told)?;
+        }
+        told.paths.sort_unstable();
+        Ok(told)
+    }
+}
+
+/// A file that differs from HEAD on disk only.
+struct Candidate {
+    path: RepoPath,
+    /// What HEAD has there.
+    head: Entry,
+}
+
+/// Holds of what git is asked.
+struct Question<'a> {
+    repository: &'a Repository,
+    worktree: &'a Worktree,
+    survey: &'a Survey,
+}
+
+impl Question<'_> {
+    /// What HEAD has at a path, where a regular file of the same mode is there, in the index as in
+    /// HEAD, and on disk with other bytes.
+    fn entry_if_only_the_file_differs(&self, path: &RepoPath) -> Option<Entry> {
+        let states = &self.survey.states;
+        let head = states.entry_in(&states.references.head, path)?;
+        let on_disk = states.entry_in(&states.disk.delta, path)?;
+        let is_file = head.mode.is_regular() && head.mode == on_disk.mode;
+        let is_staged = states
+            .staged_entries(path)
+            .any(|staged| staged != Some(head));
+        let is_placed = states.placed.get(path).is_some();
+        // git is given the paths by lines
+        let is_askable = !path.as_bstr().contains(&b'\n');
+        (is_file && !is_staged && !is_placed && is_askable).then_some(head)
+    }
+
+    /// Compares what git would store of these files with what HEAD has.
+    fn ask(&self, candidates: Vec<Candidate>, told: &mut Uncommitted) -> Result<(), Error> {
+        let may_convert = self.may_convert()?;
+        let dir = Temporary::new()?;
+        let root = &self.worktree.record.path;
+        let mut aside = Vec::new();
+        for candidate in candidates {
+            let Ok(Some(content)) = read_small_file(root, &candidate.path) else {
+                told.paths.push(candidate.path);
+                continue;
+            };
+            if self.repository.format.blob_id(&content) == candidate.head.id {
+                // these are the very bytes that git stores
+                continue;
+            }
+            if !may_convert {
+                told.paths.push(candidate.path);
+                continue;
+            }
+            write_aside(&candidate.path, &content, &dir)?;
+            aside.push(candidate);
+        }
+        if !aside.is_empty() {
+            self.ask_git(aside, &dir, told)?;
+        }
+        Ok(())
+    }
+
+    /// True if git may store other bytes than a file has, and its filters may be started.
+    fn may_convert(&self) -> Result<bool, Error> {
+        let shared = &self.survey.changes.shared;
+        if Filters::of(self.worktree, shared) == Filters::Refused {
+            return Ok(false);
+        }
+        let has_attributes = !self.attributes().is_empty();
+        Ok(has_attributes || settings_convert_what_is_added(&self.repository.git)?)
+    }
+
+    /// The attribute files of HEAD.
+    fn attributes(&self) -> BTreeMap<&RepoPath, Entry> {
+        let states = &self.survey.states;
+        files_of_tree(&states.manifest, &states.references.head, is_attributes)
+    }
+
+    /// Lets git convert the files in a directory, with no setting of the worktree and nothing of it
+    /// that a filter could start.
+    fn ask_git(
+        &self,
+        aside: Vec<Candidate>,
+        dir: &Temporary,
+        told: &mut Uncommitted,
+    ) -> Result<(), Error> {
+        let objects = self.repository.objects()?;
+        for (path, entry) in self.attributes() {
+            let is_candidate = aside.iter().any(|candidate| candidate.path == *path);
+            if !is_candidate {
+                put_aside(&objects, path, &entry.id, dir)?;
+            }
+        }
+        let common_dir = &self.repository.common_dir;
+        let git = self.repository.git.on(common_dir, Some(dir.path()));
+        let paths: Vec<&RepoPath> = aside.iter().map(|candidate| &candidate.path).collect();
+        // where a filter fails, a change stays a change
+        let stored = git.hash_files(&paths).unwrap_or_default();
+        for (number, candidate) in aside.into_iter().enumerate() {
+            if stored.get(number) == Some(&candidate.head.id) {
+                told.converted.push(candidate.path);
+            } else {
+                told.paths.push(candidate.path);
+            }
+        }
+        Ok(())
+    }
+}

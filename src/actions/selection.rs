@@ -133,7 +133,7 @@ impl Repository {
     /// The worktrees of git below the root.
     fn worktrees_below(&self) -> Result<Vec<RepoPath>, GitError> {
         let mut below = Vec::new();
-        for entry in self.git.worktree_list()? {
+        for entry in self.worktree_list()? {
             if let Ok(path) = entry.path.strip_prefix(&self.root) {
                 below.extend(RepoPath::parse(path.as_str()).ok());
             }

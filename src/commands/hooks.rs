@@ -292,7 +292,7 @@ fn find_recorded(
 /// The private git directory of a linked worktree; none for any other directory. The hooks of the
 /// main worktree are the user's; a copy of a repository lists the worktrees of the original.
 fn private_git_dir(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, Error> {
-    let worktrees = repository.git.worktree_list()?;
+    let worktrees = repository.worktree_list()?;
     if !worktrees.iter().any(|entry| entry.path == path) {
         return Ok(None);
     }

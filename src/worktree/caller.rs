@@ -131,7 +131,7 @@ pub(super) fn directory_for_user(repository: &Repository) -> String {
         return shell_word(repository.root.as_str());
     }
     let ours = repository.root.join(WORKTREES);
-    let listed = repository.git.worktree_list().unwrap_or_default();
+    let listed = repository.worktree_list().unwrap_or_default();
     let mut plain = listed
         .iter()
         .map(|entry| &entry.path)

@@ -12,6 +12,7 @@ use crate::git::object_format::ObjectFormat;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::runner::{SharedRunner, Trace};
+use crate::git::worktree::WorktreeEntry;
 use crate::record::worktree::Record;
 use crate::scope::rule::Case;
 use crate::words::error::Error;
@@ -221,6 +222,23 @@ impl Repository {
             name,
             waiting: self.waiting.clone(),
         }
+    }
+
+    /// Every worktree, the main one (or the bare repository) first. Git names the git directory in
+    /// the place of a main worktree that stands elsewhere (`--separate-git-dir`, a submodule).
+    ///
+    /// # Errors
+    /// Fails when an entry cannot be read.
+    pub fn worktree_list(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        let mut entries = self.git.worktree_list()?;
+        // the root of a clone is that of its home
+        if self.main == Main::Worktree
+            && !self.is_clone()
+            && let Some(main) = entries.first_mut()
+        {
+            main.path.clone_from(&self.root);
+        }
+        Ok(entries)
     }
 
     /// Opens the object database.

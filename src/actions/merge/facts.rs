@@ -85,7 +85,7 @@ impl WorkToMerge<'_> {
         let git = &self.repository.git;
         let full = into.full_ref();
         let mut checkouts = Vec::new();
-        for entry in git.worktree_list()? {
+        for entry in self.repository.worktree_list()? {
             if entry.branch.as_ref() == Some(&full) && files::is_directory(&entry.path) {
                 let changed = git.at(&entry.path).changed_files()?;
                 let path = entry.path;

@@ -61,7 +61,7 @@ impl SharedFacts {
         refs.retain(|found| found.name != STASH);
         Ok(Self {
             refs,
-            worktrees: repository.git.worktree_list()?,
+            worktrees: repository.worktree_list()?,
             stashes,
         })
     }

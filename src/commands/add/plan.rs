@@ -158,7 +158,7 @@ fn require_free(
 ) -> Result<Option<CommitId>, Error> {
     let name = record.name.to_string();
     let path = record.path.clone();
-    let worktrees = repository.git.worktree_list()?;
+    let worktrees = repository.worktree_list()?;
     if worktrees.iter().any(|entry| entry.path == path) {
         return Err(Refusal::ForeignWorktree { name, path }.into());
     }

@@ -393,3 +393,38 @@ fn an_ignored_file_or_link_where_a_directory_is_to_be_stands_in_the_way() {
         assert_eq!(kept.status, 0, "{kept}");
     }
 }
+
+/// Git itself names the git directory as the main worktree there.
+#[test]
+fn a_main_worktree_with_its_git_directory_elsewhere() {
+    let repo = TestRepo::project();
+    repo.git(&["init", "-q", "--separate-git-dir", "../elsewhere.git"]);
+    let dir = repo.add("task");
+    work(&repo, &dir, "one");
+    work(&repo, &dir, "two");
+    repo.write("docs/api.md", "edited\n");
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    let words = "main is checked out in $TMP/repo, which has uncommitted changes";
+    assert!(said.stderr.contains(words), "{said}");
+    repo.git(&["checkout", "-q", "."]);
+    repo.agentwt(&["land", "task"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert!(repo.main().join("src/two.rs").exists());
+    assert!(!repo.worktree("task").exists());
+}
+
+#[test]
+fn a_submodule_is_landed_in_like_any_repository() {
+    let repo = TestRepo::with_submodule();
+    let lib = repo.main().join("vendor/lib");
+    repo.git_in(&lib, &["switch", "-qC", "main"]);
+    repo.agentwt_in(&lib, &["add", "task", "--write", "**"])
+        .ok();
+    let dir = lib.join(".agentwt/worktrees/task");
+    let line = "echo one >one.rs; git add -A; git commit -qm 'add one'";
+    repo.sh(&dir, line).ok();
+    repo.agentwt_in(&lib, &["land", "task"]).ok();
+    assert!(lib.join("one.rs").exists());
+    assert!(!dir.exists());
+}

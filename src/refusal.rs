@@ -306,11 +306,15 @@ pub enum Refusal {
 
     #[error("cannot accept {path}: it has no finding with content, apart from its history")]
     #[diagnostic(code(agentwt::accept::not_acceptable))]
-    #[diagnostic(help(
-        "see the findings: git agentwt verify {name}; to accept everything, history too: git \
-            agentwt accept {name} --all"
-    ))]
-    NotAcceptable { path: RepoPath, name: String },
+    #[diagnostic(help("{help}"))]
+    NotAcceptable { path: RepoPath, help: String },
+
+    #[error(
+        "nothing of worktree `{name}` can be accepted: no content could be recorded{violations}"
+    )]
+    #[diagnostic(code(agentwt::accept::nothing_acceptable))]
+    #[diagnostic(help("see what to do about it: git agentwt verify {name}"))]
+    NothingAcceptable { name: String, violations: String },
 
     #[error("no program is named that opens `{name}`: {why}")]
     #[diagnostic(code(agentwt::open::no_program))]

@@ -15,7 +15,7 @@ use crate::judge::finding::{Finding, Level, Reason};
 use crate::scope::rule::{RuleList, RuleOrigin};
 use crate::truth::planted::unset_command;
 use crate::words::name::CommitId;
-use crate::words::path::{escape_for_terminal, shell_word};
+use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
 
 /// The number of lines of findings on a terminal.
 const LINES: usize = 20;
@@ -68,9 +68,14 @@ impl VerdictReport {
         let Some(name) = &self.name else {
             return Vec::new();
         };
+        let unread = unread_places(&self.violations);
+        let mut repositories = BTreeSet::new();
         let mut paths = Vec::new();
         for violation in &self.violations {
-            if matches!(violation.reason, Reason::ReadOnly | Reason::Excluded) {
+            let is_of_scope = matches!(violation.reason, Reason::ReadOnly | Reason::Excluded);
+            if let Some(repository) = violation.repository_inside() {
+                repositories.insert(repository);
+            } else if is_of_scope && !violation.is_at_or_below(&unread) {
                 paths.push(violation);
             }
         }
@@ -78,8 +83,14 @@ impl VerdictReport {
         // decided about
         let is_planted = self.violations.iter().any(Finding::is_planted);
         let mut remedies = Remedies::default();
+        if let Some(worktree) = &self.path {
+            remedies.move_repositories(worktree, &repositories);
+        }
         if !is_planted {
-            remedies.restore(name, &paths);
+            // which is refused while a repository is inside, or what cannot be read
+            if repositories.is_empty() && unread.is_empty() {
+                remedies.restore(name, &paths);
+            }
             remedies.find_branches(&self.notices, &paths);
         }
         remedies.install(&paths);
@@ -91,6 +102,17 @@ impl VerdictReport {
         remedies.unset_or_accept_shared(name, self.path.as_deref(), &self.violations);
         remedies.lines
     }
+}
+
+/// The paths at which something cannot be read, so that no command can record or restore it.
+fn unread_places(violations: &[Finding]) -> Vec<&RepoPath> {
+    let mut places = Vec::new();
+    for violation in violations {
+        if violation.reason == Reason::Integrity {
+            places.extend(violation.change.place.path());
+        }
+    }
+    places
 }
 
 /// Removes the notices of what worktrees share, where there are several, and returns their number.
@@ -130,6 +152,15 @@ impl Remedies {
                 "restore these paths",
                 &format!("git agentwt restore {name}"),
             );
+        }
+    }
+
+    /// For repositories inside, with a history that no commit of the worktree can save.
+    fn move_repositories(&mut self, worktree: &Utf8Path, repositories: &BTreeSet<RepoPath>) {
+        for repository in repositories.iter().take(NAMED) {
+            let git_dir = worktree.join(repository.to_string()).join(".git");
+            let command = format!("mv {} <elsewhere>", shell_word(git_dir.as_str()));
+            self.add("move a repository out of the worktree", &command);
         }
     }
 
@@ -260,6 +291,23 @@ impl Finding {
         seen.all(|seen| matches!(seen, Seen::Commit(_) | Seen::Committed))
     }
 
+    /// The directory of a repository inside of the worktree whose `.git` is the finding, or has it.
+    fn repository_inside(&self) -> Option<RepoPath> {
+        let path = self.change.place.path()?;
+        let mut with_parents = std::iter::successors(Some(path.clone()), RepoPath::parent);
+        let dot_git = with_parents.find(|above| above.file_name() == ".git")?;
+        dot_git.parent()
+    }
+
+    /// True if the path is one of these, or below one.
+    fn is_at_or_below(&self, places: &[&RepoPath]) -> bool {
+        let Some(path) = self.change.place.path() else {
+            return false;
+        };
+        let mut places = places.iter();
+        places.any(|place| path == *place || path.is_below(place.as_bstr()))
+    }
+
     /// True if the path ends with this name.
     fn is_named(&self, name: &str) -> bool {
         let path = self.change.place.path();
@@ -317,7 +365,6 @@ mod tests {
     use crate::judge::finding::{VerifyOptions, verify};
     use crate::scope::compiled::Scope;
     use crate::scope::rule::Case;
-    use crate::words::path::RepoPath;
 
     fn printed(paths: &[(&str, Kind)], shared: usize, detail: Detail) -> Text {
         let change = |(path, kind): &(&str, Kind)| {

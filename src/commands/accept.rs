@@ -272,6 +272,9 @@ fn plan(
             || options.shared && finding.is_shared()
             || paths.iter().any(|path| is_at(path, finding))
     });
+    if options.all && accepted.is_empty() && !report.valid() {
+        return Err(nothing_acceptable(name, &report).into());
+    }
     for (path, size) in &live.states.disk.sizes {
         let place = Place::Path(path.clone()).to_tsv();
         for finding in &mut accepted {
@@ -307,9 +310,17 @@ fn require_acceptable(
     }
     for path in paths {
         if !acceptable.iter().any(|finding| is_at(path, finding)) {
+            let has_history = acceptable
+                .iter()
+                .any(|finding| is_in_history(path, finding));
+            let mut help = format!("see the findings: git agentwt verify {name}");
+            if has_history {
+                help.push_str("; to accept everything, history too: git agentwt accept ");
+                help.push_str(&format!("{name} --all"));
+            }
             return Err(Refusal::NotAcceptable {
                 path: path.clone(),
-                name: name.to_string(),
+                help,
             });
         }
     }
@@ -344,12 +355,35 @@ fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<Accepted
 
 /// True if a finding, but not of history, is at a path or below.
 fn is_at(asked: &RepoPath, finding: &Finding) -> bool {
-    finding.reason != Reason::History
-        && finding
-            .change
-            .place
-            .path()
-            .is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
+    finding.reason != Reason::History && is_placed_at(asked, finding)
+}
+
+/// True if a finding of history is at a path or below.
+fn is_in_history(asked: &RepoPath, finding: &Finding) -> bool {
+    finding.reason == Reason::History && is_placed_at(asked, finding)
+}
+
+fn is_placed_at(asked: &RepoPath, finding: &Finding) -> bool {
+    let path = finding.change.place.path();
+    path.is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
+}
+
+/// Refuses to accept all, where violations are left and none has a content.
+fn nothing_acceptable(name: &WorktreeName, report: &Report) -> Refusal {
+    const SHOWN: usize = 20;
+    let mut violations = String::new();
+    for violation in report.violations().take(SHOWN) {
+        let place = &violation.change.place;
+        violations.push_str(&format!("\n  {place}: {}", violation.why()));
+    }
+    let more = report.violations().count().saturating_sub(SHOWN);
+    if more > 0 {
+        violations.push_str(&format!("\n  … and {more} more"));
+    }
+    Refusal::NothingAcceptable {
+        name: name.to_string(),
+        violations,
+    }
 }
 
 /// Refuses with the commands that would accept something.

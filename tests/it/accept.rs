@@ -393,7 +393,7 @@ fn what_to_accept_is_said_when_nothing_is_named() {
     assert_snapshot!(accept(&case, &["src/main.rs"]), @"
     --- stderr
     error: cannot accept src/main.rs: it has no finding with content, apart from its history
-    help: see the findings: git agentwt verify task; to accept everything, history too: git agentwt accept task --all
+    help: see the findings: git agentwt verify task
     --- status 4
     ");
     assert_snapshot!(accept(&case, &["../README.md"]), @"
@@ -450,4 +450,82 @@ fn a_nested_repository_and_a_device_have_no_content_to_accept() {
     for path in ["docs/deep", "docs/pipe"] {
         accept(&case, &[path]).fails(4);
     }
+}
+
+/// A repository of the agent's that was staged as it is.
+const STAGED_REPOSITORY: &str = "git init -q docs/n; git -C docs/n commit -q --allow-empty -m x
+    git add docs/n 2>/dev/null";
+
+#[test]
+fn a_repository_inside_is_no_content_that_could_be_accepted() {
+    let case = Case::new();
+    case.does(STAGED_REPOSITORY);
+    let verified = case.repo.agentwt(&["verify", "task", "--json"]);
+    let words = "move it out of the worktree: mv $TMP/repo/.agentwt/worktrees/task/docs/n <";
+    assert!(verified.stdout.contains(words), "{verified}");
+    // nothing else can be done about it before
+    assert_eq!(case.repo.agentwt(&["verify", "task"]).stderr, "");
+    assert_snapshot!(accept(&case, &["docs/n"]), @"
+    --- stderr
+    error: cannot accept docs/n: it has no finding with content, apart from its history
+    help: see the findings: git agentwt verify task
+    --- status 4
+    ");
+    assert_snapshot!(accept(&case, &["--all"]), @"
+    --- stderr
+    error: nothing of worktree `task` can be accepted: no content could be recorded
+      docs/n: read-only: read ** (default)
+      docs/n: it cannot be read: cannot read the submodule docs/n: its `.git` is for no submodule here, and a git in the worktree would run its settings; move it out of the worktree: mv $TMP/repo/.agentwt/worktrees/task/docs/n <elsewhere>
+    help: see what to do about it: git agentwt verify task
+    --- status 4
+    ");
+}
+
+#[test]
+fn a_repository_inside_is_moved_away_and_then_decided_about() {
+    for decision in [
+        &["restore", "task"][..],
+        &["accept", "task", "docs/n"],
+        &["scope", "task", "--add-write", "/docs/n"],
+    ] {
+        let case = Case::new();
+        case.does(STAGED_REPOSITORY);
+        case.does("mv docs/n ..");
+        let words = decision.join(" ");
+        let said = case.repo.agentwt(&["verify", "task"]);
+        let hint = format!(": git agentwt {words}\n");
+        assert!(said.stderr.contains(&hint), "{said}");
+        case.repo.agentwt(decision).ok();
+        assert!(!case.findings().contains("violation"), "{words}");
+    }
+}
+
+#[test]
+fn a_repository_that_is_not_staged_is_moved_away() {
+    let case = Case::new();
+    case.does("git init -q docs/n; echo f >docs/n/f");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert_snapshot!(said, @"
+    NO task: 2 violations, 2 paths changed
+      !  created  docs/ (2)  read-only: read ** (default)
+    --- stderr
+    to move a repository out of the worktree: mv $TMP/repo/.agentwt/worktrees/task/docs/n/.git <elsewhere>
+    to accept these paths as they are: git agentwt accept task docs/n/f
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/n/f
+    --- status 1
+    ");
+    case.does("mv docs/n/.git ../git");
+    case.repo.agentwt(&["restore", "task"]).ok();
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn what_has_only_history_is_accepted_with_all() {
+    let case = edited();
+    case.does("git revert --no-edit HEAD");
+    let said = accept(&case, &["README.md"]);
+    said.fails(4);
+    let words = "to accept everything, history too: git agentwt accept task --all";
+    assert!(said.stderr.contains(words), "{said}");
+    accept(&case, &["--all"]).ok();
 }

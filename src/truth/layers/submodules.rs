@@ -27,14 +27,18 @@ use crate::truth::layers::index::IndexState;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, shell_word};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
-/// Why a repository at the entry of a submodule is a violation.
-const FOREIGN: &str = "its `.git` is for no submodule here, \
-     and a git in the worktree would run its settings; \
-     if you made it: git submodule absorbgitdirs";
+/// Says why a repository at the entry of a submodule is a violation, and what to do.
+fn foreign_repository(directory: &Utf8Path) -> String {
+    format!(
+        "its `.git` is for no submodule here, and a git in the worktree would run its settings; \
+            move it out of the worktree: mv {} <elsewhere>",
+        shell_word(directory.as_str())
+    )
+}
 
 /// The settings by which a checkout converts files; git would fetch what a partial clone lacks.
 const CONVERSION_KEYS: [&str; 8] = [
@@ -109,9 +113,10 @@ impl<'a> OpenSubmodule<'a> {
         if files::stat(&os_directory.join(".git")).is_none() {
             return Ok(None);
         }
+        let shown_directory = Utf8PathBuf::from(os_directory.to_string_lossy().into_owned());
         let foreign = || GitError::Read {
             what: format!("the submodule {path}"),
-            detail: FOREIGN.to_owned(),
+            detail: foreign_repository(&shown_directory),
         };
         let directory = Utf8PathBuf::from_path_buf(os_directory).map_err(|_| foreign())?;
         let git = worktree.submodule_git(repository, &directory);

@@ -11,7 +11,7 @@
 //!
 //! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
 //! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
-//! (with its stage); and `above` for each directory on the way, with its permission bits.
+//! (with its stage), or `intent` for one that only says that the file will be added; and `above` for each directory on the way, with its permission bits.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -57,6 +57,8 @@ pub struct SavedPath {
     pub permissions: Option<u32>,
     /// Its entries in the index, with their stages.
     pub index: Vec<(u8, Entry)>,
+    /// True if the index only says that the file will be added (`git add --intent-to-add`).
+    pub intent_to_add: bool,
 }
 
 /// Holds what a restore saved.
@@ -356,7 +358,12 @@ fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8
         let path = saved.path.as_bstr();
         push("disk", saved.disk.as_ref(), saved.permissions, path);
         for (stage, entry) in &saved.index {
-            push("index", Some(entry), Some(u32::from(*stage)), path);
+            let what = if saved.intent_to_add {
+                "intent"
+            } else {
+                "index"
+            };
+            push(what, Some(entry), Some(u32::from(*stage)), path);
         }
     }
     for (path, bits) in directories {
@@ -379,13 +386,16 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
                 disk: record.entry,
                 permissions: record.number,
                 index: Vec::new(),
+                intent_to_add: false,
             }),
-            "index" => {
+            "index" | "intent" => {
                 let stage = u8::try_from(record.number?).ok()?;
                 if stage > 3 {
                     return None;
                 }
-                paths.last_mut()?.index.push((stage, record.entry?));
+                let saved = paths.last_mut()?;
+                saved.index.push((stage, record.entry?));
+                saved.intent_to_add = record.what == "intent";
             }
             "above" => directories.push((record.path, record.number?)),
             _other => return None,
@@ -396,7 +406,7 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
 
 /// One record of the list: `<what> <mode> <id> <number in octal>`, a tab, the path and a zero byte.
 struct SavedRecord<'r> {
-    /// `disk`, `index` or `above`.
+    /// `disk`, `index`, `intent` or `above`.
     what: &'r str,
     /// What stands there; none for a mode of `-`.
     entry: Option<Entry>,
@@ -467,6 +477,7 @@ mod tests {
             disk,
             permissions,
             index: index.to_vec(),
+            intent_to_add: false,
         };
         let conflict = [(1, file(3)), (2, file(4)), (3, file(5))];
         let list = vec![
@@ -479,6 +490,10 @@ mod tests {
             saved(b"c", None, None, &conflict),
             saved(b"d", Some(none(Mode::EmptyDirectory)), None, &[]),
             saved(b"e", Some(none(Mode::Special)), None, &[]),
+            SavedPath {
+                intent_to_add: true,
+                ..saved(b"f", Some(file(6)), Some(0o644), &[(0, file(7))])
+            },
         ];
         let directories = vec![(path(b"a\n"), 0o700), (path(b"a\n/b"), 0o2755)];
         let bytes = list_to_bytes(&list, &directories);

@@ -1,8 +1,5 @@
 //! Finds out what a checkout in a repository converts: by settings, attributes and filters.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "reads attribute files beside gix"
-)]
+#![expect(clippy::disallowed_methods, reason = "says where attribute files are")]
 
 use bstr::ByteSlice;
 use gix::attrs::{Source as AttributeFile, StateRef};
@@ -12,6 +9,7 @@ use gix::worktree::stack::state::attributes::Source;
 
 use crate::git::environment;
 use crate::git::error::{GitError, reading};
+use crate::git::git_dir::read_file;
 use crate::git::process::Git;
 
 /// Attributes that let a checkout write other bytes than git stores (gitattributes(5)).
@@ -92,10 +90,11 @@ fn shared_attributes(repo: &gix::Repository) -> Result<Vec<Vec<u8>>, GitError> {
     }
     let named_by_user = repo.config_snapshot().trusted_path("core.attributesFile");
     files.extend(named_by_user.map_err(reading(SETTINGS))?);
-    Ok(files
-        .iter()
-        .filter_map(|file| std::fs::read(file).ok())
-        .collect())
+    let mut contents = Vec::new();
+    for file in files {
+        contents.extend(read_file(file)?);
+    }
+    Ok(contents)
 }
 
 /// True if a setting lets a checkout write other bytes than git stores.

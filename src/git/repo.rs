@@ -20,7 +20,7 @@ use crate::git::commit_memory::CommitMemory;
 use crate::git::environment;
 use crate::git::environment::GitMode;
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::git_dir::{common_dir, require_files};
+use crate::git::git_dir::{common_dir, require_file, require_files};
 use crate::git::object_format::ObjectFormat;
 use crate::git::settings_file::section_settings;
 
@@ -149,6 +149,7 @@ impl Repo {
         {
             require_files(&common)?;
         }
+        require_users_files()?;
         let what = format!("the repository {git_dir}");
         let mut shared = open_options(mode)
             .map_err(|detail| unreadable(&what, detail))?
@@ -257,6 +258,18 @@ fn permissions(mode: GitMode) -> gix::open::Permissions {
     permissions.env.objects = gix::sec::Permission::Deny;
     permissions.env.http_transport = gix::sec::Permission::Deny;
     permissions
+}
+
+/// Refuses what stands in the place of the user's or the system's settings and is no file: reading
+/// it may never end.
+fn require_users_files() -> Result<(), GitError> {
+    for source in [Source::System, Source::Git, Source::User] {
+        let file = source.storage_location(&mut |name| std::env::var_os(name));
+        if let Some(file) = file {
+            require_file(file)?;
+        }
+    }
+    Ok(())
 }
 
 fn common_dir_of(repository: &gix::Repository) -> Option<Utf8PathBuf> {

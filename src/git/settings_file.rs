@@ -27,18 +27,34 @@ const SPARSE_SETTINGS: &[(&str, &str)] = &[
 /// Returns what a `config.worktree` says beyond that its sparse-checkout is on: one `key=value`
 /// a line, in the order in which git reads them. A file that does not parse is returned as it is.
 pub fn meaning(bytes: &[u8]) -> Vec<u8> {
-    let Ok(file) = parse(bytes, Source::Worktree) else {
-        return bytes.to_vec();
-    };
-    let mut lines: Vec<u8> = Vec::new();
+    match settings_that_count(bytes) {
+        Some(settings) => lines_of(&settings),
+        None => bytes.to_vec(),
+    }
+}
+
+/// Lists what a `config.worktree` says beyond that its sparse-checkout is on, each with its value,
+/// in the order in which git reads it; none where it does not parse.
+pub fn settings_that_count(bytes: &[u8]) -> Option<Vec<(String, BString)>> {
+    let file = parse(bytes, Source::Worktree).ok()?;
+    let mut counting = Vec::new();
     for (key, value) in settings(&file) {
         let value = value.unwrap_or_else(|| "true".into());
         if !is_sparse_setting(&key, &value) {
-            lines.extend_from_slice(key.as_bytes());
-            lines.push(b'=');
-            lines.extend_from_slice(&value);
-            lines.push(b'\n');
+            counting.push((key, value));
         }
+    }
+    Some(counting)
+}
+
+/// Writes settings as [`meaning`] does.
+pub fn lines_of(settings: &[(String, BString)]) -> Vec<u8> {
+    let mut lines: Vec<u8> = Vec::new();
+    for (key, value) in settings {
+        lines.extend_from_slice(key.as_bytes());
+        lines.push(b'=');
+        lines.extend_from_slice(value);
+        lines.push(b'\n');
     }
     lines
 }

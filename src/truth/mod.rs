@@ -49,7 +49,9 @@ use crate::truth::checks::git_files::find_git_files;
 use crate::truth::checks::harmless::find_harmless;
 use crate::truth::checks::head::{HeadFinding, find_head};
 use crate::truth::checks::history::reverted_paths;
-use crate::truth::checks::integrity::{find_integrity, index_marks, integrity};
+use crate::truth::checks::integrity::{
+    find_harmless_settings, find_integrity, index_marks, integrity,
+};
 use crate::truth::checks::leaks::leaks;
 use crate::truth::checks::links::links_out;
 use crate::truth::checks::net::net_changes;
@@ -410,14 +412,22 @@ fn changes_of_everything(
     notices.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
     let mut integrity = find_damage(&reading.index, disk);
     integrity.extend(find_integrity(inputs)?);
-    Ok(ChangeSet {
+    let mut collected = ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart: notices,
         shared: reading.shared.clone(),
         ..change_set(inputs, &reading.facts, changes, integrity)
-    })
+    };
+    if !worktree.is_without(inputs.repository) {
+        let own_settings = find_harmless_settings(inputs.repository, &worktree.record);
+        let read_policy = &inputs.options.read_policy;
+        collected
+            .noted
+            .extend(read_policy.or(own_settings, || None)?);
+    }
+    Ok(collected)
 }
 
 /// The checks of what worktrees share; that git takes something for a ref is found by the last.

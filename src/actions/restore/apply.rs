@@ -14,7 +14,7 @@ use crate::actions::placing::{Destination, Placing};
 use crate::actions::restore::change::{
     BranchUpdate, change, index_lines, put_directory, replace_files,
 };
-use crate::actions::restore::facts::{read_own_index, require_unchanged, stages};
+use crate::actions::restore::facts::{announced, read_own_index, require_unchanged, stages};
 use crate::actions::restore::plan::{PlannedPath, RestorePlan};
 use crate::actions::saved::{Rescue, SavedPath, Saving, write_entry};
 use crate::actions::scope_edit::{set_bits, sparse_patterns};
@@ -115,6 +115,7 @@ impl Restoring<'_> {
     pub fn read_paths(&self) -> Result<Vec<SavedPath>, Error> {
         let index = read_own_index(self.repository, self.worktree)?;
         let stages = stages(&index);
+        let announced = announced(&index);
         let root = &self.worktree.record.path;
         let objects = self.saving.scratch.objects();
         let mut saved = Vec::new();
@@ -126,6 +127,7 @@ impl Restoring<'_> {
                 disk: entry.or(disk.filter(|walked| walked.mode.git_octal().is_none())),
                 permissions: entries::permissions(root, path)?,
                 index: stages.get(path).cloned().unwrap_or_default(),
+                intent_to_add: announced.contains(path),
             });
         }
         if index.iter().any(|entry| entry.intent_to_add) {
@@ -210,6 +212,7 @@ impl Restoring<'_> {
                 disk: restored.wanted(),
                 permissions: None,
                 index: restored.target.iter().map(|entry| (0, *entry)).collect(),
+                intent_to_add: false,
             });
         }
         targets

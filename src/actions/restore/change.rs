@@ -14,6 +14,7 @@ use crate::disk::error::DiskError;
 use crate::disk::mode::DirectoryModes;
 use crate::disk::{entries, files};
 use crate::git::plumbing::{index_info, nul_ended};
+use crate::git::process::Git;
 use crate::inventory::placed::PlacedKind;
 use crate::words::entry::Mode;
 use crate::words::error::Error;
@@ -76,18 +77,37 @@ fn replace_in_index(
     }
     let git = worktree.hardened_git(repository);
     git.update_index_info(&index_lines(repository, targets))?;
+    let mut announced = Vec::new();
     let mut absent = Vec::new();
     for target in targets {
+        if target.intent_to_add && target.disk.is_some() {
+            announced.push(&target.path);
+        }
         let is_in_index_alone = target.disk.is_none() && !target.index.is_empty();
         if is_in_index_alone && worktree.scope.excludes_file(&target.path) {
             absent.push(&target.path);
         }
+    }
+    if !announced.is_empty() {
+        announce(&git, &nul_ended(announced))?;
     }
     if !absent.is_empty() {
         let what = "mark what the scope excludes";
         let command = "update-index --skip-worktree -z --stdin";
         git.perform_with(what, command, &[], &nul_ended(absent))?;
     }
+    Ok(())
+}
+
+/// Says in the index that these files, which are there, will be added (git-add(1),
+/// `--intent-to-add`).
+fn announce(git: &Git, paths: &[u8]) -> Result<(), Error> {
+    // an entry that is there already would stay as it is
+    let remove = "update-index --force-remove -z --stdin";
+    git.perform_with("change the index", remove, &[], paths)?;
+    let announce = "--literal-pathspecs add --intent-to-add --force --sparse \
+        --pathspec-from-file=- --pathspec-file-nul";
+    git.perform_with("change the index", announce, &[], paths)?;
     Ok(())
 }
 

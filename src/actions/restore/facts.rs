@@ -225,6 +225,17 @@ pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     stages
 }
 
+/// The paths of which the index only says that they will be added.
+pub fn announced(index: &[IndexEntry]) -> BTreeSet<&RepoPath> {
+    let mut announced = BTreeSet::new();
+    for entry in index {
+        if entry.intent_to_add {
+            announced.insert(&entry.path);
+        }
+    }
+    announced
+}
+
 /// Reads how the paths of a restore are now.
 ///
 /// # Errors

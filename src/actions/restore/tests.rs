@@ -178,6 +178,7 @@ fn undo(
             disk: Some(file(1)),
             permissions: None,
             index: Vec::new(),
+            intent_to_add: false,
         },
         disk,
         index: Vec::new(),

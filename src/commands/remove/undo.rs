@@ -166,7 +166,12 @@ fn find(
     entries: &[Trashed],
 ) -> Result<Returning, Error> {
     let of_name: Vec<&Trashed> = entries.iter().filter(|entry| entry.name == *name).collect();
-    let Some(entry) = choose(of_name.iter().copied(), from) else {
+    let chosen = choose(of_name.iter().copied(), from);
+    let has_directory = chosen.is_some_and(|entry| entry.removal.is_some());
+    if !has_directory && from.is_none() && files::exists(&repository.record_dir(name)) {
+        return Err(refuse_there(name, chosen).into());
+    }
+    let Some(entry) = chosen else {
         return Err(refuse_unknown(repository, name, from, &of_name)?.into());
     };
     let stamp = entry
@@ -189,6 +194,19 @@ fn find(
         stamp,
         state: UndoState::InTrash,
     })
+}
+
+/// Refuses where the worktree is there and was not removed since: it was brought back before.
+fn refuse_there(name: &WorktreeName, only_commits: Option<&Trashed>) -> RemoveRefusal {
+    let message = format!("the worktree `{name}` is there already");
+    let help = match only_commits {
+        Some(entry) => format!(
+            "commits of an earlier removal are kept: git log {}",
+            entry.shown()
+        ),
+        None => "to see what can come back: git agentwt list --trash".to_owned(),
+    };
+    refusal("there", message, help)
 }
 
 fn refuse_only_commits(name: &WorktreeName, entry: &Trashed) -> RemoveRefusal {
@@ -248,7 +266,7 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<NewBranch>
         repository.worktree_path(&worktree.record.name),
         kept_path(repository, returning),
     ];
-    let mut others = repository.git.worktree_list()?;
+    let mut others = repository.worktree_list()?;
     others.retain(|other| !own_paths.contains(&other.path));
     let mut new_branches = Vec::new();
     for branch in removed_branches(returning) {

@@ -1,18 +1,21 @@
 //! Finds what is wrong with a worktree's links, and with the files of its private git directory.
 
+use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::fence::shim::PRIVATE_GIT;
+use crate::git::hooks::include::INCLUDED;
 use crate::git::hooks::journal;
-use crate::git::settings_file::meaning;
-use crate::judge::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
+use crate::git::settings_file::{lines_of, meaning, settings_that_count};
+use crate::judge::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, SPARSE_LOCK, Seen};
 use crate::record::worktree::{Fingerprint, Record, WatchedFile};
 use crate::system::environment;
 use crate::truth::head::OPENED;
 use crate::truth::hook_journal::{HookActivity, commits_without_hooks, has_hooks};
 use crate::truth::inputs::SurveyInputs;
+use crate::truth::keys::cause_of;
 use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -150,6 +153,16 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
         if !record.integrity.iter().any(|print| print.file == now.file) {
             continue;
         }
+        let own_settings = match now.file {
+            WatchedFile::ConfigWorktree => OwnSettings::read(record)?,
+            _other => None,
+        };
+        if let Some(settings) = &own_settings
+            && settings.harmless_since_add(repository, record).is_some()
+        {
+            // that is a notice
+            continue;
+        }
         let kind = match now.file {
             WatchedFile::HooksScripts => Kind::Integrity,
             WatchedFile::SparseCheckout
@@ -158,10 +171,123 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
             | WatchedFile::HooksBinary => Kind::Config,
         };
         let place = Place::Admin(name.into());
-        let change = Change::detailed(place, kind, "it was changed since `add`");
+        let mut detail = "it was changed since `add`".to_owned();
+        if let Some(settings) = own_settings {
+            detail.push_str(&settings.says());
+        }
+        let change = Change::detailed(place, kind, detail);
         changes.push(change.with(now.digest));
     }
     Ok(changes)
+}
+
+/// Finds settings that the worktree has for itself since `add` (`git config --worktree`), of which
+/// none runs a program, hides or loosens anything.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn find_harmless_settings(
+    repository: &Repository,
+    record: &Record,
+) -> Result<Option<Change>, Error> {
+    let file = WatchedFile::ConfigWorktree;
+    let now = fingerprint(file, repository, &record.admin_dir)?;
+    if record.integrity.contains(&now) {
+        return Ok(None);
+    }
+    let Some(settings) = OwnSettings::read(record)? else {
+        return Ok(None);
+    };
+    let Some(added) = settings.harmless_since_add(repository, record) else {
+        return Ok(None);
+    };
+    let place = Place::Admin(name_of(file).into());
+    let detail = format!("added since `add`: {}", shown_settings(added));
+    let change = Change::detailed(place, Kind::Config, detail);
+    Ok(Some(change.with(now.digest)))
+}
+
+/// The settings that a worktree has for itself, with their values, in the order of the file.
+struct OwnSettings(Vec<(String, BString)>);
+
+impl OwnSettings {
+    /// Reads them; none where no file of settings is there.
+    fn read(record: &Record) -> Result<Option<Self>, Error> {
+        let path = record.admin_dir.join(name_of(WatchedFile::ConfigWorktree));
+        if files::is_endless(&path) || files::is_behind_link(&path) {
+            return Ok(None);
+        }
+        let bytes = files::read(&path)?.unwrap_or_default();
+        Ok(settings_that_count(&bytes).map(Self))
+    }
+
+    /// The settings at the end, harmless each, without which the file says what it said at `add`;
+    /// none where more is changed.
+    fn harmless_since_add(
+        &self,
+        repository: &Repository,
+        record: &Record,
+    ) -> Option<&[(String, BString)]> {
+        for end in (0..self.0.len()).rev() {
+            let (key, value) = &self.0[end];
+            if !is_harmless(key, value) {
+                return None;
+            }
+            if is_as_recorded(&self.0[..end], repository, record) {
+                return Some(&self.0[end..]);
+            }
+        }
+        None
+    }
+
+    /// What it says, but for what leads to our hooks.
+    fn says(&self) -> String {
+        let mut settings = self.0.clone();
+        settings.retain(|(key, value)| !(key == "include.path" && value == INCLUDED));
+        if settings.is_empty() {
+            return String::new();
+        }
+        format!(", and says: {}", shown_settings(&settings))
+    }
+}
+
+/// True if a setting neither runs a program nor hides or loosens anything, and says nothing about
+/// what a checkout of this worktree has.
+fn is_harmless(key: &str, value: &BString) -> bool {
+    const OF_THE_CHECKOUT: [&str; 4] = ["core", "extensions", "index", "sparse"];
+    let section = key.split('.').next().unwrap_or(key);
+    let text = value.to_str_lossy();
+    !OF_THE_CHECKOUT.contains(&section) && cause_of(key, Some(&text)) == Cause::Unknown
+}
+
+/// True if a worktree had just these settings for itself at `add`, or no file where there are none.
+fn is_as_recorded(
+    settings: &[(String, BString)],
+    repository: &Repository,
+    record: &Record,
+) -> bool {
+    let of_settings = repository.format.blob_id(&lines_of(settings)).to_string();
+    let mut digests = vec![Some(of_settings)];
+    if settings.is_empty() {
+        digests.push(None);
+    }
+    let file = WatchedFile::ConfigWorktree;
+    digests
+        .into_iter()
+        .any(|digest| record.integrity.contains(&Fingerprint { file, digest }))
+}
+
+/// The first settings as text.
+fn shown_settings(settings: &[(String, BString)]) -> String {
+    const SHOWN: usize = 5;
+    let mut words = Vec::new();
+    for (key, value) in settings.iter().take(SHOWN) {
+        words.push(format!("{key}={value}"));
+    }
+    if settings.len() > SHOWN {
+        words.push("…".to_owned());
+    }
+    words.join(", ")
 }
 
 /// Says of a worktree that its record was removed: what it changed can no longer be determined.

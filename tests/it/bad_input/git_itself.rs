@@ -47,3 +47,21 @@ fn git_is_too_old() {
     assert_eq!(with_path(&repo, &old, &["init"]), said);
     assert_eq!(repo.fingerprint(), before);
 }
+
+/// Reading a device has no end: git refuses its first line, and we read none.
+#[test]
+fn settings_that_are_a_device() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+        let line = format!(
+            "unset GIT_CONFIG_NOSYSTEM; ulimit -v 8000000; {variable}=/dev/zero git-agentwt verify task"
+        );
+        let said = repo.sh(repo.main(), &line);
+        assert_eq!(said.status, 5, "{variable}: {said}");
+        let error = "error: cannot read /dev/zero: it is not a file\n";
+        assert!(said.stderr.starts_with(error), "{variable}: {said}");
+    }
+    let line = "GIT_CONFIG_GLOBAL=/dev/null git-agentwt verify task";
+    assert_eq!(repo.sh(repo.main(), line).status, 0);
+}

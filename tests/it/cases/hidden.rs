@@ -3,7 +3,7 @@
 
 use insta::assert_snapshot;
 
-use super::after;
+use super::{Case, after};
 
 #[test]
 fn a_mode_that_file_mode_hides_is_found() {
@@ -163,4 +163,27 @@ fn a_rename_that_only_case_tells_apart_is_found_where_git_was_told_not_to_see_it
     readme.md created read-only violation
     @wt/config.worktree config integrity violation
     ");
+}
+
+#[test]
+fn a_harmless_setting_of_the_worktree_alone_is_a_notice_with_its_name() {
+    let case = Case::new();
+    case.does("git config --worktree user.email z@z; git config --worktree user.name Z");
+    assert_snapshot!(case.findings(), @"@wt/config.worktree config integrity notice");
+    assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
+    ok task: in scope, 0 paths changed, 1 notice
+      -  config  @wt/config.worktree  disk  added since `add`: user.email=z@z, user.name=Z
+    --- status 0
+    ");
+    // one that is not harmless beside it, and a changed one
+    case.does("git config --worktree core.pager less");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert!(said.stdout.contains("and says: core.pager=less,"), "{said}");
+    said.fails(1);
+    case.does("git config --worktree --unset core.pager");
+    case.does("git config --worktree --unset-all include.path");
+    assert!(
+        case.findings()
+            .contains("@wt/config.worktree config integrity violation")
+    );
 }

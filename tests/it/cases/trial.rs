@@ -127,8 +127,8 @@ fn a_commit_without_hooks_and_settings_of_the_worktree_can_be_accepted() {
     let case = Case::new();
     case.does("edit src/main.rs; git -c core.hooksPath=/dev/null commit -qam w; git config --worktree user.email x");
     assert_snapshot!(case.findings(), @"
-    @wt/config.worktree config integrity violation
     @head integrity integrity violation
+    @wt/config.worktree config integrity notice
     ");
     case.main_does("git agentwt accept task --all 2>/dev/null >&2");
     assert_snapshot!(case.findings(), @"");

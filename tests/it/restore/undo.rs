@@ -109,3 +109,18 @@ fn an_expired_reflog_does_not_hinder_it() {
     assert_eq!(text(&world.worktree.join("README.md")), "x\n");
     assert_eq!(world.git(&["log", "-1", "--format=%s"]), "x");
 }
+
+#[test]
+fn a_file_that_was_only_announced_is_so_again() {
+    let world = World::after(
+        "echo x >docs/new; git add -N docs/new; echo s >docs/staged
+        git add docs/staged; echo n >'docs/*'; git add -N ':(literal)docs/*'",
+    );
+    let status = "git status --porcelain -- docs; git diff --cached --name-only -- docs";
+    let before = world.sh(status);
+    assert!(before.contains(" A docs/new"), "{before}");
+    world.restore(&[]).ok();
+    assert_eq!(world.sh(status), "");
+    world.restore(&["--undo"]).ok();
+    assert_eq!(world.sh(status), before);
+}

@@ -27,7 +27,7 @@ fn what_was_never_removed() {
     let world = World::new();
     assert_snapshot!(refused(&world, &["task"]), @"
     --- stderr
-    error: there is no removed worktree `task` to bring back
+    error: the worktree `task` is there already
     help: to see what can come back: git agentwt list --trash
     --- status 4
     ");
@@ -177,4 +177,17 @@ fn what_version_0_1_kept_comes_back_on_a_branch() {
     let files = "git diff --exit-code main agentwt/old";
     let script = format!("{back}; {files}");
     world.repo.sh(world.repo.main(), &script).ok();
+}
+
+#[test]
+fn what_is_there_already() {
+    let world = World::after("git checkout -q --detach; git commit -q --allow-empty -m x");
+    world.agentwt(&["remove", "task", "-f"]).ok();
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_snapshot!(refused(&world, &["task"]), @"
+    --- stderr
+    error: the worktree `task` is there already
+    help: commits of an earlier removal are kept: git log refs/agentwt/trash/task/TIME
+    --- status 4
+    ");
 }

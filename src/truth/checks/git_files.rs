@@ -203,7 +203,7 @@ impl FileJudge<'_> {
                 return Some(self.judge_hook(before, now));
             }
         }
-        if !is_in_both && !counts_without_before(state, now) {
+        if !is_in_both && !is_of_operation(state) {
             // the git directory came, or went
             return None;
         }
@@ -271,12 +271,6 @@ impl FileJudge<'_> {
         );
         Some(FileChange::new(Kind::Ref, Cause::Unknown, detail))
     }
-}
-
-/// True if a file counts in a git directory that came since `add`: an operation, and objects that
-/// are borrowed.
-fn counts_without_before(state: &str, now: Option<&String>) -> bool {
-    is_of_operation(state) || state == BORROWED && now.is_some()
 }
 
 /// True if a seal of entries alone can tell that a file was changed: it had less than there is now.

@@ -339,13 +339,3 @@ fn a_git_file_that_ends_in_a_carriage_return_is_read_as_git_reads_it() {
     let found = case.findings();
     assert!(found.contains("vendor/lib integrity"), "{found}");
 }
-
-#[test]
-fn a_submodule_that_borrows_objects_is_told() {
-    let case = with_submodule();
-    case.does("git submodule --quiet update --init");
-    case.does(
-        "echo /tmp/x >$(git -C vendor/lib rev-parse --absolute-git-dir)/objects/info/alternates",
-    );
-    assert_snapshot!(case.findings(), @"@wt/modules/vendor/lib/objects/info/alternates integrity shared notice");
-}

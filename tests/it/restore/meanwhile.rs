@@ -34,7 +34,9 @@ fn a_file_that_is_written_where_a_deleted_one_comes_back_stays() {
 
 #[test]
 fn a_file_that_was_gone_when_all_was_saved_and_is_written_again_stays() {
-    let world = World::after("echo more >>README.md; git rm -q docs/guide.md; git commit -qm x");
+    let world = World::after(
+        "chmod u+w README.md; echo more >>README.md; git rm -q docs/guide.md; git commit -qm x",
+    );
     let readme = world.worktree.join("README.md").display().to_string();
     let act = format!(
         "case \"$*\" in
@@ -50,7 +52,9 @@ fn a_file_that_was_gone_when_all_was_saved_and_is_written_again_stays() {
 
 #[test]
 fn a_file_that_is_written_while_a_restore_is_undone_stays() {
-    let world = World::after("echo more >>README.md; git rm -q docs/guide.md; git commit -qm x");
+    let world = World::after(
+        "chmod u+w README.md; echo more >>README.md; git rm -q docs/guide.md; git commit -qm x",
+    );
     world.restore(&[]).ok();
     let said = restore_while_an_agent_writes(&world, &["--undo"], "update-ref");
     newer_work_stays(&world, &said);

@@ -15,7 +15,6 @@ use crate::git::process::Git;
 use crate::judge::change::{Change, Content};
 use crate::judge::compare::Delta;
 use crate::record::worktree::{Record, Tip};
-use crate::truth::attribution::records::RefRecords;
 use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
@@ -149,13 +148,16 @@ impl Tips {
     ) -> Result<bool, Error> {
         // the user may have taken it over into another of these refs, and pushed it
         let is_known = self.trusted.contains(now);
-        let is_rewired = is_tracked_from_any(rewired, &tip.name);
-        let is_trusted =
-            is_known || !is_rewired && self.trust_if_moved_elsewhere(objects, refs, tip, now)?;
-        if is_trusted && !is_rewired {
-            self.add_former_places(&refs.records, tip);
+        if is_tracked_from_any(rewired, &tip.name) {
+            return Ok(is_known);
         }
-        Ok(is_trusted)
+        if !is_known && !self.trust_if_moved_elsewhere(objects, refs, tip, now)? {
+            return Ok(false);
+        }
+        if *now != tip.commit {
+            self.add_former_places(objects, refs, tip)?;
+        }
+        Ok(true)
     }
 
     /// Trusts where a ref is now if git's logs show that it got there by a command outside of the
@@ -193,20 +195,40 @@ impl Tips {
     }
 
     /// Trusts what a ref passed through since `add` where others moved it: the user may have
-    /// reworded a commit since, or taken it back, that the worktree was rebased on.
-    fn add_former_places(&mut self, records: &RefRecords<'_>, tip: &Tip) {
+    /// reworded a commit since that the worktree was rebased on. Work of the worktree that was taken
+    /// over and taken back is work of the worktree again.
+    ///
+    /// The ref is not where it was at `add`: of one that is, nothing tells which entries of its log
+    /// came since, and what it had before is no work of upstream.
+    fn add_former_places(
+        &mut self,
+        objects: &Objects,
+        refs: &RefHistory<'_>,
+        tip: &Tip,
+    ) -> Result<(), Error> {
+        let records = &refs.records;
         let name = tip.name.as_str();
         let log = records.log(BStr::new(name));
         for entry in log.iter().skip(1).take(FORMER_PLACES) {
-            if entry.id == tip.commit {
+            let place = &entry.id;
+            if *place == tip.commit {
                 break;
             }
-            let is_moved_here = records.has_place(BStr::new(name), &entry.id)
-                && !records.is_place_of_others(name, &entry.id);
-            if !is_moved_here && records.entry_proves_foreign_move(name, entry) {
-                self.add(&entry.id);
+            if self.trusted.contains(place) || !records.entry_proves_foreign_move(name, entry) {
+                continue;
+            }
+            let is_moved_here = records.has_place(BStr::new(name), place)
+                && !records.is_place_of_others(name, place);
+            if is_moved_here {
+                continue;
+            }
+            let trusted: Vec<&CommitId> = self.trusted.iter().collect();
+            let new = refs.git.rev_list(&[place], &trusted)?;
+            if refs.hide_nothing(objects, &new)? {
+                self.add(place);
             }
         }
+        Ok(())
     }
 
     /// True if a ref has a commit that it was moved to from here and that nothing else brings. One

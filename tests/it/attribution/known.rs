@@ -397,7 +397,7 @@ const CASES: &[Case] = &[
             (A, "git merge -q --no-edit main"),
             (U, RESET_TO_PARENT),
         ],
-        finds: Exactly(""),
+        finds: With("README 2"),
     },
     Case {
         name: "a commit of upstream that was pulled here and taken back there",
@@ -407,7 +407,7 @@ const CASES: &[Case] = &[
             (A, "git pull -q --ff-only origin main"),
             (U, "git push -q -f origin main"),
         ],
-        finds: Exactly(""),
+        finds: With("README 2"),
     },
     Case {
         name: "work that was pushed to the base branch and taken back there",
@@ -419,6 +419,26 @@ const CASES: &[Case] = &[
                 "level; git reset -q --hard HEAD~; work docs/x; git push -q -f",
             ),
             (U, "git fetch -q"),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
+        name: "work that the user merged and took back",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "work README"),
+            (U, "git merge -q --no-edit agentwt/task"),
+            (U, RESET_TO_PARENT),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
+        name: "work that the user merged into a commit and took back",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "work README"),
+            (U, "work src/b; git merge -q --no-edit agentwt/task"),
+            (U, "git reset -q --hard HEAD~; work docs/x"),
         ],
         finds: With("README 2"),
     },

@@ -38,6 +38,18 @@ fn a_state_that_main_had_before_the_worktree_merged_it_is_a_change() {
 }
 
 #[test]
+fn a_commit_that_main_had_before_the_worktree_was_created_is_a_change() {
+    let repo = TestRepo::project();
+    repo.write("README.md", "given up\n");
+    repo.commit_all("given up");
+    // an `add` of a commit: main has a log, and is where it was
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let case = Case::of(repo);
+    case.does("git reset -q --hard main@{1}");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
+}
+
+#[test]
 fn a_rebase_onto_a_base_branch_that_was_reset_is_no_violation() {
     let case = with_second();
     case.does("edit src/main.rs; commit");

@@ -293,10 +293,7 @@ impl Finding {
 
     /// The directory of a repository inside of the worktree whose `.git` is the finding, or has it.
     fn repository_inside(&self) -> Option<RepoPath> {
-        let path = self.change.place.path()?;
-        let mut with_parents = std::iter::successors(Some(path.clone()), RepoPath::parent);
-        let dot_git = with_parents.find(|above| above.file_name() == ".git")?;
-        dot_git.parent()
+        self.change.place.path()?.repository_inside()
     }
 
     /// True if the path is one of these, or below one.

@@ -49,9 +49,7 @@ use crate::truth::checks::git_files::find_git_files;
 use crate::truth::checks::harmless::find_harmless;
 use crate::truth::checks::head::{HeadFinding, find_head};
 use crate::truth::checks::history::reverted_paths;
-use crate::truth::checks::integrity::{
-    find_harmless_settings, find_integrity, index_marks, integrity,
-};
+use crate::truth::checks::integrity::{IntegrityChanges, find_integrity, index_marks, integrity};
 use crate::truth::checks::leaks::leaks;
 use crate::truth::checks::links::links_out;
 use crate::truth::checks::net::net_changes;
@@ -410,24 +408,16 @@ fn changes_of_everything(
     let harmless = find_harmless(inputs, filters, &reading.index, &changes);
     let mut notices = self_ignored;
     notices.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
-    let mut integrity = find_damage(&reading.index, disk);
-    integrity.extend(find_integrity(inputs)?);
-    let mut collected = ChangeSet {
+    let mut integrity = find_integrity(inputs)?;
+    integrity.wrong.extend(find_damage(&reading.index, disk));
+    Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart: notices,
         shared: reading.shared.clone(),
         ..change_set(inputs, &reading.facts, changes, integrity)
-    };
-    if !worktree.is_without(inputs.repository) {
-        let own_settings = find_harmless_settings(inputs.repository, &worktree.record);
-        let read_policy = &inputs.options.read_policy;
-        collected
-            .noted
-            .extend(read_policy.or(own_settings, || None)?);
-    }
-    Ok(collected)
+    })
 }
 
 /// The checks of what worktrees share; that git takes something for a ref is found by the last.
@@ -582,21 +572,21 @@ fn change_set(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,
     changes: Vec<Change>,
-    mut integrity: Vec<Change>,
+    mut found: IntegrityChanges,
 ) -> ChangeSet {
     let recorded_base = &inputs.worktree.record.base.commit;
     let base = inputs.options.base.as_ref().unwrap_or(recorded_base);
     let head = inputs.head.head.as_ref().unwrap_or(base);
-    let mut noted = Vec::new();
+    let mut noted: Vec<Change> = found.harmless.into_iter().collect();
     match find_head(inputs, facts) {
         Some(HeadFinding::Harmless(change)) => noted.push(change),
-        Some(HeadFinding::Wrong(change)) => integrity.push(change),
+        Some(HeadFinding::Wrong(change)) => found.wrong.push(change),
         None => {}
     }
-    integrity.sort();
-    integrity.dedup();
+    found.wrong.sort();
+    found.wrong.dedup();
     ChangeSet {
-        integrity,
+        integrity: found.wrong,
         noted,
         ..ChangeSet::new(base.clone(), head.clone(), changes)
     }

@@ -89,7 +89,7 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
             place: shared.change.place,
         });
     }
-    for change in changed_files(repository, &worktree.record)? {
+    for change in changed_files(repository, &worktree.record)?.wrong {
         if !accepted.cover(&change, Reason::Integrity) {
             planted.extend(planted_in_own_settings(worktree, &change.place));
         }

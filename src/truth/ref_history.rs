@@ -156,15 +156,16 @@ impl<'a> RefHistory<'a> {
             if !self.may_have_work(name) || !records.is_own(name) {
                 continue;
             }
-            let tip = self.git.rev_parse_commit(found.id.as_str()).ok().flatten();
-            own_refs.extend(
-                tip.filter(|tip| self.is_of_files(name, tip))
-                    .map(|tip| OwnRef {
-                        name: found.name.clone(),
-                        tip,
-                        start: self.first_place_there(name),
-                    }),
-            );
+            let Some(tip) = self.git.rev_parse_commit(found.id.as_str()).ok().flatten() else {
+                continue;
+            };
+            if self.is_of_files(name, &tip) {
+                own_refs.push(OwnRef {
+                    name: found.name.clone(),
+                    tip,
+                    start: self.first_place_there(name),
+                });
+            }
         }
         own_refs.extend(self.own_upstreams());
         own_refs.extend(self.own_private_refs());

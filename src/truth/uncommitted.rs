@@ -4,7 +4,7 @@
 //! A committed file can have other bytes than HEAD where git converts what it stores: by line
 //! endings, filters or an encoding (gitattributes(5)).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::disk::files::Temporary;
 use crate::git::conversions::settings_convert_what_is_added;
@@ -144,15 +144,15 @@ impl Question<'_> {
         told: &mut Uncommitted,
     ) -> Result<(), Error> {
         let objects = self.repository.objects()?;
+        let paths: Vec<&RepoPath> = aside.iter().map(|candidate| &candidate.path).collect();
+        let written: BTreeSet<&RepoPath> = paths.iter().copied().collect();
         for (path, entry) in self.attributes() {
-            let is_candidate = aside.iter().any(|candidate| candidate.path == *path);
-            if !is_candidate {
+            if !written.contains(path) {
                 put_aside(&objects, path, &entry.id, dir)?;
             }
         }
         let common_dir = &self.repository.common_dir;
         let git = self.repository.git.on(common_dir, Some(dir.path()));
-        let paths: Vec<&RepoPath> = aside.iter().map(|candidate| &candidate.path).collect();
         // where a filter fails, a change stays a change
         let stored = git.hash_files(&paths).unwrap_or_default();
         for (number, candidate) in aside.into_iter().enumerate() {

@@ -107,6 +107,21 @@ impl RepoPath {
         })
     }
 
+    /// Returns the directory of the repository inside of the worktree that the path is in, by its
+    /// first `.git`; none where there is no `.git`, or that of the worktree itself.
+    pub fn repository_inside(&self) -> Option<Self> {
+        let mut length: usize = 0;
+        for part in self.as_bstr().split(|byte| *byte == b'/') {
+            if part == b".git" {
+                // without the slash before it
+                let directory = self.as_bstr().get(..length.checked_sub(1)?)?;
+                return Some(Self::trusted(directory.to_vec()));
+            }
+            length += part.len() + 1;
+        }
+        None
+    }
+
     /// True if it lies below the given directory.
     pub fn is_below(&self, directory: &BStr) -> bool {
         let rest = self.as_bstr().strip_prefix(directory.as_bytes());
@@ -395,6 +410,21 @@ fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_repository_inside_is_the_directory_of_the_first_dot_git() {
+        for (text, directory) in [
+            ("docs/n/.git", Some("docs/n")),
+            ("docs/n/.git/config", Some("docs/n")),
+            ("n/.git/modules/a/.git/HEAD", Some("n")),
+            (".git/config", None),
+            ("docs/.github/x", None),
+        ] {
+            let path = RepoPath::parse(text).expect("a path");
+            let found = path.repository_inside().map(|found| found.to_string());
+            assert_eq!(found.as_deref(), directory, "{text}");
+        }
+    }
 
     #[test]
     fn parse_refuses_what_is_not_a_normal_relative_path() {

@@ -12,7 +12,7 @@ use crate::record::worktree::{Alive, MadeBy, Record, Term};
 use crate::system::processes::InsideProcess;
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
-use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::path::{RepoPath, escape_for_terminal, first_of};
 use crate::words::text::count;
 use crate::worktree::repository::WORKTREES;
 
@@ -132,14 +132,10 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
 /// Says that committed files keep the worktree in the trash.
 fn note_of_converted(files: &[RepoPath]) -> String {
     const NAMED: usize = 3;
-    let mut named: Vec<String> = files.iter().take(NAMED).map(RepoPath::to_string).collect();
-    if files.len() > NAMED {
-        named.push("…".to_owned());
-    }
+    let named = first_of(files, NAMED);
     format!(
-        "a checkout would write {} otherwise ({}), so the worktree is kept in the trash",
-        count(files.len(), "committed file", "committed files"),
-        named.join(", ")
+        "a checkout would write {} otherwise ({named}), so the worktree is kept in the trash",
+        count(files.len(), "committed file", "committed files")
     )
 }
 

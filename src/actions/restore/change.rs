@@ -193,19 +193,19 @@ pub fn replace_files(
     let root = &worktree.record.path;
     let staging = staging(root);
     files::remove_directory(&staging)?;
-    // where nothing can be created beside the worktree, each file is written in its place
-    let written = if !wanted.is_empty() && make_staging(&staging).is_ok() {
-        write(&staging, wanted)
-    } else {
-        Ok(())
+    let replace = || -> Result<(), Error> {
+        // where nothing can be created beside the worktree, each file is written in its place
+        if !wanted.is_empty() && make_staging(&staging).is_ok() {
+            write(&staging, wanted)?;
+        }
+        take_away()?;
+        let unmoved = move_in(repository, &staging, root, wanted)?;
+        if unmoved.is_empty() {
+            return Ok(());
+        }
+        write(root, &unmoved)
     };
-    let replaced = written
-        .and_then(|()| take_away())
-        .and_then(|()| move_in(repository, &staging, root, wanted))
-        .and_then(|unmoved| match unmoved.as_slice() {
-            [] => Ok(()),
-            paths => write(root, paths),
-        });
+    let replaced = replace();
     let removed = files::remove_directory(&staging);
     replaced?;
     Ok(removed?)

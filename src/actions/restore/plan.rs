@@ -12,7 +12,7 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::record::worktree::Record;
 use crate::words::entry::{Entry, Mode};
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, shell_word};
 
 /// A path that `restore` puts back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,19 +203,17 @@ fn require_no_repository(record: &Record, paths: &[PlannedPath]) -> Result<(), R
         return Ok(());
     };
     let name = &record.name;
-    let root = &record.path;
     let places = roots.join(", ");
+    let git_dir = shell_word(record.path.join(first).join(".git").as_str());
     Err(RestoreRefusal::blocked(
         format!("cannot restore worktree `{name}`: a repository is inside it: {places}"),
-        format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
+        format!("no commit can save its history: mv {git_dir} <elsewhere>"),
     ))
 }
 
 /// The directory of the repository inside of the worktree that a path is in.
 fn root_of_repository(planned: &PlannedPath) -> Option<String> {
-    let parts: Vec<&[u8]> = planned.path.as_bstr().split(|byte| *byte == b'/').collect();
-    let at = parts.iter().position(|part| *part == b".git")?;
-    let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
+    let root = planned.path.repository_inside()?;
     let holds_something = planned.disk?.mode != Mode::EmptyDirectory;
     holds_something.then(|| root.to_string())
 }

@@ -229,9 +229,9 @@ fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<Found, Err
     let stamp = removal.and_then(|removal| removal.trash.as_ref());
     let head_at_removal = stamp.and_then(|stamp| stamp.head.as_ref());
     let expected_head = head_at_removal.unwrap_or(&worktree.record.checked_out);
-    let repository = &moved.readable_repository(repository);
+    let own_repository = moved.readable_repository(repository);
     if survey.head.head.as_ref() != Some(expected_head)
-        || !is_without_work(repository, &moved, &survey)?
+        || !is_without_work(&own_repository, &moved, &survey)?
     {
         return Ok(Found::Work);
     }

@@ -99,7 +99,8 @@ impl RefRecords<'_> {
             .is_some_and(|oldest| oldest.reason == "push" && self.is_made_here(&oldest.id))
     }
 
-    /// True if a ref that is gone was made in the worktree, as far as the journal tells.
+    /// True if a ref that is gone, and came after `add`, was made in the worktree, as far as the
+    /// journal tells.
     fn is_forgotten(&self, name: &BStr) -> bool {
         if self.now.contains_key(name) || self.before.contains_key(name) {
             return false;

@@ -65,25 +65,41 @@ pub fn fingerprint(
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<Vec<Change>, Error> {
+pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<IntegrityChanges, Error> {
     let repository = inputs.repository;
     let worktree = inputs.worktree;
     let record = &worktree.record;
-    let mut changes: Vec<Change> = broken_links(repository, record).into_iter().collect();
+    let broken_links = broken_links(repository, record);
     if worktree.is_without(repository) {
         // nothing of it can be held against what was recorded
-        return Ok(changes);
+        return Ok(IntegrityChanges {
+            wrong: broken_links.into_iter().collect(),
+            harmless: None,
+        });
     }
     let changed_files = changed_files(repository, record);
     let read_policy = &inputs.options.read_policy;
-    changes.extend(read_policy.or(changed_files, Vec::new)?);
+    let mut changes = read_policy.or(changed_files, IntegrityChanges::default)?;
+    changes.wrong.extend(broken_links);
     for name in &inputs.head.pipes {
         let detail = "a pipe or a device stands in its place: it has no end";
-        changes.push(integrity(Place::Admin((*name).into()), detail));
+        changes
+            .wrong
+            .push(integrity(Place::Admin((*name).into()), detail));
     }
-    changes.extend(links(record));
-    changes.extend(past_the_hooks(inputs));
+    changes.wrong.extend(links(record));
+    changes.wrong.extend(past_the_hooks(inputs));
     Ok(changes)
+}
+
+/// What is not as it was recorded of a private git directory.
+#[derive(Default)]
+pub struct IntegrityChanges {
+    /// What is wrong.
+    pub wrong: Vec<Change>,
+    /// The settings that the worktree has for itself since `add` (`git config --worktree`), where
+    /// none of them runs a program, hides or loosens anything.
+    pub harmless: Option<Change>,
 }
 
 /// Finds links in the place of files of the private git directory: git reads what they lead to, and
@@ -136,12 +152,13 @@ const fn name_of(file: WatchedFile) -> &'static str {
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Change>, Error> {
-    let mut changes = Vec::new();
+pub fn changed_files(repository: &Repository, record: &Record) -> Result<IntegrityChanges, Error> {
+    let mut changes = IntegrityChanges::default();
     let is_gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
     if is_gone {
         let detail = "the directory of our hooks was removed";
-        changes.push(integrity(Place::Admin("agentwt".into()), detail));
+        let place = Place::Admin("agentwt".into());
+        changes.wrong.push(integrity(place, detail));
     }
     for now in fingerprints(repository, &record.admin_dir)? {
         let name = name_of(now.file);
@@ -157,10 +174,13 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
             WatchedFile::ConfigWorktree => OwnSettings::read(record)?,
             _other => None,
         };
+        let place = Place::Admin(name.into());
         if let Some(settings) = &own_settings
-            && settings.harmless_since_add(repository, record).is_some()
+            && let Some(added) = settings.harmless_since_add(repository, record)
         {
-            // that is a notice
+            let detail = format!("added since `add`: {}", shown_settings(added));
+            let change = Change::detailed(place, Kind::Config, detail);
+            changes.harmless = Some(change.with(now.digest));
             continue;
         }
         let kind = match now.file {
@@ -170,41 +190,14 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
             | WatchedFile::HooksConfig
             | WatchedFile::HooksBinary => Kind::Config,
         };
-        let place = Place::Admin(name.into());
         let mut detail = "it was changed since `add`".to_owned();
         if let Some(settings) = own_settings {
             detail.push_str(&settings.says());
         }
         let change = Change::detailed(place, kind, detail);
-        changes.push(change.with(now.digest));
+        changes.wrong.push(change.with(now.digest));
     }
     Ok(changes)
-}
-
-/// Finds settings that the worktree has for itself since `add` (`git config --worktree`), of which
-/// none runs a program, hides or loosens anything.
-///
-/// # Errors
-/// Fails when the disk does.
-pub fn find_harmless_settings(
-    repository: &Repository,
-    record: &Record,
-) -> Result<Option<Change>, Error> {
-    let file = WatchedFile::ConfigWorktree;
-    let now = fingerprint(file, repository, &record.admin_dir)?;
-    if record.integrity.contains(&now) {
-        return Ok(None);
-    }
-    let Some(settings) = OwnSettings::read(record)? else {
-        return Ok(None);
-    };
-    let Some(added) = settings.harmless_since_add(repository, record) else {
-        return Ok(None);
-    };
-    let place = Place::Admin(name_of(file).into());
-    let detail = format!("added since `add`: {}", shown_settings(added));
-    let change = Change::detailed(place, Kind::Config, detail);
-    Ok(Some(change.with(now.digest)))
 }
 
 /// The settings that a worktree has for itself, with their values, in the order of the file.
@@ -280,14 +273,8 @@ fn is_as_recorded(
 /// The first settings as text.
 fn shown_settings(settings: &[(String, BString)]) -> String {
     const SHOWN: usize = 5;
-    let mut words = Vec::new();
-    for (key, value) in settings.iter().take(SHOWN) {
-        words.push(format!("{key}={value}"));
-    }
-    if settings.len() > SHOWN {
-        words.push("…".to_owned());
-    }
-    words.join(", ")
+    let texts = settings.iter().map(|(key, value)| format!("{key}={value}"));
+    first_of(texts, SHOWN)
 }
 
 /// Says of a worktree that its record was removed: what it changed can no longer be determined.

@@ -78,3 +78,15 @@ fn a_worktree_inside_that_the_user_locked_stays_locked() {
     repo.agentwt(&["remove", "--undo", "task"]).ok();
     assert_eq!(lock_of_inner(&repo).as_deref(), Some("mine"));
 }
+
+#[test]
+fn a_lock_elsewhere_that_cannot_be_read_stops_no_undo() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    repo.git(&["worktree", "add", "-q", "--detach", "../plain"]);
+    repo.agentwt(&["remove", "task"]).ok();
+    repo.sh(repo.main(), "mkdir .git/worktrees/plain/locked")
+        .ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert!(repo.worktree("task").join("src/main.rs").exists());
+}

@@ -219,7 +219,11 @@ impl<'a> RefHistory<'a> {
         let mut own_refs = Vec::new();
         for (place, git_dir) in self.git_dirs_of_others() {
             for name in TAKEN_UP {
-                let commits = read_commits(&git_dir.join(name)).unwrap_or_default();
+                let file = git_dir.join(name);
+                if !files::exists(&file) {
+                    continue;
+                }
+                let commits = read_commits(&file).unwrap_or_default();
                 for tip in commits.into_iter().filter(|tip| self.is_of_here(tip)) {
                     own_refs.push(OwnRef {
                         name: format!("{place}/{name}").into(),

@@ -297,9 +297,10 @@ impl<'a> Seal<'a> {
         let is_submodule = owner == GitDirOwner::Submodule;
         // what else a clone has is its own, and the record has digests of that
         let is_clone = self.repository().is_clone() && owner == GitDirOwner::Repository;
-        for name in files::names(directory)? {
-            let entry = directory.join(&name);
-            match role_of(&name) {
+        let names = files::names(directory)?;
+        for name in &names {
+            let entry = directory.join(name);
+            match role_of(name) {
                 Role::Settings if is_clone && name == "config.worktree" => {}
                 Role::Worktrees | Role::Operation if is_clone => {}
                 // `read_hooks` reads the hooks of the repository, and a worktree has none
@@ -325,7 +326,7 @@ impl<'a> Seal<'a> {
             self.read_file(&directory.join(BORROWED));
         }
         if !is_submodule && !is_clone {
-            self.read_state(directory)?;
+            self.read_state(directory, &names)?;
         }
         if is_clone {
             self.read_own_operation(directory);
@@ -455,23 +456,32 @@ impl<'a> Seal<'a> {
         }
     }
 
-    /// Takes what a worktree is on, and what it is about to run.
-    fn read_state(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
+    /// Takes what a worktree is on, and what it is about to run. Only what is among the `names` in
+    /// its git directory is looked for: there may be hundreds of worktrees.
+    fn read_state(&mut self, git_dir: &Utf8Path, names: &[String]) -> Result<(), Error> {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
         }
-        for name in OPERATION {
-            self.read_file(&git_dir.join(name));
+        for state in OPERATION {
+            if is_below_any(state, names) {
+                self.read_file(&git_dir.join(state));
+            }
         }
         let patches = git_dir.join("rebase-apply");
-        if let Some(digest) = self.digester.patches(&patches)? {
+        if is_below_any("rebase-apply", names)
+            && let Some(digest) = self.digester.patches(&patches)?
+        {
             self.insert(&patches, digest);
         }
-        if let Some(digest) = self.digester.autostash(git_dir) {
+        if is_below_any(AUTOSTASH, names)
+            && let Some(digest) = self.digester.autostash(git_dir)
+        {
             self.insert(&git_dir.join(AUTOSTASH), digest);
         }
         let todo = git_dir.join(TODO);
-        if let Some(digest) = self.digester.commands(&todo) {
+        if is_below_any(TODO, names)
+            && let Some(digest) = self.digester.commands(&todo)
+        {
             self.insert(&todo, digest);
         }
         Ok(())
@@ -579,4 +589,10 @@ fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
         named_in(dot_git, "gitdir:")?
     };
     files::canonical(&target).ok()
+}
+
+/// True if the first part of a path is one of these names.
+fn is_below_any(path: &str, names: &[String]) -> bool {
+    let first = path.split('/').next().unwrap_or(path);
+    names.iter().any(|name| name == first)
 }

@@ -116,7 +116,13 @@ impl ReflogEntry {
     /// the beginning of the log was expired.
     pub fn goes_on(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
-        COMMANDS_THAT_GO_ON.contains(&command) && !self.reason.starts_with("commit (initial)")
+        if command == "fetch" {
+            return self.reason.ends_with(": forced-update")
+                || self.reason.ends_with(": fast-forward");
+        }
+        let is_reset_branch = self.reason.starts_with("branch: Reset to");
+        let is_first_commit = self.reason.starts_with("commit (initial)");
+        is_reset_branch || COMMANDS_THAT_GO_ON.contains(&command) && !is_first_commit
     }
 
     /// True if `git reset` moved the ref.

@@ -410,7 +410,8 @@ impl RefRecords<'_> {
         }
         let is_ordinary = match log.first() {
             Some(newest) if is_branch => {
-                let is_whole = log.iter().any(|entry| entry.id == *before);
+                let is_whole =
+                    log.iter().any(|entry| entry.id == *before) || self.is_made_anew(name, &now.id);
                 is_ordinary_move(newest) && is_whole && newest.id == now.id && !is_linked
             }
             Some(newest) => newest.id == now.id && newest.came_from_elsewhere(&name.to_str_lossy()),
@@ -424,6 +425,14 @@ impl RefRecords<'_> {
             (false, true) => Origin::MovedHerePastHooks,
             (_, _) => Origin::Unexplained,
         }
+    }
+
+    /// True if a ref that was deleted from here was made again, not on a commit that was made here.
+    /// Git deleted its log, so the new one does not have the place of `add`.
+    fn is_made_anew(&self, name: &BStr, now: &CommitId) -> bool {
+        let last = self.journal.moves(name).last();
+        let is_deleted_here = last.is_some_and(|last| last.new == Target::Nothing);
+        is_deleted_here && !self.is_made_here(now)
     }
 
     /// Says how the stash came to be what it is. Git drops all but the last stash past every hook

@@ -217,6 +217,13 @@ impl<'a> RefHistory<'a> {
     /// commit there has them, whoever began it.
     fn taken_up_elsewhere(&self) -> Vec<OwnRef> {
         let mut own_refs = Vec::new();
+        // there may be hundreds of other worktrees
+        let records = &self.records;
+        let stash = BStr::new(stash::REF);
+        let has_stashed = records.journal.places(stash).next().is_some();
+        if !has_stashed && !records.has_made_or_moved_any() {
+            return own_refs;
+        }
         for (place, git_dir) in self.git_dirs_of_others() {
             for name in TAKEN_UP {
                 let file = git_dir.join(name);

@@ -119,6 +119,11 @@ impl RefRecords<'_> {
         self.made_here.contains(commit) || self.touched().contains(commit)
     }
 
+    /// True if [`Self::was_made_or_moved_here`] is true of any commit.
+    pub fn has_made_or_moved_any(&self) -> bool {
+        !self.made_here.is_empty() || !self.touched().is_empty()
+    }
+
     /// Returns the commits onto which refs were moved from here that no ref was on at `add`.
     fn touched(&self) -> &BTreeSet<CommitId> {
         self.cache.touched.get_or_init(|| {

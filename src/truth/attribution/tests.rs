@@ -27,6 +27,8 @@ new branch | refs/heads/new | - | A | ->A | A branch: Created from HEAD | | Made
 new branch with commits | refs/heads/new | - | B | ->A, A>B | A branch: Created from HEAD; B commit: b | made B | MadeHere
 new branch with an empty log | refs/heads/new | - | B | ->B | | made B | MadeHere
 new branch whose log lost its beginning | refs/heads/new | - | B | ->A, A>B | B commit: b | made B | MadeHere
+new branch whose log lost its beginning, by a fetch | refs/heads/new | - | B | ->A, ->B | B fetch -q . +HEAD:new: forced-update | made B | MadeHere
+new branch whose log lost its beginning, by `branch -f` | refs/heads/new | - | A | ->B, B>A | A branch: Reset to HEAD~ | made B | MadeHere
 new branch whose log lost its beginning, taken back | refs/heads/new | - | A | ->B, B>A | A reset: moving to HEAD~ | made B | MadeHere
 new branch whose log begins with others | refs/heads/new | - | B | ->A, A>B | C commit: c; B commit: b | made B | OfOthersMovedHere
 branch of others that was moved here and back | refs/heads/new | - | C | ->B, B>C | C branch: Created from C; B; C reset: moving to C | made B | OfOthersMovedHere
@@ -69,6 +71,8 @@ branch moved here, then without a trace | refs/heads/main | A | C | A>B | A clon
 branch moved here, then onto a commit of here past the hooks | refs/heads/main | A | C | A>B | A clone: from x; B push; C push | made C | MovedHerePastHooks
 branch moved here, then deleted elsewhere | refs/heads/main | A | - | A>B | | | MovedHereThenElsewhere
 branch deleted here, then made elsewhere | refs/heads/main | A | C | A>- | C branch: Created from C | | MovedHereThenElsewhere
+branch deleted here, then made elsewhere where the own branch went back to | refs/heads/dev | A | C | A>-, refs/heads/agent/x:A>C | C branch: Created from main | | MovedHereThenElsewhere
+branch deleted here, then made past the hooks on a commit of here | refs/heads/dev | A | C | A>- | C branch: Created from HEAD | made C | MovedHerePastHooks
 new branch moved on by others | refs/heads/new | - | C | ->B | B branch: Created; C commit: c | main refs/heads/new: C commit: c | MovedHereThenElsewhere
 move to where a commit of the user had put it | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
 move to where a commit of the user had put it, by a log of a branch alone | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | | MovedHere

@@ -53,6 +53,28 @@ const CASES: &[Case] = &[
         finds: Exactly(""),
     },
     Case {
+        name: "a branch that the user made again where the worktree went back to",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "git branch -D dev"),
+            (U, RESET_TO_PARENT),
+            (U, "git branch -f dev main"),
+            (A, RESET_TO_PARENT),
+        ],
+        finds: Exactly("@git/config 1\n@git/refs/heads/dev 1\n"),
+    },
+    Case {
+        name: "a branch of here whose log lost its beginning, moved by a fetch",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "git fetch -q . +HEAD:fetched"),
+            (U, FORGET),
+            (A, "git commit -q --amend --allow-empty -m amend"),
+            (A, "git fetch -q . +HEAD:fetched"),
+        ],
+        finds: Lacks("@git/refs/heads/fetched 2"),
+    },
+    Case {
         name: "a move to the same place",
         clones: FILES,
         acts: &[

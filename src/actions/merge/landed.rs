@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::actions::remove::RemovalCandidate;
-use crate::actions::remove::plan::Merged;
+use crate::actions::remove::plan::{Merged, MergedHow};
 use crate::words::name::{BranchName, CommitId};
 
 /// How work was landed.
@@ -60,7 +60,7 @@ impl LandedWork {
             MergeMethod::FastForward | MergeMethod::Merge => None,
             // the base branch has the content, and not these commits
             MergeMethod::Already | MergeMethod::Squash | MergeMethod::Rebase => Some(Merged {
-                how: "contained",
+                how: MergedHow::Contained,
                 commit: None,
                 reference: Some(self.into.full_ref()),
             }),

@@ -12,6 +12,7 @@ use crate::record::worktree::{Alive, MadeBy, Record, Term};
 use crate::system::processes::InsideProcess;
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
+use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal, first_of};
 use crate::words::text::count;
 use crate::worktree::repository::WORKTREES;
@@ -27,48 +28,66 @@ pub fn plan(
     options: &RemoveOptions,
 ) -> Result<RemovePlan, RemoveRefusal> {
     let branch_after = BranchAfter::of(record, facts, options);
-    let mut counting = reasons(record, facts, options, branch_after);
-    counting.retain(|reason| reason.force.is_none_or(|force| force > options.force));
-    if !counting.is_empty() {
-        return Err(refusal(record, counting));
+    let mut reasons = all_reasons(record, facts, options, branch_after);
+    reasons.retain(|reason| !reason.is_overruled(options.force));
+    if !reasons.is_empty() {
+        return Err(refusal(record, reasons));
     }
-    let is_merged = facts.unmerged.is_empty();
-    let is_deleted = match branch_after {
-        BranchAfter::Stays => false,
-        BranchAfter::MayGo => is_merged,
-        BranchAfter::MustGo => true,
-    };
-    let branch = match &facts.branch_tip {
-        _ if record.strategy == Strategy::Clone => BranchFate::Private,
-        None => BranchFate::Gone,
-        Some(_) if is_deleted => BranchFate::Deleted,
-        Some(_) => BranchFate::Stays,
-    };
-    let tip = match branch {
+    let branch = branch_fate(record, facts, branch_after);
+    let deleted_tip = match branch {
         BranchFate::Deleted => facts.branch_tip.clone(),
         BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
     };
-    let mut keep = facts.detached.clone();
-    for commit in &facts.passing {
-        if !facts.detached.contains(commit) {
-            keep.push(commit.clone());
-        }
-    }
-    if !is_merged || facts.merged.is_some() || record.request.is_some() {
-        // no branch has it then
-        keep.extend(tip.clone());
-    }
     Ok(RemovePlan {
         branch,
-        tip,
         merged: facts.merged.clone(),
         term: term(facts, options),
         hidden_places: ignored_places(facts),
-        keep,
+        keep: commits_to_keep(record, facts, deleted_tip.as_ref()),
+        tip: deleted_tip,
         dry_run: options.dry_run,
         notes: notes(record, facts, options),
         ..RemovePlan::default()
     })
+}
+
+/// What becomes of the branch.
+fn branch_fate(record: &Record, facts: &RemoveFacts, branch_after: BranchAfter) -> BranchFate {
+    if record.strategy == Strategy::Clone {
+        return BranchFate::Private;
+    }
+    if facts.branch_tip.is_none() {
+        return BranchFate::Gone;
+    }
+    match branch_after {
+        BranchAfter::MustGo => BranchFate::Deleted,
+        BranchAfter::MayGo if facts.unmerged.is_empty() => BranchFate::Deleted,
+        BranchAfter::MayGo | BranchAfter::Stays => BranchFate::Stays,
+    }
+}
+
+/// The commits that a ref must keep, as no branch has them when this is done: those that only the
+/// worktree names, and the tip of a deleted branch, unless another branch has its very commits.
+fn commits_to_keep(
+    record: &Record,
+    facts: &RemoveFacts,
+    deleted_tip: Option<&CommitId>,
+) -> Vec<CommitId> {
+    let mut keep = facts.detached.clone();
+    for commit in &facts.passing {
+        if !keep.contains(commit) {
+            keep.push(commit.clone());
+        }
+    }
+    let has_other_branch = facts.unmerged.is_empty()
+        // the content is merged, in other commits
+        && facts.merged.is_none()
+        // a pull request: the server has the commits, and maybe no branch here
+        && record.request.is_none();
+    if !has_other_branch {
+        keep.extend(deleted_tip.cloned());
+    }
+    keep
 }
 
 /// For how long the worktree is kept in the trash; none where nothing of it is left.
@@ -88,14 +107,7 @@ fn term(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Term> {
 /// What the user should know although it stops nothing.
 fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Some(owner), Alive::Unknown) = (&record.owner, facts.owner)
-        && options.owner.as_ref() != Some(&owner.id)
-    {
-        notes.push(format!(
-            "whether its owner `{}` on {} is alive cannot be determined from here",
-            owner.id, owner.host
-        ));
-    }
+    notes.extend(note_of_unknown_owner(record, facts, options));
     if facts.modules && options.force == 0 {
         notes.push(
             "a submodule's repository has something of its own, so the worktree is kept in the \
@@ -104,13 +116,7 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
         );
     }
     if !facts.hidden.is_empty() {
-        let places = ignored_places(facts);
-        let files = facts.hidden.iter().map(|place| place.files).sum();
-        notes.push(format!(
-            "the base's own ignore rules do not name {} ({}), so the worktree is kept in the trash",
-            count(files, "ignored file", "ignored files"),
-            largest(&places)
-        ));
+        notes.push(note_of_hidden(facts));
     }
     if !facts.converted.is_empty() {
         notes.push(note_of_converted(&facts.converted));
@@ -127,6 +133,32 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
     }
     let name = &record.name;
     notes.iter().map(|note| format!("{name}: {note}")).collect()
+}
+
+/// Says that the owner may be alive, unless the owner itself removes the worktree.
+fn note_of_unknown_owner(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+) -> Option<String> {
+    let owner = record.owner.as_ref()?;
+    if facts.owner != Alive::Unknown || options.owner.as_ref() == Some(&owner.id) {
+        return None;
+    }
+    Some(format!(
+        "whether its owner `{}` on {} is alive cannot be determined from here",
+        owner.id, owner.host
+    ))
+}
+
+/// Says that ignored files keep the worktree in the trash.
+fn note_of_hidden(facts: &RemoveFacts) -> String {
+    let files = facts.hidden.iter().map(|place| place.files).sum();
+    format!(
+        "the base's own ignore rules do not name {} ({}), so the worktree is kept in the trash",
+        count(files, "ignored file", "ignored files"),
+        largest(&ignored_places(facts))
+    )
 }
 
 /// Says that committed files keep the worktree in the trash.
@@ -176,15 +208,22 @@ impl Fault for RemoveRefusal {
     }
 }
 
-/// Represents one thing that speaks against a removal.
+/// A reason not to remove a worktree.
 struct RemovalReason {
     code: &'static str,
-    /// How often `--force` must be given for it not to count; none when it always does.
+    /// How often `--force` must be given to overrule it; none where nothing overrules it.
     force: Option<u8>,
     phrase: String,
     advice: String,
     /// What is listed below, a line each.
     items: Vec<String>,
+}
+
+impl RemovalReason {
+    /// True if `--force`, given so often, overrules it.
+    fn is_overruled(&self, force: u8) -> bool {
+        self.force.is_some_and(|needed| force >= needed)
+    }
 }
 
 /// A reason without a list.
@@ -206,7 +245,7 @@ fn reason(
 /// Refuses a removal for these reasons.
 fn refusal(record: &Record, mut reasons: Vec<RemovalReason>) -> RemoveRefusal {
     let name = &record.name;
-    // what keeps everything is the same command for all that would be lost
+    // one command keeps all that would be lost, so it stands once
     if let Some(last) = reasons.iter_mut().rfind(|reason| reason.force == Some(1)) {
         last.advice.push_str(&format!(
             ", or keep all of it in the trash: git agentwt remove --force {name}"
@@ -229,37 +268,50 @@ fn refusal(record: &Record, mut reasons: Vec<RemovalReason>) -> RemoveRefusal {
     }
 }
 
-/// Lists everything that speaks against a removal.
-fn reasons(
+/// Lists all reasons not to remove a worktree.
+fn all_reasons(
     record: &Record,
     facts: &RemoveFacts,
     options: &RemoveOptions,
     branch_after: BranchAfter,
 ) -> Vec<RemovalReason> {
-    if let Some(reason) = not_ours(record, facts) {
+    if record.made_by == MadeBy::Git {
+        return vec![made_by_git(record, facts)];
+    }
+    if let Some(reason) = recorded_elsewhere(record, facts) {
         return vec![reason];
     }
     let mut reasons = about_place(record, facts);
-    reasons.extend(about_inside(record, facts));
+    reasons.extend(about_contents(record, facts));
     reasons.extend(lost_work(record, facts, branch_after));
     reasons.extend(in_use(record, facts, options));
     reasons
 }
 
-/// Why it is not ours to remove.
-fn not_ours(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+/// The reason not to remove a worktree of plain git's. The advice takes home what runs left in its
+/// record, and then removes it without us.
+fn made_by_git(record: &Record, facts: &RemoveFacts) -> RemovalReason {
     let name = &record.name;
-    let path = &record.path;
     let branch = &record.branch;
-    if record.made_by == MadeBy::Git {
-        let mut advice =
-            format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
-        for run in &facts.runs {
-            advice = format!("git fetch {run} {branch}:{name}-run && rm -r {run}; {advice}");
-        }
-        return Some(reason("not_ours", None, "plain git made it", advice));
+    let mut commands = Vec::new();
+    for run in &facts.runs {
+        commands.push(format!(
+            "git fetch {run} {branch}:{name}-run && rm -r {run}"
+        ));
     }
-    let place = facts.root.join(WORKTREES).join(name.as_str());
+    commands.push(format!(
+        "git agentwt hooks uninstall {name} && git worktree remove {}",
+        record.path
+    ));
+    let advice = commands.join("; ");
+    reason("not_ours", None, "plain git made it", advice)
+}
+
+/// The reason not to remove a worktree whose record names a directory that is not its place: what
+/// stands there may be another repository's.
+fn recorded_elsewhere(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    let path = &record.path;
+    let place = facts.root.join(WORKTREES).join(record.name.as_str());
     if *path == place {
         return None;
     }
@@ -274,7 +326,7 @@ fn not_ours(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
     ))
 }
 
-/// What is wrong with where it is.
+/// The reasons that lie in where the directories are; nothing overrules them.
 fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     let name = &record.name;
     let path = &record.path;
@@ -321,8 +373,8 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     reasons
 }
 
-/// What is inside of it, beside files.
-fn about_inside(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+/// The reasons that lie in what is in the worktree, beside its own files and commits.
+fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     let path = &record.path;
     let mut reasons = Vec::new();
     if !facts.submodules.is_empty() {
@@ -350,15 +402,17 @@ fn about_inside(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
         for directory in &facts.mounted {
             umount.push_str(&format!(" {path}/{directory}"));
         }
-        let mounted = facts.mounted.join(", ");
-        let phrase = format!("a file system is mounted inside it: {mounted}");
+        let phrase = format!(
+            "a file system is mounted inside it: {}",
+            facts.mounted.join(", ")
+        );
         reasons.push(reason("mounted", None, phrase, umount));
     }
     reasons.extend(unreadable_files(record, facts));
     reasons
 }
 
-/// What cannot be read, and may be work.
+/// The reason that files cannot be read, which may be work.
 fn unreadable_files(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
     if facts.unreadable.is_empty() {
         return None;
@@ -375,7 +429,7 @@ fn unreadable_files(record: &Record, facts: &RemoveFacts) -> Option<RemovalReaso
     })
 }
 
-/// What commands in a fence left.
+/// The reasons that commands in a fence left: work that is not imported, damaged directories.
 fn about_runs(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     let name = &record.name;
     let mut reasons = Vec::new();
@@ -404,7 +458,7 @@ fn about_runs(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     reasons
 }
 
-/// Who uses the worktree.
+/// The reasons that the worktree is in use: a lock, processes, a live owner.
 fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<RemovalReason> {
     let mut reasons = Vec::new();
     if facts.locked {
@@ -416,7 +470,7 @@ fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<
     reasons
 }
 
-/// The processes that work in it.
+/// The reason that processes work in the worktree.
 fn running_processes(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
     let running = facts.running.as_ref()?;
     let described = |process: &InsideProcess| format!("{} ({})", process.pid, process.name);
@@ -441,7 +495,7 @@ fn running_processes(record: &Record, facts: &RemoveFacts) -> Option<RemovalReas
     Some(reason("running", Some(2), phrase, advice))
 }
 
-/// Its owner, if that is alive and not who asks.
+/// The reason that the owner is alive, unless the owner itself removes the worktree.
 fn live_owner(
     record: &Record,
     facts: &RemoveFacts,
@@ -464,17 +518,13 @@ fn live_owner(
     Some(reason("owned", Some(2), phrase, advice))
 }
 
-/// What git would lose, if anything.
+/// The reason that uncommitted files or unmerged commits would be lost.
 fn lost_work(
     record: &Record,
     facts: &RemoveFacts,
     branch_after: BranchAfter,
 ) -> Option<RemovalReason> {
-    let mut work: Vec<&UncommittedWork> = facts.uncommitted.iter().collect();
-    // what is in a repository inside is listed as such
-    work.retain(|file| !is_nested(facts, &file.path));
-    // what git does not show is named first
-    work.sort_by_key(|file| !matches!(file.kind, WorkKind::Placed(_)));
+    let work = uncommitted_files(facts);
     let mut commits: Vec<&LostCommit> = facts.unmerged_detached.iter().collect();
     if branch_after == BranchAfter::MayGo {
         commits.extend(&facts.unmerged);
@@ -495,6 +545,15 @@ fn lost_work(
     })
 }
 
+/// The files with uncommitted work: placed files first, as git does not show them, and without
+/// those of repositories inside, which are a reason of their own.
+fn uncommitted_files(facts: &RemoveFacts) -> Vec<&UncommittedWork> {
+    let mut files: Vec<&UncommittedWork> = facts.uncommitted.iter().collect();
+    files.retain(|file| !is_nested(facts, &file.path));
+    files.sort_by_key(|file| !matches!(file.kind, WorkKind::Placed(_)));
+    files
+}
+
 /// True if a path is a repository inside of the worktree, or in one.
 fn is_nested(facts: &RemoveFacts, path: &RepoPath) -> bool {
     facts
@@ -503,7 +562,7 @@ fn is_nested(facts: &RemoveFacts, path: &RepoPath) -> bool {
         .any(|root| path == root || path.is_below(root.as_bstr()))
 }
 
-/// How many files and commits would be lost, by kind.
+/// How many files and commits would be lost, a phrase for each kind.
 fn phrases_of_lost_work(work: &[&UncommittedWork], commits: usize) -> Vec<String> {
     let mut changed = 0;
     let mut untracked = 0;
@@ -535,7 +594,7 @@ fn phrases_of_lost_work(work: &[&UncommittedWork], commits: usize) -> Vec<String
     phrases
 }
 
-/// How the user keeps files that were synced and are edited.
+/// How the user keeps edits of files that were synced; empty where there are none.
 fn advice_to_pull(record: &Record, work: &[&UncommittedWork]) -> String {
     const NAMED: usize = 8;
     let mut synced = Vec::new();

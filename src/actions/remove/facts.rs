@@ -132,9 +132,9 @@ impl Site<'_> {
     }
 }
 
-/// Reads what decides. Without a `survey` the worktree goes into the trash whatever it holds.
-/// `leaving_branches` are those that may go in the same command: what only they hold is on no other
-/// branch.
+/// Reads what decides on a removal. Without a `survey` no files are looked at: the worktree goes
+/// into the trash whatever it holds. `leaving_branches` may go in the same command, so a commit
+/// that only they have is on no branch.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -146,28 +146,28 @@ pub fn read_facts(
     head: &WorktreeHead,
     leaving_branches: &[BranchName],
 ) -> Result<RemoveFacts, Error> {
-    let repository = &site.current.readable_repository(repository);
-    let mut facts = read_surroundings(repository, shared, site)?;
-    // all that only a clone has is fetched before it goes
-    if !repository.is_clone() {
+    let own = &site.current.readable_repository(repository);
+    let mut facts = read_surroundings(own, shared, site)?;
+    // what only a clone has is fetched before it goes, so no commit of it can be lost
+    if !own.is_clone() {
         let reading = CommitReading {
-            repository,
+            repository: own,
             shared,
             worktree: site.current,
             leaving_branches,
         };
-        let left = reading.commits_left_by(head, survey)?;
-        reading.read_commits(&mut facts, &left)?;
-        let passing = read_passing(repository, site.current, head)?;
-        facts.passing = shared.retain_unreachable(repository, passing)?;
+        let left_behind = reading.commits_left_behind(head, survey)?;
+        reading.read_commits(&mut facts, &left_behind)?;
+        let passing = read_passing(own, site.current, head)?;
+        facts.passing = shared.retain_unreachable(own, passing)?;
     }
     if let Some(survey) = survey {
-        read_files(&mut facts, repository, site.current, survey)?;
+        read_files(&mut facts, own, site.current, survey)?;
     }
     Ok(facts)
 }
 
-/// Reads where the worktree is, who uses it, and what git knows of it and its branch.
+/// Reads where the worktree is, who uses it, what runs left, and where its branch is.
 fn read_surroundings(
     repository: &Repository,
     shared: &SharedFacts,
@@ -242,7 +242,7 @@ struct CommitReading<'a> {
 
 impl CommitReading<'_> {
     /// The commits that HEAD, its reflog or the private git directory name, none twice.
-    fn commits_left_by(
+    fn commits_left_behind(
         &self,
         head: &WorktreeHead,
         survey: Option<&Survey>,
@@ -265,43 +265,68 @@ impl CommitReading<'_> {
         Ok(commits.into_iter().collect())
     }
 
-    /// Reads the commits that would be on no branch: of the branch, and of the commits that the
-    /// worktree leaves behind.
-    fn read_commits(&self, facts: &mut RemoveFacts, left: &[CommitId]) -> Result<(), Error> {
-        let repository = self.repository;
+    /// Reads which commits no ref would have any more: those of the branch, and those of the
+    /// commits that the worktree leaves behind.
+    fn read_commits(&self, facts: &mut RemoveFacts, left_behind: &[CommitId]) -> Result<(), Error> {
         let record = &self.worktree.record;
-        let tip = self.shared.tip_of(&record.branch);
         let staying = self.staying_refs();
-        let mut others: Vec<&CommitId> = staying.iter().map(|reference| &reference.id).collect();
+        let targets = merge_targets(record, &staying);
+        let mut kept: Vec<&CommitId> = staying.iter().map(|reference| &reference.id).collect();
         if record.request.is_some() {
             // the server has the commits of a pull request
-            others.push(&record.checked_out);
+            kept.push(&record.checked_out);
         }
-        others.sort_unstable();
-        others.dedup();
-        let of_branch = unreachable(repository, tip.as_slice(), &others)?;
-        others.extend(tip);
-        let left_tips: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
-        let detached = unreachable(repository, &left_tips, &others)?;
-        let unreachable_commits: BTreeSet<&CommitId> = detached.iter().collect();
-        for commit in left_tips {
-            if unreachable_commits.contains(commit) {
+        kept.sort_unstable();
+        kept.dedup();
+        if let Some(tip) = self.shared.tip_of(&record.branch) {
+            self.read_branch_commits(facts, tip, &kept, &targets)?;
+            // what the branch has is judged with the branch
+            kept.push(tip);
+        }
+        self.read_left_behind(facts, left_behind, &kept, &targets)
+    }
+
+    /// Reads which commits of the branch are in none of the `kept` ones, and whether their content
+    /// is merged.
+    fn read_branch_commits(
+        &self,
+        facts: &mut RemoveFacts,
+        tip: &CommitId,
+        kept: &[&CommitId],
+        targets: &[&Ref],
+    ) -> Result<(), Error> {
+        let commits = unreachable(self.repository, &[tip], kept)?;
+        facts.merged = merged::find(self.repository, tip, &commits, targets);
+        if facts.merged.is_none() {
+            facts.unmerged = with_subjects(self.repository, commits)?;
+        }
+        Ok(())
+    }
+
+    /// Reads which of the commits that are left behind, and which of their ancestors, are in none
+    /// of the `kept` ones, and whether their content is merged.
+    fn read_left_behind(
+        &self,
+        facts: &mut RemoveFacts,
+        left_behind: &[CommitId],
+        kept: &[&CommitId],
+        targets: &[&Ref],
+    ) -> Result<(), Error> {
+        let tips: Vec<&CommitId> = left_behind.iter().collect();
+        let commits = unreachable(self.repository, &tips, kept)?;
+        let lost: BTreeSet<&CommitId> = commits.iter().collect();
+        for commit in left_behind {
+            if lost.contains(commit) {
                 facts.detached.push(commit.clone());
             }
         }
-        let targets = merge_targets(record, &staying);
-        if let Some(tip) = tip {
-            facts.merged = merged::find(repository, tip, &of_branch, &targets);
-        }
-        if facts.merged.is_none() {
-            facts.unmerged = with_subjects(repository, of_branch)?;
-        }
+        // several are not compared: they count as not merged
         let is_merged = match facts.detached.as_slice() {
-            [only] => merged::find(repository, only, &detached, &targets).is_some(),
+            [only] => merged::find(self.repository, only, &commits, targets).is_some(),
             [..] => false,
         };
         if !is_merged {
-            facts.unmerged_detached = with_subjects(repository, detached)?;
+            facts.unmerged_detached = with_subjects(self.repository, commits)?;
         }
         Ok(())
     }
@@ -332,37 +357,47 @@ fn merge_targets<'r>(record: &Record, staying: &[&'r Ref]) -> Vec<&'r Ref> {
     targets
 }
 
-/// Reads what is in the worktree.
+/// Reads the files of the worktree: work, what cannot be read, what is hidden, repositories inside.
 fn read_files(
     facts: &mut RemoveFacts,
     repository: &Repository,
     worktree: &Worktree,
     survey: &Survey,
 ) -> Result<(), Error> {
-    let uncommitted = if facts.is_there {
-        uncommitted_paths(worktree, survey)
-    } else {
-        survey.staged_only()
-    };
-    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, uncommitted)?;
-    for path in uncommitted.paths {
-        let kind = work_kind(survey, &path);
-        facts.uncommitted.push(UncommittedWork { path, kind });
-    }
-    facts.converted = uncommitted.converted;
-    if facts.is_there {
+    let paths = if facts.is_there {
         for failure in &survey.states.disk.unreadable {
             facts.unreadable.push(match &failure.path {
                 Some(path) => path.to_string(),
                 None => worktree.record.path.to_string(),
             });
         }
+        uncommitted_paths(worktree, survey)
+    } else {
+        survey.staged_only()
+    };
+    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, paths)?;
+    for path in uncommitted.paths {
+        let kind = work_kind(survey, &path);
+        facts.uncommitted.push(UncommittedWork { path, kind });
     }
+    facts.converted = uncommitted.converted;
+    facts.hidden = survey.hidden_places();
+    read_nested(facts, repository, worktree, survey)
+}
+
+/// Reads which repositories are inside the worktree, and which of these are submodules with work.
+/// Uses which files cannot be read.
+fn read_nested(
+    facts: &mut RemoveFacts,
+    repository: &Repository,
+    worktree: &Worktree,
+    survey: &Survey,
+) -> Result<(), Error> {
     let mut nested = survey.inner_repositories(&worktree.record.path);
-    // git makes it a file
     let dot_git = worktree.record.path.join(".git");
-    let has_entries = || files::names(&dot_git).is_ok_and(|names| !names.is_empty());
-    if !repository.is_clone() && has_entries() {
+    let is_repository = files::names(&dot_git).is_ok_and(|names| !names.is_empty());
+    // in a linked worktree `.git` is a file, unless someone put a repository there
+    if !repository.is_clone() && is_repository {
         nested.insert(RepoPath::child(None, b".git"));
     }
     for path in submodules_with_work(facts, repository, worktree, survey)? {
@@ -370,7 +405,6 @@ fn read_files(
         nested.insert(path);
     }
     facts.nested = nested.into_iter().collect();
-    facts.hidden = survey.hidden_places();
     Ok(())
 }
 
@@ -379,7 +413,7 @@ fn uncommitted_paths(worktree: &Worktree, survey: &Survey) -> Vec<RepoPath> {
     let staged = survey.staged_only();
     let mut paths = survey.uncommitted(worktree);
     if pending_removal(worktree).is_some_and(|removal| removal.trash.is_none()) {
-        // what is missing is what was deleted already
+        // a removal that was interrupted has deleted what is missing
         paths.retain(|path| {
             let is_on_disk = matches!(survey.states.disk.delta.get(path), Some(Some(_)));
             is_on_disk || staged.binary_search(path).is_ok()
@@ -413,7 +447,7 @@ fn submodules_with_work(
     let mut submodules = Vec::new();
     for item in survey.states.manifest.items() {
         let is_submodule = item.base.is_some_and(|entry| entry.mode == Mode::Gitlink);
-        // git would wait for ever for a pipe that stands for its index
+        // where a pipe stands for its index, git would wait for ever
         if !is_submodule || facts.unreadable.contains(&item.path.to_string()) {
             continue;
         }
@@ -459,21 +493,17 @@ fn running(repository: &Repository, site: &Site<'_>) -> Option<Vec<processes::In
     Some(processes)
 }
 
-/// The commits of these tips that no other ref has, the newest first. Git is not asked where a
-/// ref names each tip.
+/// The commits that `tips` reach and `others` do not, the newest first.
 fn unreachable(
     repository: &Repository,
     tips: &[&CommitId],
     others: &[&CommitId],
 ) -> Result<Vec<CommitId>, Error> {
-    if tips.iter().all(|tip| others.contains(tip)) {
-        return Ok(Vec::new());
-    }
     let git = repository.git.with_mode(GitMode::Hardened);
     Ok(git.rev_list(tips, others)?)
 }
 
-/// Adds the subjects of the first ones, which are shown.
+/// Adds their subjects to the first commits, which are shown.
 fn with_subjects(
     repository: &Repository,
     commits: Vec<CommitId>,
@@ -516,10 +546,9 @@ fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
     None
 }
 
-/// True if a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no
-/// trace of `git gc`. Submodules of its own count too: git finds them only where the worktree was
-/// made.
+/// True if the repository of a submodule, below `modules/`, may have work of its own. A clone, also
+/// one with `--reference`, leaves one pack, no loose object, and no trace of `git gc`: anything else
+/// counts. So do its own worktrees and submodules, which git finds only where the worktree was made.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.

@@ -22,8 +22,9 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Moves a worktree into the trash, or deletes what is left of it; deletes the branch if that was
-/// decided; and moves the record. What is done already stays so; `held` is what this call has held
-/// of the private git directory so far. Returns what became of the branch.
+/// decided; and moves the record, last, as it says how to go on. A step that is done already is
+/// left out. `held` is what this call has held of the private git directory so far. Returns what
+/// became of the branch.
 ///
 /// # Errors
 /// Fails when git or the disk does: the next call goes on.
@@ -36,7 +37,6 @@ pub fn finish(
     let branch = match &removal.trash {
         Some(stamp) => {
             let branch = finish_move(repository, worktree, removal, stamp, held)?;
-            // what says what the rest is goes last
             move_record(repository, worktree, &stamp.time)?;
             branch
         }
@@ -98,29 +98,26 @@ fn delete_branch(
         return Ok(BranchFate::Stays);
     };
     let branch = &worktree.record.branch;
-    let name = branch.full_ref();
     let since = worktree.dir.join(REMOVING);
-    match delete_ref_despite_dead_locks(repository, worktree, tip) {
-        Ok(()) => {
-            // a git that could not delete its own lock, on a full disk, ends well all the same
-            remove_dead_locks(&[lock_of(repository, branch)], &since);
-            Ok(BranchFate::Deleted)
-        }
-        Err(error) => match repository.git.rev_parse_commit(&name)? {
-            None => {
-                // of a git that was killed when the branch was gone, before this call
-                end_locks(repository, Some(branch), &since);
-                Ok(BranchFate::Gone)
-            }
-            // a process committed to it meanwhile
-            Some(now) if now != *tip => Ok(BranchFate::Stays),
-            Some(_) => Err(error.into()),
-        },
+    let Err(error) = delete_ref_despite_dead_locks(repository, worktree, tip) else {
+        // a git that could not delete its own lock, on a full disk, ends well all the same
+        remove_dead_locks(&[lock_of(repository, branch)], &since);
+        return Ok(BranchFate::Deleted);
+    };
+    let Some(current) = repository.git.rev_parse_commit(&branch.full_ref())? else {
+        // a git that was killed before this call may have deleted the branch and left its locks
+        end_locks(repository, Some(branch), &since);
+        return Ok(BranchFate::Gone);
+    };
+    if current == *tip {
+        return Err(error.into());
     }
+    // a process committed to it meanwhile
+    Ok(BranchFate::Stays)
 }
 
-/// Deletes the branch at `tip`. Where that fails, the lock of a git is removed that was killed, now
-/// or with the removal that this one goes on with, and it is tried once more.
+/// Deletes the branch at `tip`. Where that fails, the locks are removed that a killed git left
+/// since the removal began, and it is tried once more.
 fn delete_ref_despite_dead_locks(
     repository: &Repository,
     worktree: &Worktree,
@@ -129,11 +126,9 @@ fn delete_ref_despite_dead_locks(
     let branch = &worktree.record.branch;
     let name = branch.full_ref();
     let git = planted::git_without_hooks(repository, worktree);
-    match git.delete_ref(&name, tip) {
-        Err(_) => {
-            end_locks(repository, Some(branch), &worktree.dir.join(REMOVING));
-            git.delete_ref(&name, tip)
-        }
-        Ok(()) => Ok(()),
+    if git.delete_ref(&name, tip).is_ok() {
+        return Ok(());
     }
+    end_locks(repository, Some(branch), &worktree.dir.join(REMOVING));
+    git.delete_ref(&name, tip)
 }

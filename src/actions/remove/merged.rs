@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::quarantine::QuarantineRepository;
-use crate::actions::remove::plan::Merged;
+use crate::actions::remove::plan::{Merged, MergedHow};
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::objects::Objects;
@@ -17,27 +17,28 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::repository::Repository;
 
-/// How many commits of the base branch are compared one by one.
-const COMPARED: u64 = 10_000;
+/// How many commits of each side are compared one by one at most.
+const MOST_COMPARED: u64 = 10_000;
 
-/// How many commits of the branch are looked at.
-const OWN: usize = 1_000;
+/// How many own commits a branch may have to be looked at.
+const MOST_OWN: usize = 1_000;
 
 /// What keeps attributes and settings of the user's from deciding how files are merged.
 const SETTINGS: &str =
     "[core]\n\tbare = true\n\tattributesFile = /dev/null\n[merge]\n\tdefault = text\n";
 
-/// How the content of `tip` came into one of these refs; none when it did not, or that cannot be
-/// told. `own` are the commits that are nowhere else, the newest first. It is compared in a git
-/// directory of its own, where nothing is written into the repository, and neither its attributes
-/// nor its merge drivers count.
+/// How the content of `tip` came into one of the `targets`; none when it did not, or that cannot be
+/// told. `own` are the commits of `tip` that are nowhere else, the newest first.
+///
+/// It is compared in a git directory of its own: so nothing is written into the repository, and
+/// neither its attributes nor its merge drivers count.
 pub fn find(
     repository: &Repository,
     tip: &CommitId,
     own: &[CommitId],
     targets: &[&Ref],
 ) -> Option<Merged> {
-    if own.is_empty() || own.len() > OWN || targets.is_empty() {
+    if own.is_empty() || own.len() > MOST_OWN || targets.is_empty() {
         return None;
     }
     let quarantine = QuarantineRepository::new(repository, SETTINGS).ok()?;
@@ -55,7 +56,7 @@ pub fn find(
     };
     for target in targets {
         // a history that cannot be read, in a shallow or partial clone, proves nothing
-        if let Ok(Some(merged)) = comparison.with(target) {
+        if let Ok(Some(merged)) = comparison.find_in(target) {
             return Some(merged);
         }
     }
@@ -73,15 +74,16 @@ struct Comparison<'a> {
 
 /// Says what kind of changes the own commits make.
 struct OwnChanges {
-    /// Each commit changes something, and none is a merge.
+    /// Each commit changes something, and none is a merge: they can be found one by one.
     is_plain: bool,
-    /// All that they changed is different in the end: nothing was reset.
+    /// Each path that a commit changed differs from the base in the end. Else a merge of the tip
+    /// says nothing of what was changed and taken back.
     is_whole: bool,
 }
 
 impl Comparison<'_> {
     /// How the content of the tip came into this ref; none when it did not.
-    fn with(&self, target: &Ref) -> Result<Option<Merged>, Error> {
+    fn find_in(&self, target: &Ref) -> Result<Option<Merged>, Error> {
         let bases = self
             .git
             .merge_base_all(self.tip, std::slice::from_ref(&target.id))?;
@@ -89,28 +91,33 @@ impl Comparison<'_> {
         let [base] = bases.as_slice() else {
             return Ok(None);
         };
-        let changes = self.own_changes(base)?;
         let behind = self.git.rev_list_count(self.tip, &target.id)?;
         let ahead = self.git.rev_list_count(&target.id, self.tip)?;
         if behind == 0 {
             return Ok(None);
         }
-        if behind <= COMPARED
-            && ahead <= COMPARED
-            && let Some(commit) = self.find_same_changes(base, target, &changes)?
-        {
-            return Ok(Some(commit));
+        let changes = self.own_changes(base)?;
+        if behind <= MOST_COMPARED && ahead <= MOST_COMPARED {
+            let same_changes = self.find_same_changes(base, target, &changes)?;
+            if same_changes.is_some() {
+                return Ok(same_changes);
+            }
         }
-        if !changes.is_whole {
-            return Ok(None);
+        if changes.is_whole && self.is_contained_in(target)? {
+            return Ok(Some(Merged {
+                how: MergedHow::Contained,
+                commit: None,
+                reference: Some(target.name.to_string()),
+            }));
         }
+        Ok(None)
+    }
+
+    /// True if a merge of the tip into this ref would change nothing.
+    fn is_contained_in(&self, target: &Ref) -> Result<bool, Error> {
         let target_tree = self.objects.commit(&target.id)?.tree;
-        let is_contained = self.git.merge_commits(&target.id, self.tip)? == Ok(target_tree);
-        Ok(is_contained.then(|| Merged {
-            how: "contained",
-            commit: None,
-            reference: Some(target.name.to_string()),
-        }))
+        let merged_tree = self.git.merge_commits(&target.id, self.tip)?;
+        Ok(merged_tree == Ok(target_tree))
     }
 
     /// Says what kind of changes the own commits make since `base`.
@@ -131,26 +138,23 @@ impl Comparison<'_> {
         Ok(changes)
     }
 
-    /// Finds the commits of the ref with exactly the changes of the own ones, each or all in one.
+    /// Finds the commits of the ref that make exactly the changes of the own ones: each by itself,
+    /// or all of them in one commit.
     fn find_same_changes(
         &self,
         base: &CommitId,
         target: &Ref,
         changes: &OwnChanges,
     ) -> Result<Option<Merged>, Error> {
-        let mut own_tips = vec![self.tip.clone()];
-        if changes.is_whole {
-            // all of it as one commit, here only, which git compares as any other
-            let tree = self.objects.commit(self.tip)?.tree;
-            own_tips.push(self.objects.write_commit_on(base, &tree)?);
-        }
-        let rights: Vec<&CommitId> = own_tips.iter().collect();
-        // the commits that only one side has, with the same change on both, the newest first
-        let alike = self.git.rev_list_alike(&target.id, &rights)?;
+        let mut own_tips = vec![self.tip];
+        let squashed = self.write_squashed(base, changes)?;
+        own_tips.extend(&squashed);
+        // the commits of either side that the other has with the same change, the newest first
+        let alike = self.git.rev_list_alike(&target.id, &own_tips)?;
         if alike.is_empty() {
             return Ok(None);
         }
-        let listed = self.git.rev_list(&[&target.id], &rights)?;
+        let listed = self.git.rev_list(&[&target.id], &own_tips)?;
         let of_target: BTreeSet<CommitId> = listed.into_iter().collect();
         let patches = Patches {
             of_commits: self.git.comparable_patches(&alike)?,
@@ -162,17 +166,31 @@ impl Comparison<'_> {
         if changes.is_plain
             && let Some(newest) = patches.newest_of_all(self.own)
         {
-            return Ok(Some(merged_as("picked", newest)));
+            return Ok(Some(merged_as(MergedHow::Picked, newest)));
         }
-        let squashed = own_tips
-            .get(1)
-            .and_then(|all_in_one| patches.counterpart(all_in_one));
-        Ok(squashed.map(|commit| merged_as("squashed", commit)))
+        let all_in_one = squashed
+            .as_ref()
+            .and_then(|commit| patches.counterpart(commit));
+        Ok(all_in_one.map(|commit| merged_as(MergedHow::Squashed, commit)))
+    }
+
+    /// Writes all own changes as one commit on `base`, which git then compares as any other; none
+    /// where something was changed and taken back.
+    fn write_squashed(
+        &self,
+        base: &CommitId,
+        changes: &OwnChanges,
+    ) -> Result<Option<CommitId>, Error> {
+        if !changes.is_whole {
+            return Ok(None);
+        }
+        let tree = self.objects.commit(self.tip)?.tree;
+        Ok(Some(self.objects.write_commit_on(base, &tree)?))
     }
 }
 
 /// How a branch was merged, by the commit that has its content.
-fn merged_as(how: &'static str, commit: &CommitId) -> Merged {
+fn merged_as(how: MergedHow, commit: &CommitId) -> Merged {
     Merged {
         how,
         commit: Some(commit.clone()),

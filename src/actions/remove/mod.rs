@@ -32,6 +32,7 @@ use crate::actions::trash::hold::Held;
 use crate::actions::trash::list::free_time;
 use crate::actions::trash::undo::{finish_undo, restore_from_trash};
 use crate::config::value::Strategy;
+use crate::disk::error::DiskError;
 use crate::git::error::GitError;
 use crate::git::refs::Ref;
 use crate::record::worktree::{Removal, Term, TrashStamp};
@@ -123,29 +124,30 @@ impl RemovalCandidate {
             assumed_merge: None,
         };
         if candidate.pending_removal.is_some() {
+            // the earlier removal has decided: there is nothing to read
             return Ok(candidate);
         }
-        let in_place = &candidate.worktree;
         match look {
             Look::WithoutFiles => {
-                let own = in_place.readable_repository(repository);
-                candidate.head = WorktreeHead::read(&own, in_place, &ReadPolicy::best())?;
+                let own = candidate.worktree.readable_repository(repository);
+                let policy = ReadPolicy::best();
+                candidate.head = WorktreeHead::read(&own, &candidate.worktree, &policy)?;
             }
             Look::Everything => {
-                let survey = collect(repository, in_place)?;
+                let survey = collect(repository, &candidate.worktree)?;
                 candidate.head = survey.head.clone();
                 candidate.survey = Some(survey);
             }
         }
         let site = Site {
-            recorded: in_place,
-            current: in_place,
+            recorded: &candidate.worktree,
+            current: &candidate.worktree,
         };
         candidate.facts = candidate.read_facts(repository, shared, &site)?;
         Ok(candidate)
     }
 
-    /// Reads what decides of the worktree as it stands.
+    /// Reads the facts that the decision rests on.
     fn read_facts(
         &self,
         repository: &Repository,
@@ -162,7 +164,8 @@ impl RemovalCandidate {
         )
     }
 
-    /// Takes the branch as merged, if it is at `tip`: by its commits, or in this way.
+    /// Takes the branch as merged if it is at `tip`: in the way that `merged` says, or, without
+    /// that, by its commits.
     pub fn assume_merged(&mut self, tip: &CommitId, merged: Option<Merged>) {
         let assumed = AssumedMerge {
             tip: tip.clone(),
@@ -194,12 +197,12 @@ impl RemovalCandidate {
         Ok(plan)
     }
 
-    /// Takes it away, and says in the plan what became of it. `options` is what the plan was made
-    /// with, and `now` is RFC 3339 in UTC.
+    /// Removes the worktree, and writes into the plan what became of it. `options` is what the plan
+    /// was made with, and `now` is RFC 3339 in UTC.
     ///
     /// # Errors
-    /// Refuses when something came meanwhile that `remove` refuses: then it is where it was. Fails
-    /// when something cannot be kept or taken away: the next call goes on.
+    /// Refuses when something came meanwhile that `remove` refuses: then the worktree is where it
+    /// was. Fails when something cannot be kept or deleted: the next call goes on.
     pub fn apply(
         &self,
         plan: &mut RemovePlan,
@@ -210,9 +213,9 @@ impl RemovalCandidate {
     ) -> Result<(), Error> {
         let record = &self.worktree.record;
         let mut begun = match &self.pending_removal {
-            Some(removal) => self.take_up(plan, removal),
+            Some(removal) => self.resume(plan, removal),
             None => {
-                // what only a clone has comes to us first
+                // first, as the clone's repository goes with its directory
                 plan.notes.extend(bring(repository, &self.worktree)?);
                 let removing = Removing {
                     repository,
@@ -229,29 +232,30 @@ impl RemovalCandidate {
         }
         let branch = self
             .finish(repository, &begun.removal, &mut begun.held)
-            .inspect_err(|_| self.end_unless_away(repository, &begun.removal))?;
+            .inspect_err(|_| self.cancel_unless_moved(repository, &begun.removal))?;
         if begun.removal.branch_at.is_some() {
+            // it was to be deleted; the plan says already why any other branch stays or is gone
             plan.branch = branch;
         }
         plan.trash = begun.into_trashed(&record.name);
         Ok(())
     }
 
-    /// Deletes the branch and moves the record.
+    /// Does what is left of the removal: [`finish`] on the worktree as it is recorded by now.
     fn finish(
         &self,
         repository: &Repository,
         removal: &Removal,
         held: &mut Held,
     ) -> Result<BranchFate, Error> {
-        // where it could not be put back, its private git directory may have another name
+        // an undo that failed may have given its private git directory another name
         let name = &self.worktree.record.name;
         let worktree = Worktree::load(repository, name)?;
         finish(repository, &worktree, removal, held)
     }
 
-    /// Takes up a removal that was interrupted.
-    fn take_up(&self, plan: &mut RemovePlan, removal: &Removal) -> BegunRemoval {
+    /// Goes on with a removal that was interrupted, and notes that.
+    fn resume(&self, plan: &mut RemovePlan, removal: &Removal) -> BegunRemoval {
         let name = &self.worktree.record.name;
         let mut note = format!("{name}: finished a removal that was interrupted");
         if let Some(reference) = &removal.saved {
@@ -265,40 +269,48 @@ impl RemovalCandidate {
         }
     }
 
-    /// Begins the removal and moves the worktree into the trash, where it is looked at again if a
-    /// look has decided.
+    /// Begins the removal and moves the worktree into the trash. What goes for the short term only
+    /// is looked at again there.
     fn move_away(
         &self,
         plan: &mut RemovePlan,
         removing: &Removing<'_>,
     ) -> Result<BegunRemoval, Error> {
-        let repository = removing.repository;
         let mut begun = self.begin(plan, removing, None)?;
         let Some(stamp) = begun.removal.trash.clone() else {
+            // nothing of the worktree is left to move
             return Ok(begun);
         };
-        let current = match move_directory(repository, &self.worktree, &stamp) {
-            Ok(()) => {
-                move_private_git_dir(repository, &self.worktree, &stamp, &mut begun.held)?;
-                in_trash(repository, &self.worktree, &stamp.time)
-            }
-            Err(error) if stamp.term == Term::Short && cannot_be_renamed(&error) => {
-                // it is deleted where it stands, and not looked at under another name
-                begun.removal.trash = None;
-                self.worktree.clone()
-            }
-            Err(error) => {
-                self.end_unless_away(repository, &begun.removal);
-                return Err(error.into());
-            }
-        };
+        let current = self.move_to_trash(removing.repository, &mut begun, &stamp)?;
         if stamp.term == Term::Long {
+            // all of it is kept, whatever came meanwhile
             return Ok(begun);
         }
         match self.look_again(plan, removing, &current) {
             Ok(second) => follow_second_look(plan, removing, begun, second),
-            Err(error) => self.put_back(plan, repository, begun, &stamp, error),
+            Err(error) => self.put_back(plan, removing.repository, begun, &stamp, error),
         }
+    }
+
+    /// Moves directory and private git directory into the trash, and returns the worktree as it
+    /// stands there. Where the directory cannot be renamed, what was to go for the short term stays
+    /// in its place, where [`finish`] deletes it.
+    fn move_to_trash(
+        &self,
+        repository: &Repository,
+        begun: &mut BegunRemoval,
+        stamp: &TrashStamp,
+    ) -> Result<Worktree, Error> {
+        let Err(error) = move_directory(repository, &self.worktree, stamp) else {
+            move_private_git_dir(repository, &self.worktree, stamp, &mut begun.held)?;
+            return Ok(in_trash(repository, &self.worktree, &stamp.time));
+        };
+        if stamp.term == Term::Short && cannot_be_renamed(&error) {
+            begun.removal.trash = None;
+            return Ok(self.worktree.clone());
+        }
+        self.cancel_unless_moved(repository, &begun.removal);
+        Err(error.into())
     }
 
     /// Reads the worktree as it stands now, in the trash or in its place, and decides again.
@@ -316,6 +328,21 @@ impl RemovalCandidate {
         if current.record.strategy == Strategy::Clone {
             notes.extend(bring(repository, current)?);
         }
+        let candidate = self.read_again(repository, current)?;
+        let mut second_plan = candidate.plan(removing.options)?;
+        second_plan.notes = notes;
+        if current.record.path == self.worktree.record.path {
+            // it could not be renamed, so it does not go into the trash
+            second_plan.term = None;
+        }
+        Ok(SecondLook {
+            candidate,
+            plan: second_plan,
+        })
+    }
+
+    /// Reads the same worktree anew, where it stands by now.
+    fn read_again(&self, repository: &Repository, current: &Worktree) -> Result<Self, Error> {
         let shared = SharedFacts::read(repository)?;
         let survey = collect(repository, current)?;
         let mut candidate = Self {
@@ -331,43 +358,43 @@ impl RemovalCandidate {
             recorded: &self.worktree,
             current,
         };
-        let mut facts = candidate.read_facts(repository, &shared, &site)?;
-        // where the command was started is no news
-        facts.start.clone_from(&facts.root);
-        if let Some(assumed) = &candidate.assumed_merge {
-            assumed.set_in(&mut facts);
+        candidate.facts = candidate.read_facts(repository, &shared, &site)?;
+        // the first look has judged where the command was started
+        candidate.facts.start.clone_from(&repository.root);
+        if let Some(assumed) = &self.assumed_merge {
+            assumed.set_in(&mut candidate.facts);
         }
-        candidate.facts = facts;
-        let mut decided = candidate.plan(removing.options)?;
-        decided.notes = notes;
-        if current.record.path == self.worktree.record.path {
-            decided.term = None;
-        }
-        Ok(SecondLook {
-            candidate,
-            plan: decided,
-        })
+        Ok(candidate)
     }
 
-    /// Moves the worktree back, as something came meanwhile that `error` tells. Where something
-    /// new stands in its place, it is kept in the trash as work is.
+    /// Moves the worktree back to its place and fails with `error`, for which the second look does
+    /// not let it go. Where something else stands in its place by now, it stays in the trash.
     fn put_back(
         &self,
         plan: &mut RemovePlan,
         repository: &Repository,
-        mut begun: BegunRemoval,
+        begun: BegunRemoval,
         stamp: &TrashStamp,
         error: Error,
     ) -> Result<BegunRemoval, Error> {
-        let restored = restore_from_trash(repository, &self.worktree, stamp);
-        let Err(why) = restored else {
-            begun.forget_commits(repository)?;
-            return Err(error);
-        };
-        let name = &self.worktree.record.name;
-        plan.notes.push(format!(
-            "{name}: {error}, and it cannot be put back ({why}): it is kept in the trash"
-        ));
+        if let Err(why) = restore_from_trash(repository, &self.worktree, stamp) {
+            let name = &self.worktree.record.name;
+            plan.notes.push(format!(
+                "{name}: {error}, and it cannot be put back ({why}): it is kept in the trash"
+            ));
+            return Ok(self.keep_in_trash(plan, begun, stamp)?);
+        }
+        begun.forget_commits(repository)?;
+        Err(error)
+    }
+
+    /// Decides that the worktree stays in the trash for the long term, and that the branch stays.
+    fn keep_in_trash(
+        &self,
+        plan: &mut RemovePlan,
+        mut begun: BegunRemoval,
+        stamp: &TrashStamp,
+    ) -> Result<BegunRemoval, DiskError> {
         plan.term = Some(Term::Long);
         plan.branch = BranchFate::Stays;
         begun.removal.branch_at = None;
@@ -379,8 +406,8 @@ impl RemovalCandidate {
         Ok(begun)
     }
 
-    /// Takes back that the removal begins, if the directory is in its place.
-    fn end_unless_away(&self, repository: &Repository, removal: &Removal) {
+    /// Takes back that the removal has begun, if the directory is still in its place.
+    fn cancel_unless_moved(&self, repository: &Repository, removal: &Removal) {
         if removal.trash.is_some() && pending_move(repository, &self.worktree).is_none() {
             let _ = finish_undo(repository, &self.worktree);
         }
@@ -505,14 +532,14 @@ impl BegunRemoval {
         }
     }
 
-    /// What is kept; none where nothing is.
+    /// What is kept, a directory or a ref; none where nothing is.
     fn into_trashed(self, name: &WorktreeName) -> Option<Trashed> {
         let reference = self.commits.as_ref().map(|kept| kept.name.to_string());
         let stamp = self.removal.trash.as_ref();
-        let time = match (stamp, &reference) {
-            (Some(stamp), _) => stamp.time.clone(),
-            (None, Some(reference)) => reference.rsplit('/').next()?.to_owned(),
-            (None, None) => return None,
+        let time = match stamp {
+            Some(stamp) => stamp.time.clone(),
+            // the last part of the name of the ref is its time
+            None => reference.as_deref()?.rsplit('/').next()?.to_owned(),
         };
         Some(Trashed {
             directory: stamp.map(|stamp| shown(&id(name, &stamp.time))),

@@ -132,13 +132,26 @@ pub enum WorkKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Merged {
     /// `picked` (each commit), `squashed` (in one commit) or `contained` (in a ref).
-    pub how: &'static str,
+    #[schemars(with = "String")]
+    pub how: MergedHow,
     /// The commit that has the content, or the last of these commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitId>,
     /// The ref that has the content.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+}
+
+/// Says where the content of a merged branch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergedHow {
+    /// In one commit for each of its own.
+    Picked,
+    /// In one commit.
+    Squashed,
+    /// In a ref: a merge would change nothing.
+    Contained,
 }
 
 impl fmt::Display for Merged {
@@ -149,8 +162,8 @@ impl fmt::Display for Merged {
             return write!(f, "merged: {} has its content", short.unwrap_or(name));
         }
         let way = match self.how {
-            "squashed" => "squash",
-            _ => "rebase or cherry-pick",
+            MergedHow::Squashed => "squash",
+            MergedHow::Picked | MergedHow::Contained => "rebase or cherry-pick",
         };
         let commit = self.commit.as_ref().map_or("", CommitId::short);
         write!(f, "merged by {way} in {commit}")

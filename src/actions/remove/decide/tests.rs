@@ -1,7 +1,7 @@
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::actions::remove::plan::Merged;
+use crate::actions::remove::plan::{Merged, MergedHow};
 use crate::record::worktree::{Owner, OwnerProcess};
 use crate::words::name::{BranchName, CommitId, WorktreeName};
 
@@ -161,7 +161,7 @@ fn an_owner_may_remove_its_own_and_one_nobody_knows_of_stops_nothing() {
 fn a_branch_merged_by_content_is_deleted_and_its_tip_kept() {
     let mut case = clean();
     case.facts.merged = Some(Merged {
-        how: "squashed",
+        how: MergedHow::Squashed,
         commit: Some(commit("3")),
         reference: None,
     });

@@ -14,22 +14,23 @@ use crate::worktree::repository::{Repository, WORKTREES};
 
 /// Finds the private git directories that lead nowhere, and that no record of ours is about.
 pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
-    let mut of_moved_repository = Vec::new();
+    let mut ids_of_other_repository = Vec::new();
     for name in names(repository)? {
-        of_moved_repository.extend(entry_of_elsewhere(repository, &name));
+        ids_of_other_repository.extend(entry_of_elsewhere(repository, &name));
     }
     let directory = repository.common_dir.join("worktrees");
     let mut leftovers = Vec::new();
     for id in files::names(&directory)? {
-        if of_moved_repository.contains(&id) {
+        if ids_of_other_repository.contains(&id) {
             continue;
         }
         let admin_dir = directory.join(id);
         let worktree = worktree_of(&admin_dir);
-        let of_ours = worktree
+        let name = worktree
             .as_deref()
             .and_then(|path| name_of(repository, path));
-        if let Some(name) = &of_ours
+        // before anything else is read, which may fail: `verify` reports that of what is recorded
+        if let Some(name) = &name
             && files::exists(&repository.record_dir(name))
         {
             continue;
@@ -38,7 +39,7 @@ pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Left
             lock: EntryLock::read(&admin_dir)?,
             admin_dir,
             worktree,
-            name: of_ours,
+            name,
         };
         if let Some(fault) = entry.fault() {
             let content = entry.content(repository, now);
@@ -97,12 +98,14 @@ impl AdminEntry {
     /// Why it leads nowhere; none if it leads to a worktree, or may again.
     fn fault(&self) -> Option<EntryFault> {
         if self.lock == EntryLock::Initializing {
+            // first, as it may not say yet which worktree it is for
             return Some(EntryFault::Initializing);
         }
         if self.worktree.is_none() {
             return Some(EntryFault::NoWorktree);
         }
         if self.lock == EntryLock::Locked {
+            // the worktree may be on a disk that is not mounted
             return None;
         }
         let worktree = self.missing_worktree()?;
@@ -112,14 +115,17 @@ impl AdminEntry {
     /// Whether it is ours to delete, and whether work would go with it.
     fn content(&self, repository: &Repository, now: i64) -> EntryContent {
         let is_initializing = self.lock == EntryLock::Initializing;
-        if is_initializing && (self.missing_worktree().is_none() || !self.is_old(now)) {
+        let is_worktree_missing = self.missing_worktree().is_some();
+        if is_initializing && !(is_worktree_missing && self.is_old(now)) {
             // a git may be making it at this moment
             return EntryContent::NotOurs;
         }
-        if self.name.is_none() && !files::is_directory(&self.admin_dir.join("agentwt")) {
+        let is_ours = self.name.is_some() || files::is_directory(&self.admin_dir.join("agentwt"));
+        if !is_ours {
             return EntryContent::NotOurs;
         }
         if is_initializing && !files::exists(&self.admin_dir.join("index")) {
+            // git was killed before it checked anything out, and nothing can be read yet
             return EntryContent::NoWork;
         }
         match has_work(repository, &self.admin_dir) {

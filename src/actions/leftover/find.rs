@@ -74,7 +74,7 @@ fn without_copies_prefix(text: &str) -> &str {
     name.unwrap_or(text)
 }
 
-/// Finds what is left over of a name, whose lock is ours where something is to be done; `now` is in
+/// Finds what is left over of a name. Its lock is ours where something is to be done; `now` is in
 /// seconds since the epoch.
 ///
 /// # Errors
@@ -84,40 +84,53 @@ pub fn of_name(
     name: &WorktreeName,
     now: i64,
 ) -> Result<NameLeftovers, Error> {
+    let state = match RecordState::read(repository, name) {
+        Ok(state) => state,
+        Err(error) => return of_faulty_record(repository, name, error, now),
+    };
     let mut leftovers = NameLeftovers::default();
-    match RecordState::read(repository, name) {
-        Ok(RecordState::Missing) => {
+    match state {
+        RecordState::Missing => {
             let is_begun = files::exists(&repository.record_dir(name));
             let damage = is_begun.then_some("there is no record in it");
             leftovers.add_unrecorded(repository, name, damage, now)?;
         }
-        Ok(RecordState::Incomplete(intent)) => {
+        RecordState::Incomplete(intent) => {
             let why = "`add` was killed; work in it is kept in the trash";
             leftovers.add_of_name(LeftoverKind::Incomplete, name, why);
             leftovers.intent = Some(*intent);
         }
-        Ok(RecordState::Complete(worktree)) => leftovers.add_of_worktree(repository, *worktree),
-        Err(error) => match error.find() {
-            Some(WorktreeFault::Damaged { .. }) => {
-                leftovers.add_unrecorded(repository, name, Some(&error.to_string()), now)?;
-            }
-            Some(WorktreeFault::Elsewhere { .. }) => {
-                let kind = LeftoverKind::Record;
-                leftovers.all.push(Leftover {
-                    help: miette::Diagnostic::help(&error).map(|help| help.to_string()),
-                    ..Leftover::new(kind, name.as_str(), error.to_string())
-                });
-                return Ok(leftovers);
-            }
-            _ => return Err(error),
-        },
+        RecordState::Complete(worktree) => leftovers.add_of_worktree(repository, *worktree),
     }
     leftovers.add_copies(repository, name);
     Ok(leftovers)
 }
 
+/// Finds what is left over of a name whose record is damaged, or is another repository's: then
+/// nothing else of the name is ours to judge. Any other error stays one.
+fn of_faulty_record(
+    repository: &Repository,
+    name: &WorktreeName,
+    error: Error,
+    now: i64,
+) -> Result<NameLeftovers, Error> {
+    let mut leftovers = NameLeftovers::default();
+    if let Some(WorktreeFault::Elsewhere { .. }) = error.find() {
+        let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
+        let record = Leftover::new(LeftoverKind::Record, name.as_str(), error.to_string());
+        leftovers.all.push(Leftover { help, ..record });
+        return Ok(leftovers);
+    }
+    if let Some(WorktreeFault::Damaged { .. }) = error.find() {
+        leftovers.add_unrecorded(repository, name, Some(&error.to_string()), now)?;
+        leftovers.add_copies(repository, name);
+        return Ok(leftovers);
+    }
+    Err(error)
+}
+
 impl NameLeftovers {
-    /// Adds what `prune` clears by the name alone, without a path.
+    /// Adds something that `prune` clears by the name alone, without a path.
     fn add_of_name(&mut self, kind: LeftoverKind, name: &WorktreeName, why: &str) {
         self.all
             .push(Leftover::new(kind, name.as_str(), why).going());
@@ -126,14 +139,14 @@ impl NameLeftovers {
     /// Adds what there is of a worktree with a whole record.
     fn add_of_worktree(&mut self, repository: &Repository, worktree: Worktree) {
         let record = &worktree.record;
-        // what a run left there is not deleted unasked
-        let is_git = record.made_by == MadeBy::Git && !PrivateGit::new(&worktree).is_there();
+        // the record of a worktree of plain git's may go alone, unless a run left work in it
+        let may_go_alone = record.made_by == MadeBy::Git && !PrivateGit::new(&worktree).is_there();
         if pending_move(repository, &worktree).is_some() {
             let why = "its removal was interrupted";
             self.add_of_name(LeftoverKind::Worktree, &record.name, why);
         } else if files::exists(&record.path) {
             self.is_there = true;
-        } else if is_git && !files::exists(&record.admin_dir) {
+        } else if may_go_alone && !files::exists(&record.admin_dir) {
             let why = "git has no such worktree any more";
             let leftover = Leftover::new(LeftoverKind::Record, record.name.as_str(), why);
             self.all.push(leftover.going().at(&worktree.dir));
@@ -251,9 +264,9 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     Ok(dead)
 }
 
-/// Finds what no name accounts for: strangers among the worktrees, private git directories, locks
-/// of git, unfinished files and objects of ours, and what has expired in the trash. `worktrees` are
-/// all that have a whole record.
+/// Finds what no name accounts for: strangers among the worktrees, private git directories, git's
+/// lock files, unfinished files and objects of ours, and what has expired in the trash. `worktrees`
+/// are all that have a whole record.
 ///
 /// # Errors
 /// Fails when git or the disk does.

@@ -30,22 +30,32 @@ pub(super) fn find_git_locks(
     if locks.is_empty() {
         return Ok(Vec::new());
     }
+    Ok(judge_locks(repository, worktrees, &locks))
+}
+
+/// Judges lock files, of which the age in seconds is known.
+fn judge_locks(
+    repository: &Repository,
+    worktrees: &[Worktree],
+    locks: &[(Utf8PathBuf, u64)],
+) -> Vec<Leftover> {
     let gits = count_gits(repository);
     let paths: Vec<&Utf8Path> = locks.iter().map(|(path, _age)| path.as_path()).collect();
     let open_files = processes::open_files(&paths);
     let mut leftovers = Vec::new();
-    for (path, age) in &locks {
+    for (path, age) in locks {
+        let is_open = open_files
+            .as_ref()
+            .map(|open_files| open_files.contains(path.as_path()));
         leftovers.push(judge_lock(&LockFacts {
             path: path.clone(),
             age: *age,
             ours: is_ours(repository, worktrees, path),
             gits,
-            open: open_files
-                .as_ref()
-                .map(|open| open.contains(path.as_path())),
+            open: is_open,
         }));
     }
-    Ok(leftovers)
+    leftovers
 }
 
 /// The locks in the git directory of a repository and on its refs, with their age in seconds.

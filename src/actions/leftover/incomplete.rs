@@ -44,10 +44,14 @@ const OPERATIONS: [&str; 5] = [
 ];
 
 /// True if a private git directory has something that is nowhere else: an operation in progress,
-/// commits that no ref has, or staged files.
+/// submodules with work, commits that no ref has, or staged files.
 pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<bool, Error> {
-    let is_there = |name: &&str| files::exists(&admin_dir.join(name));
-    if OPERATIONS.iter().any(is_there) || has_own_modules(admin_dir)? {
+    for name in OPERATIONS {
+        if files::exists(&admin_dir.join(name)) {
+            return Ok(true);
+        }
+    }
+    if has_own_modules(admin_dir)? {
         return Ok(true);
     }
     let git = repository
@@ -63,11 +67,11 @@ pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<
         return Ok(true);
     }
     let mut commits = read_put_aside_in(&git, admin_dir)?;
-    match &head {
-        Some(head) if git.symbolic_ref_head()?.is_none() => commits.push(head.clone()),
-        // a branch keeps it
-        Some(_) => {}
-        None => commits.extend(reflog.first().map(|newest| newest.id.clone())),
+    if head.is_none() {
+        // the branch is gone: the newest entry of the log has its commit
+        commits.extend(reflog.first().map(|newest| newest.id.clone()));
+    } else if git.symbolic_ref_head()?.is_none() {
+        commits.extend(head.clone());
     }
     if is_any_unreachable(repository, &commits)? {
         return Ok(true);
@@ -157,16 +161,7 @@ pub fn has_incomplete_work(
     } else {
         repository.objects()?
     };
-    let base = match commit_of_branch(repository, intent, git_dir)? {
-        Some(commit) => entries_of(&objects, &commit)?,
-        None => BTreeMap::new(),
-    };
-    let expected = ExpectedFiles {
-        main: &repository.root,
-        objects,
-        base,
-        placed: digests_of_placed(&repository.record_dir(&record.name)),
-    };
+    let expected = ExpectedFiles::read(repository, intent, objects, git_dir)?;
     expected.is_other_file_in(record.path.as_std_path(), None)
 }
 
@@ -215,7 +210,26 @@ struct ExpectedFiles<'a> {
     placed: BTreeSet<Digest>,
 }
 
-impl ExpectedFiles<'_> {
+impl<'a> ExpectedFiles<'a> {
+    /// Reads what an `add` with this intent was to write.
+    fn read(
+        repository: &'a Repository,
+        intent: &Intent,
+        objects: Objects,
+        git_dir: Option<&Utf8Path>,
+    ) -> Result<Self, Error> {
+        let base = match commit_of_branch(repository, intent, git_dir)? {
+            Some(commit) => entries_of(&objects, &commit)?,
+            None => BTreeMap::new(),
+        };
+        Ok(Self {
+            main: &repository.root,
+            objects,
+            base,
+            placed: digests_of_placed(&repository.record_dir(&intent.record.name)),
+        })
+    }
+
     /// True if a file in a directory or below it is not one that `add` writes.
     fn is_other_file_in(&self, directory: &Path, parent: Option<&RepoPath>) -> Result<bool, Error> {
         for (name, is_directory) in files::entries(directory)? {
@@ -259,6 +273,7 @@ impl ExpectedFiles<'_> {
         {
             return true;
         }
+
         entry.is_none() && digest_of(&*written).is_ok_and(|digest| self.placed.contains(&digest))
     }
 }

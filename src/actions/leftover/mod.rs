@@ -140,9 +140,9 @@ enum PlaceState {
     Other,
 }
 
-/// Judges what there is of a name without a record that can be read. Without a record there is no
-/// scope and no base, so whether work is there cannot be told. `damage` says what is wrong with the
-/// record, if there is one.
+/// Judges what stands at the path of a name that has no record, or a damaged one: then `damage` says
+/// what is wrong with it. Without a record there is no scope and no base, so whether work is there
+/// cannot be told.
 fn judge_name(name: &str, state: PlaceState, damage: Option<&str>) -> Option<Leftover> {
     let place = format!("{WORKTREES}/{name}");
     match damage {
@@ -207,7 +207,7 @@ fn stranger(place: &str) -> Leftover {
     Leftover::new(LeftoverKind::Directory, place, why).with_help(help)
 }
 
-/// Judges what is known of a claim of a name that has no worktree, for which one may wait.
+/// Judges the file of a claim whose name has no worktree; a process may wait for the claim.
 fn judge_claim(name: &str, age: u64) -> Leftover {
     let what = format!("agentwt/claims/{name}.toml");
     let since = ago(age);
@@ -229,6 +229,31 @@ enum EntryFault {
     WorktreeIsGone(Utf8PathBuf),
 }
 
+impl EntryFault {
+    /// What is wrong, for people.
+    fn reason(&self) -> String {
+        match self {
+            Self::Initializing => "`git worktree add` was killed".to_owned(),
+            Self::NoWorktree => "it names no worktree".to_owned(),
+            Self::WorktreeIsGone(worktree) => format!("{worktree} is not there"),
+        }
+    }
+
+    /// The commands of git with which the user clears it.
+    fn advice(&self, admin_dir: &Utf8Path) -> String {
+        match self {
+            Self::Initializing => {
+                format!("if no git runs here: rm {admin_dir}/locked && git worktree prune")
+            }
+            Self::NoWorktree => "git worktree prune".to_owned(),
+            Self::WorktreeIsGone(_) => format!(
+                "git worktree prune; or if it was moved: git worktree repair <its new path> \
+                    ({admin_dir})"
+            ),
+        }
+    }
+}
+
 /// Says whose a private git directory is that leads nowhere, and what would go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntryContent {
@@ -244,37 +269,29 @@ enum EntryContent {
 
 /// Judges a private git directory that leads nowhere.
 fn judge_entry(admin_dir: &Utf8Path, fault: &EntryFault, content: EntryContent) -> Leftover {
-    let (why, by_git) = match fault {
-        EntryFault::Initializing => (
-            "`git worktree add` was killed".to_owned(),
-            format!("if no git runs here: rm {admin_dir}/locked && git worktree prune"),
-        ),
-        EntryFault::NoWorktree => (
-            "it names no worktree".to_owned(),
-            "git worktree prune".to_owned(),
-        ),
-        EntryFault::WorktreeIsGone(worktree) => (
-            format!("{worktree} is not there"),
-            format!(
-                "git worktree prune; or if it was moved: git worktree repair <its new path> \
-                    ({admin_dir})"
-            ),
-        ),
-    };
-    let entry = |text| Leftover::new(LeftoverKind::Entry, admin_dir.as_str(), text).at(admin_dir);
+    let why = fault.reason();
     match content {
         EntryContent::NotOurs => {
-            entry(format!("{why}, and no record of ours names it")).with_help(by_git)
+            let why = format!("{why}, and no record of ours names it");
+            entry(admin_dir, why).with_help(fault.advice(admin_dir))
         }
-        EntryContent::NoWork => entry(why).going(),
-        EntryContent::Work => entry(format!("{why}, but it has work that is nowhere else"))
-            .with_help(format!(
+        EntryContent::NoWork => entry(admin_dir, why).going(),
+        EntryContent::Work => {
+            let why = format!("{why}, but it has work that is nowhere else");
+            entry(admin_dir, why).with_help(format!(
                 "git --git-dir {admin_dir} log -1; git --git-dir {admin_dir} diff --cached"
-            )),
+            ))
+        }
         EntryContent::Unreadable => {
-            entry(format!("{why}, and it cannot be read")).with_help(by_git)
+            let why = format!("{why}, and it cannot be read");
+            entry(admin_dir, why).with_help(fault.advice(admin_dir))
         }
     }
+}
+
+/// A private git directory as a leftover.
+fn entry(admin_dir: &Utf8Path, why: String) -> Leftover {
+    Leftover::new(LeftoverKind::Entry, admin_dir.as_str(), why).at(admin_dir)
 }
 
 /// Holds a lock file of git's.
@@ -291,27 +308,37 @@ struct LockFacts {
     open: Option<bool>,
 }
 
-/// Judges a lock file of git's.
+/// Judges a lock file of git's. Only one that is old, ours alone and of no living git is cleared.
 fn judge_lock(facts: &LockFacts) -> Leftover {
-    let path = &facts.path;
-    let since = ago(facts.age);
-    let lock = |why: String| Leftover::new(LeftoverKind::GitLock, path.as_str(), why).at(path);
-    let by_hand = format!("if no git runs here: rm {path}");
-    match (facts.open, facts.gits) {
-        (Some(true), _) => lock("a process has it open".to_owned()),
-        (_, Some(1..)) => lock("a git runs here".to_owned()),
-        _ if facts.age < OLD => lock(format!("it is only {since} old")),
-        (None, _) | (_, None) => lock(format!(
-            "it is {since} old, and this system does not tell whose it is"
-        ))
-        .with_help(by_hand),
-        (Some(false), Some(0)) if facts.ours => {
-            lock(format!("a git that was killed left it {since} ago")).going()
-        }
-        (Some(false), Some(0)) => {
-            lock(format!("it is {since} old, and not only ours")).with_help(by_hand)
-        }
+    let age_text = ago(facts.age);
+    if facts.open == Some(true) {
+        return git_lock(facts, "a process has it open");
     }
+    if facts.gits.is_some_and(|gits| gits > 0) {
+        return git_lock(facts, "a git runs here");
+    }
+    if facts.age < OLD {
+        return git_lock(facts, format!("it is only {age_text} old"));
+    }
+    let by_hand = format!("if no git runs here: rm {}", facts.path);
+    if facts.open.is_none() || facts.gits.is_none() {
+        let why = format!("it is {age_text} old, and this system does not tell whose it is");
+        return git_lock(facts, why).with_help(by_hand);
+    }
+    if !facts.ours {
+        let why = format!("it is {age_text} old, and not only ours");
+        return git_lock(facts, why).with_help(by_hand);
+    }
+    git_lock(
+        facts,
+        format!("a git that was killed left it {age_text} ago"),
+    )
+    .going()
+}
+
+/// A lock file of git's as a leftover.
+fn git_lock(facts: &LockFacts, why: impl Into<String>) -> Leftover {
+    Leftover::new(LeftoverKind::GitLock, facts.path.as_str(), why).at(&facts.path)
 }
 
 /// A length of time, in the largest unit of which there is at least one.
@@ -329,8 +356,9 @@ pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
 }
 
-/// Clears a leftover, unless it is something else by now; false if nothing was cleared. The caller
-/// holds the lock of the name, and removes worktrees itself. `intent` is that of a killed `add`.
+/// Clears a leftover, and returns whether it did: not where by now it is something else. The caller
+/// holds the lock of the name. `intent` is that of a killed `add`. Worktrees, our locks and the old
+/// bin of deleted worktrees are not cleared here.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -341,12 +369,10 @@ pub fn clear(
 ) -> Result<bool, Error> {
     let path = &leftover.path;
     match leftover.kind {
-        LeftoverKind::Incomplete => {
-            let Some(intent) = intent else {
-                return Ok(false);
-            };
-            clear_incomplete(repository, intent)?;
-        }
+        LeftoverKind::Incomplete => match intent {
+            Some(intent) => clear_incomplete(repository, intent)?,
+            None => return Ok(false),
+        },
         LeftoverKind::Record => {
             files::remove_directory(path)?;
             files::remove_if_empty(&repository.records_dir());
@@ -357,13 +383,7 @@ pub fn clear(
         }
         LeftoverKind::Entry => return delete_entry(repository, path),
         LeftoverKind::Trash => return expire(repository, leftover),
-        LeftoverKind::GitLock => {
-            let now = jiff::Timestamp::now().as_second();
-            if files::modified(path).is_none_or(|modified| age(now, modified) < OLD) {
-                return Ok(false);
-            }
-            files::remove_file(path)?;
-        }
+        LeftoverKind::GitLock => return clear_git_lock(path),
         LeftoverKind::Claim => {
             files::remove_file(path)?;
             path.parent().into_iter().for_each(files::remove_if_empty);
@@ -372,6 +392,18 @@ pub fn clear(
         LeftoverKind::Worktree | LeftoverKind::Lock | LeftoverKind::Deleted => return Ok(false),
     }
     Ok(true)
+}
+
+/// Removes a lock file of git's, unless another git has written a new one meanwhile.
+fn clear_git_lock(path: &Utf8Path) -> Result<bool, Error> {
+    let now = jiff::Timestamp::now().as_second();
+    match files::modified(path) {
+        Some(modified) if age(now, modified) >= OLD => {
+            files::remove_file(path)?;
+            Ok(true)
+        }
+        Some(_) | None => Ok(false),
+    }
 }
 
 /// Removes what a killed `add` left, as the next `add` of the name does.

@@ -30,16 +30,17 @@ const CACHES: &str = "objects/info/commit-graph objects/info/commit-graphs \
     objects/pack/multi-pack-index objects/pack/multi-pack-index.d";
 
 impl PrivateGit {
-    /// Makes the git directory after a run one that can be read, without pipes, locks and links
-    /// that lead out of it, and writes what is known anew, so that nothing hides what the command
-    /// made (`transfer.hideRefs`, `commondir`).
+    /// Makes the git directory one that git can read after a run, in which the command can have put
+    /// anything. Pipes, locks and links that lead out of it are removed. Settings and refs are
+    /// written anew, so that nothing hides what the command made (`transfer.hideRefs`,
+    /// `commondir`).
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
     pub fn write_mended(&self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
         let git_dir = self.git_dir();
         let objects = self.objects()?;
-        // no git of the run is left that would hold a lock
+        // locks go too: no git of the run is left
         make_writable(&git_dir, &|path, kind| stays(&git_dir, path, kind))?;
         // a command may have put a directory in the place of a file, or the reverse
         for name in FILES.split_whitespace() {

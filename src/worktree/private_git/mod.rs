@@ -77,7 +77,7 @@ pub struct RunResult {
     pub others: Vec<(BString, CommitId)>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,
-    /// Where HEAD was, as its reflog tells.
+    /// Where HEAD was, as its reflog says, the newest first.
     pub been_on: Vec<CommitId>,
     /// The command of git that is in progress.
     pub operation: Option<&'static str>,
@@ -208,7 +208,7 @@ impl PrivateGit {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn remove(&self) -> Result<(), DiskError> {
-        // killed in between, there is none
+        // by a rename, so that a kill leaves the whole of it or none
         files::remove_directory(&self.dir.join(NEW))?;
         files::rename(&self.git_dir(), &self.dir.join(NEW))?;
         files::remove_directory(&self.dir)

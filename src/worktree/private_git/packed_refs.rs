@@ -45,8 +45,8 @@ fn parse_line(line: &[u8]) -> Option<Ref> {
 /// Makes the text of a file; of two refs of one name, the last counts.
 pub(super) fn packed<'a>(refs: impl IntoIterator<Item = &'a Ref>) -> Vec<u8> {
     let mut by_name = BTreeMap::new();
-    for one in refs {
-        by_name.insert(&one.name, &one.id);
+    for packed_ref in refs {
+        by_name.insert(&packed_ref.name, &packed_ref.id);
     }
     let mut bytes = Vec::new();
     for (name, id) in by_name {

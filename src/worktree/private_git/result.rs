@@ -58,12 +58,13 @@ impl PrivateGit {
                 continue;
             }
             let listed_ref = Ref::new(name, id);
+            // HEAD and the branch are wanted wherever they are, other refs if the run moved them
             if listed_ref.name == "HEAD" {
                 result.head = Some(listed_ref.id);
             } else if listed_ref.name == branch {
                 result.branch = Some(listed_ref.id);
             } else if refs_at_begin.contains(&listed_ref) {
-                // the run did not move it
+                // it is where it was
             } else if listed_ref.name == "refs/stash" {
                 result.stashes.push(listed_ref.id);
             } else {
@@ -79,7 +80,7 @@ impl PrivateGit {
     }
 }
 
-/// The commits of these refs, without the refs that runs leave only until they are imported.
+/// The commits of these refs, without the refs that runs leave for a time, until an import.
 fn lasting_commits(refs: &BTreeSet<Ref>, worktree: &Worktree) -> BTreeSet<CommitId> {
     let incoming = incoming_ref(worktree);
     let left_by_runs = run_refs(worktree);

@@ -39,14 +39,8 @@ const WITHHELD: &str = "\
 \tpromisor = true
 ";
 
-/// Says what becomes of a setting of the user.
-enum Taken {
-    Extension,
-    Plain,
-    No,
-}
-
-/// Makes the text of the file `config`.
+/// Makes the text of the file `config`: what is taken of the user's settings, and after that, as
+/// the last one counts, what each run needs.
 ///
 /// # Errors
 /// Fails when git cannot read the settings of the repository.
@@ -56,26 +50,17 @@ pub(super) fn settings_of_run(
     objects: RunObjects,
 ) -> Result<Vec<u8>, Error> {
     let record = &worktree.record;
-    let mut extensions: Vec<(String, BString)> = Vec::new();
+    let mut settings = taken_settings(repository, worktree, objects)?;
     if ObjectFormat::of(&record.base.commit) != ObjectFormat::default() {
-        extensions.push(("extensions.objectFormat".to_owned(), "sha256".into()));
+        settings.push(("extensions.objectFormat".to_owned(), "sha256".into()));
     }
-    let git = if files::is_directory(&record.admin_dir) {
-        worktree.git(repository)
-    } else {
-        repository.git.clone()
-    };
-    let mut plain = Vec::new();
-    for (scope, key, value) in git.config_list()? {
-        match taken(&scope, &key, objects) {
-            Taken::Extension => extensions.push((key, value)),
-            Taken::Plain => plain.push((key, value)),
-            Taken::No => {}
-        }
-    }
-    let format_version = if extensions.is_empty() { "0" } else { "1" };
+    // git reads extensions in a repository of this version only
+    let has_extensions = settings
+        .iter()
+        .any(|(key, _)| key.starts_with("extensions."));
+    let format_version = if has_extensions { "1" } else { "0" };
     let mut text = Vec::new();
-    for (key, value) in plain.into_iter().chain(extensions) {
+    for (key, value) in settings {
         text.extend_from_slice(&quoted_setting(&key, &value));
     }
     for (key, value) in [
@@ -98,27 +83,43 @@ pub(super) fn settings_of_run(
     Ok(text)
 }
 
-/// Says whether a run gets a setting of the user, which git read in this scope.
-fn taken(scope: &str, key: &str, objects: RunObjects) -> Taken {
+/// Reads the settings of the user that a run gets.
+fn taken_settings(
+    repository: &Repository,
+    worktree: &Worktree,
+    objects: RunObjects,
+) -> Result<Vec<(String, BString)>, Error> {
+    let git = if files::is_directory(&worktree.record.admin_dir) {
+        worktree.git(repository)
+    } else {
+        repository.git.clone()
+    };
+    let mut settings = Vec::new();
+    for (scope, key, value) in git.config_list()? {
+        if is_taken(&scope, &key, objects) {
+            settings.push((key, value));
+        }
+    }
+    Ok(settings)
+}
+
+/// True if a run gets a setting of the user, which git read in this scope.
+fn is_taken(scope: &str, key: &str, objects: RunObjects) -> bool {
     let lower = key.to_ascii_lowercase();
     let section = lower.split('.').next().unwrap_or_default();
     let is_of_repository = matches!(scope, "local" | "worktree");
     if !is_of_repository && !is_listed(IDENTITY, section) {
-        return Taken::No;
+        return false;
     }
-    // from there git would fetch what is withheld
     let is_promise = lower == PARTIAL_CLONE || lower.ends_with(".promisor");
     if is_promise && objects == RunObjects::Withheld {
-        return Taken::No;
+        // from there git would fetch what is withheld
+        return false;
     }
     if lower == PARTIAL_CLONE {
-        return Taken::Extension;
+        return true;
     }
-    if is_listed(SECTIONS, section) && !is_listed(NOT_TAKEN, &lower) {
-        Taken::Plain
-    } else {
-        Taken::No
-    }
+    is_listed(SECTIONS, section) && !is_listed(NOT_TAKEN, &lower)
 }
 
 /// True if a list of names, split by blanks, has a name.

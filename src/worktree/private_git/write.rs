@@ -20,18 +20,18 @@ use crate::worktree::repository::Repository;
 
 /// Says on which commit the branch of a run is that goes on.
 enum BranchOfRun {
-    /// On that where the run left it.
+    /// Where the run left it: the user did not move it since.
     AsRunLeftIt,
-    /// On the commit of the user, who moved the branch while the run had nothing that was not
-    /// imported.
+    /// Where the user has moved it.
     TakenFromUser(CommitId),
-    /// On the commit where the operation in progress began, though the user moved the branch.
-    AtOperationBegin(Option<CommitId>),
+    /// Where it was when the run began, or after its last import: the user has moved it since, but
+    /// a merge or a rebase is in progress on top of that commit; or the user has deleted it.
+    WhereRunBegan(Option<CommitId>),
 }
 
 impl PrivateGit {
-    /// Writes the git directory for a new run: beside its place, where a rename puts it at the end,
-    /// so that a kill leaves none or a whole one.
+    /// Writes the git directory for a new run. It is written under another name and renamed at the
+    /// end, so that a kill leaves none or a whole one. `binary` is what `git` is in the fence.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -53,11 +53,13 @@ impl PrivateGit {
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
         if objects == RunObjects::Withheld {
+            // after the settings, which name the remote
             fetch_present(&new, repository, worktree, &refs)?;
         }
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
         self.copy_index(&new, worktree)?;
+        // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
             .record_prepared(branch_commit.as_ref(), since, objects)?;
         Ok(files::rename(&new, &self.git_dir())?)
@@ -80,13 +82,14 @@ impl PrivateGit {
         let git_dir = self.git_dir();
         let branch = worktree.record.branch.full_ref();
         let run = self.run_file().read()?;
-        let last_commit = run.branch_commit.as_ref();
+        let began_on = run.branch_commit.as_ref();
         let user_commit = imported.branch_commit.as_ref();
         let operation = find_operation(&git_dir);
-        let branch_of_run = branch_of_run(user_commit, last_commit, operation);
+        let branch_of_run = branch_of_run(user_commit, began_on, operation);
+        let is_taken = matches!(branch_of_run, BranchOfRun::TakenFromUser(_));
+        // before the snapshot is replaced: what it does not have is of runs
         let refs_of_runs = self.packed_refs_of_runs()?;
         let shown_refs = shown_refs(repository, &branch, user_commit, run.objects)?;
-        let is_taken = matches!(branch_of_run, BranchOfRun::TakenFromUser(_));
         if is_taken && run.objects == RunObjects::Withheld {
             fetch_present(&git_dir, repository, worktree, &shown_refs)?;
         }
@@ -94,19 +97,20 @@ impl PrivateGit {
         let refs = refs_of_next_run(&branch, &branch_of_run, shown_refs, refs_of_runs);
         put(&git_dir, "packed-refs", &packed(&refs))?;
         if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
-            write_branch(&git_dir, &branch, last_commit, commit)?;
+            write_branch(&git_dir, &branch, began_on, commit)?;
         }
         let fits_run = imported.index == WorktreeIndex::FitsRun && operation.is_none();
         if (is_taken || fits_run) && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
         }
-        let begun_on = match operation {
-            Some(_) => last_commit,
+        let begins_on = match operation {
+            // what is in progress is on top of that commit
+            Some(_) => began_on,
             None => user_commit,
         };
         Ok(self
             .run_file()
-            .record_prepared(begun_on, since, run.objects)?)
+            .record_prepared(begins_on, since, run.objects)?)
     }
 
     /// Writes what stands beside the git directory.
@@ -128,9 +132,9 @@ impl PrivateGit {
         Ok(stat.map_or(0, |stat| stat.mtime))
     }
 
-    /// Copies the index of the worktree into the git directory, with the parts of a split one, and
-    /// keeps it as [`Self::begun_index`]: last, so that a kill before leaves the one that the next
-    /// import compares with.
+    /// Copies the index of the worktree into the git directory, with the parts of a split one. It
+    /// is also kept as [`Self::begun_index`], last: after a kill before that, the next import
+    /// compares with the one of before.
     fn copy_index(&self, git_dir: &Utf8Path, worktree: &Worktree) -> Result<(), DiskError> {
         let new = self.dir.join("index.new");
         let admin_dir = &worktree.record.admin_dir;
@@ -149,25 +153,24 @@ impl PrivateGit {
     }
 }
 
-/// Says on which commit the branch of a run is that goes on. What is in progress is on top of the
-/// commit where it began.
+/// Says on which commit the branch of a run is that goes on. The run began on the branch at
+/// `began_on`; the user has it at `user_commit`.
 fn branch_of_run(
     user_commit: Option<&CommitId>,
-    last_commit: Option<&CommitId>,
+    began_on: Option<&CommitId>,
     operation: Option<&'static str>,
 ) -> BranchOfRun {
-    if user_commit == last_commit {
+    if user_commit == began_on {
         return BranchOfRun::AsRunLeftIt;
     }
-    match (user_commit, operation) {
-        (Some(commit), None) => BranchOfRun::TakenFromUser(commit.clone()),
-        (Some(_) | None, Some(_)) | (None, None) => {
-            BranchOfRun::AtOperationBegin(last_commit.cloned())
-        }
+    match user_commit {
+        Some(commit) if operation.is_none() => BranchOfRun::TakenFromUser(commit.clone()),
+        Some(_) | None => BranchOfRun::WhereRunBegan(began_on.cloned()),
     }
 }
 
-/// Joins the refs of the repository and those that runs made or moved, which count more.
+/// Joins the refs of the repository and those that runs made or moved. Of two refs of one name, the
+/// last counts ([`packed`]).
 fn refs_of_next_run(
     branch: &str,
     branch_of_run: &BranchOfRun,
@@ -176,16 +179,17 @@ fn refs_of_next_run(
 ) -> Vec<Ref> {
     let mut refs = shown_refs;
     match branch_of_run {
-        BranchOfRun::AsRunLeftIt | BranchOfRun::AtOperationBegin(None) => {}
-        BranchOfRun::AtOperationBegin(Some(commit)) => refs.push(Ref::new(branch, commit.clone())),
+        BranchOfRun::AsRunLeftIt | BranchOfRun::WhereRunBegan(None) => {}
+        BranchOfRun::WhereRunBegan(Some(commit)) => refs.push(Ref::new(branch, commit.clone())),
         BranchOfRun::TakenFromUser(_) => refs_of_runs.retain(|of_run| of_run.name != branch),
     }
     refs.extend(refs_of_runs);
     refs
 }
 
-/// Reads the refs of the repository that a run begins with, with its branch on this commit. A stash
-/// has no log there, and the user may have committed by now.
+/// Reads the refs of the repository that a run begins with. Its branch is on `branch_commit`: the
+/// user may have committed since that was read. A stash is left out, as it is nothing without its
+/// log.
 fn shown_refs(
     repository: &Repository,
     branch: &str,
@@ -202,13 +206,13 @@ fn shown_refs(
     Ok(refs)
 }
 
-/// Moves the branch of a run to the commit of the user, with an entry in its log: the log has where
-/// a ref was that is lost. Where a branch of the run is in the way (`agentwt`), the packed one
-/// counts.
+/// Moves the branch of a run from `began_on` to the commit of the user, with an entry in its log:
+/// where the file of a ref is damaged, its log says where it was. Where a branch of the run is in
+/// the way of the file (`agentwt`), the packed ref counts.
 fn write_branch(
     git_dir: &Utf8Path,
     branch: &str,
-    last_commit: Option<&CommitId>,
+    began_on: Option<&CommitId>,
     commit: &CommitId,
 ) -> Result<(), DiskError> {
     let file = git_dir.join(branch);
@@ -217,7 +221,7 @@ fn write_branch(
         return Ok(());
     }
     put(git_dir, branch, format!("{commit}\n").as_bytes())?;
-    let before = last_commit.unwrap_or(commit);
+    let before = began_on.unwrap_or(commit);
     let time = jiff::Timestamp::now().as_second();
     let line = format!("{before} {commit} git-agentwt <> {time} +0000\tby the user\n");
     let _ = files::append(&git_dir.join("logs").join(branch), line.as_bytes());
@@ -230,7 +234,8 @@ fn is_head_on(git_dir: &Utf8Path, branch: &str) -> Result<bool, DiskError> {
     Ok(head.trim_ascii_end() == format!("ref: {branch}").as_bytes())
 }
 
-/// Writes what each run is given anew: the settings, where objects are, and what `info` has.
+/// Writes what each run is given anew: the settings, where objects are found, and the rules in
+/// `info`.
 pub(super) fn write_settings(
     git_dir: &Utf8Path,
     repository: &Repository,
@@ -272,7 +277,7 @@ fn alternates(objects: &Utf8Path) -> BString {
     }
 }
 
-/// Fetches what the scope shows of the commits of these refs.
+/// Fetches the commits of these refs, without the files that the scope excludes.
 fn fetch_present(
     git_dir: &Utf8Path,
     repository: &Repository,

@@ -32,26 +32,13 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::{PLACED, PLACING};
+use crate::worktree::operation::find_operation;
 use crate::worktree::repository::Repository;
-
-/// What git notes in a private directory while it is at work there.
-const OPERATIONS: [&str; 5] = [
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "rebase-merge",
-    "rebase-apply",
-];
 
 /// True if a private git directory has something that is nowhere else: an operation in progress,
 /// submodules with work, commits that no ref has, or staged files.
 pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<bool, Error> {
-    for name in OPERATIONS {
-        if files::exists(&admin_dir.join(name)) {
-            return Ok(true);
-        }
-    }
-    if has_own_modules(admin_dir)? {
+    if find_operation(admin_dir).is_some() || has_own_modules(admin_dir)? {
         return Ok(true);
     }
     let git = repository

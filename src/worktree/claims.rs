@@ -101,6 +101,22 @@ fn answer_limit(environment: &[(String, String)]) -> Result<Duration, ClaimError
     }
 }
 
+/// Finds the remote of this name, and checks that it can hold claims.
+fn require_remote(git: &Git, name: &str) -> Result<AskedRemote, Error> {
+    let remotes = git.remotes()?;
+    let why = match git.claim_remote(name, &remotes)? {
+        Ok(remote) => return Ok(remote),
+        Err(why) => why,
+    };
+    let advice = if remotes.is_empty() {
+        "to add a remote: git remote add origin <url>".to_owned()
+    } else {
+        format!("there are: {}; see git remote -v", remotes.join(", "))
+    };
+    let what = format!("`{}`", escape_for_terminal(name.as_bytes()));
+    Err(ClaimError::Usage { what, why, advice }.into())
+}
+
 impl Claims {
     /// Opens the claim on a name; `AGENTWT_CLAIM_TIMEOUT` bounds each answer of the server.
     ///
@@ -114,17 +130,7 @@ impl Claims {
     ) -> Result<Self, Error> {
         let limit = answer_limit(environment)?;
         let git = &repository.git;
-        let remotes = git.remotes()?;
-        let remote = git
-            .claim_remote(remote, &remotes)?
-            .map_err(|why| ClaimError::Usage {
-                what: format!("`{}`", escape_for_terminal(remote.as_bytes())),
-                why,
-                advice: match remotes.as_slice() {
-                    [] => "to add a remote: git remote add origin <url>".to_owned(),
-                    names => format!("there are: {}; see git remote -v", names.join(", ")),
-                },
-            })?;
+        let remote = require_remote(git, remote)?;
         let objects = Temporary::new()?;
         let quarantine = Quarantine::apart(&repository.common_dir.join("objects"), objects.path());
         Ok(Self {
@@ -147,18 +153,12 @@ impl Claims {
         let own_before = state.own.clone();
         let mut taken_from = None;
         let written = self.replace("claim", |current| {
-            let mut holding = random::nonce();
-            let mut since = timestamp(Duration::ZERO);
-            taken_from = None;
-            match self.decide_to_take(current, &mut state, who)? {
-                Decision::Ours(claim) => {
-                    holding = claim.holding;
-                    since = claim.since;
-                }
-                Decision::Lapsed(claim) => taken_from = Some(claim.who),
-                Decision::Free | Decision::Held(..) => {}
-            }
-            let claim = self.new_claim(who.clone(), lease, holding, since);
+            let decision = self.decide_to_take(current, &mut state, who)?;
+            let claim = self.claim_to_write(&decision, who, lease);
+            taken_from = match decision {
+                Decision::Lapsed(lapsed) => Some(lapsed.who),
+                Decision::Free | Decision::Ours(_) | Decision::Held(..) => None,
+            };
             // before the push: if we are killed, the next command knows the claim as ours
             state.own = Some(self.own(&claim));
             self.store(&state)?;
@@ -171,6 +171,19 @@ impl Claims {
         self.store(&state)?;
         let held = self.held(written?);
         Ok(TakenClaim { held, taken_from })
+    }
+
+    /// The claim that we write: our own goes on, as the same holding, and any other begins anew.
+    fn claim_to_write(&self, decision: &Decision, who: &Who, lease: Lease) -> Claim {
+        match decision {
+            Decision::Ours(ours) => {
+                self.new_claim(who.clone(), lease, ours.holding.clone(), ours.since.clone())
+            }
+            Decision::Free | Decision::Lapsed(_) | Decision::Held(..) => {
+                let since = timestamp(Duration::ZERO);
+                self.new_claim(who.clone(), lease, random::nonce(), since)
+            }
+        }
     }
 
     /// Checks whether the claim could be taken.
@@ -233,7 +246,7 @@ impl Claims {
         Ok((self.held(written), who))
     }
 
-    /// Our claim with what the renewal changes.
+    /// Our claim with what the renewal changes; an error where it is not ours, or another owner's.
     fn renewed(
         &self,
         current: CurrentClaim,
@@ -383,10 +396,10 @@ impl Claims {
         }
     }
 
-    /// Reads the claim on the server.
+    /// Reads the claim on the server: asks where the ref is, and fetches that commit. While others
+    /// move the ref in between, both are done again.
     fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
         let asked = ClockReading::now();
-        // others may move the ref between the question and the fetch: then both are done again
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -400,17 +413,15 @@ impl Claims {
                 return Err(self.server_error(doing, &error.to_string()));
             }
             if let Some(raw) = self.git.short_commit(&commit, LONGEST)? {
-                return match self.parse(&raw) {
-                    Ok(claim) => Ok(CurrentClaim {
-                        asked,
-                        claim: Some((commit, claim)),
-                    }),
-                    Err(why) => Err(self.unreadable(doing, commit, why)),
-                };
+                let claim = self
+                    .parse(&raw)
+                    .map_err(|why| self.unreadable(doing, &commit, why))?;
+                let claim = Some((commit, claim));
+                return Ok(CurrentClaim { asked, claim });
             }
             if is_last {
                 let why = "it changes faster than it can be read, or is not a short commit";
-                return Err(self.unreadable(doing, commit, why.to_owned()));
+                return Err(self.unreadable(doing, &commit, why.to_owned()));
             }
         }
     }
@@ -475,8 +486,12 @@ impl Claims {
         })
     }
 
-    fn unreadable(&self, doing: &'static str, commit: CommitId, why: String) -> Error {
-        self.error(doing, |at| ClaimError::Unreadable { at, commit, why })
+    fn unreadable(&self, doing: &'static str, commit: &CommitId, why: String) -> Error {
+        self.error(doing, |at| ClaimError::Unreadable {
+            at,
+            commit: commit.clone(),
+            why,
+        })
     }
 
     /// The server refused, in these words, or did not answer.
@@ -553,12 +568,15 @@ pub fn holder(
 /// # Errors
 /// Refuses a process that does not run.
 pub fn started(pid: u32) -> Result<String, Error> {
-    let usage = || ClaimError::Usage {
-        what: format!("process {pid}"),
-        why: "it does not run on this host",
-        advice: "see what runs: ps -e".to_owned(),
-    };
-    Ok(processes::start_time(pid).ok_or_else(usage)?)
+    match processes::start_time(pid) {
+        Some(started) => Ok(started),
+        None => Err(ClaimError::Usage {
+            what: format!("process {pid}"),
+            why: "it does not run on this host",
+            advice: "see what runs: ps -e".to_owned(),
+        }
+        .into()),
+    }
 }
 
 /// Gives back the claim of a worktree that is removed; a note when that fails.

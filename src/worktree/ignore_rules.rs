@@ -202,34 +202,34 @@ pub fn write_exclude(
     admin_dir: &Utf8Path,
     placed: &Placed,
 ) -> Result<ExcludeFile, Error> {
-    let mut written = ExcludeFile {
+    let mut exclude = ExcludeFile {
         file: ChangedFile::read(admin_dir.join(EXCLUDE))?,
         configured: None,
     };
-    let lines = lines(placed);
-    let before = &written.file.before;
-    if lines.is_empty() && before.is_none() {
-        return Ok(written);
+    let is_new = exclude.file.before.is_none();
+    let lines = lines_of(placed);
+    if lines.is_empty() && is_new {
+        return Ok(exclude);
     }
     let mut text = ended(read_users_rules(git)?.unwrap_or_default());
     text.extend_from_slice(b"# placed by git-agentwt\n");
     text.extend(lines);
-    if before.as_ref() == Some(&text) {
-        return Ok(written);
+    if exclude.file.before.as_ref() == Some(&text) {
+        return Ok(exclude);
     }
-    // the file comes last: where it is, the configuration names it, whatever was killed
-    let file = written.file.file.clone();
-    if before.is_none() {
+    let file = exclude.file.file.clone();
+    if is_new {
+        // before the file, so that after a kill no file stands there that git is not told of
         let config = admin_dir.join("config.worktree");
         git.config_file_set(&config, "core.excludesFile", file.as_str())?;
-        written.configured = Some((git.clone(), config));
+        exclude.configured = Some((git.clone(), config));
     }
     if let Err(error) = files::write(&file, &text) {
-        written.take_back();
+        exclude.take_back();
         return Err(error.into());
     }
-    written.file.after = Some(text);
-    Ok(written)
+    exclude.file.after = Some(text);
+    Ok(exclude)
 }
 
 impl ExcludeFile {
@@ -286,31 +286,39 @@ pub fn read_shown_note(
 }
 
 /// A line for each placed file, or, where these would be too many, for each directory of ours.
-fn lines(placed: &Placed) -> Vec<u8> {
-    let files = placed.files();
-    let is_directory = |file: &&PlacedFile| file.kind == PlacedKind::Directory;
-    let number_of_lines = files.len() - files.iter().filter(is_directory).count();
-    let names_directories = number_of_lines > MOST_LINES;
+fn lines_of(placed: &Placed) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut named_directory: Option<&RepoPath> = None;
-    for file in files {
-        if named_directory.is_some_and(|above| file.path.is_below(above.as_bstr())) {
-            continue;
-        }
-        match file.kind {
-            PlacedKind::File | PlacedKind::Link => {
+    let number_of_lines = placed
+        .files()
+        .iter()
+        .filter(|file| !is_directory(file))
+        .count();
+    if number_of_lines <= MOST_LINES {
+        for file in placed.files() {
+            if !is_directory(file) {
                 push_pattern(&mut text, &file.path);
                 text.push(b'\n');
             }
-            PlacedKind::Directory if names_directories => {
-                named_directory = Some(&file.path);
-                push_pattern(&mut text, &file.path);
-                text.extend_from_slice(b"/\n");
-            }
-            PlacedKind::Directory => {}
         }
+        return text;
+    }
+    let mut directory: Option<&RepoPath> = None;
+    for file in placed.files() {
+        if directory.is_some_and(|above| file.path.is_below(above.as_bstr())) {
+            continue;
+        }
+        push_pattern(&mut text, &file.path);
+        if is_directory(file) {
+            directory = Some(&file.path);
+            text.push(b'/');
+        }
+        text.push(b'\n');
     }
     text
+}
+
+fn is_directory(file: &PlacedFile) -> bool {
+    file.kind == PlacedKind::Directory
 }
 
 /// Adds an anchored pattern that matches one path. No pattern can have a newline: there, and for
@@ -354,7 +362,7 @@ mod tests {
             ("d/#a*b [c]\\ ", PlacedKind::Link),
             ("d/x\ny", PlacedKind::File),
         ]);
-        let text = lines(&placed);
+        let text = lines_of(&placed);
         assert_eq!(
             text.to_str_lossy(),
             "/.env\n/d/#a\\*b\\ \\[c\\]\\\\\\ \n/d/x?y\n"
@@ -366,6 +374,6 @@ mod tests {
         let names: Vec<String> = (0..MOST_LINES).map(|n| format!("deep/{n}")).collect();
         let mut files = vec![("a", PlacedKind::File), ("deep", PlacedKind::Directory)];
         files.extend(names.iter().map(|name| (name.as_str(), PlacedKind::File)));
-        assert_eq!(lines(&placed(&files)).to_str_lossy(), "/a\n/deep/\n");
+        assert_eq!(lines_of(&placed(&files)).to_str_lossy(), "/a\n/deep/\n");
     }
 }

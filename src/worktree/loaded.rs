@@ -137,12 +137,17 @@ pub fn load_record(
 /// repository is a copy, or was moved.
 fn check_origin(repository: &Repository, record: &Record) -> Result<(), WorktreeFault> {
     let home = repository.home();
-    // `<common_dir>/worktrees/<id>` and `<root>/.agentwt/worktrees/<name>`
-    let (recorded, current) = match record.strategy {
-        Strategy::Worktree => (record.admin_dir.ancestors().nth(2), &home.common_dir),
-        Strategy::Clone => (record.path.ancestors().nth(3), &home.root),
+    let recorded = match record.strategy {
+        // `<common_dir>/worktrees/<id>`
+        Strategy::Worktree => record.admin_dir.ancestors().nth(2),
+        // `<root>/.agentwt/worktrees/<name>`
+        Strategy::Clone => record.path.ancestors().nth(3),
+    }
+    .unwrap_or(&record.path);
+    let current = match record.strategy {
+        Strategy::Worktree => &home.common_dir,
+        Strategy::Clone => &home.root,
     };
-    let recorded = recorded.unwrap_or(&record.path);
     if files::is_same_directory(recorded, current) {
         return Ok(());
     }
@@ -379,10 +384,10 @@ impl Worktree {
         let mut moved_in = Vec::new();
         for file in placing.files() {
             if is_unchanged(&self.record.path, None, file).unwrap_or(false) {
-                let mut file = file.clone();
+                let mut unproven = file.clone();
                 // a time after any other, so that the stat data prove nothing
-                file.stat.ctime = i64::MAX;
-                moved_in.push(file);
+                unproven.stat.ctime = i64::MAX;
+                moved_in.push(unproven);
             }
         }
         Ok(placed.replaced_by(moved_in, placed.settled()))

@@ -2,6 +2,7 @@
 //! [<path>...]`.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 
 use bstr::{BString, ByteSlice, ByteVec};
 use camino::Utf8PathBuf;
@@ -90,10 +91,12 @@ pub fn parse(
     roots: &[&Utf8PathBuf],
     given: &BString,
 ) -> Result<(RepoPath, EntryKind), Error> {
-    let (text, kind) = match given.strip_suffix(b"/") {
-        Some(text) => (text, EntryKind::Directory),
-        None => (given.as_slice(), EntryKind::File),
+    let kind = if given.ends_with(b"/") {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
     };
+    let text = given.strip_suffix(b"/").unwrap_or(given);
     let in_root = roots
         .iter()
         .find_map(|root| text.strip_prefix(format!("{root}/").as_bytes()));
@@ -101,17 +104,21 @@ pub fn parse(
         Some(in_root) => join(b"", in_root),
         None => join(below, text),
     };
-    let parsed = match joined {
-        Some(path) => RepoPath::parse(path).map_err(|error| error.to_string()),
-        None => Err("it is outside the repository".to_owned()),
+    let Some(joined) = joined else {
+        return Err(bad_path(given, &"it is outside the repository"));
     };
-    match parsed {
+    match RepoPath::parse(joined) {
         Ok(path) => Ok((path, kind)),
-        Err(why) => {
-            let escaped = path::escape_for_terminal(given);
-            Err(WorktreeFault::BadPath { text: escaped, why }.into())
-        }
+        Err(error) => Err(bad_path(given, &error)),
     }
+}
+
+fn bad_path(given: &BString, why: &dyn Display) -> Error {
+    WorktreeFault::BadPath {
+        text: path::escape_for_terminal(given),
+        why: why.to_string(),
+    }
+    .into()
 }
 
 /// Joins a path to the directory below the root in which it begins, without `.` and `..`; none if

@@ -84,9 +84,10 @@ impl Repository {
         if let Err(error @ (GitError::TooOld { .. } | GitError::Missing(_))) = layout_by_git {
             return Err(error.into());
         }
-        let claim = claimed(&start).filter(|claim| !is_nested(layout_by_git.as_ref().ok(), claim));
-        let located = match &claim {
-            Some(claim) => locate_around(&git, layout_by_git.ok().flatten(), claim)?,
+        let ours = worktree_by_path(&start).filter(|ours| !is_nested(&layout_by_git, ours));
+        let located = match &ours {
+            // an error of git's may be the agent's work
+            Some(ours) => locate_around(&git, layout_by_git.ok().flatten(), ours)?,
             None => locate_from(&git, layout_by_git?, &start)?,
         };
         let Some(located) = located else {
@@ -94,10 +95,6 @@ impl Repository {
             return Err(GitError::NoRepository { dir }.into());
         };
         let layout = located.layout;
-        let (toplevel, inside) = match claim {
-            Some(claim) => (Some(claim.worktree()), Some(claim.name)),
-            None => (layout.toplevel, None),
-        };
         let work_tree = match located.main {
             Main::Bare => None,
             Main::Worktree => Some(located.root.as_path()),
@@ -109,8 +106,11 @@ impl Repository {
             main: located.main,
             format: layout.format,
             start,
-            toplevel,
-            inside,
+            toplevel: match &ours {
+                Some(ours) => Some(ours.directory()),
+                None => layout.toplevel,
+            },
+            inside: ours.map(|ours| ours.name),
             waiting: Waiting::default(),
             walking: WalkMode::default(),
             home: None,
@@ -251,19 +251,19 @@ impl Repository {
 }
 
 /// The worktree of ours in which a path is, by its names alone.
-struct WorktreeClaim {
+struct WorktreeByPath {
     root: Utf8PathBuf,
     name: WorktreeName,
 }
 
-impl WorktreeClaim {
-    fn worktree(&self) -> Utf8PathBuf {
+impl WorktreeByPath {
+    fn directory(&self) -> Utf8PathBuf {
         self.root.join(WORKTREES).join(self.name.as_str())
     }
 }
 
 /// Finds the first `.agentwt/worktrees/<name>` in a path.
-fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
+fn worktree_by_path(path: &Utf8Path) -> Option<WorktreeByPath> {
     let mut above: Vec<&Utf8Path> = path.ancestors().collect();
     above.reverse();
     for window in above.windows(4) {
@@ -273,21 +273,21 @@ fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
             && let Some(Ok(name)) = worktree.file_name().map(WorktreeName::parse)
         {
             let root = (*root).to_owned();
-            return Some(WorktreeClaim { root, name });
+            return Some(WorktreeByPath { root, name });
         }
     }
     None
 }
 
 /// True if the repository that git finds is a separate one deeper inside the worktree.
-fn is_nested(layout_by_git: Option<&Option<Layout>>, claim: &WorktreeClaim) -> bool {
-    let worktree = claim.worktree();
-    match layout_by_git {
-        Some(Some(Layout {
-            toplevel: Some(toplevel),
-            ..
-        })) => toplevel.starts_with(&worktree) && *toplevel != worktree,
-        Some(_) | None => false,
+fn is_nested(layout_by_git: &Result<Option<Layout>, GitError>, ours: &WorktreeByPath) -> bool {
+    let Ok(Some(layout)) = layout_by_git else {
+        return false;
+    };
+    let worktree = ours.directory();
+    match &layout.toplevel {
+        Some(toplevel) => toplevel.starts_with(&worktree) && *toplevel != worktree,
+        None => false,
     }
 }
 
@@ -322,21 +322,21 @@ fn locate(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, 
 fn locate_around(
     git: &Git,
     layout_by_git: Option<Layout>,
-    claim: &WorktreeClaim,
+    ours: &WorktreeByPath,
 ) -> Result<Option<LocatedWorktree>, Error> {
-    let around = match locate(git, git.at(&claim.root).layout()?)? {
+    let around = match locate(git, git.at(&ours.root).layout()?)? {
         Some(located) => Some(located),
-        None => parent_home(git, std::iter::once(claim.root.as_path()))?,
+        None => parent_home(git, std::iter::once(ours.root.as_path()))?,
     };
     if let Some(located) = &around
-        && (located.root == claim.root || located.layout.toplevel.as_ref() == Some(&claim.root))
+        && (located.root == ours.root || located.layout.toplevel.as_ref() == Some(&ours.root))
     {
         return Ok(around);
     }
     // an agent can redirect `.git` to anything: an error there is not ours to report
     if let Ok(Some(named)) = locate(git, layout_by_git)
-        && named.root == claim.root
-        && has_record(&named, claim)
+        && named.root == ours.root
+        && has_record(&named, ours)
     {
         return Ok(Some(named));
     }
@@ -386,20 +386,24 @@ fn parent_home<'a>(
 }
 
 /// True if a repository has recorded exactly this worktree.
-fn has_record(located: &LocatedWorktree, claim: &WorktreeClaim) -> bool {
+fn has_record(located: &LocatedWorktree, ours: &WorktreeByPath) -> bool {
     let records = located.layout.common_dir.join(RECORDS);
-    let file = records.join(claim.name.as_str()).join("record.toml");
+    let file = records.join(ours.name.as_str()).join("record.toml");
     match read_if_whole::<Record>(&file) {
-        Some(record) => record.name == claim.name && record.path == claim.worktree(),
+        Some(record) => record.name == ours.name && record.path == ours.directory(),
         None => false,
     }
 }
 
-/// A hidden git directory stands in the project's directory; any other is the project's.
+/// The root of a bare repository: a hidden git directory stands in the project's directory, any
+/// other is the project's.
 fn root_of_bare(common_dir: &Utf8Path) -> Utf8PathBuf {
-    match (common_dir.file_name(), common_dir.parent()) {
-        (Some(name), Some(parent)) if name.starts_with('.') => parent.to_owned(),
-        (Some(_) | None, _) => common_dir.to_owned(),
+    let is_hidden = common_dir
+        .file_name()
+        .is_some_and(|name| name.starts_with('.'));
+    match common_dir.parent() {
+        Some(parent) if is_hidden => parent.to_owned(),
+        Some(_) | None => common_dir.to_owned(),
     }
 }
 
@@ -449,8 +453,8 @@ mod tests {
     #[test]
     fn the_outermost_worktree_in_a_path_is_the_one_we_are_in() {
         let of = |path: &str| {
-            let claim = claimed(Utf8Path::new(path));
-            claim.map(|claim| format!("{} {}", claim.root, claim.name))
+            let ours = worktree_by_path(Utf8Path::new(path));
+            ours.map(|ours| format!("{} {}", ours.root, ours.name))
         };
         assert_eq!(of("/r/.agentwt/worktrees/a/src").as_deref(), Some("/r a"));
         assert_eq!(of("/r/.agentwt/worktrees/a").as_deref(), Some("/r a"));

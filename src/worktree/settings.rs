@@ -2,7 +2,7 @@
 
 use crate::arguments::scope::ScopeLists;
 use crate::config::settings::{SetBy, SettingFlags, Settings, is_users_only};
-use crate::config::{CONFIG_PATH, Config, ScopeProfile};
+use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile};
 use crate::disk::files;
 use crate::scope::rule::{RuleList, RuleOrigin, ScopeRule};
 use crate::words::error::Error;
@@ -214,31 +214,50 @@ pub fn rules_of(
     if profile.read.is_none() && lists.read.is_none() {
         rules.push(ScopeRule::new(Read, "**", RuleOrigin::Default));
     }
-    for (list, configured, replacing, added) in [
-        (Read, &profile.read, &lists.read, &lists.add_read),
-        (Write, &profile.write, &lists.write, &lists.add_write),
-        (
-            Exclude,
-            &profile.exclude,
-            &lists.exclude,
-            &lists.add_exclude,
-        ),
-    ] {
-        if let Some(patterns) = replacing {
-            rules.extend(rules_of_option(list, &format!("--{list}"), patterns));
-        } else {
-            for pattern in configured.iter().flatten() {
-                let path = CONFIG_PATH.to_owned();
-                let line = pattern.line;
-                let origin = RuleOrigin::File { path, line };
-                rules.push(ScopeRule::new(list, pattern.value.as_str(), origin));
-            }
-        }
-        if let Some(patterns) = added {
-            rules.extend(rules_of_option(list, &format!("--add-{list}"), patterns));
+    rules.extend(rules_of_list(
+        Read,
+        profile.read.as_deref(),
+        lists.read.as_deref(),
+        lists.add_read.as_deref(),
+    ));
+    rules.extend(rules_of_list(
+        Write,
+        profile.write.as_deref(),
+        lists.write.as_deref(),
+        lists.add_write.as_deref(),
+    ));
+    rules.extend(rules_of_list(
+        Exclude,
+        profile.exclude.as_deref(),
+        lists.exclude.as_deref(),
+        lists.add_exclude.as_deref(),
+    ));
+    Ok(rules)
+}
+
+/// Makes the rules of one list: those of the option that replaces the configured ones, or these,
+/// and those of the option that adds.
+fn rules_of_list(
+    list: RuleList,
+    configured: Option<&[Located<String>]>,
+    replacing: Option<&[String]>,
+    added: Option<&[String]>,
+) -> Vec<ScopeRule> {
+    let mut rules = Vec::new();
+    if let Some(patterns) = replacing {
+        rules.extend(rules_of_option(list, &format!("--{list}"), patterns));
+    } else {
+        for pattern in configured.unwrap_or_default() {
+            let origin = RuleOrigin::File {
+                path: CONFIG_PATH.to_owned(),
+                line: pattern.line,
+            };
+            rules.push(ScopeRule::new(list, pattern.value.as_str(), origin));
         }
     }
-    Ok(rules)
+    let option = format!("--add-{list}");
+    rules.extend(rules_of_option(list, &option, added.unwrap_or_default()));
+    rules
 }
 
 /// Makes the rules of an option; an empty pattern is an empty list.

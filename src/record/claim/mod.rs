@@ -127,18 +127,18 @@ pub enum Decision {
 ///
 /// The clock was read before the server was asked, and for `seen` after the server was asked the
 /// first time, so the time between them is never longer than the claim was really there.
-pub fn decide(standing: CurrentClaim, own: Option<&Own>, seen: Option<&SeenClaim>) -> Decision {
-    let Some((commit, claim)) = standing.claim else {
+pub fn decide(current: CurrentClaim, own: Option<&Own>, seen: Option<&SeenClaim>) -> Decision {
+    let Some((commit, claim)) = current.claim else {
         return Decision::Free;
     };
     if own.is_some_and(|own| own.made(&claim)) {
         return Decision::Ours(claim);
     }
-    let stood = seen
+    let unchanged_for = seen
         .filter(|seen| seen.commit == commit)
-        .and_then(|seen| standing.asked.since(&seen.first))
+        .and_then(|seen| current.asked.since(&seen.first))
         .unwrap_or_default();
-    let left = claim.lease.duration().saturating_sub(stood);
+    let left = claim.lease.duration().saturating_sub(unchanged_for);
     if left.is_zero() {
         Decision::Lapsed(claim)
     } else {

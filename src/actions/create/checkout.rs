@@ -38,7 +38,7 @@ pub(super) struct EmptyWorktree<'a> {
 }
 
 /// The settings of the worktree, and the directory of the user's hooks.
-struct UserHooks {
+pub(super) struct UserHooks {
     settings: Vec<(String, BString)>,
     directory: Utf8PathBuf,
 }
@@ -52,9 +52,9 @@ enum FileBytes {
     Converted,
 }
 
-/// The files that were written.
+/// The files that were written; both lists have an item for each entry that was listed.
 struct WrittenFiles {
-    /// What is on disk for each entry.
+    /// The stat data; none where nothing is on disk.
     stats: Vec<Option<Stat>>,
     /// Whether the bytes of each may differ from those of its blob.
     converted: Vec<bool>,
@@ -62,13 +62,16 @@ struct WrittenFiles {
 
 impl EmptyWorktree<'_> {
     /// Creates the files with the write bits that the scope says, and writes the index. Returns
-    /// what is on disk for each entry, and whether the user has a post-checkout hook.
+    /// what is on disk for each entry.
     ///
     /// # Errors
     /// Fails when an object, a filter or the disk does, or a signal came; what was created stays.
-    pub fn check_out(&self, notes: &mut Vec<String>) -> Result<(Vec<Option<OnDisk>>, bool), Error> {
-        let hooks = self.read_hooks()?;
-        let written = match self.needs_git(&hooks)? {
+    pub fn check_out(
+        &self,
+        hooks: &UserHooks,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Option<OnDisk>>, Error> {
+        let written = match self.needs_git(hooks)? {
             Some(reason) => self.reset_by_git(&reason)?,
             None => match self.create_files()? {
                 Creation::Done(files) => self.write_index(*files, notes)?,
@@ -77,20 +80,18 @@ impl EmptyWorktree<'_> {
         };
         let entries = &self.classified.listing.entries;
         let mut disk = Vec::with_capacity(entries.len());
-        for (((path, entry), stat), is_converted) in
-            entries.iter().zip(written.stats).zip(written.converted)
-        {
-            let content = if is_converted {
+        for (number, (path, entry)) in entries.iter().enumerate() {
+            let content = if written.converted[number] {
                 FileBytes::Converted
             } else {
                 FileBytes::AsInBlob
             };
-            disk.push(match stat {
+            disk.push(match written.stats[number] {
                 Some(stat) => Some(self.on_disk(path, *entry, stat, content)?),
                 None => None,
             });
         }
-        Ok((disk, self.has_hook(&hooks, "post-checkout")))
+        Ok(disk)
     }
 
     /// Lets git check out; nothing is known of what it converts.
@@ -108,7 +109,7 @@ impl EmptyWorktree<'_> {
         })
     }
 
-    /// Creates the files through gix, which a signal ends early.
+    /// Creates the files through gix. A second thread looks for a signal meanwhile, and stops gix.
     fn create_files(&self) -> Result<Creation, Error> {
         self.follower.tell_step("check the files out");
         let new = NewWorktree {
@@ -162,7 +163,7 @@ impl EmptyWorktree<'_> {
         set_all_bits(self.path, &bits.collect::<Vec<_>>())
     }
 
-    /// What a walk would find.
+    /// What a walk of the worktree would find of a file.
     fn on_disk(
         &self,
         path: &RepoPath,
@@ -170,12 +171,12 @@ impl EmptyWorktree<'_> {
         stat: Stat,
         content: FileBytes,
     ) -> Result<OnDisk, Error> {
-        let mode = match (stat.mode & 0o170_000, stat.mode & 0o100) {
-            (0o100_000, 0) => Mode::File,
-            (0o100_000, _) => Mode::Executable,
-            (0o120_000, _) => Mode::Link,
-            (0o040_000, _) => Mode::EmptyDirectory,
-            (_, _) => Mode::Special,
+        let mode = match stat.mode & 0o170_000 {
+            0o100_000 if stat.mode & 0o100 == 0 => Mode::File,
+            0o100_000 => Mode::Executable,
+            0o120_000 => Mode::Link,
+            0o040_000 => Mode::EmptyDirectory,
+            _ => Mode::Special,
         };
         let id = match mode {
             Mode::File | Mode::Executable if content == FileBytes::Converted => self.hash(path)?,
@@ -221,7 +222,11 @@ impl EmptyWorktree<'_> {
         Ok(read_conversions(self.git, attributes)?.only_git)
     }
 
-    fn read_hooks(&self) -> Result<UserHooks, Error> {
+    /// Reads where the user's hooks are.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
+    pub fn read_hooks(&self) -> Result<UserHooks, Error> {
         let mut settings = Vec::new();
         for (_, key, value) in self.git.config_list()? {
             settings.push((key, value));
@@ -242,8 +247,8 @@ impl EmptyWorktree<'_> {
         })
     }
 
-    /// Whether git would run a hook: a setting, a file, or a file that the checkout brings.
-    fn has_hook(&self, hooks: &UserHooks, hook: &str) -> bool {
+    /// True if git would run a hook: a setting, a file, or a file that the checkout brings.
+    pub fn has_hook(&self, hooks: &UserHooks, hook: &str) -> bool {
         let file = hooks.directory.join(hook);
         let inside = file
             .strip_prefix(self.path)

@@ -78,7 +78,8 @@ impl FetchedClone {
     }
 }
 
-/// Clones the repository without any file; returns the clone, seen from the repository.
+/// Clones the repository without any file, with all refs that a linked worktree would share; returns
+/// the clone, seen from the repository.
 ///
 /// # Errors
 /// Fails when git or the disk does; the caller removes what is there by then.
@@ -86,27 +87,29 @@ pub fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
     let from = &home.common_dir;
     let path = &record.path;
     // before the clone: what a ref names by now is in it, and what is committed meanwhile is not
-    let mut shared = home.git.for_each_ref(&SHARED)?;
-    shared.retain(|found| !found.is_symbolic());
+    let mut shared_refs = home.git.for_each_ref(&SHARED)?;
+    shared_refs.retain(|shared| !shared.is_symbolic());
     // by the directory alone: git would take GIT_WORK_TREE for that of the clone
     let git = home.git.at(&home.root);
     git.clone_no_checkout(from.as_str(), path)?;
     let own = home.clone_at(path, home.format);
     let origin = origin_of(home)?;
     let cloned_branch = own.git.symbolic_ref_head()?;
-    let mut refs_of_git = own.git.for_each_ref(&["refs/"])?;
+    // what git has named in its own way is replaced by the shared refs
+    let mut replaced_refs = own.git.for_each_ref(&["refs/"])?;
     if origin == OriginOwner::Repository {
-        refs_of_git.retain(|found| !found.name.starts_with(b"refs/remotes/origin/"));
+        replaced_refs.retain(|of_git| !of_git.name.starts_with(b"refs/remotes/origin/"));
     }
     let reason = format!("clone: from {from}");
     if files::exists(&own.common_dir.join("shallow")) {
-        own.git.replace_refs(&refs_of_git, &[], &reason)?;
+        own.git.replace_refs(&replaced_refs, &[], &reason)?;
         fetch_all_refs(&own, from, record)?;
-        refs_of_git.clear();
-        shared.clear();
+        replaced_refs.clear();
+        shared_refs.clear();
     }
-    shared.extend(new_branch(record));
-    own.git.replace_refs(&refs_of_git, &shared, &reason)?;
+    shared_refs.extend(new_branch(record));
+    own.git
+        .replace_refs(&replaced_refs, &shared_refs, &reason)?;
     own.git.begin_on(&record.branch.full_ref())?;
     if origin == OriginOwner::User {
         remove_remote_of_git(&own, cloned_branch.as_deref())?;
@@ -124,6 +127,7 @@ enum OriginOwner {
     Repository,
 }
 
+/// Finds out whose remote `origin` is: a setting of the repository says that it has one.
 fn origin_of(home: &Repository) -> Result<OriginOwner, Error> {
     for (scope, key, _) in home.git.config_list()? {
         if scope == "local" && key == "remote.origin.url" {
@@ -168,6 +172,7 @@ fn remove_section(own: &Repository, config: &Utf8Path, section: &str) -> Result<
     Ok(())
 }
 
+/// The branch that the worktree begins; none where it goes on with one that is there.
 fn new_branch(record: &Record) -> Option<Ref> {
     let name = record.branch.full_ref();
     let id = record.checked_out.clone();

@@ -39,7 +39,7 @@ use crate::record::worktree::{Intent, Record};
 use crate::scope::compiled::Scope;
 use crate::scope::rule::Case;
 use crate::truth::upstream::followed_by;
-use crate::words::entry::{Entry, Mode};
+use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
@@ -88,6 +88,16 @@ struct RegisteredWorktree {
     /// Git, on the worktree by its private git directory.
     git: Git,
     admin_dir: Utf8PathBuf,
+}
+
+impl RegisteredWorktree {
+    fn new(own: Repository, admin_dir: Utf8PathBuf, path: &Utf8Path) -> Self {
+        Self {
+            git: own.git.on(&admin_dir, Some(path)),
+            own,
+            admin_dir,
+        }
+    }
 }
 
 /// The files of a worktree that are checked out.
@@ -213,36 +223,41 @@ impl WorktreeToCreate<'_> {
         })
     }
 
-    /// Registers the worktree with git, or clones.
+    /// Registers the worktree with git, or clones; without a file.
     fn register(
         &self,
         listing: &Listing,
         journal: &mut StepJournal,
     ) -> Result<RegisteredWorktree, Error> {
-        let wanted = self.record;
-        let is_gitlink = |entry: &&(RepoPath, Entry)| entry.1.mode == Mode::Gitlink;
-        let gitlinks = listing.entries.iter().filter(is_gitlink);
-        let patterns = &self.scope.sparse_patterns(gitlinks.map(|(path, _)| path));
-        let own;
-        let admin_dir;
-        match wanted.strategy {
+        let patterns = self.sparse_patterns(listing);
+        let path = &self.record.path;
+        match self.record.strategy {
             Strategy::Worktree => {
-                own = self.home.clone();
-                admin_dir = self.register_worktree(patterns, journal)?;
+                let own = self.home.clone();
+                let admin_dir = self.register_worktree(&patterns, journal)?;
+                Ok(RegisteredWorktree::new(own, admin_dir, path))
             }
             Strategy::Clone => {
-                own = self.clone(journal)?;
-                own.git.sparse_checkout_set(patterns)?;
-                admin_dir = own.common_dir.clone();
+                let own = self.clone(journal)?;
+                own.git.sparse_checkout_set(&patterns)?;
+                let git_dir = own.common_dir.clone();
+                Ok(RegisteredWorktree::new(own, git_dir, path))
             }
         }
-        Ok(RegisteredWorktree {
-            git: own.git.on(&admin_dir, Some(&wanted.path)),
-            own,
-            admin_dir,
-        })
     }
 
+    /// The sparse patterns of the scope. Submodules are named one by one.
+    fn sparse_patterns(&self, listing: &Listing) -> Vec<u8> {
+        let mut submodules = Vec::new();
+        for (path, entry) in &listing.entries {
+            if entry.mode == Mode::Gitlink {
+                submodules.push(path);
+            }
+        }
+        self.scope.sparse_patterns(submodules)
+    }
+
+    /// Clones into the place of the worktree, or moves the clone of a URL there.
     fn clone(&self, journal: &mut StepJournal) -> Result<Repository, Error> {
         let wanted = self.record;
         self.add_directories(journal)?;
@@ -303,6 +318,7 @@ impl WorktreeToCreate<'_> {
         Ok(admin_dir)
     }
 
+    /// Creates branch and worktree, each as a step of its own, and sets upstream and patterns.
     fn register_in_git(
         &self,
         patterns: &[u8],
@@ -318,6 +334,7 @@ impl WorktreeToCreate<'_> {
         self.add_directories(journal)?;
         let added = home.git.worktree_add_no_checkout(path, &record.branch);
         if added.as_ref().is_err_and(|error| !error.was_killed()) {
+            // git has failed by itself, and maybe created nothing
             let since = intent_file(home, &record.name);
             withdraw_worktree(home, path, &since, journal)?;
         }
@@ -364,8 +381,10 @@ impl WorktreeToCreate<'_> {
             path: &self.record.path,
             classified,
         };
-        let (disk, has_hook) = empty.check_out(notes)?;
+        let hooks = empty.read_hooks()?;
+        let disk = empty.check_out(&hooks, notes)?;
         self.follower.check()?;
+        let has_hook = empty.has_hook(&hooks, "post-checkout");
         if has_hook {
             // by the directory alone, as git starts it after `worktree add`
             let in_worktree = self.home.git.at(&self.record.path);
@@ -424,7 +443,7 @@ impl WorktreeToCreate<'_> {
         self.follower
             .tell_each("copy", copies.files().map(|copy| &copy.path));
         let path = &self.record.path;
-        let to = Destination {
+        let destination = Destination {
             main: &self.home.root,
             git: &self.home.home().git,
             path,
@@ -433,13 +452,9 @@ impl WorktreeToCreate<'_> {
             progress: self.follower.progress,
             stop: self.follower.stop,
         };
-        let done = to.place(&placing).map_err(|error| match error.find() {
-            Some(CopyError::InTheWay {
-                path: made,
-                found: PlacedKind::File,
-            }) => self.made_by_hook(std::slice::from_ref(made)),
-            _ => error,
-        })?;
+        let done = destination
+            .place(&placing)
+            .map_err(|error| self.error_of_placing(error))?;
         let placed = done.placed.clone();
         notes.extend(done.keep());
         let mut paths: Vec<&RepoPath> = copies.files().map(|copy| &copy.path).collect();
@@ -467,6 +482,18 @@ impl WorktreeToCreate<'_> {
                 other => other.into(),
             }
         })
+    }
+
+    /// Says of a file that is in the way of a copy that a hook has written it.
+    fn error_of_placing(&self, error: Error) -> Error {
+        if let Some(CopyError::InTheWay {
+            path,
+            found: PlacedKind::File,
+        }) = error.find()
+        {
+            return self.made_by_hook(std::slice::from_ref(path));
+        }
+        error
     }
 
     fn made_by_hook(&self, paths: &[RepoPath]) -> Error {

@@ -91,8 +91,9 @@ pub fn undo_steps(
     undone
 }
 
-/// Takes back the steps of a worktree that git did not create, and of the directories that it
-/// needs: git writes its entry before the directory, so what stands there is not ours.
+/// Writes down that a worktree was not created, nor the directories that it needs, after git has
+/// failed by itself. Where git has written its entry, the steps stay, and the undo reverts them:
+/// the entry is written before the directory, so without it nothing that stands there is ours.
 ///
 /// # Errors
 /// Fails when the disk refuses.
@@ -110,6 +111,7 @@ pub fn withdraw_worktree(
     if entry.now() != Now::Nothing {
         return Ok(());
     }
+    // they are the last steps: each `NotTaken` takes one of them back
     while let Some(last) = journal.begun().pop() {
         let is_of_worktree = matches!(
             last,

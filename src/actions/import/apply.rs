@@ -51,23 +51,23 @@ pub fn apply(
     user_index: UserIndex,
     run_index: Option<Vec<u8>>,
 ) -> Result<Applied, Error> {
-    let new_index = match (plan.index, &plan.branch) {
-        (IndexStep::TakenFromRun, _) => run_index.map(|bytes| NewIndex {
+    let mut new_index = None;
+    if plan.index == IndexStep::TakenFromRun {
+        new_index = run_index.map(|bytes| NewIndex {
             bytes,
             source: IndexSource::Run,
-        }),
-        (IndexStep::MovedToCommits, BranchStep::Moves { from, to }) => {
-            let Some(bytes) = move_index(run, from, to)? else {
-                return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));
-            };
-            Some(NewIndex {
-                bytes,
-                source: IndexSource::User,
-            })
-        }
-        (IndexStep::MovedToCommits, BranchStep::Stays | BranchStep::Kept(_))
-        | (IndexStep::Stays, _) => None,
-    };
+        });
+    } else if plan.index == IndexStep::MovedToCommits
+        && let BranchStep::Moves { from, to } = &plan.branch
+    {
+        let Some(bytes) = move_index(run, from, to)? else {
+            return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));
+        };
+        new_index = Some(NewIndex {
+            bytes,
+            source: IndexSource::User,
+        });
+    }
     if let Some(new_index) = &new_index {
         // killed after this, the next run moves the branch
         write_index(run, new_index)?;

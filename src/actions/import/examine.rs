@@ -60,9 +60,9 @@ pub fn examine_objects(
     }
 }
 
-/// Examines a commit whose objects can be read, and that git did not fetch in two tries: does git
-/// refuse what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check
-/// and without: only where the check alone makes the difference, it is the objects.
+/// Examines a commit that git did not fetch in two tries though its objects can be read: does git
+/// refuse what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check,
+/// and then without: where only the second succeeds, it is the objects.
 pub fn examine_content(
     repository: &Repository,
     worktree: &Worktree,

@@ -151,18 +151,21 @@ fn fetch_each(run: &RunToImport<'_>, wanted: &BTreeMap<&CommitId, String>) -> Ve
     lost
 }
 
-/// Finds what is to be fetched beside the tip of the branch.
+/// Finds what is to be fetched beside the tip of the branch: what no ref names yet.
 fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     let git = hardened(run);
     let result = &run.result;
     let mut lasting = named_by_refs(&git, &kept_refs(run.worktree))?;
     lasting.extend(run.before.iter().chain(&run.tip).cloned());
     lasting.extend(result.began.iter().cloned());
-    let passing = named_by_refs(&git, &run_refs(run.worktree))?;
-    let is_unnamed = |id: &&CommitId| !lasting.contains(*id) && !passing.contains(*id);
+    // an import that was stopped has fetched these
+    let mut named = named_by_refs(&git, &run_refs(run.worktree))?;
+    named.extend(lasting.iter().cloned());
     let mut work = BTreeMap::new();
-    for id in result.head.iter().chain(&result.stashes).filter(is_unnamed) {
-        work.insert(id, run_ref(run, id));
+    for id in result.head.iter().chain(&result.stashes) {
+        if !named.contains(id) {
+            work.insert(id, run_ref(run, id));
+        }
     }
     let mut branches = Vec::new();
     for (name, id) in &result.others {
@@ -171,7 +174,8 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
             work.insert(id, kept_ref(run.worktree, id));
         }
     }
-    let been_on: Vec<&CommitId> = result.been_on.iter().filter(is_unnamed).collect();
+    let mut been_on: Vec<&CommitId> = result.been_on.iter().collect();
+    been_on.retain(|id| !named.contains(*id));
     let mut abandoned = BTreeMap::new();
     for id in find_abandoned(run, &git, been_on)? {
         if !work.contains_key(id) {
@@ -193,19 +197,27 @@ fn find_abandoned<'a>(
     been_on: Vec<&'a CommitId>,
 ) -> Result<Vec<&'a CommitId>, Error> {
     let objects = run.repository.objects()?;
-    let (mut here, mut abandoned): (Vec<_>, Vec<_>) =
-        been_on.into_iter().partition(|id| objects.has(id));
-    let near: Vec<&CommitId> = run.before.iter().chain(&run.tip).collect();
+    let mut in_repository = Vec::new();
+    let mut abandoned = Vec::new();
+    for id in been_on {
+        if objects.has(id) {
+            in_repository.push(id);
+        } else {
+            abandoned.push(id);
+        }
+    }
+    let branch: Vec<&CommitId> = run.before.iter().chain(&run.tip).collect();
     let began: Vec<&CommitId> = run.result.began.iter().collect();
-    for reached_from in [near, began] {
-        let listed = git.rev_list(&here, &reached_from)?;
+    // the branch first: it is near, and most are reached from there
+    for reached_from in [branch, began] {
+        let listed = git.rev_list(&in_repository, &reached_from)?;
         let unreached: BTreeSet<CommitId> = listed.into_iter().collect();
-        here.retain(|id| unreached.contains(*id));
+        in_repository.retain(|id| unreached.contains(*id));
     }
-    if let Ok(of_run) = Objects::open(&run.private.git_dir(), run.repository.format) {
-        abandoned.retain(|id| of_run.has(id));
+    if let Ok(objects_of_run) = Objects::open(&run.private.git_dir(), run.repository.format) {
+        abandoned.retain(|id| objects_of_run.has(id));
     }
-    abandoned.extend(here);
+    abandoned.extend(in_repository);
     Ok(abandoned)
 }
 
@@ -261,7 +273,8 @@ fn spec(id: &CommitId, name: &str) -> String {
     format!("{id}:{name}")
 }
 
+/// The objects that the refs below a name name.
 fn named_by_refs(git: &Git, below: &str) -> Result<BTreeSet<CommitId>, GitError> {
     let refs = git.for_each_ref(&[below])?;
-    Ok(refs.into_iter().map(|one| one.id).collect())
+    Ok(refs.into_iter().map(|named| named.id).collect())
 }

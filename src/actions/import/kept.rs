@@ -19,21 +19,21 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::read_run_refs;
 use crate::worktree::repository::Repository;
 
-/// Has refs of their own keep what the runs of a worktree made, before the next one begins anew.
+/// Keeps what the runs of a worktree made by refs of their own, before the next one begins anew.
 ///
 /// # Errors
 /// Fails when git does.
 pub fn keep_all(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
-    for one in read_run_refs(repository, worktree)? {
-        keep(&git, worktree, &one.id)?;
-        git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
+    for run_ref in read_run_refs(repository, worktree)? {
+        keep(&git, worktree, &run_ref.id)?;
+        git.delete_ref(&run_ref.name.to_str_lossy(), &run_ref.id)?;
     }
     Ok(())
 }
 
-/// Has the reflog of HEAD name what the runs of a worktree made and the branch does not have, and
-/// removes the refs that did. Killed here, the next import does it again.
+/// Removes the refs that name what the runs of a worktree made; the reflog of HEAD then names what
+/// the branch does not have. After a kill in between, the next import does it again.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -41,13 +41,13 @@ pub fn release_all(repository: &Repository, worktree: &Worktree) -> Result<(), E
     let refs = read_run_refs(repository, worktree)?;
     log_abandoned(repository, worktree, &refs)?;
     let git = repository.git.with_mode(GitMode::Hardened);
-    for one in refs {
-        git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
+    for run_ref in refs {
+        git.delete_ref(&run_ref.name.to_str_lossy(), &run_ref.id)?;
     }
     Ok(())
 }
 
-/// Has a ref of its own keep a commit, and returns the ref if it is new.
+/// Keeps a commit by a ref of its own, and returns the ref if it is new.
 ///
 /// # Errors
 /// Fails when git does.
@@ -84,30 +84,32 @@ pub fn take_own_lock(worktree: &Worktree, file: &Utf8Path) -> Result<Option<Mark
     Ok(MarkedLock::take(file, &mark, LOCK_PATIENCE)?)
 }
 
-/// Has the reflog of HEAD name what the branch does not have, as after a reset without a fence:
-/// there and back. Where there is no such log, or a git writes it, a ref keeps it.
+/// Writes the commits that the branch does not have into the reflog of HEAD, as if HEAD had gone
+/// there and back: git does so for a commit and a reset. Where there is no such log, or a git has
+/// it locked, refs keep the commits.
 fn log_abandoned(repository: &Repository, worktree: &Worktree, refs: &[Ref]) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     let branch = worktree.record.branch.full_ref();
     let Some(head) = git.rev_parse_commit(&branch)? else {
         return Ok(());
     };
-    let ids: Vec<&CommitId> = refs.iter().map(|one| &one.id).collect();
+    let ids: Vec<&CommitId> = refs.iter().map(|run_ref| &run_ref.id).collect();
     let listed = git.rev_list(&ids, &[&head])?;
     let unreachable: BTreeSet<CommitId> = listed.into_iter().collect();
-    let mut lines = String::new();
-    let mut abandoned = Vec::new();
-    let who = format!("git-agentwt <> {} +0000", Timestamp::now().as_second());
-    for id in ids {
-        if unreachable.contains(id) {
-            abandoned.push(id);
-            lines.push_str(&format!(
-                "{head} {id} {who}\tbranch: abandoned in git agentwt exec\n\
-                 {id} {head} {who}\tbranch: kept as {head}\n"
-            ));
-        }
+    let mut abandoned = ids;
+    abandoned.retain(|id| unreachable.contains(*id));
+    if abandoned.is_empty() {
+        return Ok(());
     }
-    if abandoned.is_empty() || append_to_head_log(worktree, &lines)? == Appended::Yes {
+    let who = format!("git-agentwt <> {} +0000", Timestamp::now().as_second());
+    let mut lines = String::new();
+    for id in &abandoned {
+        lines.push_str(&format!(
+            "{head} {id} {who}\tbranch: abandoned in git agentwt exec\n\
+             {id} {head} {who}\tbranch: kept as {head}\n"
+        ));
+    }
+    if append_to_head_log(worktree, &lines)? == Appended::Yes {
         return Ok(());
     }
     for id in abandoned {

@@ -67,7 +67,12 @@ pub fn import(
     let left_behind = find_left_behind(&run, &fetched, &verified)?;
     // 4
     let lock = take_own_lock(worktree, &worktree.record.admin_dir.join("index"))?;
-    let facts = read_facts(&run, &verified, left_behind, lock.as_ref())?;
+    let user_index = user_index(&run);
+    if user_index == UserIndex::AsInRun && lock.is_some() {
+        // what was compared is what the next import compares with
+        private.link_index(worktree)?;
+    }
+    let facts = read_facts(&run, &verified, left_behind, user_index, lock.as_ref())?;
     // 5
     let plan = plan(&facts);
     // 6
@@ -128,20 +133,14 @@ fn find_left_behind(
 
 /// Reads what decides. With `lock`, nothing is staged between here and the end; without it, a git
 /// works on the index, and the plan takes that for a conflict.
-///
-/// It also writes: an index that the run knows is kept as the one that the run began with.
 fn read_facts(
     run: &RunToImport<'_>,
     verified: &Verified,
     left: Vec<LeftBehind>,
+    user_index: UserIndex,
     lock: Option<&MarkedLock>,
 ) -> Result<ImportFacts, Error> {
     let worktree = run.worktree;
-    // before the link, which makes them the same file
-    let user_index = user_index(run);
-    if user_index == UserIndex::AsInRun && lock.is_some() {
-        run.private.link_index(worktree)?;
-    }
     let branch = worktree.record.branch.full_ref();
     let head_ref = worktree.git(run.repository).symbolic_ref_head()?;
     let head = if head_ref.as_ref() == Some(&branch) {
@@ -181,10 +180,10 @@ fn perform(
         return Ok(());
     }
     let is_index_readable = run_index.is_some();
-    let recorded = match apply(run, plan, imported.index, run_index)? {
+    match apply(run, plan, imported.index, run_index)? {
         Applied::NotAtAll(conflict) => {
             imported.conflict = Some(conflict);
-            run_file.record_conflict(conflict)
+            note_failure(run_file.record_conflict(conflict), imported);
         }
         Applied::Wholly => {
             if let BranchStep::Moves { from, to } = &plan.branch {
@@ -195,14 +194,13 @@ fn perform(
                     to: to.clone(),
                 });
             }
-            match &plan.git_directory {
-                GitDirectoryStep::Removed => Ok(()),
-                GitDirectoryStep::Stays(left) => run_file.record_imported(left.clone()),
+            if let GitDirectoryStep::Stays(left) = &plan.git_directory {
+                note_failure(run_file.record_imported(left.clone()), imported);
             }
         }
-    };
-    note_failure(recorded, imported);
+    }
     if !is_index_readable && run.private.is_there() {
+        // the next command gets one that can be read
         let index = run.worktree.record.admin_dir.join("index");
         files::copy_beside(&index, &run.private.index())?;
     }

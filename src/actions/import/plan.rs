@@ -153,6 +153,43 @@ impl ImportFacts {
         is_in_the_way.then_some(KeptReason::Conflict(conflict))
     }
 
+    /// True if the index of the run cannot become that of the worktree for what the user did.
+    fn is_index_in_the_way(&self) -> bool {
+        self.user_index == UserIndex::Restaged || self.conflict().is_some()
+    }
+
+    fn staged_step(&self) -> StagedStep {
+        if index_of(&self.left) != RunIndex::Unusable && self.is_index_in_the_way() {
+            StagedStep::KeptByRef
+        } else {
+            StagedStep::WithIndex
+        }
+    }
+
+    /// Returns what becomes of the branch where nothing keeps the commits of the run away.
+    fn branch_step(&self) -> BranchStep {
+        if let Some(before) = &self.before
+            && let Some(tip) = &self.tip
+        {
+            return BranchStep::Moves {
+                from: before.clone(),
+                to: tip.clone(),
+            };
+        }
+        BranchStep::Stays
+    }
+
+    fn index_step(&self, branch: &BranchStep) -> IndexStep {
+        if index_of(&self.left) == RunIndex::Comes && !self.is_index_in_the_way() {
+            return IndexStep::TakenFromRun;
+        }
+        match branch {
+            // to git, an index of the old commit would undo the new ones
+            BranchStep::Moves { .. } => IndexStep::MovedToCommits,
+            BranchStep::Stays | BranchStep::Kept(_) => IndexStep::Stays,
+        }
+    }
+
     /// Returns what the private git directory stays for, if it does.
     pub fn leftovers(&self) -> Vec<Leftover> {
         let mut leftovers = leftovers(&self.left);
@@ -165,41 +202,20 @@ impl ImportFacts {
 
 /// Plans the import of a run.
 pub fn plan(facts: &ImportFacts) -> ImportPlan {
-    let run_index = index_of(&facts.left);
-    let does_not_fit = facts.user_index == UserIndex::Restaged || facts.conflict().is_some();
-    let staged = if run_index != RunIndex::Unusable && does_not_fit {
-        StagedStep::KeptByRef
-    } else {
-        StagedStep::WithIndex
-    };
+    let leftovers = facts.leftovers();
     if let Some(why) = facts.kept_reason() {
         return ImportPlan {
             branch: BranchStep::Kept(why),
             index: IndexStep::Stays,
-            staged,
-            git_directory: GitDirectoryStep::Stays(facts.leftovers()),
+            staged: facts.staged_step(),
+            git_directory: GitDirectoryStep::Stays(leftovers),
         };
     }
-    let branch = match (&facts.before, &facts.tip) {
-        (Some(before), Some(tip)) => BranchStep::Moves {
-            from: before.clone(),
-            to: tip.clone(),
-        },
-        (Some(_) | None, Some(_) | None) => BranchStep::Stays,
-    };
-    let index = if run_index == RunIndex::Comes && !does_not_fit {
-        IndexStep::TakenFromRun
-    } else if branch == BranchStep::Stays {
-        IndexStep::Stays
-    } else {
-        // an index of the old commit would be there to undo the new ones
-        IndexStep::MovedToCommits
-    };
-    let leftovers = facts.leftovers();
+    let branch = facts.branch_step();
     ImportPlan {
+        index: facts.index_step(&branch),
         branch,
-        index,
-        staged,
+        staged: facts.staged_step(),
         git_directory: if leftovers.is_empty() {
             GitDirectoryStep::Removed
         } else {

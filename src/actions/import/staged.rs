@@ -11,6 +11,7 @@ use crate::actions::import::run::RunToImport;
 use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::index::{IndexEntry, OpenIndex, Stage};
+use crate::git::process::Git;
 use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -41,24 +42,30 @@ impl StagedEntry {
 /// anew only.
 pub fn user_index(run: &RunToImport<'_>) -> UserIndex {
     let index = run.worktree.record.admin_dir.join("index");
-    // an import that was stopped has written that of the run
-    let known = [run.private.begun_index(), run.private.index()];
-    if known.iter().any(|file| is_same_file(file, &index)) {
-        return UserIndex::AsInRun;
+    // the second: an import that was stopped has written that of the run
+    let indexes_of_run = [run.private.begun_index(), run.private.index()];
+    for of_run in &indexes_of_run {
+        if is_same_file(of_run, &index) {
+            return UserIndex::AsInRun;
+        }
     }
     let entries = read_entries(run, &index);
-    // of an index that cannot be read, nobody knows
-    let is_known = known.iter().any(|file| read_entries(run, file) == entries);
-    if !entries.is_empty() && is_known {
-        UserIndex::AsInRun
-    } else {
-        UserIndex::Restaged
+    if entries.is_empty() {
+        // it may be damaged: nobody knows what was staged
+        return UserIndex::Restaged;
     }
+    for of_run in &indexes_of_run {
+        if read_entries(run, of_run) == entries {
+            return UserIndex::AsInRun;
+        }
+    }
+    UserIndex::Restaged
 }
 
+/// True if two names are of one file, or of none.
 fn is_same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
-    let inode = |file: &Utf8Path| files::stat(file).map(|stat| stat.inode);
-    inode(one) == inode(other)
+    let inode = files::stat(one).map(|stat| stat.inode);
+    inode == files::stat(other).map(|stat| stat.inode)
 }
 
 /// Makes the bytes of the index of the worktree, moved from one commit to another
@@ -83,26 +90,32 @@ pub fn move_index(
     }
     let git = run.worktree.git(run.repository).with_index(&copy);
     let commits = [from.as_str(), to.as_str()];
-    let moved = git.perform("move the index", "read-tree -m -i", &commits);
-    // git leaves out the sparse patterns there, which the index of the run has
+    if git
+        .perform("move the index", "read-tree -m -i", &commits)
+        .is_err()
+    {
+        return Ok(None);
+    }
+    mark_absent(&git, of_run.difference(&begun));
+    Ok(files::read(&copy)?)
+}
+
+/// Marks in an index what the run has marked as absent: `git read-tree -i` leaves the sparse
+/// patterns out.
+fn mark_absent<'a>(git: &Git, of_run: impl Iterator<Item = &'a StagedEntry>) {
     let mut absent = Vec::new();
-    for staged in of_run.difference(&begun) {
+    for staged in of_run {
         if staged.skip_worktree {
             absent.push(&staged.path);
         }
     }
+    if absent.is_empty() {
+        return;
+    }
+    let what = "mark what is absent";
     let command = "update-index --skip-worktree -z --stdin";
     // git marks none where one of them is only staged, which no commit has
-    let _ = git.perform_with(
-        "mark what is absent",
-        command,
-        &[],
-        &bstr::join(b"\0", absent),
-    );
-    if moved.is_err() {
-        return Ok(None);
-    }
-    Ok(files::read(&copy)?)
+    let _ = git.perform_with(what, command, &[], &bstr::join(b"\0", absent));
 }
 
 /// True if one path is a directory of another: of a file and a directory of one name, git takes one
@@ -117,30 +130,30 @@ fn has_path_below_path<'a>(entries: impl Iterator<Item = &'a StagedEntry>) -> bo
     pairs.any(|(above, path)| path.starts_with(above))
 }
 
-/// Has a ref keep which of these paths the run staged, as its index does not become that of the
+/// Keeps by a ref which of these paths the run staged, as its index does not become that of the
 /// worktree. Returns what the user should know.
 ///
 /// # Errors
 /// Fails when the repository cannot be read or written.
-pub fn keep_staged(run: &RunToImport<'_>, staged: &[RepoPath]) -> Result<Option<String>, Error> {
+pub fn keep_staged(run: &RunToImport<'_>, paths: &[RepoPath]) -> Result<Option<String>, Error> {
     let begun = read_entries(run, &run.private.begun_index());
     let of_run = read_entries(run, &run.private.index());
-    let mut own = Vec::new();
-    for one in of_run.difference(&begun) {
-        let found = staged.binary_search_by(|path| path.as_bstr().cmp(one.path.as_bstr()));
+    let mut changes = Vec::new();
+    for staged in of_run.difference(&begun) {
+        let found = paths.binary_search_by(|path| path.as_bstr().cmp(staged.path.as_bstr()));
         if found.is_ok() {
-            own.push((&one.path, Some(one.entry)));
+            changes.push((&staged.path, Some(staged.entry)));
         }
     }
     let Some(parent) = run.tip.as_ref().or(run.before.as_ref()) else {
         return Ok(None);
     };
-    if own.is_empty() {
+    if changes.is_empty() {
         return Ok(None);
     }
     let objects = run.repository.objects()?;
     let parent_tree = objects.commit(parent)?.tree;
-    let tree = objects.write_tree(Some(&parent_tree), own)?;
+    let tree = objects.write_tree(Some(&parent_tree), changes)?;
     let commit = objects.write_commit_on(parent, &tree)?;
     let git = run.repository.git.with_mode(GitMode::Hardened);
     let kept = keep(&git, run.worktree, &commit)?;

@@ -41,16 +41,15 @@ impl WorkToMerge<'_> {
         let Some(left) = read_left(self.repository, &into)? else {
             return Ok(Some(lock));
         };
-        match intent {
-            MergeIntent::Look if left.has_files() => {
-                return Err(self.fail(&MergeFailure::Stopped(into)));
-            }
-            MergeIntent::Look => {}
-            MergeIntent::Merge => {
-                self.undo(&left, &into)?;
-                if left.has_files() {
+        if intent == MergeIntent::Merge {
+            self.undo(&left, &into)?;
+        }
+        if left.has_files() {
+            match intent {
+                MergeIntent::Merge => {
                     notes.push(format!("ended a landing in {into} that was killed"));
                 }
+                MergeIntent::Look => return Err(self.fail(&MergeFailure::Stopped(into))),
             }
         }
         Ok(Some(lock))
@@ -174,19 +173,18 @@ impl WorkToMerge<'_> {
         if let Some(now) = &now
             && git.is_ancestor(commit, now)?
         {
-            // a hook that ran afterwards may have gone on from there, and has no say, nor has what
-            // is left of a merge that is done
+            // it moved, whatever a hook that ran afterwards said, and whatever is left in the
+            // journal
             let ended = left.end(self.repository, into);
             notes.extend(ended.err().map(|error| error.to_string()));
             return Ok(());
         }
         self.undo(left, into)?;
-        match refusal {
-            Some(error @ GitError::Failed { .. }) if now.as_ref() == Some(&plan.landed.before) => {
-                Err(self.fail_to_forward(into, error))
-            }
-            Some(_) | None => Err(self.fail(&MergeFailure::Moved(into.clone()))),
+        let is_where_it_was = now.as_ref() == Some(&plan.landed.before);
+        if is_where_it_was && let Some(error @ GitError::Failed { .. }) = refusal {
+            return Err(self.fail_to_forward(into, error));
         }
+        Err(self.fail(&MergeFailure::Moved(into.clone())))
     }
 }
 

@@ -117,18 +117,10 @@ impl WorkToMerge<'_> {
             Relation::Contained => StartOfWork::InBaseBranch,
             Relation::Ahead | Relation::Diverged => self.read_start(git, base, verified)?,
         };
-        let setting = match git.config_get("merge.ff")?.as_deref() {
-            None => FastForwardSetting::Allowed,
-            Some("only") => FastForwardSetting::Only,
-            Some(_boolean) if git.config_get_bool("merge.ff")? == Some(false) => {
-                FastForwardSetting::Never
-            }
-            Some(_true) => FastForwardSetting::Allowed,
-        };
         Ok(HistoryFacts {
             relation,
             start,
-            setting,
+            setting: read_fast_forward_setting(git)?,
         })
     }
 
@@ -147,6 +139,16 @@ impl WorkToMerge<'_> {
             StartOfWork::InBaseBranch
         })
     }
+}
+
+fn read_fast_forward_setting(git: &Git) -> Result<FastForwardSetting, Error> {
+    if git.config_get("merge.ff")?.as_deref() == Some("only") {
+        return Ok(FastForwardSetting::Only);
+    }
+    Ok(match git.config_get_bool("merge.ff")? {
+        Some(false) => FastForwardSetting::Never,
+        Some(true) | None => FastForwardSetting::Allowed,
+    })
 }
 
 /// Returns the verified commit of the worktree's branch; none where HEAD is not on it.

@@ -23,7 +23,7 @@ impl WorkToMerge<'_> {
         scratch: &QuarantinedObjects,
         commit: &CommitId,
     ) -> Result<(), Error> {
-        let read = self.read_by_the_merge(plan, scratch, commit)?;
+        let read = self.objects_read_by_merge(plan, scratch, commit)?;
         let git = self.repository.git.with_quarantine(&scratch.quarantine());
         match git.first_forged(scratch.objects(), &read)? {
             Some(forged) => Err(self.fail(&MergeFailure::Forged(forged))),
@@ -33,7 +33,7 @@ impl WorkToMerge<'_> {
 
     /// Collects what git reads: the commits that are new or merged, the trees in which they differ,
     /// and the files that the base branch gets.
-    fn read_by_the_merge(
+    fn objects_read_by_merge(
         &self,
         plan: &MergePlan,
         scratch: &QuarantinedObjects,
@@ -43,31 +43,31 @@ impl WorkToMerge<'_> {
         let objects = scratch.objects();
         let before = &plan.landed.before;
         let verified = &plan.landed.verified;
-        let mut commits = git.rev_list(&[commit, verified], &[before])?;
+        let new_commits = git.rev_list(&[commit, verified], &[before])?;
         let bases = git.merge_base_all(before, std::slice::from_ref(verified))?;
-        let mut read = BTreeSet::new();
         let tree_before = objects.commit(before)?.tree;
         let tree_after = objects.commit(commit)?.tree;
         let tree_verified = objects.commit(verified)?.tree;
+
+        let mut read: BTreeSet<ObjectId> = new_commits.iter().map(object_of).collect();
+        read.extend(bases.iter().map(object_of));
+        read.insert(object_of(before));
         objects.compared_trees(&tree_before, &tree_after, &mut read)?;
         for base in &bases {
             let base_tree = objects.commit(base)?.tree;
             objects.compared_trees(&base_tree, &tree_before, &mut read)?;
             objects.compared_trees(&base_tree, &tree_verified, &mut read)?;
         }
-        for id in &commits {
-            let picked = objects.commit(id)?;
+        for id in &new_commits {
+            let new = objects.commit(id)?;
             // a shallow clone has no parent of some
-            for parent in picked.parents.iter().filter(|parent| objects.has(parent)) {
+            for parent in new.parents.iter().filter(|parent| objects.has(parent)) {
                 let parent_tree = objects.commit(parent)?.tree;
-                objects.compared_trees(&parent_tree, &picked.tree, &mut read)?;
+                objects.compared_trees(&parent_tree, &new.tree, &mut read)?;
             }
         }
-        commits.extend(bases);
-        commits.push(before.clone());
-        read.extend(commits.iter().map(object_of));
-        let new = objects.difference(Some(&tree_before), Some(&tree_after))?;
-        for entry in new.into_values().flatten() {
+        let changed = objects.difference(Some(&tree_before), Some(&tree_after))?;
+        for entry in changed.into_values().flatten() {
             if entry.mode != Mode::Gitlink {
                 read.insert(entry.id);
             }

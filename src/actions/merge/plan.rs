@@ -175,20 +175,26 @@ pub fn method(
     if facts.start == StartOfWork::OnlyInWork {
         return Err(MergeObstacle::NotVerified(into.clone()));
     }
-    let if_diverged = match wish {
-        MergeWish::Squash => return Ok(MergeMethod::Squash),
+    if facts.relation == Relation::Ahead {
+        return Ok(match wish {
+            MergeWish::Squash => MergeMethod::Squash,
+            MergeWish::AsConfigured if facts.setting == FastForwardSetting::Never => {
+                MergeMethod::Merge
+            }
+            MergeWish::AsConfigured | MergeWish::FastForwardOnly | MergeWish::Rebase => {
+                MergeMethod::FastForward
+            }
+        });
+    }
+    match wish {
+        MergeWish::Squash => Ok(MergeMethod::Squash),
         MergeWish::Rebase => Ok(MergeMethod::Rebase),
         MergeWish::FastForwardOnly => Err(MergeObstacle::Diverged(into.clone())),
         MergeWish::AsConfigured => match facts.setting {
-            FastForwardSetting::Never => return Ok(MergeMethod::Merge),
-            FastForwardSetting::Allowed => Ok(MergeMethod::Merge),
+            FastForwardSetting::Allowed | FastForwardSetting::Never => Ok(MergeMethod::Merge),
             FastForwardSetting::Only => Err(MergeObstacle::Diverged(into.clone())),
         },
-    };
-    if facts.relation == Relation::Ahead {
-        return Ok(MergeMethod::FastForward);
     }
-    if_diverged
 }
 
 /// What came of trying to create the commits of a method.

@@ -36,25 +36,24 @@ impl WorkToMerge<'_> {
             return Err(self.fail(&MergeFailure::Moved(into.clone())));
         }
         let target = git.push_target(remote, into)?;
-        let pushed = git.push_commit(remote, commit, &target);
-        match pushed {
-            Ok(()) => Ok(()),
-            Err(GitError::Failed { words, status, .. }) => {
-                let was_rejected = status == Some(REJECTED);
-                let is_behind = was_rejected && self.has_other_commits(remote, &target, commit);
-                Err(self.fail(&MergeFailure::NotPushed {
-                    remote: remote.clone(),
-                    into: into.clone(),
-                    words: quoted(&words),
-                    pull: is_behind.then(|| self.pull(plan, remote, &target)),
-                }))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let Err(error) = git.push_commit(remote, commit, &target) else {
+            return Ok(());
+        };
+        let GitError::Failed { words, status, .. } = error else {
+            return Err(error.into());
+        };
+        let was_rejected = status == Some(REJECTED);
+        let is_behind = was_rejected && self.has_other_commits(remote, &target, commit);
+        Err(self.fail(&MergeFailure::NotPushed {
+            remote: remote.clone(),
+            into: into.clone(),
+            words: quoted(&words),
+            pull: is_behind.then(|| self.pull(plan, remote, &target)),
+        }))
     }
 
-    /// The commit that an earlier call of the same command pushed, where it was stopped before the
-    /// base branch moved here: one with the same trees and parents as those that are to be created.
+    /// The commit that an earlier call of the same command pushed before it was stopped: the base
+    /// branch here gets that one instead of a new one with the same trees and parents.
     ///
     /// # Errors
     /// Fails when git does.
@@ -74,22 +73,8 @@ impl WorkToMerge<'_> {
         let Some(pushed) = tracking else {
             return Ok(None);
         };
-        let mut at = pushed.clone();
-        for new in plan.new.iter().rev() {
-            let commit = objects.commit(&at)?;
-            let Some((first, others)) = commit.parents.split_first() else {
-                return Ok(None);
-            };
-            let has_parents = match landed.how {
-                MergeMethod::Merge => others == [new.source.clone()],
-                _one_parent => others.is_empty(),
-            };
-            if commit.tree != new.tree || !has_parents {
-                return Ok(None);
-            }
-            at = first.clone();
-        }
-        Ok((at == landed.before).then_some(pushed))
+        let is_as_planned = is_as_planned(plan, objects, &pushed)?;
+        Ok(is_as_planned.then_some(pushed))
     }
 
     /// True if the branch of a remote has a commit that this one does not have, so that a pull
@@ -116,4 +101,25 @@ impl WorkToMerge<'_> {
             ),
         }
     }
+}
+
+/// True if `tip` is what the plan would create: commits with the same trees and parents, on top of
+/// the base branch.
+fn is_as_planned(plan: &MergePlan, objects: &Objects, tip: &CommitId) -> Result<bool, Error> {
+    let mut current = tip.clone();
+    for planned in plan.new.iter().rev() {
+        let commit = objects.commit(&current)?;
+        let Some((first_parent, other_parents)) = commit.parents.split_first() else {
+            return Ok(false);
+        };
+        let has_planned_parents = match plan.landed.how {
+            MergeMethod::Merge => other_parents == std::slice::from_ref(&planned.source),
+            _one_parent => other_parents.is_empty(),
+        };
+        if commit.tree != planned.tree || !has_planned_parents {
+            return Ok(false);
+        }
+        current = first_parent.clone();
+    }
+    Ok(current == plan.landed.before)
 }

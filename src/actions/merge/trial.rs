@@ -58,7 +58,7 @@ fn try_rebase(git: &Git, scratch: &QuarantinedObjects, place: &MergePlace) -> Re
         let [parent] = commit.parents.as_slice() else {
             return Ok(Trial::MergeAmongCommits(id));
         };
-        // `git merge-tree` takes a base from git 2.40 on only, and finds the parent as the base
+        // only git 2.40 can be told a merge base: on top of the parent, any git finds the parent
         let ours = objects.write_commit_on(parent, &tree)?;
         let next = match git.merge_commits(&ours, &id)? {
             Ok(next) => next,

@@ -110,27 +110,49 @@ impl Placing {
 /// Represents files that were placed, until it is certain that they stay.
 #[must_use]
 pub struct PlacedNow {
-    /// The list as it is now.
-    pub placed: Placed,
-    /// Whether the worktree's configuration is another now.
-    pub changed_config: bool,
-    settled: MovedIn,
-    excluded: ExcludeFile,
+    moved_in: MovedIn,
+    lists: WrittenLists,
+}
+
+/// The files in which placed files are listed, and what they held before.
+struct WrittenLists {
+    placed: Placed,
+    exclude: ExcludeFile,
     list: Utf8PathBuf,
     list_before: Option<Vec<u8>>,
 }
 
+impl WrittenLists {
+    /// Puts back what stood there.
+    fn take_back(self) {
+        let _ = match self.list_before {
+            Some(before) => files::write(&self.list, &before),
+            None => files::remove_file(&self.list),
+        };
+        self.exclude.take_back();
+    }
+}
+
 impl PlacedNow {
+    /// The list of placed files as it is now.
+    pub const fn placed(&self) -> &Placed {
+        &self.lists.placed
+    }
+
+    /// True if the worktree's configuration is another now.
+    pub const fn changed_config(&self) -> bool {
+        self.lists.exclude.changed_config()
+    }
+
     /// Lets the files stay; what could not be tidied up.
     pub fn keep(self) -> Vec<String> {
-        self.settled.done()
+        self.moved_in.done()
     }
 
     /// Takes everything out again; what could not be.
     pub fn take_back(self) -> Vec<String> {
-        write_back(&self.list, self.list_before);
-        self.excluded.take_back();
-        self.settled.take_back()
+        self.lists.take_back();
+        self.moved_in.take_back()
     }
 }
 
@@ -165,7 +187,7 @@ impl<'d> Destination<'d> {
         files::exists(&self.record_dir.join(PLACING)) || files::exists(&staging(self.path))
     }
 
-    /// Places files.
+    /// Places files: stages them, announces them, moves them in, and writes down what they are.
     ///
     /// # Errors
     /// Fails when something cannot be copied, changed meanwhile, or a signal asked to stop; then
@@ -187,20 +209,13 @@ impl<'d> Destination<'d> {
             self.withdraw();
             let _ = files::remove_directory(&directory);
         })?;
-        let settled = move_in(&copying, self.path, staged, &placing.over, &placing.before)
+        let moved_in = move_in(&copying, self.path, staged, &placing.over, &placing.before)
             .inspect_err(|_| self.withdraw())?;
-        match self.write_down(placing, &settled) {
-            Ok((placed, excluded, list_before)) => Ok(PlacedNow {
-                placed,
-                changed_config: excluded.changed_config(),
-                settled,
-                excluded,
-                list: self.record_dir.join(PLACED),
-                list_before,
-            }),
+        match self.write_down(placing, &moved_in) {
+            Ok(lists) => Ok(PlacedNow { moved_in, lists }),
             Err(error) => {
                 self.withdraw();
-                Err(error.leaving(settled.take_back()))
+                Err(error.leaving(moved_in.take_back()))
             }
         }
     }
@@ -217,55 +232,63 @@ impl<'d> Destination<'d> {
     }
 
     /// Writes down what is about to be moved in, for those who look at the worktree meanwhile, or
-    /// after a kill: it is placed as far as it has arrived.
+    /// after a kill: what has arrived by then counts as placed.
     fn announce(&self, placing: &Placing, staged: &[Staged]) -> Result<(), DiskError> {
-        let mut parents = BTreeSet::new();
         let mut files = Vec::new();
         for entry in staged {
-            parents.extend(entry.path.parents());
             files.push(placed_file(placing, entry));
         }
-        let directories: Vec<RepoPath> = parents
-            .into_iter()
-            .filter_map(|parent| RepoPath::parse(parent).ok())
-            .collect();
-        let stood = stat_entries(self.path, directories.iter())?;
-        for path in directories {
-            let at = staged.binary_search_by(|entry| entry.path.cmp(&path));
-            if at.is_err() && !stood.entries.contains_key(&path) {
-                files.push(PlacedFile {
-                    path,
-                    origin: PlacedOrigin::Synced,
-                    kind: PlacedKind::Directory,
-                    digest: None,
-                    stat: Stat::default(),
-                    source: None,
-                });
-            }
+        for path in self.new_directories(staged)? {
+            files.push(PlacedFile {
+                path,
+                origin: PlacedOrigin::Synced,
+                kind: PlacedKind::Directory,
+                digest: None,
+                stat: Stat::default(),
+                source: None,
+            });
         }
         let list = Placed::new(files, i64::MIN);
         files::write(&self.record_dir.join(PLACING), &list.to_bytes())
+    }
+
+    /// The directories that are created for what was staged, and were not staged themselves.
+    fn new_directories(&self, staged: &[Staged]) -> Result<Vec<RepoPath>, DiskError> {
+        let mut parents = BTreeSet::new();
+        for entry in staged {
+            parents.extend(entry.path.parents());
+        }
+        let mut directories = Vec::new();
+        for parent in parents {
+            directories.extend(RepoPath::parse(parent));
+        }
+        let there = stat_entries(self.path, directories.iter())?;
+        directories.retain(|path| {
+            let found = staged.binary_search_by(|entry| entry.path.cmp(path));
+            found.is_err() && !there.entries.contains_key(path)
+        });
+        Ok(directories)
     }
 
     fn withdraw(&self) {
         let _ = files::remove_file(&self.record_dir.join(PLACING));
     }
 
-    /// Writes the list, the texts of context, so that `restore` can put them back, and the exclude
-    /// file. Returns the bytes of the list before, too.
-    fn write_down(
-        &self,
-        placing: &Placing,
-        settled: &MovedIn,
-    ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), Error> {
-        let new: Vec<PlacedFile> = settled
-            .staged
-            .iter()
-            .map(|staged| placed_file(placing, staged))
-            .collect();
+    /// The list of placed files with those that were moved in.
+    fn list(&self, placing: &Placing, moved_in: &MovedIn) -> Result<Placed, Error> {
+        let mut new = Vec::new();
+        for staged in &moved_in.staged {
+            new.push(placed_file(placing, staged));
+        }
         let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
         let time = files::settled_time(self.path, newest)?;
-        let placed = placing.before.replaced_by(new, time);
+        Ok(placing.before.replaced_by(new, time))
+    }
+
+    /// Writes the texts of context, so that `restore` can put them back, the exclude file, and the
+    /// list; when one fails, what stood there is put back.
+    fn write_down(&self, placing: &Placing, moved_in: &MovedIn) -> Result<WrittenLists, Error> {
+        let placed = self.list(placing, moved_in)?;
         for item in &placing.items {
             if let Source::Text(text) = &item.from {
                 let file = self.record_dir.join(CONTEXT).join(item.path.to_string());
@@ -273,37 +296,37 @@ impl<'d> Destination<'d> {
             }
         }
         let list = self.record_dir.join(PLACED);
-        let before = files::read(&list)?;
-        let excluded = write_exclude(self.git, self.admin_dir, &placed)?;
-        let written = files::write(&list, &placed.to_bytes());
-        match written.and_then(|()| files::remove_file(&self.record_dir.join(PLACING))) {
-            Ok(()) => Ok((placed, excluded, before)),
+        let list_before = files::read(&list)?;
+        let lists = WrittenLists {
+            exclude: write_exclude(self.git, self.admin_dir, &placed)?,
+            placed,
+            list,
+            list_before,
+        };
+        let written = files::write(&lists.list, &lists.placed.to_bytes())
+            .and_then(|()| files::remove_file(&self.record_dir.join(PLACING)));
+        match written {
+            Ok(()) => Ok(lists),
             Err(error) => {
-                write_back(&list, before);
-                excluded.take_back();
+                lists.take_back();
                 Err(error.into())
             }
         }
     }
 }
 
-/// Writes the list of placed files as it was before; none where there was none.
-fn write_back(list: &Utf8Path, before: Option<Vec<u8>>) {
-    let _ = match before {
-        Some(before) => files::write(list, &before),
-        None => files::remove_file(list),
-    };
-}
-
 /// What is written down of one thing that was staged.
 fn placed_file(placing: &Placing, staged: &Staged) -> PlacedFile {
     let items = &placing.items;
     let at = items.binary_search_by(|item| item.path.cmp(&staged.path));
-    let (origin, source) = match at.ok().map(|at| &items[at].from) {
-        Some(Source::Text(_)) => (PlacedOrigin::Context, None),
-        Some(Source::File(_, stat)) => (PlacedOrigin::Synced, Some(*stat)),
-        None => (PlacedOrigin::Synced, None),
-    };
+    let mut origin = PlacedOrigin::Synced;
+    let mut source = None;
+    match at.ok().map(|at| &items[at].from) {
+        Some(Source::Text(_)) => origin = PlacedOrigin::Context,
+        Some(Source::File(_, stat)) => source = Some(*stat),
+        // a directory that was staged for what is in it
+        None => {}
+    }
     PlacedFile {
         path: staged.path.clone(),
         origin,

@@ -11,7 +11,8 @@
 //!
 //! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
 //! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
-//! (with its stage), or `intent` for one that only says that the file will be added; and `above` for each directory on the way, with its permission bits.
+//! (with its stage), or `intent` for one that only says that the file will be added; and `above`
+//! for each directory on the way, with its permission bits.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -28,6 +29,7 @@ use crate::git::error::GitError;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
+use crate::git::refs::Ref;
 use crate::scope::compiled::Scope;
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
@@ -36,7 +38,9 @@ use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
+/// The file with the list, in the tree of the second parent.
 const LIST: &str = "list";
+
 /// Names a commit that keeps what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescue {
@@ -74,6 +78,15 @@ pub struct SavedRestore {
     pub paths: Vec<SavedPath>,
     /// The permission bits of the directories that they were in, or were, sorted.
     pub directories: Vec<(RepoPath, u32)>,
+}
+
+/// How a restore moves HEAD.
+#[derive(Clone, Copy)]
+pub struct HeadMove<'a> {
+    /// Where it is.
+    pub from: &'a CommitId,
+    /// The commit of the restore; none where it makes none.
+    pub to: Option<&'a CommitId>,
 }
 
 type Changes<'c> = Vec<(&'c [u8], Option<Entry>)>;
@@ -129,14 +142,14 @@ impl<'a> Saving<'a> {
         self.write_commit(name, &[base], &changes, &message)
     }
 
-    /// Saves paths before a restore moves HEAD from here to there and changes anything. The objects
-    /// of this run are in the repository afterwards.
+    /// Saves paths before a restore moves HEAD and changes anything. The objects of this run are in
+    /// the repository afterwards.
     ///
     /// # Errors
     /// Fails when git or the disk does; no ref is then written.
     pub fn save_restore(
         &self,
-        (head, made): (&CommitId, Option<&CommitId>),
+        moved: HeadMove<'_>,
         paths: &[SavedPath],
         worktree: &Worktree,
         time: &str,
@@ -160,7 +173,8 @@ impl<'a> Saving<'a> {
             "git-agentwt: what was out of scope in {name} before `restore`\n\n\
              To bring it back: git agentwt restore {name} --undo={reference}\n"
         );
-        let parents: Vec<&CommitId> = [head, &list].into_iter().chain(made).collect();
+        let mut parents = vec![moved.from, &list];
+        parents.extend(moved.to);
         self.write_commit(reference, &parents, &changes, &message)
     }
 
@@ -246,19 +260,26 @@ pub fn read_entry(
     id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, Error>,
 ) -> Result<Option<Entry>, Error> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
-    let (mode, id) = match open_below(root, path).map_err(failed)? {
+    let entry = match open_below(root, path).map_err(failed)? {
         Opened::File {
             size,
             executable,
             mut content,
-        } => {
-            let mode = [Mode::File, Mode::Executable][usize::from(executable)];
-            (mode, id(size, &mut content)?)
-        }
-        Opened::Link(text) => (Mode::Link, id(text.len() as u64, &mut text.as_bytes())?),
+        } => Entry {
+            mode: if executable {
+                Mode::Executable
+            } else {
+                Mode::File
+            },
+            id: id(size, &mut content)?,
+        },
+        Opened::Link(text) => Entry {
+            mode: Mode::Link,
+            id: id(text.len() as u64, &mut text.as_bytes())?,
+        },
         Opened::Other => return Ok(None),
     };
-    Ok(Some(Entry { mode, id }))
+    Ok(Some(entry))
 }
 
 /// Writes what stands at a path as a blob: see [`read_entry`].
@@ -286,27 +307,36 @@ pub fn find_restores(
     name: &WorktreeName,
     named: Option<&str>,
 ) -> Result<Vec<SavedRestore>, GitError> {
-    let below = rescue_ref(name, "");
-    let mut rescues = Vec::new();
-    for rescue in git.for_each_ref(&[&below])? {
-        let full = rescue.name.to_str_lossy().into_owned();
-        let time = full.strip_prefix(&below).unwrap_or(&full);
-        let is_meant = named.is_none_or(|named| {
-            let abbreviated = named.len() >= 7 && rescue.id.as_str().starts_with(named);
-            full == named || time == named || abbreviated
-        });
-        let (second, number) = time.split_once('-').unwrap_or((time, "1"));
-        let order = (second.to_owned(), number.parse().unwrap_or(1_u32));
-        rescues.push((order, full, rescue.id, is_meant));
-    }
-    rescues.sort();
+    let mut rescues = git.for_each_ref(&[&rescue_ref(name, "")])?;
+    rescues.sort_by_key(|rescue| order_of(&time_of(rescue, name)));
     let mut restores = Vec::new();
-    for (_, full, commit, is_meant) in rescues.into_iter().rev() {
+    for rescue in rescues.into_iter().rev() {
+        let is_meant = named.is_none_or(|named| is_named(&rescue, name, named));
         if is_meant || !restores.is_empty() {
-            restores.extend(read_restore(objects, full, &commit)?);
+            let full = rescue.name.to_str_lossy().into_owned();
+            restores.extend(read_restore(objects, full, &rescue.id)?);
         }
     }
     Ok(restores)
+}
+
+/// The time in the name of a rescue ref.
+fn time_of(rescue: &Ref, name: &WorktreeName) -> String {
+    let full = rescue.name.to_str_lossy();
+    let time = full.strip_prefix(&rescue_ref(name, ""));
+    time.unwrap_or(&full).to_owned()
+}
+
+/// Sorts times, and those of one second by their number ([`unused_ref`]).
+fn order_of(time: &str) -> (String, u32) {
+    let (second, number) = time.split_once('-').unwrap_or((time, "1"));
+    (second.to_owned(), number.parse().unwrap_or(1))
+}
+
+/// True if a rescue ref is meant by its name, its time, or an abbreviation of its commit.
+fn is_named(rescue: &Ref, name: &WorktreeName, named: &str) -> bool {
+    let is_abbreviation = named.len() >= 7 && rescue.id.as_str().starts_with(named);
+    rescue.name == named || time_of(rescue, name) == named || is_abbreviation
 }
 
 /// Reads a rescue commit; none when it is not one of a restore.
@@ -346,30 +376,40 @@ fn mode_word(mode: Mode) -> &'static str {
 /// Writes a record for what each path had on disk and in the index, and for each directory above.
 fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut push = |what: &str, entry: Option<&Entry>, number: Option<u32>, path: &BStr| {
-        let mode = entry.map_or("-", |entry| mode_word(entry.mode));
-        let id = entry.map_or(ObjectId::none(), |entry| entry.id);
-        let number = number.map_or("-".to_owned(), |number| format!("{number:o}"));
-        bytes.extend_from_slice(format!("{what} {mode} {id} {number}\t").as_bytes());
-        bytes.extend_from_slice(path);
-        bytes.push(0);
-    };
     for saved in paths {
         let path = saved.path.as_bstr();
-        push("disk", saved.disk.as_ref(), saved.permissions, path);
+        let permissions = saved.permissions;
+        push_record(&mut bytes, "disk", saved.disk, permissions, path);
         for (stage, entry) in &saved.index {
             let what = if saved.intent_to_add {
                 "intent"
             } else {
                 "index"
             };
-            push(what, Some(entry), Some(u32::from(*stage)), path);
+            let stage = u32::from(*stage);
+            push_record(&mut bytes, what, Some(*entry), Some(stage), path);
         }
     }
     for (path, bits) in directories {
-        push("above", None, Some(*bits), path.as_bstr());
+        push_record(&mut bytes, "above", None, Some(*bits), path.as_bstr());
     }
     bytes
+}
+
+/// Adds a record ([`SavedRecord`]).
+fn push_record(
+    bytes: &mut Vec<u8>,
+    what: &str,
+    entry: Option<Entry>,
+    number: Option<u32>,
+    path: &BStr,
+) {
+    let mode = entry.map_or("-", |entry| mode_word(entry.mode));
+    let id = entry.map_or(ObjectId::none(), |entry| entry.id);
+    let number = number.map_or("-".to_owned(), |number| format!("{number:o}"));
+    bytes.extend_from_slice(format!("{what} {mode} {id} {number}\t").as_bytes());
+    bytes.extend_from_slice(path);
+    bytes.push(0);
 }
 
 type SavedList = (Vec<SavedPath>, Vec<(RepoPath, u32)>);

@@ -455,7 +455,7 @@ impl WorktreeToCreate<'_> {
         let done = destination
             .place(&placing)
             .map_err(|error| self.error_of_placing(error))?;
-        let placed = done.placed.clone();
+        let placed = done.placed().clone();
         notes.extend(done.keep());
         let mut paths: Vec<&RepoPath> = copies.files().map(|copy| &copy.path).collect();
         paths.extend(self.context.iter().map(|file| &file.path));

@@ -16,7 +16,7 @@ use crate::actions::restore::change::{
 };
 use crate::actions::restore::facts::{announced, read_own_index, require_unchanged, stages};
 use crate::actions::restore::plan::{PlannedPath, RestorePlan};
-use crate::actions::saved::{Rescue, SavedPath, Saving, write_entry};
+use crate::actions::saved::{HeadMove, Rescue, SavedPath, Saving, write_entry};
 use crate::actions::scope_edit::{set_bits, sparse_patterns};
 use crate::disk::copy::staging::{CopyItem, Source};
 use crate::disk::entries::stat_entries;
@@ -89,23 +89,28 @@ impl Restoring<'_> {
         if tree == before {
             return Ok(None);
         }
-        let number = count(committed.len(), "path", "paths");
-        let nearest = match &self.survey.states.references.nearest {
-            Some(nearest) => nearest,
-            None => &self.survey.changes.base,
-        };
-        let mut message = format!("Restore {number} to {}\n\n", nearest.short());
-        for restored in committed {
-            message.push_str(&format!("  {}\n", restored.path));
-        }
         self.saving.scratch.migrate()?;
         // as the user: it is a commit like any other
         let git = self.worktree.git(self.repository);
+        let message = self.commit_message(&committed);
         Ok(Some(git.commit_tree(
             &tree.to_string(),
             &message,
             &[head],
         )?))
+    }
+
+    fn commit_message(&self, committed: &[&PlannedPath]) -> String {
+        let nearest = match &self.survey.states.references.nearest {
+            Some(nearest) => nearest,
+            None => &self.survey.changes.base,
+        };
+        let number = count(committed.len(), "path", "paths");
+        let mut message = format!("Restore {number} to {}\n\n", nearest.short());
+        for restored in committed {
+            message.push_str(&format!("  {}\n", restored.path));
+        }
+        message
     }
 
     /// Reads and stores every path from the disk and the index. Changes nothing in the worktree.
@@ -153,8 +158,11 @@ impl Restoring<'_> {
             rescue: None,
         };
         if !before.paths.is_empty() || before.commit.is_some() {
+            let moved = HeadMove {
+                from: &self.survey.changes.head,
+                to: before.commit.as_ref(),
+            };
             let time = now.replace([':', '-'], "");
-            let moved = (&self.survey.changes.head, before.commit.as_ref());
             let rescue = self
                 .saving
                 .save_restore(moved, &before.paths, self.worktree, &time)?;
@@ -218,6 +226,7 @@ impl Restoring<'_> {
         targets
     }
 
+    /// Changes branch, disk and index; write bits and the stat data in the index last.
     fn change(&self, before: &Before) -> Result<(), Error> {
         let repository = self.repository;
         let worktree = self.worktree;
@@ -366,10 +375,11 @@ impl Restoring<'_> {
             before: placed,
         };
         let stop = || Ok(());
-        let to = Destination::new(repository, worktree, self.progress, &stop);
-        let renew = worktree.config_is_as_recorded(repository)?;
-        let placed_now = to.place(&placing)?;
-        if placed_now.changed_config && renew {
+        let destination = Destination::new(repository, worktree, self.progress, &stop);
+        // what was planted in the settings before stays a finding
+        let may_renew = worktree.config_is_as_recorded(repository)?;
+        let placed_now = destination.place(&placing)?;
+        if placed_now.changed_config() && may_renew {
             worktree.renew_digests(repository, |file| file == WatchedFile::ConfigWorktree)?;
         }
         let _ = placed_now.keep();
@@ -405,6 +415,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
+    /// What is copied again for a placed file, read-only.
     fn item(&self, file: &PlacedFile) -> Result<CopyItem, DiskError> {
         let source = self.worktree.source_of(self.repository, file);
         let from = match file.origin {

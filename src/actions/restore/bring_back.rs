@@ -15,6 +15,7 @@ use crate::actions::restore::undo_plan::{PathNow, UndoPlan, plan_undo};
 use crate::actions::saved::{SavedPath, SavedRestore, find_restores};
 use crate::disk::entries::NewEntry;
 use crate::disk::{entries, files};
+use crate::git::objects::Objects;
 use crate::inventory::placed::PlacedKind;
 use crate::record::journal;
 use crate::record::journal::{JournaledCommand, Step};
@@ -130,25 +131,35 @@ fn write_saved(
             && (entry.mode.is_regular() || entry.mode == Mode::Link)
         {
             wanted.push(&now.saved.path);
-            new_entries.insert(&now.saved.path, (entry, now.saved.permissions));
+            new_entries.insert(&now.saved.path, &now.saved);
         }
     }
-    let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
-        for path in paths {
-            let (entry, permissions) = new_entries[path];
-            let content = objects.blob(&entry.id)?;
-            let new = NewEntry {
-                kind: entry.mode,
-                bytes: &content,
-                permissions,
-            };
-            entries::put_entry(directory, path, new)?;
-        }
-        Ok(())
+    replace_files(
+        repository,
+        worktree,
+        &wanted,
+        |directory, paths| {
+            for path in paths {
+                write_entry(&objects, directory, new_entries[path])?;
+            }
+            Ok(())
+        },
+        || take_away(repository, worktree, saved, &replaced),
+    )
+}
+
+/// Writes a file or a link as it was saved into a directory.
+fn write_entry(objects: &Objects, directory: &Utf8Path, saved: &SavedPath) -> Result<(), Error> {
+    let Some(entry) = saved.disk else {
+        return Ok(());
     };
-    replace_files(repository, worktree, &wanted, write, || {
-        take_away(repository, worktree, saved, &replaced)
-    })
+    let content = objects.blob(&entry.id)?;
+    let new = NewEntry {
+        kind: entry.mode,
+        bytes: &content,
+        permissions: saved.permissions,
+    };
+    Ok(entries::put_entry(directory, &saved.path, new)?)
 }
 
 /// Removes what stands at these paths, if it is what was planned, and makes the directories that

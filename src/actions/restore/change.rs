@@ -126,9 +126,9 @@ pub fn index_lines(repository: &Repository, targets: &[SavedPath]) -> Vec<u8> {
     info
 }
 
-/// The permissions that the directories above these paths get in the end: those of now; of what is
-/// gone, those that were saved, or else those that it was placed with. So too the paths themselves,
-/// where they were directories.
+/// The permissions that the directories above these paths, and the paths that were directories, get
+/// in the end: those of now. A directory that is gone gets those that were saved of it, or else
+/// those that it was placed with.
 fn directory_modes(
     worktree: &Worktree,
     targets: &[SavedPath],
@@ -193,22 +193,31 @@ pub fn replace_files(
     let root = &worktree.record.path;
     let staging = staging(root);
     files::remove_directory(&staging)?;
-    let replace = || -> Result<(), Error> {
-        // where nothing can be created beside the worktree, each file is written in its place
-        if !wanted.is_empty() && make_staging(&staging).is_ok() {
-            write(&staging, wanted)?;
-        }
-        take_away()?;
-        let unmoved = move_in(repository, &staging, root, wanted)?;
-        if unmoved.is_empty() {
-            return Ok(());
-        }
-        write(root, &unmoved)
-    };
-    let replaced = replace();
+    let replaced = replace_through(&staging, repository, root, wanted, write, take_away);
     let removed = files::remove_directory(&staging);
     replaced?;
     Ok(removed?)
+}
+
+/// Replaces files by what is first written into the directory `staging`, as far as one can be made
+/// there; else each is written in its place.
+fn replace_through(
+    staging: &Utf8Path,
+    repository: &Repository,
+    root: &Utf8Path,
+    wanted: &[&RepoPath],
+    write: impl Fn(&Utf8Path, &[&RepoPath]) -> Result<(), Error>,
+    take_away: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    if !wanted.is_empty() && make_staging(staging).is_ok() {
+        write(staging, wanted)?;
+    }
+    take_away()?;
+    let unmoved = move_in(repository, staging, root, wanted)?;
+    if unmoved.is_empty() {
+        return Ok(());
+    }
+    write(root, &unmoved)
 }
 
 /// Moves files into the worktree; returns those that cannot be moved.

@@ -25,7 +25,7 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
 
-/// Reads what `restore` decides on; with a restore, what undoing it does.
+/// Reads what `restore` decides on; with a restore that was `saved`, what its undo decides on.
 pub fn read<'a>(
     repository: &Repository,
     worktree: &'a Worktree,
@@ -53,7 +53,11 @@ pub fn read<'a>(
             others(survey, &restored, &[&survey.states.disk.delta])
         }
         None => {
-            let violations = facts.violations.iter().map(|one| &one.path).collect();
+            let violations = facts
+                .violations
+                .iter()
+                .map(|planned| &planned.path)
+                .collect();
             others(survey, &violations, &all_layers(survey))
         }
     };
@@ -71,14 +75,16 @@ fn add_finding(
     let Some(path) = finding.change.place.path() else {
         return;
     };
-    match (finding.reason, finding.change.kind) {
+    if finding.change.kind == Kind::Leak {
         // the file may be the work itself: taking it away is for a person
-        (_, Kind::Leak) => {}
-        (Reason::History, _) => facts.history.push(path.clone()),
-        (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
+        return;
+    }
+    match finding.reason {
+        Reason::History => facts.history.push(path.clone()),
+        Reason::ReadOnly | Reason::Excluded if finding.change.kind == Kind::Perm => {
             facts.permissions.push(path.clone());
         }
-        (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
+        Reason::ReadOnly | Reason::Excluded if finding.level == Level::Violation => {
             let violation = violation(repository, worktree, survey, finding, path);
             // what only another branch has that was made here stays there
             if violation.committed || !finding.change.seen.iter().all(is_commit) {
@@ -89,11 +95,13 @@ fn add_finding(
     }
 }
 
+/// True if the sparse patterns, or the settings that they need, were changed.
 fn is_sparse(change: &Change) -> bool {
     matches!(&change.place, Place::Admin(name)
         if *name == "info/sparse-checkout" || *name == "config.worktree")
 }
 
+/// Why the branch cannot be moved now, and what to do; none where it can.
 fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let name = &record.name;
     let path = &record.path;

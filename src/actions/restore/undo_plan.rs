@@ -26,12 +26,13 @@ pub struct PathNow {
 }
 
 impl PathNow {
-    /// Whether it was worked on since. A restore that was killed has left it as it was,
-    /// or taken it away; what is not there holds no work.
+    /// True if it was worked on since. A restore that was killed has left it as it was, or taken it
+    /// away; what is not there holds no work.
     fn is_newer(&self) -> bool {
-        let disk = self.disk_changed && self.disk.is_some() && self.disk != self.saved.disk;
-        let staged = self.index_changed && !self.index.is_empty();
-        disk || staged && self.index != self.saved.index
+        let has_work = self.disk_changed && self.disk.is_some() && self.disk != self.saved.disk;
+        let has_staged =
+            self.index_changed && !self.index.is_empty() && self.index != self.saved.index;
+        has_work || has_staged
     }
 }
 

@@ -236,7 +236,7 @@ impl Run<'_> {
         let own = worktree.repository(self.repository);
         let renew = worktree.config_is_as_recorded(&own)?;
         let placed = to.place(placing)?;
-        if placed.changed_config
+        if placed.changed_config()
             && renew
             && let Err(error) = worktree.renew_digests(&own, is_config)
         {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use bstr::BStr;
 use camino::Utf8Path;
 
-use crate::actions::sync_plan::{ComparedFiles, FileStanding, WorktreeFiles};
+use crate::actions::sync_plan::{ComparedFiles, ExistingFile, WorktreeFiles};
 use crate::config::FileSyncConfig;
 use crate::disk::candidates::{MainPaths, find_candidates};
 use crate::disk::digest::digest_below;
@@ -17,7 +17,7 @@ use crate::disk::files;
 use crate::git::error::GitError;
 use crate::git::index;
 use crate::inventory::manifest::Stat;
-use crate::inventory::placed::{CopyState, Placed};
+use crate::inventory::placed::{CopyState, Digest, Placed, PlacedKind};
 use crate::sync::matcher::Matcher;
 use crate::sync::pattern::{Pattern, PatternError};
 use crate::sync::{Candidates, PatternOrigin};
@@ -141,37 +141,39 @@ impl Repository {
         Ok(below)
     }
 
-    /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is first asked of
-    /// what is in no selected directory: everything below an ignored directory is ignored too
-    /// (gitignore(5)), and `git check-ignore` takes its time.
+    /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is asked first of
+    /// what is in no other such directory: all below an ignored directory is ignored too
+    /// (gitignore(5)), and need not be asked of a `git check-ignore` that takes its time.
     fn keep_ignored(&self, candidates: &mut Candidates) -> Result<(), GitError> {
-        let included: Vec<&RepoPath> = candidates
-            .entries
-            .iter()
-            .filter(|candidate| candidate.patterns.is_empty())
-            .map(|candidate| &candidate.path)
-            .collect();
-        let selected: HashSet<&BStr> = included.iter().map(|path| path.as_bstr()).collect();
+        let mut included = Vec::new();
+        for candidate in &candidates.entries {
+            if candidate.patterns.is_empty() {
+                included.push(&candidate.path);
+            }
+        }
+        let included_paths: HashSet<&BStr> = included.iter().map(|path| path.as_bstr()).collect();
         let (tops, below_tops): (Vec<&RepoPath>, Vec<&RepoPath>) = included
             .into_iter()
-            .partition(|path| !path.parents().any(|above| selected.contains(above)));
+            .partition(|path| !is_below_any(path, &included_paths));
         let ignored_tops = self.git.check_ignore(&tops)?;
         let directories: HashSet<&BStr> = ignored_tops.iter().map(RepoPath::as_bstr).collect();
-        let is_below = |path: &RepoPath| path.parents().any(|above| directories.contains(above));
-        let undecided: Vec<&RepoPath> = below_tops
-            .into_iter()
-            .filter(|path| !is_below(path))
-            .collect();
+        let mut undecided = below_tops;
+        undecided.retain(|path| !is_below_any(path, &directories));
         let ignored = self.git.check_ignore(&undecided)?;
         candidates.entries.retain(|candidate| {
             let path = &candidate.path;
             !candidate.patterns.is_empty()
                 || ignored_tops.contains(path)
                 || ignored.contains(path)
-                || is_below(path)
+                || is_below_any(path, &directories)
         });
         Ok(())
     }
+}
+
+/// True if a path is below one of these directories.
+fn is_below_any(path: &RepoPath, directories: &HashSet<&BStr>) -> bool {
+    path.parents().any(|above| directories.contains(above))
 }
 
 /// Reads what is in a worktree at the paths of the candidates. What its branch tracks is only
@@ -194,36 +196,35 @@ pub fn read_worktree_files(
         return Ok(files);
     }
     files.tracked = tracked()?;
-    let stands = stat_entries(
-        path,
-        candidates.entries.iter().map(|candidate| &candidate.path),
-    )?;
-    let as_placed = as_placed(path, main, &files.placed, &stands.entries)?;
-    for (at, stat) in stands.entries {
-        let compared = if as_placed.contains(&at) {
+    let paths = candidates.entries.iter().map(|candidate| &candidate.path);
+    let there = stat_entries(path, paths)?;
+    let as_placed = as_placed(path, main, &files.placed, &there.entries)?;
+    for (file, stat) in there.entries {
+        let compared = if as_placed.contains(&file) {
             ComparedFiles::AsPlaced
-        } else if !stat.is_directory() && same_content(path, main, &at)? {
+        } else if !stat.is_directory() && has_same_content(path, main, &file)? {
             ComparedFiles::Same
         } else {
             ComparedFiles::Other
         };
-        files.standing.insert(at, FileStanding { stat, compared });
+        files.existing.insert(file, ExistingFile { stat, compared });
     }
-    files.in_the_way = stands.in_the_way;
+    files.in_the_way = there.in_the_way;
     Ok(files)
 }
 
-/// The paths at which what was placed stands. Only what stat data do not prove is read.
+/// The paths at which the files stand as they were placed. A file is only read where its stat data
+/// do not prove that.
 fn as_placed(
     path: &Utf8Path,
     main: &Utf8Path,
     placed: &Placed,
-    stands: &BTreeMap<RepoPath, Stat>,
+    existing: &BTreeMap<RepoPath, Stat>,
 ) -> Result<HashSet<RepoPath>, DiskError> {
     let mut as_placed = HashSet::new();
     let mut unproven = Vec::new();
     for file in placed.files() {
-        match stands.get(&file.path) {
+        match existing.get(&file.path) {
             Some(stat) if is_proven(placed, file, stat) => {
                 as_placed.insert(file.path.clone());
             }
@@ -240,12 +241,19 @@ fn as_placed(
     Ok(as_placed)
 }
 
-/// Whether a file or link has the same content in both.
-fn same_content(here: &Utf8Path, there: &Utf8Path, path: &RepoPath) -> Result<bool, DiskError> {
-    let digest = |root: &Utf8Path| {
-        let failed = |error| DiskError::new(format!("read {root}/{path}"), error);
-        digest_below(root, path).map_err(failed)
-    };
-    let here = digest(here)?;
-    Ok(here.is_some() && here == digest(there)?)
+/// True if a file or link has the same content in the worktree and in the main worktree.
+fn has_same_content(
+    worktree: &Utf8Path,
+    main: &Utf8Path,
+    path: &RepoPath,
+) -> Result<bool, DiskError> {
+    let digest = read_digest(worktree, path)?;
+    Ok(digest.is_some() && digest == read_digest(main, path)?)
+}
+
+fn read_digest(
+    root: &Utf8Path,
+    path: &RepoPath,
+) -> Result<Option<(PlacedKind, Digest)>, DiskError> {
+    digest_below(root, path).map_err(|error| DiskError::new(format!("read {root}/{path}"), error))
 }

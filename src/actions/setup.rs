@@ -89,6 +89,15 @@ pub struct TornDown {
     pub notes: Vec<String>,
 }
 
+impl TornDown {
+    fn skipped(name: &WorktreeName, why: &str) -> Self {
+        Self {
+            has_run: false,
+            notes: vec![format!("{name}: the teardown is skipped: {why}")],
+        }
+    }
+}
+
 /// Holds what was in a worktree before the commands ran.
 #[derive(Debug, Default)]
 pub struct UntrackedBefore {
@@ -190,7 +199,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// Reads them, and gives those that are as they were their write bits.
+    /// Reads what became of the copies, and gives those that are as they were their write bits.
     fn read(worktree: &Worktree, placed: &Placed, before: &UntrackedBefore) -> Result<Self, Error> {
         let root = &worktree.record.path;
         let paths = before.copies.iter();
@@ -297,7 +306,7 @@ struct Submodule {
 }
 
 impl UserSteps<'_> {
-    /// Runs commands in order, until one fails.
+    /// Runs commands in order, until one fails. `help` says how the user goes on then.
     ///
     /// # Errors
     /// Fails when a command does, or a signal ended it.
@@ -331,6 +340,7 @@ impl UserSteps<'_> {
                     format!("`{shown}` ended with status {status}")
                 }
                 Ok(ShellEnd::Ended(None)) => format!("`{shown}` was ended by a signal"),
+                // by the signal that came, which the error names
                 Ok(ShellEnd::Late | ShellEnd::Stopped) => String::new(),
                 Err(error) => format!("`{shown}` cannot be run: {error}"),
             };
@@ -512,36 +522,29 @@ impl UserSteps<'_> {
         worktree: &Worktree,
         state: Option<&Utf8Path>,
     ) -> Result<TornDown, Error> {
-        let mut torn_down = TornDown::default();
         if !files::is_directory(&worktree.record.path) {
-            return Ok(torn_down);
+            return Ok(TornDown::default());
         }
         let name = &worktree.record.name;
         let commands = match self.read_teardown(state) {
-            Ok(commands) => commands,
+            Ok(TeardownCommands::Trusted(commands)) => commands,
+            Ok(TeardownCommands::None) => return Ok(TornDown::default()),
+            Ok(TeardownCommands::NotTrusted) => {
+                let why = "you have not trusted it: git agentwt trust";
+                return Ok(TornDown::skipped(name, why));
+            }
             // no reason to keep a worktree
-            Err(error) => {
-                let note = format!("{name}: the teardown is skipped: {error}");
-                torn_down.notes.push(note);
-                return Ok(torn_down);
-            }
+            Err(error) => return Ok(TornDown::skipped(name, &error.to_string())),
         };
-        let commands = match commands {
-            TeardownCommands::None => return Ok(torn_down),
-            TeardownCommands::NotTrusted => {
-                torn_down.notes.push(format!(
-                    "{name}: the teardown is skipped: you have not trusted it: git agentwt trust"
-                ));
-                return Ok(torn_down);
-            }
-            TeardownCommands::Trusted(commands) => commands,
-        };
-        torn_down.has_run = true;
         let before = UntrackedBefore::read(self.repository, worktree)?;
         let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
-        let ran = self.run(worktree, UserTable::Teardown, &commands, &help);
+        let result = self.run(worktree, UserTable::Teardown, &commands, &help);
         self.note(worktree.clone(), &before)?;
-        let Err(error) = ran else {
+        let mut torn_down = TornDown {
+            has_run: true,
+            notes: Vec::new(),
+        };
+        let Err(error) = result else {
             return Ok(torn_down);
         };
         if !error.find().is_some_and(SetupFault::is_failure) {

@@ -37,8 +37,8 @@ pub struct Selection {
 pub struct WorktreeFiles {
     /// What was placed.
     pub placed: Placed,
-    /// What stands there.
-    pub standing: BTreeMap<RepoPath, FileStanding>,
+    /// What exists there.
+    pub existing: BTreeMap<RepoPath, ExistingFile>,
     /// What is not a directory and would have to be one.
     pub in_the_way: BTreeSet<RepoPath>,
     /// The paths that its branch tracks, sorted.
@@ -55,9 +55,9 @@ impl WorktreeFiles {
     }
 }
 
-/// Holds what stands in the worktree at a path.
+/// Holds what exists in the worktree at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStanding {
+pub struct ExistingFile {
     /// Its stat data.
     pub stat: Stat,
     /// How it compares with the main worktree's.
@@ -147,7 +147,7 @@ pub const fn bits(mode: u32, access: Access) -> u32 {
     }
 }
 
-/// Decides.
+/// Decides what is copied.
 ///
 /// # Errors
 /// Refuses a pattern that selects nothing, a file that cannot be copied or is too large, and what
@@ -158,41 +158,44 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
     require_limits(&facts.selection.limits, &allowed)?;
     let mut edited = Vec::new();
     for (candidate, access) in allowed {
-        let path = &candidate.path;
-        let kind = candidate.kind();
-        let stat = candidate.stat;
         require_place(facts, candidate)?;
-        let over = match place(facts, candidate) {
-            PlaceNow::Free => None,
+        match place(facts, candidate) {
+            PlaceNow::Free => plan.copy.push(planned_copy(candidate, access, None)),
+            PlaceNow::Replaceable(existing) => {
+                plan.copy
+                    .push(planned_copy(candidate, access, Some(existing)));
+            }
             PlaceNow::Kept => {
-                plan.kept += usize::from(kind != PlacedKind::Directory);
-                continue;
+                plan.kept += usize::from(candidate.kind() != PlacedKind::Directory);
             }
-            PlaceNow::Edited(_) if !facts.force => {
-                edited.push(path.clone());
-                continue;
+            PlaceNow::Edited(existing) if facts.force => {
+                plan.save.push(candidate.path.clone());
+                plan.copy
+                    .push(planned_copy(candidate, access, Some(existing)));
             }
-            PlaceNow::Edited(standing) => {
-                plan.save.push(path.clone());
-                Some(standing)
-            }
-            PlaceNow::Replaceable(standing) => Some(standing),
-        };
-        plan.copy.push(PlannedCopy {
-            path: path.clone(),
-            kind,
-            stat,
-            bits: match kind {
-                PlacedKind::File => bits(stat.mode, access),
-                PlacedKind::Link | PlacedKind::Directory => stat.mode & 0o7777,
-            },
-            over,
-        });
+            PlaceNow::Edited(_) => edited.push(candidate.path.clone()),
+        }
     }
     if edited.is_empty() {
         return Ok(plan);
     }
     Err(refuse_edited(facts, edited))
+}
+
+/// The copy of a candidate, which replaces what has these stat data.
+fn planned_copy(candidate: &Candidate, access: Access, over: Option<Stat>) -> PlannedCopy {
+    let kind = candidate.kind();
+    let stat = candidate.stat;
+    PlannedCopy {
+        path: candidate.path.clone(),
+        kind,
+        stat,
+        bits: match kind {
+            PlacedKind::File => bits(stat.mode, access),
+            PlacedKind::Link | PlacedKind::Directory => stat.mode & 0o7777,
+        },
+        over,
+    }
 }
 
 /// What stands where a file is to be copied.
@@ -209,7 +212,7 @@ enum PlaceNow {
 
 /// Looks at what stands where a candidate is to be copied.
 fn place(facts: &SyncFacts<'_>, candidate: &Candidate) -> PlaceNow {
-    let Some(standing) = facts.there.standing.get(&candidate.path) else {
+    let Some(existing) = facts.there.existing.get(&candidate.path) else {
         return PlaceNow::Free;
     };
     if candidate.kind() == PlacedKind::Directory {
@@ -221,10 +224,10 @@ fn place(facts: &SyncFacts<'_>, candidate: &Candidate) -> PlaceNow {
         return PlaceNow::Kept;
     }
     let has_same_source = placed.is_some_and(|file| file.source == Some(candidate.stat));
-    match standing.compared {
+    match existing.compared {
         ComparedFiles::AsPlaced if has_same_source => PlaceNow::Kept,
-        ComparedFiles::AsPlaced | ComparedFiles::Same => PlaceNow::Replaceable(standing.stat),
-        ComparedFiles::Other => PlaceNow::Edited(standing.stat),
+        ComparedFiles::AsPlaced | ComparedFiles::Same => PlaceNow::Replaceable(existing.stat),
+        ComparedFiles::Other => PlaceNow::Edited(existing.stat),
     }
 }
 
@@ -252,14 +255,15 @@ fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
     }
 }
 
-/// Leaves out what the scope excludes and what the worktree's branch tracks, and notes it.
+/// Selects the candidates that may be copied, with the access to each. What the scope excludes and
+/// what the worktree's branch tracks is noted in the plan instead.
 fn allowed<'a>(
     facts: &SyncFacts<'a>,
     plan: &mut SyncPlan,
 ) -> Result<Vec<(&'a Candidate, Access)>, SyncRefusal> {
     let mut allowed = Vec::new();
-    // the patterns of which the scope does not exclude everything
-    let mut shown = BTreeSet::new();
+    // the patterns of which the scope shows something
+    let mut shown_patterns = BTreeSet::new();
     let mut classifier = facts.scope.classifier();
     for candidate in &facts.selection.candidates.entries {
         let path = &candidate.path;
@@ -276,7 +280,7 @@ fn allowed<'a>(
             }
             continue;
         }
-        shown.extend(candidate.patterns.iter().copied());
+        shown_patterns.extend(candidate.patterns.iter().copied());
         if facts.there.tracked.binary_search(path).is_ok() {
             plan.tracked.push(path.clone());
         } else if candidate.is_special() {
@@ -288,7 +292,7 @@ fn allowed<'a>(
             allowed.push((candidate, verdict.access));
         }
     }
-    require_matches(facts.selection, &shown, &plan.excluded)?;
+    require_matches(facts.selection, &shown_patterns, &plan.excluded)?;
     Ok(allowed)
 }
 
@@ -297,37 +301,40 @@ fn rule_line(rule: &ScopeRule) -> String {
     format!("{} \"{pattern}\" ({})", rule.list, rule.origin)
 }
 
-/// A typo must not pass silently, and a pattern that was given for this worktree contradicts a
-/// scope that excludes everything of it. A pattern of the config is for all scopes.
+/// Refuses a pattern that selects nothing, as a typo must not pass silently; and one that was given
+/// for this worktree and of which the scope excludes everything. A pattern of the config is for all
+/// scopes.
 fn require_matches(
     selection: &Selection,
-    shown: &BTreeSet<usize>,
+    shown_patterns: &BTreeSet<usize>,
     excluded: &[(RepoPath, String)],
 ) -> Result<(), SyncRefusal> {
     for (number, pattern) in selection.patterns.iter().enumerate() {
-        if pattern.is_optional() || shown.contains(&number) {
+        if pattern.is_optional() || shown_patterns.contains(&number) {
             continue;
         }
-        let mut own = Vec::new();
+        let mut matching = Vec::new();
         for candidate in &selection.candidates.entries {
             if candidate.patterns.contains(&number) {
-                own.push(candidate);
+                matching.push(candidate);
             }
         }
-        let left_out = own.iter().find_map(|candidate| {
-            let at = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
-            at.ok().map(|at| &excluded[at])
-        });
+        if matching.is_empty() {
+            return Err(refuse_unmatched(pattern, number, &selection.candidates));
+        }
         let is_of_all_scopes = matches!(
             pattern.origin(),
             PatternOrigin::File(_) | PatternOrigin::BuiltIn
         );
-        match left_out {
-            Some(_) if is_of_all_scopes => {}
-            Some(left_out) => return Err(refuse_excluded(pattern, left_out)),
-            // directories only
-            None if !own.is_empty() => {}
-            None => return Err(refuse_unmatched(pattern, number, &selection.candidates)),
+        // none where only directories match, which are not listed
+        let first_excluded = matching.iter().find_map(|candidate| {
+            let found = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
+            Some(&excluded[found.ok()?])
+        });
+        if let Some(first_excluded) = first_excluded
+            && !is_of_all_scopes
+        {
+            return Err(refuse_excluded(pattern, first_excluded));
         }
     }
     Ok(())
@@ -392,29 +399,15 @@ fn require_limits(
     limits: &FileSyncConfig,
     allowed: &[(&Candidate, Access)],
 ) -> Result<(), SyncRefusal> {
-    let refused = |message, patterns: &str, key: &str, bytes: u64| {
-        let limit = bytes.div_ceil(BYTES_PER_MB);
-        let help = format!(
-            "take {patterns}, or set `{key} = {limit}` in [worktree.file_sync] of {CONFIG_PATH}"
-        );
-        Err(SyncRefusal::Config { message, help })
-    };
     let mut total = 0_u64;
     let mut largest = None::<&Candidate>;
     for (file, _) in allowed {
         if file.kind() != PlacedKind::File {
             continue;
         }
-        let path = &file.path;
         let size = file.stat.size;
-        let limit = limits.max_file_size_mb;
         if size > limits.max_file_bytes() {
-            let message = format!(
-                "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MiB",
-                Size(size)
-            );
-            let pattern = "a pattern that leaves it out";
-            return refused(message, pattern, "max_file_size_mb", size);
+            return Err(refuse_large_file(limits, file));
         }
         total = total.saturating_add(size);
         if largest.is_none_or(|other| other.stat.size < size) {
@@ -423,44 +416,87 @@ fn require_limits(
     }
     match largest {
         Some(largest) if total > limits.max_total_bytes() => {
-            let path = &largest.path;
-            let size = Size(largest.stat.size);
-            let together = Size(total);
-            let limit = limits.max_total_size_mb;
-            let message = format!(
-                "cannot sync: the files have {together} ({total} bytes) together, and may have \
-                    {limit} MiB; the largest is {path} with {size}"
-            );
-            let patterns = "patterns that select less";
-            refused(message, patterns, "max_total_size_mb", total)
+            Err(refuse_large_total(limits, total, largest))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-/// Nothing is written through a link, and no directory takes the place of a file.
+fn refuse_large_file(limits: &FileSyncConfig, file: &Candidate) -> SyncRefusal {
+    let size = file.stat.size;
+    SyncRefusal::Config {
+        message: format!(
+            "cannot sync {}: it has {} ({size} bytes), and a file may have {} MiB",
+            file.path,
+            Size(size),
+            limits.max_file_size_mb
+        ),
+        help: format!(
+            "take a pattern that leaves it out, or {}",
+            advice_to_raise("max_file_size_mb", size)
+        ),
+    }
+}
+
+fn refuse_large_total(limits: &FileSyncConfig, total: u64, largest: &Candidate) -> SyncRefusal {
+    SyncRefusal::Config {
+        message: format!(
+            "cannot sync: the files have {} ({total} bytes) together, and may have {} MiB; the \
+                largest is {} with {}",
+            Size(total),
+            limits.max_total_size_mb,
+            largest.path,
+            Size(largest.stat.size)
+        ),
+        help: format!(
+            "take patterns that select less, or {}",
+            advice_to_raise("max_total_size_mb", total)
+        ),
+    }
+}
+
+/// How the user raises a limit to so many bytes.
+fn advice_to_raise(key: &str, bytes: u64) -> String {
+    let limit = bytes.div_ceil(BYTES_PER_MB);
+    format!("set `{key} = {limit}` in [worktree.file_sync] of {CONFIG_PATH}")
+}
+
+/// Refuses where something of another kind is in the way: nothing is written through a link, and no
+/// directory takes the place of a file.
 fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
-    let name = facts.name;
     let path = &candidate.path;
-    let is_directory = candidate.kind() == PlacedKind::Directory;
-    let file = "a file or a link";
-    let directory = "a directory";
-    let mut in_the_way = facts.there.in_the_way.iter();
-    let above = in_the_way.find(|above| path.is_below(above.as_bstr()));
-    let standing = facts.there.standing.get(path);
-    let (path, found, wanted) = match (above, standing.map(|one| one.stat.is_directory())) {
-        (Some(above), _) => (above, file, directory),
-        (None, Some(true)) if !is_directory => (path, directory, file),
-        (None, Some(false)) if is_directory => (path, file, directory),
-        (None, _) => return Ok(()),
+    for above in &facts.there.in_the_way {
+        if path.is_below(above.as_bstr()) {
+            return Err(refuse_in_the_way(facts, above, EntryKind::File));
+        }
+    }
+    let Some(existing) = facts.there.existing.get(path) else {
+        return Ok(());
     };
-    Err(SyncRefusal::blocked(
-        format!("cannot sync into `{name}`: {path} is {found} there, and has to be {wanted}"),
+    let is_directory = candidate.kind() == PlacedKind::Directory;
+    if existing.stat.is_directory() && !is_directory {
+        return Err(refuse_in_the_way(facts, path, EntryKind::Directory));
+    }
+    if !existing.stat.is_directory() && is_directory {
+        return Err(refuse_in_the_way(facts, path, EntryKind::File));
+    }
+    Ok(())
+}
+
+/// Refuses as something of this kind stands at a path where the other kind has to be.
+fn refuse_in_the_way(facts: &SyncFacts<'_>, path: &RepoPath, found: EntryKind) -> SyncRefusal {
+    let name = facts.name;
+    let sentence = match found {
+        EntryKind::File => "is a file or a link there, and has to be a directory",
+        EntryKind::Directory => "is a directory there, and has to be a file or a link",
+    };
+    SyncRefusal::blocked(
+        format!("cannot sync into `{name}`: {path} {sentence}"),
         format!(
             "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git \
                 agentwt sync {name}"
         ),
-    ))
+    )
 }
 
 /// As many paths are named.
@@ -523,9 +559,9 @@ impl SyncRefusal {
 
 impl From<&SyncPlan> for CopyReport {
     fn from(plan: &SyncPlan) -> Self {
-        let copied = plan.files().map(|one| CopiedFile {
-            path: PathText::from(&one.path),
-            bytes: one.stat.size,
+        let copied = plan.files().map(|copy| CopiedFile {
+            path: PathText::from(&copy.path),
+            bytes: copy.stat.size,
         });
         let excluded = plan.excluded.iter().map(|(path, rule)| ExcludedFile {
             path: PathText::from(path),

@@ -79,8 +79,8 @@ impl World {
 
     fn stands(mut self, text: &str, compared: ComparedFiles) -> Self {
         let stat = stat(7, FILE);
-        let standing = FileStanding { stat, compared };
-        self.there.standing.insert(path(text), standing);
+        let existing = ExistingFile { stat, compared };
+        self.there.existing.insert(path(text), existing);
         self
     }
 
@@ -251,9 +251,9 @@ fn nothing_is_written_through_a_link_or_over_a_directory_not_even_with_force() {
     let mut over = env();
     let directory = stat(0, 0o040_755);
     let compared = ComparedFiles::Other;
-    over.there.standing.insert(
+    over.there.existing.insert(
         path(".env"),
-        FileStanding {
+        ExistingFile {
             stat: directory,
             compared,
         },

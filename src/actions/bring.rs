@@ -39,8 +39,8 @@ pub fn kept_ref(worktree: &Worktree, id: &CommitId) -> String {
     kept_refs(worktree) + id.as_str()
 }
 
-/// Fetches; for a worktree that is not a clone, what a run left of which the directory is gone.
-/// Returns what the user should hear of it.
+/// Fetches what only a clone has; for a worktree that is not a clone, what a run left of which the
+/// directory is gone. Returns what the user should hear of it.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
@@ -49,16 +49,13 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     if !own.is_clone() {
         return bring_run(repository, worktree);
     }
-    let home = own.home();
-    let name = &worktree.record.name;
-    copy_contents(&own.common_dir, &home.common_dir)?;
+    copy_contents(&own.common_dir, &own.home().common_dir)?;
     let new = read_new_objects(&own, worktree)?;
-    let branch = worktree.record.branch.full_ref();
     let git = worktree.hardened_git(&own);
-    let branch_tip = git.rev_parse_commit(&branch)?;
-    let tip = branch_tip.filter(|tip| new.commits.contains(tip));
+    let branch_tip = git.rev_parse_commit(&worktree.record.branch.full_ref())?;
+    let new_tip = branch_tip.filter(|tip| new.commits.contains(tip));
     let mut wanted = saved(&own, worktree)?;
-    for id in new.tips.iter().chain(&tip).chain(&new.others) {
+    for id in new.tips.iter().chain(&new_tip).chain(&new.others) {
         if !wanted.iter().any(|fetched| fetched.id == *id) {
             wanted.push(FetchedRef {
                 id: id.clone(),
@@ -68,21 +65,27 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     }
     fetch(&own, worktree, &wanted)?;
     let mut notes = Vec::new();
-    if let Some(tip) = tip {
-        let incoming = format!("refs/agentwt/incoming/{name}");
-        point(home, &incoming, &tip, &|id| kept_ref(worktree, id))?;
+    if let Some(tip) = new_tip {
+        notes.push(name_incoming(own.home(), worktree, &tip)?);
         let temporary = kept_ref(worktree, &tip);
         wanted.retain(|fetched| fetched.name != temporary);
-        let home_git = home.git.with_mode(GitMode::Hardened);
-        home_git.delete_ref(&temporary, &tip)?;
-        let short = tip.short();
-        notes.push(format!(
-            "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge \
-                {incoming}"
-        ));
     }
     notes.extend(note_of(&wanted));
     Ok(notes)
+}
+
+/// Names the tip of a clone's branch, which has come in, as such; returns what the user should hear
+/// of it.
+fn name_incoming(home: &Repository, worktree: &Worktree, tip: &CommitId) -> Result<String, Error> {
+    let name = &worktree.record.name;
+    let incoming = format!("refs/agentwt/incoming/{name}");
+    point(home, &incoming, tip, &|id| kept_ref(worktree, id))?;
+    let home_git = home.git.with_mode(GitMode::Hardened);
+    home_git.delete_ref(&kept_ref(worktree, tip), tip)?;
+    let short = tip.short();
+    Ok(format!(
+        "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge {incoming}"
+    ))
 }
 
 /// Says where objects are that are kept by refs of their own.
@@ -153,8 +156,8 @@ fn bring_run(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     )])
 }
 
-/// Moves the ref of what came in. What it named of an earlier clone of the same name, and the new
-/// commit does not have, is kept by another ref first.
+/// Moves the ref of what came in to `tip`. What it named of an earlier clone of the same name, and
+/// `tip` does not have, is kept first, by the ref that `kept` returns.
 ///
 /// # Errors
 /// Fails when git does.
@@ -189,18 +192,37 @@ struct NewObjects {
 /// Lists what only the clone has. What the clone had from the beginning is not its work.
 fn read_new_objects(own: &Repository, worktree: &Worktree) -> Result<NewObjects, Error> {
     let at_home = ids_at_home(own, worktree)?;
+    let mut new = list_new_commits(own, worktree, &at_home)?;
+    let objects = own.objects()?;
     let git = own.git.with_mode(GitMode::Hardened);
+    for reference in git.for_each_ref(&["refs/"])? {
+        // home may have the object without a ref to it: then `git gc` there deletes it
+        if !at_home.contains(&reference.id) && objects.has_beside_commits(&reference.id) {
+            new.others.insert(reference.id);
+        }
+    }
+    Ok(new)
+}
+
+/// Lists the commits that refs, reflogs and git's own files of the clone reach, and the ones at
+/// home do not.
+fn list_new_commits(
+    own: &Repository,
+    worktree: &Worktree,
+    at_home: &BTreeSet<CommitId>,
+) -> Result<NewObjects, Error> {
     let mut input = String::new();
-    // what git has put aside is in no ref
+    // these are in no ref
     for id in read_put_aside(own, worktree)? {
         input += &format!("{id}\n");
     }
     for id in read_passing(own, worktree, &WorktreeHead::default())? {
         input += &format!("{id}\n");
     }
-    for id in &at_home {
+    for id in at_home {
         input += &format!("^{id}\n");
     }
+    let git = own.git.with_mode(GitMode::Hardened);
     let what = "list the commits of the clone";
     let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
     let output = git.perform_with(what, command, &[], input.as_bytes())?;
@@ -212,18 +234,10 @@ fn read_new_objects(own: &Repository, worktree: &Worktree) -> Result<NewObjects,
         commits.extend(ids.next());
         parents.extend(ids);
     }
-    let objects = own.objects()?;
-    let mut others = BTreeSet::new();
-    for reference in git.for_each_ref(&["refs/"])? {
-        // home may have the object without a ref to it: then `git gc` there deletes it
-        if !at_home.contains(&reference.id) && objects.has_beside_commits(&reference.id) {
-            others.insert(reference.id);
-        }
-    }
     Ok(NewObjects {
         tips: commits.difference(&parents).cloned().collect(),
         commits,
-        others,
+        others: BTreeSet::new(),
     })
 }
 
@@ -245,21 +259,25 @@ fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitI
 /// something else under that name, it is kept by its commit.
 fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error> {
     let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
-    let refs_of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
-    let at_home = refs_of(&own.home().git)?;
+    let home_git = own.home().git.with_mode(GitMode::Hardened);
+    let at_home = home_git.for_each_ref(&[&below])?;
     let mut saved = Vec::new();
-    for found in refs_of(&own.git)? {
-        if at_home.contains(&found) {
+    for rescue in own
+        .git
+        .with_mode(GitMode::Hardened)
+        .for_each_ref(&[&below])?
+    {
+        if at_home.contains(&rescue) {
             continue;
         }
-        let is_taken = at_home.iter().any(|other| other.name == found.name);
+        let is_taken = at_home.iter().any(|other| other.name == rescue.name);
         saved.push(FetchedRef {
             name: if is_taken {
-                kept_ref(worktree, &found.id)
+                kept_ref(worktree, &rescue.id)
             } else {
-                found.name.to_string()
+                rescue.name.to_string()
             },
-            id: found.id,
+            id: rescue.id,
         });
     }
     Ok(saved)

@@ -118,19 +118,17 @@ impl ForwardedWorktree<'_> {
         for (number, path) in touched.iter().enumerate() {
             let is_changed = match kept.state(number, &path.file)? {
                 EntryState::Nothing | EntryState::Kept => false,
-                // it stands where a file is to be put back
-                EntryState::Directory => {
-                    path.old_file().is_some() && kept.has_others(&path.file, &written)
-                }
-                EntryState::Link(text) => {
-                    let format = self.repository.home().format;
-                    !path.has_link(&text, format)
-                }
-                EntryState::Other => true,
                 EntryState::File => {
+                    // decided below, for many at once
                     files.push(path);
                     false
                 }
+                // a file is to be put back in its place
+                EntryState::Directory => {
+                    path.old_file().is_some() && kept.has_others(&path.file, &written)
+                }
+                EntryState::Link(text) => !path.has_link(&text, self.repository.home().format),
+                EntryState::Other => true,
             };
             if is_changed {
                 changed.push(path.path.to_string());

@@ -1,10 +1,12 @@
 //! Gives a worktree the sparse patterns and write bits that its scope asks for.
 
 use crate::actions::scope_edit::{set_bits, sparse_patterns};
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::disk::mode::{BitsChange, ChangedBits};
 use crate::git::index::{IndexEntry, read_index};
+use crate::inventory::placed::Placed;
 use crate::scope::rule::{Access, EntryKind};
 use crate::words::entry::Mode;
 use crate::words::error::Error;
@@ -59,8 +61,7 @@ impl Worktree {
         repository: &Repository,
         change: BitsChange,
     ) -> Result<Reapplied, Error> {
-        let record = &self.record;
-        let index_file = record.admin_dir.join("index");
+        let index_file = self.record.admin_dir.join("index");
         let index = read_index(&index_file, repository.format)?;
         let patterns = sparse_patterns(&self.scope, &index);
         let mut reapplied = Reapplied {
@@ -70,26 +71,14 @@ impl Worktree {
         };
         // looked for first: our own hook puts them back as soon as git has moved a file
         let placed = self.placed()?;
-        let mut bits = set_bits(
-            &record.path,
-            &self.scope,
-            &index,
-            placed.files(),
-            BitsChange::Preview,
-        )?;
+        let mut bits = self.set_bits_of(&index, &placed, BitsChange::Preview)?;
         if change == BitsChange::Apply {
             self.remove_verification()?;
             self.set_sparse(repository, &patterns)?;
             let index_now = read_index(&index_file, repository.format)?;
-            let set = set_bits(
-                &record.path,
-                &self.scope,
-                &index_now,
-                placed.files(),
-                BitsChange::Apply,
-            )?;
-            bits.changed.extend(set.changed);
-            bits.refused = set.refused;
+            let applied = self.set_bits_of(&index_now, &placed, BitsChange::Apply)?;
+            bits.changed.extend(applied.changed);
+            bits.refused = applied.refused;
             self.hardened_git(repository).update_index_refresh()?;
             reapplied.stays = self.excluded_on_disk(&index_now);
         }
@@ -97,6 +86,16 @@ impl Worktree {
         bits.changed.dedup();
         reapplied.bits = bits;
         Ok(reapplied)
+    }
+
+    fn set_bits_of(
+        &self,
+        index: &[IndexEntry],
+        placed: &Placed,
+        change: BitsChange,
+    ) -> Result<ChangedBits, DiskError> {
+        let root = &self.record.path;
+        set_bits(root, &self.scope, index, placed.files(), change)
     }
 
     /// True if sparse-checkout is on, with exactly these patterns.

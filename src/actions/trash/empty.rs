@@ -23,6 +23,7 @@ use crate::truth::collect;
 use crate::truth::survey::Survey;
 use crate::truth::uncommitted::Uncommitted;
 use crate::words::error::Error;
+use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::words::toml_file::to_text;
 use crate::worktree::admin_dir::{delete_entry, entry_of};
@@ -66,14 +67,14 @@ impl TrashChange {
     }
 }
 
-/// What is found in a clean worktree when its term is over.
-enum Found {
+/// Says what a worktree that was clean is when its term is over.
+enum StateAtExpiry {
     /// Nothing came into it.
     Clean,
     /// Nothing came into it, and a process still works in it.
     InUse,
     /// Something came, or that cannot be told.
-    Work,
+    HasWork,
 }
 
 /// Deletes without keeping the caller waiting: what takes longer is done by our own program in the
@@ -184,12 +185,12 @@ pub fn expire_unless_used(repository: &Repository, entry: &Trashed) -> Result<Ex
 /// Deletes a clean entry whose term is over, unless it is in use, or has work by now.
 fn expire_clean_entry(repository: &Repository, entry: &Trashed) -> Result<Expired, Error> {
     match look_once_more(repository, entry)? {
-        Found::Clean => {
+        StateAtExpiry::Clean => {
             discard(repository, entry)?;
             Ok(Expired::Deleted)
         }
-        Found::InUse => Ok(Expired::Kept),
-        Found::Work => {
+        StateAtExpiry::InUse => Ok(Expired::Kept),
+        StateAtExpiry::HasWork => {
             keep_as_work(repository, entry)?;
             Ok(Expired::Kept)
         }
@@ -208,34 +209,43 @@ fn keep_as_work(repository: &Repository, entry: &Trashed) -> Result<(), DiskErro
     files::write(&file, to_text(&removal).as_bytes())
 }
 
-/// Looks at a clean worktree in the trash.
-fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<Found, Error> {
+/// Looks at a worktree in the trash that was clean when it was removed. Brings home what only a
+/// clone has.
+fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<StateAtExpiry, Error> {
     let Some(path) = directory_of(repository, entry) else {
-        return Ok(Found::Clean);
+        return Ok(StateAtExpiry::Clean);
     };
     let Ok(Some(worktree)) = load(repository, entry) else {
-        return Ok(Found::Work);
+        return Ok(StateAtExpiry::HasWork);
     };
     let moved = in_trash(repository, &worktree, &entry.time);
     // before the look, so that what a process writes and leaves in between is found
     let is_used = processes::working_in(&path).is_some_and(|inside| !inside.is_empty());
     let Ok(survey) = collect(repository, &moved) else {
-        return Ok(Found::Work);
+        return Ok(StateAtExpiry::HasWork);
     };
     if moved.record.strategy == Strategy::Clone {
         bring(repository, &moved)?;
     }
-    let removal = entry.removal.as_ref();
-    let stamp = removal.and_then(|removal| removal.trash.as_ref());
-    let head_at_removal = stamp.and_then(|stamp| stamp.head.as_ref());
-    let expected_head = head_at_removal.unwrap_or(&worktree.record.checked_out);
     let own_repository = moved.readable_repository(repository);
-    if survey.head.head.as_ref() != Some(expected_head)
+    let head = survey.head.head.as_ref();
+    if head != Some(head_at_removal(entry, &worktree))
         || !is_without_work(&own_repository, &moved, &survey)?
     {
-        return Ok(Found::Work);
+        return Ok(StateAtExpiry::HasWork);
     }
-    Ok(if is_used { Found::InUse } else { Found::Clean })
+    if is_used {
+        return Ok(StateAtExpiry::InUse);
+    }
+    Ok(StateAtExpiry::Clean)
+}
+
+/// The commit that HEAD was on when the worktree was removed.
+fn head_at_removal<'a>(entry: &'a Trashed, worktree: &'a Worktree) -> &'a CommitId {
+    let removal = entry.removal.as_ref();
+    let stamp = removal.and_then(|removal| removal.trash.as_ref());
+    let head = stamp.and_then(|stamp| stamp.head.as_ref());
+    head.unwrap_or(&worktree.record.checked_out)
 }
 
 /// True if nothing was written since the last commit, and all can be read.
@@ -310,8 +320,8 @@ fn trim_all(repository: &Repository, failures: &mut Vec<String>) -> Result<(), E
     Ok(())
 }
 
-/// Deletes the build output of what is in the trash; what was placed stays. An undo may come in
-/// between: it brings back what is there by then.
+/// Deletes the build output of what is in the trash, once; what was placed stays. An undo may come
+/// in between: it brings back what is there by then.
 fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
     let done = record_of(repository, &entry.id()).join(TRIMMED);
     if files::exists(&done) {
@@ -320,17 +330,9 @@ fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
     let Some(directory) = directory_of(repository, entry) else {
         return Ok(());
     };
-    let Ok(Some(worktree)) = load(repository, entry) else {
+    let Some(output) = find_build_output(repository, entry, &directory) else {
         return Ok(());
     };
-    let moved = in_trash(repository, &worktree, &entry.time);
-    let Ok(survey) = collect(repository, &moved) else {
-        return Ok(());
-    };
-    // the files of a nested repository are ignored here, and may be work there
-    let nested = survey.inner_repositories(&directory);
-    let mut output: Vec<&RepoPath> = survey.build_output().collect();
-    output.retain(|file| !nested.iter().any(|root| file.is_below(root.as_bstr())));
     for chunk in output.chunks(AT_ONCE) {
         let _one_at_a_time = Lock::wait(&repository.name_lock(&entry.name))?;
         for file in chunk {
@@ -344,4 +346,20 @@ fn trim(repository: &Repository, entry: &Trashed) -> Result<(), Error> {
         files::write_beside(&done, b"")?;
     }
     Ok(())
+}
+
+/// The build output in the directory of an entry; none where the worktree cannot be read.
+fn find_build_output(
+    repository: &Repository,
+    entry: &Trashed,
+    directory: &Utf8Path,
+) -> Option<Vec<RepoPath>> {
+    let worktree = load(repository, entry).ok()??;
+    let moved = in_trash(repository, &worktree, &entry.time);
+    let survey = collect(repository, &moved).ok()?;
+    // the files of a nested repository are ignored here, and may be work there
+    let nested = survey.inner_repositories(directory);
+    let mut output: Vec<RepoPath> = survey.build_output().cloned().collect();
+    output.retain(|file| !nested.iter().any(|root| file.is_below(root.as_bstr())));
+    Some(output)
 }

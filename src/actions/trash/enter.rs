@@ -101,8 +101,8 @@ pub fn cannot_be_renamed(error: &DiskError) -> bool {
     )
 }
 
-/// Moves the directory of a worktree into the trash. What is there already stays: what then stands
-/// in its place is not ours.
+/// Moves the directory of a worktree into the trash. Where it is there already, what stands in its
+/// place is not ours, and stays.
 ///
 /// # Errors
 /// Fails when the disk does: the next call goes on.
@@ -113,13 +113,7 @@ pub fn move_directory(
 ) -> Result<(), DiskError> {
     let name = &worktree.record.name;
     let id = id(name, &stamp.time);
-    if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(worktree) {
-        // for the moment in which it leads nowhere, so that `git worktree prune` leaves it
-        let lock = git_dir.join("locked");
-        if !files::exists(&lock) {
-            files::write(&lock, LOCKED.as_bytes())?;
-        }
-    }
+    lock_git_dir(worktree)?;
     let Some(bin) = TrashBin::open(&repository.root)? else {
         return Ok(());
     };
@@ -127,14 +121,32 @@ pub fn move_directory(
         return Ok(());
     }
     if files::exists(&worktree.record.path) {
-        // an undo that was killed has brought these back, and work went on since
-        files::remove_directory(&worktree.dir.join(registered::ADMIN))?;
-        for file in [HEAD_BEFORE, BRANCH_LOG, OLD_DOT_GIT] {
-            files::remove_file(&worktree.dir.join(file))?;
-        }
+        remove_copies_of_undo(worktree)?;
         lock_inside(repository, &worktree.record.path, &id)?;
     }
     bin.keep(name.as_str(), &id)
+}
+
+/// Locks a registered private git directory while it leads nowhere, so that `git worktree prune`
+/// leaves it.
+fn lock_git_dir(worktree: &Worktree) -> Result<(), DiskError> {
+    if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(worktree) {
+        let lock = git_dir.join("locked");
+        if !files::exists(&lock) {
+            files::write(&lock, LOCKED.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes from the record what an undo that was killed has brought back from there: work went on
+/// since, so the next undo must not bring it back.
+fn remove_copies_of_undo(worktree: &Worktree) -> Result<(), DiskError> {
+    files::remove_directory(&worktree.dir.join(registered::ADMIN))?;
+    for file in [HEAD_BEFORE, BRANCH_LOG, OLD_DOT_GIT] {
+        files::remove_file(&worktree.dir.join(file))?;
+    }
+    Ok(())
 }
 
 /// Moves the private git directory of a linked worktree into its record, and holds what it names.
@@ -260,10 +272,9 @@ pub fn keep_incomplete(
 ) -> Result<Utf8PathBuf, Error> {
     let time = free_time(repository, name, now)?;
     let id = id(name, &time);
-    let head = admin_dir.and_then(|git_dir| commit_of_head(repository, git_dir));
     let stamp = TrashStamp {
         time,
-        head,
+        head: admin_dir.and_then(|git_dir| commit_of_head(repository, git_dir)),
         on: None,
         tip: None,
         term: Term::Long,
@@ -277,17 +288,10 @@ pub fn keep_incomplete(
     };
     let place = place_of(repository, &id);
     let record_dir = record_of(repository, &id);
-    let kept_git_dir = record_dir.join(TRASHED_GIT_DIR);
     files::write(&record_dir.join(REMOVING), to_text(&removal).as_bytes())?;
     if let Some(admin_dir) = admin_dir {
         // before the directory: killed in between, no `add` finds it and deletes it
-        let nothing = &mut Held::default();
-        move_git_dir(repository, &id, admin_dir, &record_dir, &stamp, nothing)?;
-        point_to_common_dir(&kept_git_dir)?;
-        if let Some(commit) = &stamp.head {
-            let git = repository.git.on(&kept_git_dir, None);
-            detach_head_in(&git, &kept_git_dir, commit)?;
-        }
+        keep_incomplete_git_dir(repository, &id, admin_dir, &record_dir, &stamp)?;
     }
     if let Some(bin) = TrashBin::open(&repository.root)? {
         let directory = repository.root.join(WORKTREES).join(name.as_str());
@@ -296,10 +300,29 @@ pub fn keep_incomplete(
     }
     if admin_dir.is_some() {
         // it does not come back, so git is to find its index from there
-        let link = format!("gitdir: {kept_git_dir}\n");
+        let link = format!("gitdir: {}\n", record_dir.join(TRASHED_GIT_DIR));
         files::write(&place.join(".git"), link.as_bytes())?;
     }
     Ok(place)
+}
+
+/// Moves the private git directory of an incomplete worktree into its entry, where git can read it.
+fn keep_incomplete_git_dir(
+    repository: &Repository,
+    id: &str,
+    admin_dir: &Utf8Path,
+    record_dir: &Utf8Path,
+    stamp: &TrashStamp,
+) -> Result<(), Error> {
+    let nothing = &mut Held::default();
+    move_git_dir(repository, id, admin_dir, record_dir, stamp, nothing)?;
+    let kept_git_dir = record_dir.join(TRASHED_GIT_DIR);
+    point_to_common_dir(&kept_git_dir)?;
+    if let Some(commit) = &stamp.head {
+        let git = repository.git.on(&kept_git_dir, None);
+        detach_head_in(&git, &kept_git_dir, commit)?;
+    }
+    Ok(())
 }
 
 /// The commit that HEAD of a private git directory is on, if that can be read.

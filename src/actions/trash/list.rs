@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 
 use crate::actions::trash::entry::{REFS, REMOVING, Trashed, id, shown};
 use crate::disk::files;
+use crate::git::refs::Ref;
 use crate::record::worktree::Removal;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
@@ -36,33 +37,38 @@ pub fn list(repository: &Repository) -> Result<Vec<Trashed>, Error> {
     for id in files::names(&trash_records(repository))? {
         entries.extend(read_entry(repository, &id));
     }
-    for found in repository.git.for_each_ref(&[REFS])? {
-        let reference = found.name.to_string();
-        let Some(below) = reference.strip_prefix(REFS) else {
-            continue;
-        };
-        let Some((name, time)) = below.split_once('/') else {
-            continue;
-        };
-        let of_ref = entries
-            .iter_mut()
-            .find(|entry: &&mut Trashed| entry.name.as_str() == name && entry.time == time);
-        if let Some(entry) = of_ref {
-            entry.reference = Some(reference);
-            entry.commit = Some(found.id);
-        } else if let Ok(name) = WorktreeName::parse(name) {
-            entries.push(Trashed {
-                directory: None,
-                time: time.to_owned(),
-                reference: Some(reference),
-                commit: Some(found.id),
-                name,
-                removal: None,
-            });
-        }
+    for kept in repository.git.for_each_ref(&[REFS])? {
+        add_ref(&mut entries, kept);
     }
     entries.sort_by_key(|entry| (entry.name.clone(), entry.order()));
     Ok(entries)
+}
+
+/// Adds a ref that keeps commits (`<REFS><name>/<time>`) to its entry, or as an entry without a
+/// directory.
+fn add_ref(entries: &mut Vec<Trashed>, kept: Ref) {
+    let reference = kept.name.to_string();
+    let below = reference.strip_prefix(REFS).unwrap_or_default();
+    let Some((name, time)) = below.split_once('/') else {
+        return;
+    };
+    for entry in entries.iter_mut() {
+        if entry.name.as_str() == name && entry.time == time {
+            entry.reference = Some(reference);
+            entry.commit = Some(kept.id);
+            return;
+        }
+    }
+    if let Ok(name) = WorktreeName::parse(name) {
+        entries.push(Trashed {
+            directory: None,
+            time: time.to_owned(),
+            reference: Some(reference),
+            commit: Some(kept.id),
+            name,
+            removal: None,
+        });
+    }
 }
 
 /// Reads the entry of this id; none where there is none, or it cannot be read.

@@ -127,10 +127,12 @@ pub(super) fn put_head_back(
 
 /// What the file HEAD had.
 fn head_of(stamp: &TrashStamp) -> String {
-    match (&stamp.on, &stamp.head) {
-        (Some(on), _) => format!("ref: {on}\n"),
-        (None, Some(head)) => format!("{head}\n"),
-        (None, None) => String::new(),
+    if let Some(on) = &stamp.on {
+        return format!("ref: {on}\n");
+    }
+    match &stamp.head {
+        Some(head) => format!("{head}\n"),
+        None => String::new(),
     }
 }
 

@@ -61,27 +61,27 @@ pub fn restore_from_trash(
     let name = &worktree.record.name;
     let id = id(name, &stamp.time);
     sweep(&worktree.dir, &[""]);
-    let worktree = &return_private_git_dir(repository, worktree, stamp)?;
-    // the directory comes back after these: an earlier undo has done that, and work went on since
-    if is_away(repository, worktree, Some(stamp)) {
-        if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(worktree) {
-            registered::put_files_back(repository, worktree, &git_dir, stamp)?;
+    let returned = return_private_git_dir(repository, worktree, stamp)?;
+    if is_away(repository, &returned, Some(stamp)) {
+        // before the directory: where that is back, work may have gone on since an earlier undo
+        if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(&returned) {
+            registered::put_files_back(repository, &returned, &git_dir, stamp)?;
         }
-        return_branch_log(repository, worktree)?;
-        mend_links(repository, worktree, &place_of(repository, &id))?;
+        return_branch_log(repository, &returned)?;
+        mend_links(repository, &returned, &place_of(repository, &id))?;
     } else {
-        mend_links(repository, worktree, &worktree.record.path)?;
+        mend_links(repository, &returned, &returned.record.path)?;
     }
     if let Some(bin) = TrashBin::open(&repository.root)? {
         bin.bring_back(&id, name.as_str())?;
     }
-    let record = &worktree.record;
-    let is_registered = matches!(PrivateGitDir::find(worktree), PrivateGitDir::Registered(_));
+    let record = &returned.record;
+    let is_registered = matches!(PrivateGitDir::find(&returned), PrivateGitDir::Registered(_));
     if is_registered && !files::exists(&record.path) {
         // the directory was gone before the removal: what only the index has can be had again
         files::write(&record.path.join(".git"), record.dot_git.as_bytes())?;
     }
-    finish_undo(repository, worktree)
+    finish_undo(repository, &returned)
 }
 
 /// Ends a removal of a worktree that is in its place, if there is one.
@@ -177,17 +177,28 @@ fn mend_links(repository: &Repository, worktree: &Worktree, root: &Utf8Path) -> 
     if read_link_file(&link) == old_dot_git.as_bytes() {
         files::write(&link, record.dot_git.as_bytes())?;
     }
-    let old_part = path_of_modules(&old_admin_dir);
+    mend_submodule_links(worktree, root, &old_admin_dir)
+}
+
+/// Makes the `.git` files of submodules lead to their repositories in the renamed private git
+/// directory.
+fn mend_submodule_links(
+    worktree: &Worktree,
+    root: &Utf8Path,
+    old_admin_dir: &Utf8Path,
+) -> Result<(), Error> {
+    let record = &worktree.record;
+    let old_part = path_of_modules(old_admin_dir);
     let new_part = path_of_modules(&record.admin_dir);
     for directory in submodules_below(&record.admin_dir.join("modules"))? {
         let Ok(below) = directory.strip_prefix(&record.path) else {
             continue;
         };
-        let submodule_link = root.join(below).join(".git");
-        let old_text = read_link_file(&submodule_link);
+        let link = root.join(below).join(".git");
+        let old_text = read_link_file(&link);
         if old_text.contains_str(&old_part) {
             let new_text = old_text.replacen(&old_part, &new_part, 1);
-            files::write(&submodule_link, &new_text)?;
+            files::write(&link, &new_text)?;
         }
     }
     Ok(())
@@ -221,19 +232,28 @@ fn mend_settings(
     };
     let program = Utf8PathBuf::from(program.trim_ascii_end().to_str_lossy().into_owned());
     worktree.change_hooks(repository, || {
-        let config = admin_dir.join("config.worktree");
-        let old_excludes = old_admin_dir.join(EXCLUDE);
-        let names_excludes = read_settings(&config).iter().any(|(key, value)| {
-            let is_old = |path: &BString| *path == old_excludes.as_str();
-            key == "core.excludesfile" && value.as_ref().is_some_and(is_old)
-        });
-        if names_excludes {
-            let excludes = admin_dir.join(EXCLUDE);
-            let git = &repository.git;
-            git.config_file_set(&config, "core.excludesFile", excludes.as_str())?;
-        }
+        mend_exclude_setting(repository, admin_dir, old_admin_dir)?;
         install_hooks(repository, &worktree.record, &program)
     })?;
+    Ok(())
+}
+
+/// Sets `core.excludesFile` of the worktree to the new path of our file, if it named the old one.
+fn mend_exclude_setting(
+    repository: &Repository,
+    admin_dir: &Utf8Path,
+    old_admin_dir: &Utf8Path,
+) -> Result<(), Error> {
+    let config = admin_dir.join("config.worktree");
+    let old_path = BString::from(old_admin_dir.join(EXCLUDE).as_str());
+    for (key, value) in read_settings(&config) {
+        if key == "core.excludesfile" && value.as_ref() == Some(&old_path) {
+            let new_path = admin_dir.join(EXCLUDE);
+            let git = &repository.git;
+            git.config_file_set(&config, "core.excludesFile", new_path.as_str())?;
+            break;
+        }
+    }
     Ok(())
 }
 

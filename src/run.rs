@@ -74,17 +74,7 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
     }
     let cli = match Cli::of(arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            if !error.use_stderr() {
-                return ExitCode::Success;
-            }
-            if asks_for_json(arguments) {
-                let document = ErrorDocument::usage(&error.render().to_string());
-                let _ = write_answer(&output::json::json(&document));
-            }
-            return ExitCode::Usage;
-        }
+        Err(error) => return print_usage_error(&error, arguments),
     };
     match run_command(&cli, arguments) {
         Ok(exit) => exit,
@@ -96,6 +86,20 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
             error.exit_code()
         }
     }
+}
+
+/// Prints why there is nothing to run: the help that was asked for, or what is wrong with the
+/// command line.
+fn print_usage_error(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::Success;
+    }
+    if asks_for_json(arguments) {
+        let document = ErrorDocument::usage(&error.render().to_string());
+        let _ = write_answer(&output::json::json(&document));
+    }
+    ExitCode::Usage
 }
 
 fn run_command(cli: &Cli, arguments: &[OsString]) -> Result<ExitCode, Error> {
@@ -111,7 +115,7 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
     let mut previous = None;
     for word in arguments.iter().take_while(|word| *word != "--") {
         let is_format = previous.is_some_and(|previous| previous == "--format");
-        if word == "--json" || word == "--format=json" || is_format && word == "json" {
+        if word == "--json" || word == "--format=json" || (is_format && word == "json") {
             return true;
         }
         previous = Some(word);

@@ -153,20 +153,25 @@ pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
         }
     }
     rules.push((".agentwt/*".to_owned(), "deny"));
-    let mut lines = Vec::new();
-    for (at, (glob, action)) in rules.iter().enumerate() {
-        let is_repeated = rules[at + 1..].iter().any(|(later, _)| later == glob);
-        if !is_repeated {
-            lines.push(format!("      {}: \"{action}\"", json!(glob)));
-        }
-    }
-    let edit = lines.join(",\n");
+    let edit = opencode_members(&rules);
     let root = json!(format!("{}/*", facts.root));
     let guard = format!(
         "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \
          \"external_directory\": {{\n      {root}: \"deny\"\n    }}\n  }}\n}}\n"
     );
     joined(config.or(Some(OPENCODE)), &guard)
+}
+
+/// The rules as members of an object, in which each glob may stand once: the last time.
+fn opencode_members(rules: &[(String, &str)]) -> String {
+    let mut lines = Vec::new();
+    for (number, (glob, action)) in rules.iter().enumerate() {
+        let is_repeated = rules[number + 1..].iter().any(|(later, _)| later == glob);
+        if !is_repeated {
+            lines.push(format!("      {}: \"{action}\"", json!(glob)));
+        }
+    }
+    lines.join(",\n")
 }
 
 impl GuardFacts<'_> {
@@ -285,7 +290,8 @@ struct Wildcards {
     is_exact: bool,
 }
 
-/// Translates a pattern of gitignore(5).
+/// Translates a pattern of gitignore(5): the globs match what the pattern matches, and everything
+/// below that.
 fn wildcards(pattern: &str) -> Wildcards {
     let is_of_directories = pattern.ends_with('/');
     let mut path = pattern.trim_matches('/').to_owned();
@@ -293,7 +299,7 @@ fn wildcards(pattern: &str) -> Wildcards {
         path = format!("{parent}/*");
     }
     let is_anywhere = !is_anchored(pattern) || path.starts_with("**/");
-    // any number of directories, also none
+    // `/**/` stands for any number of directories, also none
     let flat = path.trim_start_matches("**/").replace("/**/", "/*");
     let middle = flat.strip_suffix('*').unwrap_or(&flat);
     let is_exact = if is_anywhere {
@@ -313,6 +319,7 @@ fn wildcards(pattern: &str) -> Wildcards {
         }
         let contents = format!("{entry}/*");
         if !is_of_directories {
+            // it may be a file
             globs.push(entry);
         }
         globs.push(contents);

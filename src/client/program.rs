@@ -92,39 +92,53 @@ impl AgentProgram {
         context: &Context<'_>,
         state: &dyn Fn(&RepoPath) -> PathState,
     ) -> Result<ContextLayout, ClientRefusal> {
-        let is_read = |path: &str| state(&repo_path(path)).is_read();
         let usual = self.files[0].path;
         let local = self.files[1].path;
         // where the local file is there, the program never reads the usual one
-        if self.local_wins && is_read(local) {
+        let is_usual_hidden = self.local_wins && state(&repo_path(local)).is_read();
+        if is_usual_hidden {
             return Err(self.refusal(context, state));
         }
         for path in [usual, local] {
-            if state(&repo_path(path)) != PathState::Free {
-                continue;
+            if let Some(layout) = self.layout_at(path, context, state) {
+                return Ok(layout);
             }
-            let config = self.config_of(path, &is_read);
-            if let Some((config_path, _)) = config
-                && state(&repo_path(config_path)) != PathState::Free
-            {
-                continue;
-            }
-            let body = context.render((self.paragraph)(path, &is_read));
-            let notes = (self.note)(path, body.len()).into_iter().collect();
-            let head = if path == local { self.head } else { "" };
-            let mut files = vec![ContextFile {
-                path: repo_path(path),
-                content: [head.as_bytes(), &body].concat(),
-            }];
-            if let Some((config_path, text)) = config {
-                files.push(ContextFile {
-                    path: repo_path(config_path),
-                    content: text.as_bytes().to_vec(),
-                });
-            }
-            return Ok(ContextLayout { files, notes });
         }
         Err(self.refusal(context, state))
+    }
+
+    /// What is written where the context stands at `path`; none where that, or the configuration
+    /// that belongs to it, is not free.
+    fn layout_at(
+        &self,
+        path: &str,
+        context: &Context<'_>,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) -> Option<ContextLayout> {
+        let is_read = |other: &str| state(&repo_path(other)).is_read();
+        let is_free = |other: &str| state(&repo_path(other)) == PathState::Free;
+        let config = self.config_of(path, &is_read);
+        if !is_free(path) || config.is_some_and(|(config_path, _)| !is_free(config_path)) {
+            return None;
+        }
+        let body = context.render((self.paragraph)(path, &is_read));
+        let notes = (self.note)(path, body.len()).into_iter().collect();
+        let head = if path == self.files[1].path {
+            self.head
+        } else {
+            ""
+        };
+        let mut files = vec![ContextFile {
+            path: repo_path(path),
+            content: [head.as_bytes(), &body].concat(),
+        }];
+        if let Some((config_path, text)) = config {
+            files.push(ContextFile {
+                path: repo_path(config_path),
+                content: text.as_bytes().to_vec(),
+            });
+        }
+        Some(ContextLayout { files, notes })
     }
 
     /// Returns the path and the text of the configuration that belongs to the context at `path`.

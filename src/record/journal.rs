@@ -252,33 +252,48 @@ pub fn reason_of_creation(at: &CommitId) -> String {
 impl Step {
     /// Decides what undoes the step, by what stands now.
     pub fn undo(&self, now: &Now) -> Undo {
-        match (self, now) {
-            (
-                Self::CreatedDirectory { .. }
-                | Self::CreatedWorktree { .. }
-                | Self::AppliedScope { .. },
-                Now::Directory,
-            )
-            | (Self::RestoredPaths { .. }, Now::Saved) => Undo::Revert,
-            (Self::CreatedBranch { at, .. }, Now::Branch { at: tip, log }) => {
-                undo_branch(at, tip, log.as_deref())
+        match self {
+            Self::CreatedDirectory { .. }
+            | Self::CreatedWorktree { .. }
+            | Self::AppliedScope { .. } => {
+                if *now == Now::Directory {
+                    return Undo::Revert;
+                }
             }
-            (
-                Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change),
-                Now::Nothing | Now::File(_),
-            ) => change.undo(now),
-            (Self::RestoredPaths { .. }, Now::NotSaved) => Undo::Keep("it was deleted"),
-            (Self::BroughtForward(_), Now::HalfWritten(state)) => state.undo(),
-            (_, Now::Nothing | Now::Needed) | (Self::NotTaken, _) => Undo::Nothing,
-            (
-                _,
-                Now::Directory
-                | Now::Branch { .. }
-                | Now::File(_)
-                | Now::HalfWritten(_)
-                | Now::Saved
-                | Now::NotSaved,
-            ) => Undo::Keep("something else stands there now"),
+            Self::CreatedBranch { at, .. } => {
+                if let Now::Branch { at: tip, log } = now {
+                    return undo_branch(at, tip, log.as_deref());
+                }
+            }
+            Self::ChangedSharedFile(change) | Self::AddedIgnoreRule(change) => {
+                if matches!(now, Now::Nothing | Now::File(_)) {
+                    return change.undo(now);
+                }
+            }
+            Self::RestoredPaths { .. } => {
+                if *now == Now::Saved {
+                    return Undo::Revert;
+                }
+                if *now == Now::NotSaved {
+                    return Undo::Keep("it was deleted");
+                }
+            }
+            Self::BroughtForward(_) => {
+                if let Now::HalfWritten(state) = now {
+                    return state.undo();
+                }
+            }
+            Self::MovedBranch { .. } => {}
+            Self::NotTaken => return Undo::Nothing,
+        }
+        match now {
+            Now::Nothing | Now::Needed => Undo::Nothing,
+            Now::Directory
+            | Now::Branch { .. }
+            | Now::File(_)
+            | Now::HalfWritten(_)
+            | Now::Saved
+            | Now::NotSaved => Undo::Keep("something else stands there now"),
         }
     }
 

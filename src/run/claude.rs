@@ -17,11 +17,12 @@ use crate::refusal::Refusal;
 use crate::run::print::{print, tell};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{Worktree, by_path};
 
-/// Creates the worktree of this name with the scope of the config, and prints its path; one that is
-/// there is gone on with, whatever its scope.
+/// Creates the worktree of this name with the scope of the config, and prints its path; of one that
+/// is there already, the path is printed too, whatever its scope.
 pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     let event = parse(session)?;
     let Some(name) = event.worktree_name() else {
@@ -36,11 +37,21 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         command_line: format!("git agentwt add {name}"),
         ..starting_in(session, &start)
     };
-    let error = match add_for_claude(session, name.as_str()) {
-        Ok(created) => return Ok(print(cli, OutputForm::HUMAN, &created)),
-        Err(error) if is_about_scope(&error) => error,
-        Err(error) => return Err(error),
-    };
+    match add_for_claude(session, name.as_str()) {
+        Ok(created) => Ok(print(cli, OutputForm::HUMAN, &created)),
+        Err(error) if is_about_scope(&error) => go_on_with(session, cli, &name, error),
+        Err(error) => Err(error),
+    }
+}
+
+/// Prints the path of the worktree of this name, with what `add` refused as a note; where there is
+/// none, that is the error.
+fn go_on_with(
+    session: &Session,
+    cli: &Cli,
+    name: &WorktreeName,
+    error: Error,
+) -> Result<ExitCode, Error> {
     let Ok(mut existing) = path::run(session, Some(name.as_str())) else {
         return Err(error);
     };
@@ -92,14 +103,10 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     };
     let resolved = session.resolve(Utf8Path::new(&named));
     let path = files::canonical(&resolved).unwrap_or(resolved);
+    // the directory itself may be gone
     let mut directories = path.ancestors().filter(|above| files::is_directory(above));
     let session = &starting_in(session, directories.next().unwrap_or(&path));
-    let worktree = match session.repository() {
-        Ok(repository) => by_path(&repository, &path)?,
-        Err(error) if is_nowhere(&error) => None,
-        Err(error) => return Err(error),
-    };
-    let Some(worktree) = worktree.filter(|worktree| worktree.record.path == path) else {
+    let Some(worktree) = worktree_at(session, &path)? else {
         if files::exists(&path.join(".git")) {
             return Err(Refusal::ForeignRemoval { path }.into());
         }
@@ -121,6 +128,17 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         removed = remove::run(session, &options);
     }
     Ok(print(cli, OutputForm::HUMAN, &removed?))
+}
+
+/// The worktree of ours that stands at a path; none where there is none, or no repository.
+fn worktree_at(session: &Session, path: &Utf8Path) -> Result<Option<Worktree>, Error> {
+    let repository = match session.repository() {
+        Ok(repository) => repository,
+        Err(error) if is_nowhere(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let worktree = by_path(&repository, path)?;
+    Ok(worktree.filter(|worktree| worktree.record.path == *path))
 }
 
 fn starting_in(session: &Session, directory: &Utf8Path) -> Session {

@@ -13,15 +13,16 @@ use crate::words::path::RepoPath;
 
 /// Patterns and the rules of `.worktreeinclude`, ready to be matched.
 pub struct Matcher {
-    /// For each pattern two globs: the pattern, and everything below what it matches.
+    /// Two globs for each pattern, in order: what it matches, and everything below that.
     patterns: GlobSet,
-    /// True if a pattern selects directories only, by its place.
+    /// For each pattern, whether it selects directories only.
     directories_only: Vec<bool>,
+    /// The rules of `.worktreeinclude`.
     include: Option<Gitignore>,
     /// The directories on the way to what can match.
-    ways: GlobSet,
+    on_the_way: GlobSet,
     /// Those of them that a pattern names without `*` and `?`.
-    named: GlobSet,
+    named_on_the_way: GlobSet,
 }
 
 /// What selects a path.
@@ -68,34 +69,24 @@ impl Matcher {
         include: Option<&[u8]>,
         case: Case,
     ) -> Result<Self, globset::Error> {
-        let mut globs = GlobSetBuilder::new();
-        let mut directories_only = Vec::new();
-        let mut ways_in = Vec::new();
+        let mut directories = Vec::new();
         for pattern in patterns {
-            let text = pattern.text();
-            globs.add(build(text.trim_end_matches('/'), case)?);
-            globs.add(build(&below(text), case)?);
-            directories_only.push(text.ends_with('/'));
-            ways_in.extend(ways_of(text));
+            directories.extend(directories_on_the_way(pattern.text()));
         }
         for rule in include.unwrap_or_default().lines() {
-            ways_in.extend(ways_of_rule(rule));
+            directories.extend(directories_of_rule(rule));
         }
-        let mut ways = GlobSetBuilder::new();
-        let mut named = GlobSetBuilder::new();
-        for way in ways_in {
-            let glob = build(&way, case)?;
-            if !way.contains(['*', '?']) {
-                named.add(glob.clone());
-            }
-            ways.add(glob);
-        }
+        let mut named = directories.clone();
+        named.retain(|directory| !directory.contains(['*', '?']));
         Ok(Self {
-            patterns: globs.build()?,
-            directories_only,
+            patterns: pattern_globs(patterns, case)?,
+            directories_only: patterns
+                .iter()
+                .map(|pattern| pattern.text().ends_with('/'))
+                .collect(),
             include: include.and_then(|include| rules(include, case)),
-            ways: ways.build()?,
-            named: named.build()?,
+            on_the_way: glob_set(&directories, case)?,
+            named_on_the_way: glob_set(&named, case)?,
         })
     }
 
@@ -103,9 +94,11 @@ impl Matcher {
     pub fn selected(&self, path: &RepoPath, kind: EntryKind) -> Selected {
         let mut patterns = BTreeSet::new();
         for glob in self.patterns.matches_candidate(&candidate(path)) {
+            // each pattern has two globs
+            let pattern = glob / 2;
             let is_below = glob % 2 == 1;
-            if is_below || kind == EntryKind::Directory || !self.directories_only[glob / 2] {
-                patterns.insert(glob / 2);
+            if is_below || kind == EntryKind::Directory || !self.directories_only[pattern] {
+                patterns.insert(pattern);
             }
         }
         Selected {
@@ -117,14 +110,14 @@ impl Matcher {
     /// True if something can be selected in a directory.
     pub fn enters(&self, directory: &RepoPath) -> bool {
         let candidate = candidate(directory);
-        self.ways.is_match_candidate(&candidate)
+        self.on_the_way.is_match_candidate(&candidate)
             || self.patterns.is_match_candidate(&candidate)
             || self.is_included(directory, EntryKind::Directory)
     }
 
     /// True if a pattern names a path as a directory on the way to what the pattern selects.
     pub fn names_as_directory(&self, path: &RepoPath) -> bool {
-        self.named.is_match_candidate(&candidate(path))
+        self.named_on_the_way.is_match_candidate(&candidate(path))
     }
 
     /// As gitignore(5) ignores: what is below an ignored directory cannot be taken out again.
@@ -138,6 +131,25 @@ impl Matcher {
         path.parents()
             .any(|parent| selects(rules, parent, EntryKind::Directory))
     }
+}
+
+/// Two globs for each pattern, in order: what it matches, and everything below that.
+fn pattern_globs(patterns: &[Pattern], case: Case) -> Result<GlobSet, globset::Error> {
+    let mut globs = GlobSetBuilder::new();
+    for pattern in patterns {
+        let text = pattern.text();
+        globs.add(build(text.trim_end_matches('/'), case)?);
+        globs.add(build(&below(text), case)?);
+    }
+    globs.build()
+}
+
+fn glob_set(texts: &[String], case: Case) -> Result<GlobSet, globset::Error> {
+    let mut globs = GlobSetBuilder::new();
+    for text in texts {
+        globs.add(build(text, case)?);
+    }
+    globs.build()
 }
 
 /// True if the rules of `.worktreeinclude` select a path.
@@ -162,14 +174,14 @@ fn rules(text: &[u8], case: Case) -> Option<Gitignore> {
 }
 
 /// Globs of the directories in which a rule of `.worktreeinclude` can match.
-fn ways_of_rule(line: &[u8]) -> Vec<String> {
+fn directories_of_rule(line: &[u8]) -> Vec<String> {
     let text = line.to_str_lossy();
     let rule = text.trim_end();
     if rule.is_empty() || rule.starts_with(['#', '!']) {
         return Vec::new();
     }
     if rule.trim_end_matches('/').contains('/') {
-        ways_of(rule.trim_start_matches('/'))
+        directories_on_the_way(rule.trim_start_matches('/'))
     } else {
         vec!["**".to_owned()]
     }
@@ -177,22 +189,22 @@ fn ways_of_rule(line: &[u8]) -> Vec<String> {
 
 /// Globs of the directories in which a glob can match: those on the way to it, and all from the
 /// first `**` on. Where a brace or a class goes over a `/`, too much is entered.
-fn ways_of(glob: &str) -> Vec<String> {
+fn directories_on_the_way(glob: &str) -> Vec<String> {
     let parts: Vec<&str> = glob.trim_end_matches('/').split('/').collect();
-    let mut ways = Vec::new();
-    let mut way = String::new();
+    let mut directories = Vec::new();
+    let mut above = String::new();
     for (at, part) in parts.iter().enumerate() {
         let count = |c: char| part.matches(c).count();
         let is_whole = count('{') == count('}') && count('[') <= count(']');
         if part.contains("**") || !is_whole || part.ends_with('\\') {
-            ways.push(format!("{way}**"));
+            directories.push(format!("{above}**"));
             break;
         }
         if at + 1 < parts.len() {
-            ways.push(format!("{way}{part}"));
-            way.push_str(part);
-            way.push('/');
+            directories.push(format!("{above}{part}"));
+            above.push_str(part);
+            above.push('/');
         }
     }
-    ways
+    directories
 }

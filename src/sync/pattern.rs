@@ -66,15 +66,7 @@ impl Pattern {
     /// Says what is wrong with it; nothing is read for that.
     pub fn parse(glob: &str, origin: PatternOrigin) -> Result<Self, PatternError> {
         let text = glob.to_owned();
-        let compile = || {
-            build(glob.trim_end_matches('/'), Case::Sensitive)?;
-            // what is too large to be compiled is refused here too
-            let mut set = GlobSetBuilder::new();
-            set.add(build(&below(glob), Case::Sensitive)?);
-            set.build().map(drop)
-        };
-        let compiled = || compile().map_err(|error: globset::Error| not_a_glob(error.kind()));
-        match check(glob).and_then(|()| compiled()) {
+        match check(glob).and_then(|()| require_glob(glob)) {
             Ok(()) => Ok(Self {
                 text,
                 origin,
@@ -117,6 +109,19 @@ impl Pattern {
     pub const fn is_optional(&self) -> bool {
         self.is_optional
     }
+}
+
+/// Refuses what is not a glob, or too large to be compiled.
+fn require_glob(glob: &str) -> Result<(), Wrong> {
+    compile(glob).map_err(|error| not_a_glob(error.kind()))
+}
+
+fn compile(glob: &str) -> Result<(), globset::Error> {
+    build(glob.trim_end_matches('/'), Case::Sensitive)?;
+    let mut set = GlobSetBuilder::new();
+    set.add(build(&below(glob), Case::Sensitive)?);
+    set.build()?;
+    Ok(())
 }
 
 /// The glob that matches everything below what a glob matches.
@@ -167,8 +172,8 @@ fn check(glob: &str) -> Result<(), Wrong> {
     check_components(&plain)
 }
 
-/// Refuses components that no path has. A brace counts as the end of a component here, which
-/// refuses more than it has to: `a{..,b}`.
+/// Refuses components that no path has, or that must not be copied; the first mistake is named. A
+/// brace counts as the end of a component here, which refuses more than it has to: `a{..,b}`.
 fn check_components(plain: &str) -> Result<(), Wrong> {
     let mut components: Vec<Vec<&str>> = Vec::new();
     for component in plain.split('/') {
@@ -181,7 +186,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
             FROM_ROOT,
         );
     }
-    if names(&components, "..") {
+    if has_component(&components, "..") {
         return refused(
             "it has a `..` component, with which it could leave the repository",
             "write the path from the repository's root; a name such as `a..b` is fine",
@@ -190,7 +195,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
     if plain.contains('\0') {
         return refused("it has a NUL byte, which no path has", FROM_ROOT);
     }
-    if names(&components, ".") {
+    if has_component(&components, ".") {
         return refused("it has a `.` component, which no path has", FROM_ROOT);
     }
     if before_last_slash.iter().any(|parts| *parts == [""]) {
@@ -199,7 +204,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
             FROM_ROOT,
         );
     }
-    if names(&components, ".git") {
+    if has_component(&components, ".git") {
         return refused(
             "it names `.git`, which is git's own and never copied",
             "remove it: each worktree has git's files of its own",
@@ -218,7 +223,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
 }
 
 /// True if one of the components, or of their alternates, is this name.
-fn names(components: &[Vec<&str>], name: &str) -> bool {
+fn has_component(components: &[Vec<&str>], name: &str) -> bool {
     let mut parts = components.iter().flatten();
     parts.any(|part| part.eq_ignore_ascii_case(name))
 }
@@ -227,12 +232,14 @@ fn names(components: &[Vec<&str>], name: &str) -> bool {
 fn without_escapes(glob: &str) -> String {
     let mut plain = glob.replace('\\', "");
     while let Some(at) = plain.find('[') {
-        let mut rest = plain[at + 1..].chars();
-        match (rest.next(), rest.next()) {
-            (Some(one), Some(']')) => {
-                plain.replace_range(at..at + 2 + one.len_utf8(), &one.to_string());
-            }
-            _longer => plain.replace_range(at..=at, "?"),
+        let mut class = plain[at + 1..].chars();
+        let first = class.next();
+        if let Some(only) = first
+            && class.next() == Some(']')
+        {
+            plain.replace_range(at..at + 2 + only.len_utf8(), &only.to_string());
+        } else {
+            plain.replace_range(at..=at, "?");
         }
     }
     plain

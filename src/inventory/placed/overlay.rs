@@ -6,17 +6,18 @@ use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::path::RepoPath;
 
 impl Placed {
-    /// True if the manifest stays as it is when the list is laid over it, whatever is tracked.
+    /// True if [`Self::laid_over`] leaves the manifest as it is, whatever is tracked.
     pub fn leaves(&self, manifest: &Manifest) -> bool {
         self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some())
     }
 
-    /// Lays the list over the manifest of its worktree. What was placed has no base and no id: by
-    /// this it is told from what the manifest itself lists.
+    /// Joins the manifest of the worktree and this list into one manifest, in which what was placed
+    /// has no base and no id; returns that, and the list without what is left out.
     ///
     /// A path that is tracked by now, in any state that the worktree answers for, is a path like
     /// any other: it is left out of both, so that it is read, whatever was there untracked before.
-    /// Both have their own settled time, and what one does not prove the later one does not prove.
+    /// The joined manifest has the later of both settled times, so stat data that are racy for
+    /// their own list are marked first.
     pub fn laid_over(
         mut self,
         manifest: Manifest,
@@ -34,8 +35,8 @@ impl Placed {
         }
         let mut items = Vec::with_capacity(manifest.items().len() + self.files.len());
         for mut item in manifest.into_items() {
-            // what was untracked, and is tracked or placed by now
-            if item.base.is_none() && (is_tracked(&item.path) || self.get(&item.path).is_some()) {
+            let was_untracked = item.base.is_none();
+            if was_untracked && (is_tracked(&item.path) || self.get(&item.path).is_some()) {
                 continue;
             }
             distrust_if_racy(&mut item, manifest_settled);

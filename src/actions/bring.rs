@@ -180,7 +180,7 @@ pub fn point(
     Ok(git.update_ref(incoming, tip, before.as_ref(), reason)?)
 }
 
-/// Holds what only the clone has.
+/// What only the clone has.
 struct NewObjects {
     commits: BTreeSet<CommitId>,
     /// The commits that no other of them has for a parent.
@@ -247,8 +247,8 @@ fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitI
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
     let mut ids = BTreeSet::new();
-    for found in home.for_each_ref(&prefixes)? {
-        ids.insert(found.id);
+    for reference in home.for_each_ref(&prefixes)? {
+        ids.insert(reference.id);
     }
     ids.extend(worktree.recorded_refs()?);
     ids.insert(worktree.record.base.commit.clone());

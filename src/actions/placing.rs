@@ -52,7 +52,7 @@ pub struct Destination<'a> {
     pub stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
 }
 
-/// Holds what is to be placed.
+/// What is to be placed.
 #[derive(Debug, Default)]
 pub struct Placing {
     /// The items, sorted by path.
@@ -107,7 +107,7 @@ impl Placing {
     }
 }
 
-/// Represents files that were placed, until it is certain that they stay.
+/// Files that were placed, until it is certain that they stay.
 #[must_use]
 pub struct PlacedNow {
     moved_in: MovedIn,

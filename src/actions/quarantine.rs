@@ -10,7 +10,7 @@ use crate::git::settings_file::quoted;
 use crate::words::error::Error;
 use crate::worktree::repository::Repository;
 
-/// Represents a temporary git directory with the objects of a repository as alternates
+/// A temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
 pub struct QuarantineRepository {
     /// The git directory.

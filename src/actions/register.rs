@@ -32,7 +32,7 @@ use crate::worktree::variables::SCOPE_FILE;
 /// How many findings of a verification are kept.
 const KEPT: usize = 100;
 
-/// Holds what is to be registered.
+/// What is to be registered.
 pub struct Registration<'a> {
     /// The repository.
     pub repository: &'a Repository,
@@ -134,13 +134,14 @@ impl Registration<'_> {
         Ok(Manifest::new(items, settled))
     }
 
-    /// Reads the disk, where a process may have worked, and adds what is there to the items.
+    /// Reads the disk, where a process may have worked since the checkout, and adds what is there to
+    /// the items, which are sorted; what was placed has a list of its own.
     fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
-        let expected = Manifest::new(items.clone(), 0);
-        let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
+        let checked_out = Manifest::new(items.clone(), 0);
+        let (expected, placed) = self.placed.clone().laid_over(checked_out, &|_| false);
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
-        let scan = scan(&Walk {
+        let walked = scan(&Walk {
             root: &self.record.path,
             manifest: &expected,
             placed: Some(Proof {
@@ -154,18 +155,18 @@ impl Registration<'_> {
             hash: &hash,
         })?;
         let tracked = items.len();
-        for found in scan.found {
-            if placed.get(&found.path).is_some() {
+        for file in walked.found {
+            if placed.get(&file.path).is_some() {
                 continue;
             }
             let disk = Some(OnDisk {
-                entry: found.entry,
-                stat: found.stat,
+                entry: file.entry,
+                stat: file.stat,
             });
-            match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
+            match items[..tracked].binary_search_by(|item| item.path.cmp(&file.path)) {
                 Ok(at) => items[at].disk = disk,
                 Err(_) => items.push(Item {
-                    path: found.path,
+                    path: file.path,
                     base: None,
                     disk,
                 }),

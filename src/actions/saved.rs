@@ -50,7 +50,7 @@ pub struct Rescue {
     pub commit: CommitId,
 }
 
-/// Holds how a path was before a restore.
+/// How a path was before a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPath {
     /// The path.
@@ -65,7 +65,7 @@ pub struct SavedPath {
     pub intent_to_add: bool,
 }
 
-/// Holds what a restore saved.
+/// What a restore saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRestore {
     /// Its ref.

@@ -17,7 +17,7 @@ use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 use crate::worktree::repository::Repository;
 
-/// Represents what a commit has.
+/// What a commit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The commit.
@@ -106,7 +106,7 @@ impl Listing {
     }
 }
 
-/// Represents a listing with the access to each entry.
+/// A listing with the access to each entry.
 #[derive(Clone, Debug)]
 pub struct Classified<'a> {
     /// The listing.

@@ -40,7 +40,7 @@ use crate::worktree::settings::{Environment, load_config};
 use crate::worktree::trust::{TrustStore, UserCommands};
 use crate::worktree::variables::variables;
 
-/// Holds what the user's commands are run with.
+/// What the user's commands are run with.
 #[derive(Clone, Copy, Debug)]
 pub struct UserSteps<'a> {
     /// The repository.
@@ -80,7 +80,7 @@ impl UserTable {
     }
 }
 
-/// Holds what became of a teardown.
+/// What became of a teardown.
 #[derive(Default)]
 pub struct TornDown {
     /// Whether a command was started.
@@ -98,7 +98,7 @@ impl TornDown {
     }
 }
 
-/// Holds what was in a worktree before the commands ran.
+/// What was in a worktree before the commands ran.
 #[derive(Debug, Default)]
 pub struct UntrackedBefore {
     untracked: BTreeSet<RepoPath>,
@@ -187,7 +187,7 @@ fn shared_findings(worktree: &Worktree, changes: ChangeSet) -> Vec<AcceptedFindi
     shared.filter_map(Finding::accepted).flatten().collect()
 }
 
-/// Represents the copies of the user's files after commands ran.
+/// The copies of the user's files after commands ran.
 #[derive(Default)]
 struct Copies {
     /// Those that are as they were, with their own write bits again.
@@ -571,7 +571,7 @@ impl UserSteps<'_> {
     }
 }
 
-/// Holds the teardown of the config.
+/// The teardown of the config.
 enum TeardownCommands {
     None,
     NotTrusted,

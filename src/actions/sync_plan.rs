@@ -21,7 +21,7 @@ use crate::words::path::{RepoPath, escape_for_rule, first_of};
 use crate::words::path_text::{PathText, paths};
 use crate::words::size::Size;
 
-/// Holds the patterns that count, and what they select in the main worktree.
+/// The patterns that count, and what they select in the main worktree.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The patterns.
@@ -32,7 +32,7 @@ pub struct Selection {
     pub candidates: Candidates,
 }
 
-/// Holds what is in a worktree at the paths of the candidates.
+/// What is in a worktree at the paths of the candidates.
 #[derive(Clone, Debug, Default)]
 pub struct WorktreeFiles {
     /// What was placed.
@@ -55,7 +55,7 @@ impl WorktreeFiles {
     }
 }
 
-/// Holds what exists in the worktree at a path.
+/// What exists in the worktree at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExistingFile {
     /// Its stat data.
@@ -75,7 +75,7 @@ pub enum ComparedFiles {
     Other,
 }
 
-/// Holds what a sync is decided on.
+/// What a sync is decided on.
 pub struct SyncFacts<'a> {
     /// The worktree's name.
     pub name: &'a str,
@@ -93,7 +93,7 @@ pub struct SyncFacts<'a> {
     pub force: bool,
 }
 
-/// Holds what a sync will do.
+/// What a sync will do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncPlan {
     /// What is copied, sorted by path.
@@ -108,7 +108,7 @@ pub struct SyncPlan {
     pub save: Vec<RepoPath>,
 }
 
-/// Holds one thing to be copied.
+/// One thing to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedCopy {
     /// Its path.

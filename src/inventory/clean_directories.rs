@@ -14,7 +14,7 @@ use crate::words::varint::{Damaged, Input, put, put_path, put_signed};
 const HEAD: &[u8] = b"agentwt-walked 1\n";
 const END: &[u8] = b"end\n";
 
-/// Represents the directories whose names are known.
+/// The directories whose names are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CleanDirectories {
     manifest: ManifestId,

@@ -14,7 +14,7 @@ pub mod codec;
 use crate::words::entry::{Entry, Mode};
 use crate::words::path::RepoPath;
 
-/// Holds the stat data that prove a file unchanged (stat(2)).
+/// The stat data that prove a file unchanged (stat(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Size in bytes.
@@ -55,7 +55,7 @@ impl Stat {
     }
 }
 
-/// Holds what an index remembers of a file's stat data (gitformat-index(5)): enough to see that it
+/// What an index remembers of a file's stat data (gitformat-index(5)): enough to see that it
 /// was not replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStat {
@@ -84,7 +84,7 @@ impl IndexStat {
     }
 }
 
-/// Holds what was on disk at a path.
+/// What was on disk at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnDisk {
     /// Its kind and the id of its raw bytes, before any filter.
@@ -93,7 +93,7 @@ pub struct OnDisk {
     pub stat: Stat,
 }
 
-/// Holds one path: what the base has there, and what was on disk.
+/// One path: what the base has there, and what was on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The path.
@@ -105,7 +105,7 @@ pub struct Item {
     pub disk: Option<OnDisk>,
 }
 
-/// Represents every path of the base and of the disk at `add`.
+/// Every path of the base and of the disk at `add`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     items: Vec<Item>,

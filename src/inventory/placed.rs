@@ -17,7 +17,7 @@ use std::fmt;
 use crate::inventory::manifest::Stat;
 use crate::words::path::RepoPath;
 
-/// Holds a BLAKE3 digest.
+/// A BLAKE3 digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -82,7 +82,7 @@ impl PlacedKind {
     }
 }
 
-/// Holds one placed file.
+/// One placed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFile {
     /// Its path, the same in the main worktree.
@@ -99,7 +99,7 @@ pub struct PlacedFile {
     pub source: Option<Stat>,
 }
 
-/// Represents all that was placed in one worktree.
+/// All that was placed in one worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
     /// The globs of `add --sync`, which a later `sync` goes by as well.

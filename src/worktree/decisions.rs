@@ -50,7 +50,7 @@ pub fn require_outside(repository: &Repository, command: &str) -> Result<(), Err
 }
 
 impl Worktree {
-    /// Holds a set of changes against the scope, and leaves out what was accepted.
+    /// Judges a set of changes by the scope, and leaves out what was accepted.
     pub fn judge(&self, changes: ChangeSet, options: VerifyOptions) -> Report {
         let accepted = Acceptances::new(&self.record.decisions);
         verify(&self.scope, changes, options).accepting(&accepted)

@@ -184,7 +184,7 @@ fn remove_empty_above(file: &Utf8Path) {
     }
 }
 
-/// Represents the exclude file that was written, so that it can be taken back.
+/// The exclude file that was written, so that it can be taken back.
 #[must_use]
 pub struct ExcludeFile {
     file: ChangedFile,

@@ -30,11 +30,11 @@ pub struct RecordPlaces {
     pub linked: Utf8PathBuf,
 }
 
-/// Holds what was read of all records, for all copies of one `Repository`.
+/// What was read of all records, for all copies of one `Repository`.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedGitDirs(Arc<Mutex<Option<Reading>>>);
 
-/// Holds one reading of all records.
+/// One reading of all records.
 #[derive(Clone, Debug)]
 struct Reading {
     /// The directories of the records, and those of the trash, as they were before.

@@ -25,7 +25,7 @@ use crate::worktree::repository::Repository;
 /// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
 
-/// Holds a worktree that git has registered and that has no file yet.
+/// A worktree that git has registered and that has no file yet.
 pub(super) struct EmptyWorktree<'a> {
     pub follower: Follower<'a>,
     /// The repository, as the worktree sees it.

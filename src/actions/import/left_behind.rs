@@ -101,8 +101,8 @@ impl Handling {
 /// Returns what becomes of the index of a run that left all this.
 pub fn index_of(left: &[LeftBehind]) -> RunIndex {
     let mut index = RunIndex::Comes;
-    for one in left {
-        match one.handling().index {
+    for left_behind in left {
+        match left_behind.handling().index {
             RunIndex::Comes => {}
             RunIndex::Unusable => return RunIndex::Unusable,
             RunIndex::StaysInRun => index = RunIndex::StaysInRun,

@@ -78,7 +78,7 @@ impl EntryLock {
     }
 }
 
-/// Holds what a private git directory says of its worktree.
+/// What a private git directory says of its worktree.
 struct AdminEntry {
     admin_dir: Utf8PathBuf,
     /// The directory of the worktree.

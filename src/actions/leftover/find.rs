@@ -32,7 +32,7 @@ const COPIES: [&str; 2] = [".placing-", ".cloning-"];
 /// What temporary files begin with in a record: those of this version, and of version 0.1.
 const TEMPORARY_IN_RECORD: [&str; 3] = [files::TEMPORARY, "rescue-index", "restore-index"];
 
-/// Holds what is left over of one name.
+/// What is left over of one name.
 #[derive(Default)]
 pub struct NameLeftovers {
     /// All of it.
@@ -310,21 +310,21 @@ fn expired(
 
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
 fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftover>, Error> {
-    let mut found = Vec::new();
+    let mut leftovers = Vec::new();
     for name in files::names(&repository.root.join(WORKTREES))? {
         let is_ours = matches!(&*name, TRASH | OLD_BIN | ".gitignore");
         if !is_ours && WorktreeName::parse(without_copies_prefix(&name)).is_err() {
-            found.push(stranger(&format!("{WORKTREES}/{name}")));
+            leftovers.push(stranger(&format!("{WORKTREES}/{name}")));
         }
     }
-    let mut accounted = ids_of_pending_removals(repository);
-    accounted.extend(in_trash.iter().map(Trashed::id));
+    let mut known_ids = ids_of_pending_removals(repository);
+    known_ids.extend(in_trash.iter().map(Trashed::id));
     for id in files::names(&repository.root.join(WORKTREES).join(TRASH))? {
-        if !accounted.contains(&id) && !id.starts_with(EXPIRED) {
-            found.push(stranger(&format!("{WORKTREES}/{TRASH}/{id}")));
+        if !known_ids.contains(&id) && !id.starts_with(EXPIRED) {
+            leftovers.push(stranger(&format!("{WORKTREES}/{TRASH}/{id}")));
         }
     }
-    Ok(found)
+    Ok(leftovers)
 }
 
 /// Lists the temporary files, and the directories of objects that were being written, of processes

@@ -188,7 +188,7 @@ fn was_on_several_commits(git_dir: &Utf8Path) -> Result<bool, Error> {
     Ok(commits.len() > 1)
 }
 
-/// Holds what `add` writes into a new worktree.
+/// What `add` writes into a new worktree.
 struct ExpectedFiles<'a> {
     /// The main worktree, of which files are copied.
     main: &'a Utf8Path,

@@ -73,7 +73,7 @@ impl LeftoverKind {
     }
 }
 
-/// Represents one thing that is left over.
+/// One thing that is left over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// What kind of thing it is.
@@ -294,7 +294,7 @@ fn entry(admin_dir: &Utf8Path, why: String) -> Leftover {
     Leftover::new(LeftoverKind::Entry, admin_dir.as_str(), why).at(admin_dir)
 }
 
-/// Holds a lock file of git's.
+/// A lock file of git's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LockFacts {
     path: Utf8PathBuf,

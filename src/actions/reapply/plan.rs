@@ -66,7 +66,7 @@ fn remove_last(record: &mut Record) -> Result<Vec<ScopeRule>, WorktreeFault> {
     let last = record
         .decisions
         .iter()
-        .rposition(|one| !one.rules.is_empty());
+        .rposition(|decision| !decision.rules.is_empty());
     let Some(last) = last else {
         let name = record.name.to_string();
         return Err(WorktreeFault::NothingToUndo { name });

@@ -38,7 +38,7 @@ use crate::worktree::repository::Repository;
 /// The newest stash.
 const STASH: &str = "refs/stash";
 
-/// Holds what is the same for all worktrees that one command removes.
+/// What is the same for all worktrees that one command removes.
 pub struct SharedFacts {
     refs: Vec<Ref>,
     worktrees: Vec<WorktreeEntry>,
@@ -53,12 +53,12 @@ impl SharedFacts {
     pub fn read(repository: &Repository) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
         let mut refs = git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/", STASH])?;
-        let stashes = if refs.iter().any(|found| found.name == STASH) {
+        let stashes = if refs.iter().any(|reference| reference.name == STASH) {
             git.reflog(STASH)?
         } else {
             Vec::new()
         };
-        refs.retain(|found| found.name != STASH);
+        refs.retain(|reference| reference.name != STASH);
         Ok(Self {
             refs,
             worktrees: repository.worktree_list()?,
@@ -69,8 +69,8 @@ impl SharedFacts {
     /// Where a branch is; none when there is none.
     pub fn tip_of(&self, branch: &BranchName) -> Option<&CommitId> {
         let name = branch.full_ref();
-        let found = self.refs.iter().find(|found| found.name == name)?;
-        Some(&found.id)
+        let reference = self.refs.iter().find(|reference| reference.name == name)?;
+        Some(&reference.id)
     }
 
     /// The commits of a tip that no branch, remote-tracking branch or tag of this repository has.
@@ -86,7 +86,7 @@ impl SharedFacts {
     }
 
     fn tips(&self) -> Vec<&CommitId> {
-        self.refs.iter().map(|found| &found.id).collect()
+        self.refs.iter().map(|reference| &reference.id).collect()
     }
 
     /// Those of these commits that no branch, remote-tracking branch or tag has. A branch that goes
@@ -97,8 +97,8 @@ impl SharedFacts {
         commits: Vec<CommitId>,
     ) -> Result<Vec<CommitId>, Error> {
         let tips: Vec<&CommitId> = commits.iter().collect();
-        let found = unreachable(repository, &tips, &self.tips())?;
-        let unreachable: BTreeSet<CommitId> = found.into_iter().collect();
+        let listed = unreachable(repository, &tips, &self.tips())?;
+        let unreachable: BTreeSet<CommitId> = listed.into_iter().collect();
         let mut retained = commits;
         retained.retain(|commit| unreachable.contains(commit));
         Ok(retained)
@@ -117,7 +117,7 @@ impl SharedFacts {
     }
 }
 
-/// Holds a worktree by its record, and as it stands: in its place, or in the trash.
+/// A worktree by its record, and as it stands: in its place, or in the trash.
 pub struct Site<'a> {
     /// As it was recorded.
     pub recorded: &'a Worktree,
@@ -232,7 +232,7 @@ fn is_held_elsewhere(shared: &SharedFacts, site: &Site<'_>) -> bool {
         .any(|entry| entry.branch.as_ref() == Some(&branch))
 }
 
-/// Holds with what the commits of a worktree are read.
+/// What the commits of a worktree are read with.
 struct CommitReading<'a> {
     repository: &'a Repository,
     shared: &'a SharedFacts,
@@ -338,7 +338,7 @@ impl CommitReading<'_> {
         self.shared
             .refs
             .iter()
-            .filter(|found| !leaving.iter().any(|name| found.name == *name))
+            .filter(|reference| !leaving.iter().any(|name| reference.name == *name))
             .collect()
     }
 }
@@ -347,7 +347,7 @@ impl CommitReading<'_> {
 fn merge_targets<'r>(record: &Record, staying: &[&'r Ref]) -> Vec<&'r Ref> {
     let mut targets: Vec<&Ref> = Vec::new();
     for tip in &record.base.tips {
-        let current = staying.iter().find(|found| found.name == tip.name);
+        let current = staying.iter().find(|reference| reference.name == tip.name);
         if let Some(current) = current
             && !targets.iter().any(|target| target.id == current.id)
         {

@@ -63,7 +63,7 @@ pub fn find(
     None
 }
 
-/// Holds what is compared with the refs in which it may be.
+/// What is compared with the refs in which it may be.
 struct Comparison<'a> {
     git: Git,
     objects: &'a Objects,
@@ -198,7 +198,7 @@ fn merged_as(how: MergedHow, commit: &CommitId) -> Merged {
     }
 }
 
-/// Holds what commits change, to be compared.
+/// What commits change, to be compared.
 struct Patches {
     of_commits: BTreeMap<CommitId, Vec<u8>>,
     /// The commits that only the target has, the newest first.

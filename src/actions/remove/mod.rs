@@ -57,7 +57,7 @@ pub enum Look {
     WithoutFiles,
 }
 
-/// Holds a worktree that may be removed, and what was read of it.
+/// A worktree that may be removed, and what was read of it.
 pub struct RemovalCandidate {
     /// The worktree.
     pub worktree: Worktree,
@@ -81,7 +81,7 @@ struct AssumedMerge {
     merged: Option<Merged>,
 }
 
-/// Holds what a removal does and is done with.
+/// What a removal does and is done with.
 struct Removing<'a> {
     repository: &'a Repository,
     /// What the plan was made with.

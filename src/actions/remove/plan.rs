@@ -34,7 +34,7 @@ pub struct RemoveOptions {
     pub dry_run: bool,
 }
 
-/// Holds what `remove` looks at beside the record; by default nothing speaks against a removal.
+/// What `remove` looks at beside the record; by default nothing speaks against a removal.
 #[derive(Clone, Debug, Default)]
 pub struct RemoveFacts {
     /// The directory in which the command was started.

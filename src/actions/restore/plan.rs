@@ -58,7 +58,7 @@ impl PlannedPath {
     }
 }
 
-/// Holds what `restore` will do.
+/// What `restore` will do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestorePlan {
     /// The paths that are put back, sorted.
@@ -78,7 +78,7 @@ impl RestorePlan {
     }
 }
 
-/// Holds what `restore` decides on.
+/// What `restore` decides on.
 #[derive(Clone, Debug)]
 pub struct RestoreFacts<'a> {
     /// The worktree's record.

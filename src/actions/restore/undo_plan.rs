@@ -10,7 +10,7 @@ use crate::words::entry::Entry;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
 
-/// Holds a path that was restored, as it is now.
+/// A path that was restored, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathNow {
     /// How it was.
@@ -36,7 +36,7 @@ impl PathNow {
     }
 }
 
-/// Holds what `restore --undo` will do.
+/// What `restore --undo` will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoPlan {
     /// What is brought back, sorted; none of it holds anything newer.

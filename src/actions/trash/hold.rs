@@ -57,14 +57,14 @@ impl Held {
         if files::is_directory(&git_dir.join("reftable")) {
             ids.extend(ids_in_reftable(repository, git_dir)?);
         }
-        // what cannot be read, `git gc` does not follow either
+        // `git gc` does not follow an index that cannot be read either
         let index = files::read(&git_dir.join("index")).unwrap_or_default();
         Ok(Self { ids, index })
     }
 }
 
-/// Holds what a private git directory names, for the entry of this id, unless it is `held` already.
-/// Locks on the refs that are newer than the file `since` are of a git that was killed.
+/// Keeps what a private git directory names by refs of the entry of this id, unless it is `held`
+/// already. Locks on these refs that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -88,7 +88,7 @@ pub(super) fn hold(
         named.index.clone(),
         repository.format,
     );
-    // what is damaged, `git gc` does not follow either
+    // `git gc` does not follow an index that is damaged either
     if let Ok(index) = index {
         ids.extend(ids_of_index(&objects, &index, stamp));
     }
@@ -155,8 +155,8 @@ fn refs_of(id: &str) -> String {
 fn write_ref(repository: &Repository, name: &str, id: &CommitId) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     let mut refs = git.for_each_ref(&[name])?;
-    refs.retain(|found| found.name == name);
-    let current = refs.first().map(|found| &found.id);
+    refs.retain(|reference| reference.name == name);
+    let current = refs.first().map(|reference| &reference.id);
     if current == Some(id) {
         return Ok(());
     }

@@ -54,14 +54,14 @@ const SNAPSHOT: &str = "snapshot";
 /// What a git directory is called that was moved out of the way, before its number.
 const DAMAGED: &str = "damaged";
 
-/// Represents the private git directory of the runs of one worktree.
+/// The private git directory of the runs of one worktree.
 #[derive(Clone, Debug)]
 pub struct PrivateGit {
     /// Its directory in the record, which also has what else a run needs.
     pub dir: Utf8PathBuf,
 }
 
-/// Holds what a run left.
+/// What a run left.
 #[derive(Clone, Debug, Default)]
 pub struct RunResult {
     /// The commit of HEAD; none where HEAD cannot be read.

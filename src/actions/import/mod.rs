@@ -18,7 +18,7 @@ use crate::actions::import::apply::{Applied, apply};
 use crate::actions::import::fetch::{Fetched, fetch, fetch_staged};
 use crate::actions::import::kept::take_own_lock;
 use crate::actions::import::left_behind::LeftBehind;
-use crate::actions::import::outcome::{ImportFailure, ImportMove, Imported};
+use crate::actions::import::outcome::{ImportFailure, Imported};
 use crate::actions::import::plan::{
     BranchStep, GitDirectoryStep, ImportFacts, ImportPlan, IndexLockHolder, StagedStep, UserHead,
     UserIndex, plan,
@@ -27,6 +27,7 @@ use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::{keep_staged, user_index};
 use crate::actions::import::verify::{Verified, seal_of, verify};
 use crate::actions::lfs_contents::copy_contents;
+use crate::answer::shapes::BranchMove;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::locked_file::MarkedLock;
@@ -189,7 +190,7 @@ fn perform(
             if let BranchStep::Moves { from, to } = &plan.branch {
                 imported.stays_away = None;
                 imported.branch_commit = Some(to.clone());
-                imported.moved = Some(ImportMove {
+                imported.moved = Some(BranchMove {
                     from: from.clone(),
                     to: to.clone(),
                 });

@@ -1,6 +1,7 @@
 //! Says what became of the import of a run: [`Imported`], or [`ImportFailure`].
 
 use crate::actions::import::plan::UserIndex;
+use crate::answer::shapes::BranchMove;
 use crate::disk::error::DiskError;
 use crate::git::error::GitError;
 use crate::judge::finding::Report;
@@ -14,7 +15,7 @@ pub struct Imported {
     /// The verdict over the worktree with the commits of the run.
     pub report: Report,
     /// How the branch moved; none where it did not.
-    pub moved: Option<ImportMove>,
+    pub moved: Option<BranchMove>,
     /// The commit to which the branch did not move, if there is one.
     pub stays_away: Option<CommitId>,
     /// The commit of the branch.
@@ -29,15 +30,6 @@ pub struct Imported {
     pub seal: Seal,
     /// What the user should know.
     pub notes: Vec<String>,
-}
-
-/// How a branch moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImportMove {
-    /// The commit where it was.
-    pub from: CommitId,
-    /// The commit where it is.
-    pub to: CommitId,
 }
 
 /// Says whether a file was changed during a run that no command in a fence can reach.

@@ -6,8 +6,9 @@ use camino::Utf8Path;
 use crate::actions::bring::kept_ref;
 use crate::actions::import::import;
 use crate::actions::import::kept::keep_all;
-use crate::actions::import::outcome::{ImportFailure, ImportMove, Imported};
+use crate::actions::import::outcome::{ImportFailure, Imported};
 use crate::actions::import::plan::UserIndex;
+use crate::answer::shapes::BranchMove;
 use crate::commands::Session;
 use crate::commands::exec::checks::not_fenced;
 use crate::fence::error::FenceError;
@@ -46,7 +47,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// Fails when something of the earlier run is in the way, or git or the disk refuses.
-    pub fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<ImportMove>, Error> {
+    pub fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<BranchMove>, Error> {
         let private = self.private;
         if !private.is_there() {
             self.write_new()?;

@@ -1,7 +1,8 @@
 //! Runs a command in its fence and imports what it committed: [`FencedRun`].
 
 use crate::actions::import::import;
-use crate::actions::import::outcome::{ImportFailure, ImportMove, Imported};
+use crate::actions::import::outcome::{ImportFailure, Imported};
+use crate::answer::shapes::BranchMove;
 use crate::commands::Session;
 use crate::commands::exec::client_state::{Begun, ClientState};
 use crate::commands::exec::earlier_run::Preparation;
@@ -43,7 +44,7 @@ pub(super) struct Done {
     /// What became of its commits.
     pub imported: Imported,
     /// How the branch moved when what an earlier command had left was imported.
-    pub moved_before: Option<ImportMove>,
+    pub moved_before: Option<BranchMove>,
 }
 
 /// Says on which git directory a command works.
@@ -124,7 +125,7 @@ impl FencedRun<'_> {
     }
 
     /// Prepares the private git directory under the lock of the name.
-    fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<ImportMove>, Error> {
+    fn prepare(&self, notes: &mut Vec<String>) -> Result<Option<BranchMove>, Error> {
         let (_lock, worktree) = Worktree::lock(self.repository, &self.worktree.record.name)?;
         let withholds = self.launch.policy.request.withholds;
         let preparation = Preparation {

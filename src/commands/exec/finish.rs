@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::actions::import::outcome::{ImportMove, Seal};
-use crate::answer::shapes::BranchMove;
+use crate::actions::import::outcome::Seal;
 use crate::answer::verdict::VerdictReport;
 use crate::answer::waiting::WaitingRun;
 use crate::commands::Outcome;
@@ -34,8 +33,8 @@ pub(super) fn fill_answer(outcome: &mut Outcome<ExecAnswer>, worktree: &Worktree
         branch: record.branch.to_string(),
         command: done.ended.into(),
         status: outcome.exit.code(),
-        moved: imported.moved.map(moved_field),
-        moved_before: done.moved_before.map(moved_field),
+        moved: imported.moved,
+        moved_before: done.moved_before,
         incoming: imported.stays_away.map(|_| incoming),
         kept: Vec::new(),
         waiting: None,
@@ -78,11 +77,4 @@ pub(super) fn describe_rest(
     run.kept = kept.difference(kept_before).cloned().collect();
     run.waiting = WaitingRun::find(repository, worktree)?;
     Ok(())
-}
-
-fn moved_field(moved: ImportMove) -> BranchMove {
-    BranchMove {
-        from: moved.from,
-        to: moved.to,
-    }
 }

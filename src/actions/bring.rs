@@ -12,6 +12,7 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::actions::lfs_contents::copy_contents;
+use crate::actions::saved::rescue_ref;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::environment::GitMode;
@@ -23,7 +24,7 @@ use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::private_git::PrivateGit;
+use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
 
 /// Where commits and tags are kept that only a clone had, below its name.
@@ -78,7 +79,7 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
 /// of it.
 fn name_incoming(home: &Repository, worktree: &Worktree, tip: &CommitId) -> Result<String, Error> {
     let name = &worktree.record.name;
-    let incoming = format!("refs/agentwt/incoming/{name}");
+    let incoming = incoming_ref(worktree);
     point(home, &incoming, tip, &|id| kept_ref(worktree, id))?;
     let home_git = home.git.with_mode(GitMode::Hardened);
     home_git.delete_ref(&kept_ref(worktree, tip), tip)?;
@@ -258,7 +259,7 @@ fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitI
 /// What `restore` saved in the clone and is not at home, with its ref there. Where home has
 /// something else under that name, it is kept by its commit.
 fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error> {
-    let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
+    let below = rescue_ref(&worktree.record.name, "");
     let home_git = own.home().git.with_mode(GitMode::Hardened);
     let at_home = home_git.for_each_ref(&[&below])?;
     let mut saved = Vec::new();

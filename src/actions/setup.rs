@@ -150,19 +150,20 @@ impl UntrackedBefore {
     /// Fails when the worktree cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Result<Self, Error> {
         let survey = collect(repository, worktree)?;
-        let path = &worktree.record.path;
         let placed = worktree.placed()?;
+        let drifts = drift(&worktree.record.path, None, &placed)?;
         let mut before = Self::default();
-        for (file, drift) in placed.files().iter().zip(drift(path, None, &placed)?) {
-            let is_copy = file.kind == PlacedKind::File && file.digest.is_some();
-            match file.origin {
-                PlacedOrigin::Setup if drift.copy != CopyState::Edited => {
-                    before.ours.insert(file.path.clone());
-                }
-                PlacedOrigin::Synced if drift.copy == CopyState::Same && is_copy => {
-                    before.copies.insert(file.path.clone());
-                }
-                PlacedOrigin::Setup | PlacedOrigin::Synced | PlacedOrigin::Context => {}
+        for (file, drift) in placed.files().iter().zip(drifts) {
+            let path = &file.path;
+            let is_output = file.origin == PlacedOrigin::Setup;
+            if is_output && drift.copy != CopyState::Edited {
+                before.ours.insert(path.clone());
+            }
+            let is_copy = file.origin == PlacedOrigin::Synced
+                && file.kind == PlacedKind::File
+                && file.digest.is_some();
+            if is_copy && drift.copy == CopyState::Same {
+                before.copies.insert(path.clone());
             }
         }
         before.self_ignored = self_ignored(&survey).cloned().collect();

@@ -306,7 +306,10 @@ impl ClaudeSettings {
 
     /// Removes a value with its key and a comma, or what holds nothing else.
     fn remove(&mut self, steps: &[Step]) -> Result<(), String> {
-        let (Some(value), Some((last, above))) = (self.find(steps)?, steps.split_last()) else {
+        let Some(value) = self.find(steps)? else {
+            return Ok(());
+        };
+        let Some((last, above)) = steps.split_last() else {
             return Ok(());
         };
         let start = match last {

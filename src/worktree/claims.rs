@@ -532,10 +532,14 @@ impl Claims {
     }
 }
 
+/// The directory of what this repository keeps of claims.
+pub fn claims_dir(repository: &Repository) -> Utf8PathBuf {
+    repository.common_dir.join("agentwt/claims")
+}
+
 /// What this repository keeps of the claim on a name: `toml`, and its `lock`.
 pub fn claim_file(repository: &Repository, name: &WorktreeName, ending: &str) -> Utf8PathBuf {
-    let directory = repository.common_dir.join("agentwt/claims");
-    directory.join(format!("{name}.{ending}"))
+    claims_dir(repository).join(format!("{name}.{ending}"))
 }
 
 /// True if a claim is certainly not ours.

@@ -22,6 +22,7 @@ use crate::record::worktree::{Intent, MadeBy};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::admin_dir::entry_of;
+use crate::worktree::claims::{claim_file, claims_dir};
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{RecordState, Worktree, names};
 use crate::worktree::private_git::PrivateGit;
@@ -57,7 +58,7 @@ pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, Erro
             texts.push(file);
         }
     }
-    for file in files::names(&claims(repository))? {
+    for file in files::names(&claims_dir(repository))? {
         if let Some(name) = file.strip_suffix(".toml") {
             texts.push(name.to_owned());
         }
@@ -177,7 +178,7 @@ impl NameLeftovers {
             return Ok(());
         }
         self.all.extend(leftover.map(|leftover| leftover.at(path)));
-        let claim = claims(repository).join(format!("{name}.toml"));
+        let claim = claim_file(repository, name, "toml");
         if let Some(written) = files::modified(&claim) {
             let of_claim = judge_claim(name.as_str(), age(now, written));
             self.all.push(of_claim.at(claim));
@@ -228,11 +229,6 @@ fn state_of_place(path: &Utf8Path, entry: Option<&Utf8Path>) -> PlaceState {
     }
 }
 
-/// Returns the directory of the files of claims.
-fn claims(repository: &Repository) -> Utf8PathBuf {
-    repository.common_dir.join("agentwt/claims")
-}
-
 /// Finds the lock files of ours that no process holds.
 ///
 /// # Errors
@@ -243,7 +239,7 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     for name in files::names(&locks)? {
         paths.push(locks.join(name));
     }
-    let claims = claims(repository);
+    let claims = claims_dir(repository);
     for name in files::names(&claims)? {
         let path = claims.join(name);
         if path.extension() == Some("lock") {
@@ -331,7 +327,7 @@ fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftov
 /// of ours.
 fn temporaries(repository: &Repository) -> Result<Vec<Utf8PathBuf>, Error> {
     let common = &repository.common_dir;
-    let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
+    let mut directories = vec![common.clone(), common.join("info"), claims_dir(repository)];
     let admin_dirs = common.join("worktrees");
     for id in files::names(&admin_dirs)? {
         directories.push(admin_dirs.join(id));

@@ -70,17 +70,14 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
     let before = worktree.shared()?;
     let now = seal::read(repository, Some(&worktree.record.admin_dir))?;
     let accepted = Acceptances::new(&worktree.record.decisions);
-    let mut planted = Vec::new();
     let mut changes = changed_git_files(repository, &before, &now)?;
     changes.extend(settings::changed_settings(repository, &before, &now));
+    let mut planted = Vec::new();
     for shared in changes {
-        let place = &shared.change.place;
-        // neither a ref nor the end of history starts a program
-        let is_inert = shared.change.kind == Kind::Ref || *place == Place::Git(SHALLOW.into());
-        if is_inert || shared.cause == Cause::Unknown {
-            continue;
-        }
-        if accepted.cover(&shared.change, Reason::Shared) {
+        let is_ref = shared.change.kind == Kind::Ref;
+        let is_end_of_history = shared.change.place == Place::Git(SHALLOW.into());
+        let starts_nothing = is_ref || is_end_of_history || shared.cause == Cause::Unknown;
+        if starts_nothing || accepted.cover(&shared.change, Reason::Shared) {
             continue;
         }
         planted.push(Planted {
@@ -89,6 +86,7 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
             place: shared.change.place,
         });
     }
+    // the worktree's own settings are no part of the seal
     for change in changed_files(repository, &worktree.record)?.wrong {
         if !accepted.cover(&change, Reason::Integrity) {
             planted.extend(planted_in_own_settings(worktree, &change.place));
@@ -169,36 +167,46 @@ pub fn unset_command(worktree: &Utf8Path, key: &str) -> String {
     format!("git -C {directory} config --unset-all {}", shell_word(key))
 }
 
-/// What a person can do about it: see all of it, take it away, accept it.
+/// The commands that help: to see all of it, to remove the first few settings, to accept it.
 fn help(worktree: &Worktree, planted: &[Planted]) -> String {
     let name = &worktree.record.name;
     let mut help = format!("to see what changed: git agentwt verify {name}");
-    let added = planted.iter().filter(|item| item.is_added);
-    let added_keys = added.filter_map(|item| item.key.as_deref());
-    for key in added_keys.take(NAMED) {
-        let command = unset_command(&worktree.record.path, key);
+    for command in removal_commands(worktree, planted) {
         help.push_str(&format!("; to remove it: {command}"));
     }
-    for item in planted.iter().take(NAMED) {
-        if let (Place::Admin(file), Some(key)) = (&item.place, &item.key) {
-            let path = worktree.record.admin_dir.join(file.to_string());
-            let file_word = shell_word(path.as_str());
-            let key_word = shell_word(key);
-            help.push_str(&format!(
-                "; to remove it: git config --file {file_word} --unset-all {key_word}"
-            ));
-        }
-    }
-    let number_of_own = planted.iter().filter(|item| item.is_own()).count();
-    if number_of_own < planted.len() {
+    if planted.iter().any(|item| !item.is_own()) {
         help.push_str(&format!(
             "; if you made these changes: git agentwt accept {name} --shared"
         ));
     }
-    if number_of_own > 0 {
+    if planted.iter().any(Planted::is_own) {
         help.push_str(&format!(
             "; if the worktree may have its own: git agentwt accept {name} --all"
         ));
     }
     help
+}
+
+/// The commands that remove the first settings: those that had no value before, from the
+/// repository, and then the worktree's own. A hook or an attribute is removed by hand.
+fn removal_commands(worktree: &Worktree, planted: &[Planted]) -> Vec<String> {
+    let mut commands = Vec::new();
+    let added = planted.iter().filter(|item| item.is_added);
+    let added_keys = added.filter_map(|item| item.key.as_deref());
+    for key in added_keys.take(NAMED) {
+        commands.push(unset_command(&worktree.record.path, key));
+    }
+    for item in planted.iter().take(NAMED) {
+        if let Place::Admin(file) = &item.place
+            && let Some(key) = &item.key
+        {
+            let path = worktree.record.admin_dir.join(file.to_string());
+            let file_word = shell_word(path.as_str());
+            let key_word = shell_word(key);
+            commands.push(format!(
+                "git config --file {file_word} --unset-all {key_word}"
+            ));
+        }
+    }
+    commands
 }

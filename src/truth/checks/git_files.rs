@@ -33,25 +33,31 @@ pub fn find_git_files(
 ) -> Result<Vec<SharedChange>, Error> {
     let seals = &inputs.seals;
     let mut changes = changed_git_files(inputs.repository, &seals.before, &seals.now)?;
-    let was_shallow = seals
-        .before
-        .sealed
-        .files
-        .contains_key(&format!("@git/{SHALLOW}"));
-    let Some(refs) = inputs.refs.as_ref().filter(|_| was_shallow) else {
-        return Ok(changes);
+    excuse_fetched_ends_of_history(inputs, &mut changes)?;
+    Ok(changes)
+}
+
+/// Makes a change of `shallow` harmless if fetches of others explain it: in a clone that was
+/// shallow at `add`, each fetch may move the commits at which history ends.
+fn excuse_fetched_ends_of_history(
+    inputs: &SurveyInputs<'_>,
+    changes: &mut [SharedChange],
+) -> Result<(), Error> {
+    let files_at_add = &inputs.seals.before.sealed.files;
+    if !files_at_add.contains_key(&format!("@git/{SHALLOW}")) {
+        return Ok(());
+    }
+    let Some(refs) = &inputs.refs else {
+        return Ok(());
     };
     let shallow = Place::Git(SHALLOW.into());
-    for change in &mut changes {
-        // in a shallow clone each fetch may move the ends of history
-        if change.change.place == shallow
-            && change.cause == Cause::Hides
-            && refs.ends_where_others_fetched()?
-        {
+    for change in changes {
+        let hides_history = change.change.place == shallow && change.cause == Cause::Hides;
+        if hides_history && refs.ends_where_others_fetched()? {
             change.cause = Cause::Unknown;
         }
     }
-    Ok(changes)
+    Ok(())
 }
 
 /// Compares the hooks and the files of two seals.
@@ -74,19 +80,30 @@ pub fn changed_git_files(
             changes.push(change);
         }
     }
-    let pulled = read_pulled(repository, &changes)?;
-    for change in &mut changes {
+    excuse_committed_hooks(repository, now, &mut changes)?;
+    Ok(changes)
+}
+
+/// Makes a changed file of the main worktree harmless if the commit that the main worktree is on
+/// has it so: hooks of `core.hooksPath` may be tracked files, which the user's own pull changes.
+fn excuse_committed_hooks(
+    repository: &Repository,
+    now: &Shared,
+    changes: &mut [SharedChange],
+) -> Result<(), Error> {
+    let committed = read_committed(repository, changes)?;
+    for change in changes {
         let Place::Main(path) = &change.change.place else {
             continue;
         };
         let name = change.change.place.to_string();
         let digest = now.sealed.files.get(&name).or_else(|| now.hooks.get(&name));
         let id = digest.map(|digest| digest.trim_end_matches(PLAIN));
-        if id.is_some() && id == pulled.get(path).map(String::as_str) {
+        if id.is_some() && id == committed.get(path).map(String::as_str) {
             change.cause = Cause::Unknown;
         }
     }
-    Ok(changes)
+    Ok(())
 }
 
 /// Returns what was done to a thing.
@@ -114,25 +131,7 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
 /// Finds the files that are not as they were: of hooks, and in git directories.
 fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Vec<SharedChange> {
     let before = &recorded.sealed;
-    // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
-    let of_others = before
-        .files
-        .values()
-        .chain(recorded.hooks.values())
-        .collect();
-    let directories_before = git_dirs::directories(before);
-    let directories_now = git_dirs::directories(now);
-    let mut directories = directories_before.clone();
-    directories.extend(directories_now.clone());
-    let judge = FileJudge {
-        repository,
-        before: directories_before,
-        now: directories_now,
-        directories,
-        is_older: git_dirs::is_of_older_version(before),
-        extent: before.extent,
-        of_others,
-    };
+    let judge = FileJudge::new(repository, recorded, now);
     let mut changes = Vec::new();
     for name in differing(&before.files, &now.files) {
         let digest = now.files.get(name);
@@ -162,6 +161,22 @@ impl FileChange {
     }
 }
 
+/// Holds a sealed file that is in a git directory.
+struct GitDirFile<'a> {
+    /// Its place: `@git/info/exclude`.
+    name: &'a str,
+    /// Its path in the git directory: `info/exclude`.
+    state: &'a str,
+    owner: GitDirOwner,
+    role: Role,
+}
+
+impl GitDirFile<'_> {
+    fn is_of_submodule(&self) -> bool {
+        self.owner == GitDirOwner::Submodule
+    }
+}
+
 /// Judges the files that are not as they were.
 struct FileJudge<'a> {
     repository: &'a Repository,
@@ -173,11 +188,31 @@ struct FileJudge<'a> {
     is_older: bool,
     /// What `before` has of each git directory.
     extent: SealExtent,
-    of_others: BTreeSet<&'a String>,
+    /// The contents that any hook or file had at `add`.
+    contents_at_add: BTreeSet<&'a String>,
 }
 
-impl FileJudge<'_> {
-    /// Says what a change of a file means; none for everyday work.
+impl<'a> FileJudge<'a> {
+    fn new(repository: &'a Repository, recorded: &'a Shared, now: &Sealed) -> Self {
+        let before = &recorded.sealed;
+        let directories_before = git_dirs::directories(before);
+        let directories_now = git_dirs::directories(now);
+        let mut directories = directories_before.clone();
+        directories.extend(directories_now.clone());
+        let mut contents_at_add: BTreeSet<&String> = before.files.values().collect();
+        contents_at_add.extend(recorded.hooks.values());
+        Self {
+            repository,
+            before: directories_before,
+            now: directories_now,
+            directories,
+            is_older: git_dirs::is_of_older_version(before),
+            extent: before.extent,
+            contents_at_add,
+        }
+    }
+
+    /// Says what a change of a file means; none for everyday work, and where the seal cannot tell.
     fn judge(
         &self,
         name: &str,
@@ -188,51 +223,72 @@ impl FileJudge<'_> {
             return judge_link(now, "git takes it for the repository");
         }
         let Some((directory, state)) = git_dirs::split(name, &self.directories) else {
+            // what is sealed outside of git directories are hooks
             return Some(self.judge_hook(before, now));
         };
         if state == "commondir" {
             return judge_link(now, "git takes settings, hooks and objects from there");
         }
-        let owner = self.directories[directory];
-        let is_submodule = owner == GitDirOwner::Submodule;
+        let file = GitDirFile {
+            name,
+            state,
+            owner: self.directories[directory],
+            role: role_of(state.split('/').next().unwrap_or(state)),
+        };
         let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
-        let role = role_of(state.split('/').next().unwrap_or(state));
-        if role == Role::Hooks && directory != OWN_GIT_DIR {
-            let came = is_submodule && now.is_some();
-            if is_in_both || came {
-                return Some(self.judge_hook(before, now));
-            }
+        // before new directories are excused: git runs the hooks that a new submodule brings
+        let is_hook = file.role == Role::Hooks && directory != OWN_GIT_DIR;
+        if is_hook && (is_in_both || file.is_of_submodule() && now.is_some()) {
+            return Some(self.judge_hook(before, now));
         }
-        if !is_in_both && !is_of_operation(state) {
-            // the git directory came, or went
+        let came_or_went_with_directory = !is_in_both && !is_of_operation(state);
+        if came_or_went_with_directory || !self.has_state_of_add(&file, before, now) {
             return None;
         }
-        let is_new_role = matches!(role, Role::Unknown | Role::Remotes);
-        if self.is_older && (is_submodule || is_new_role) {
-            // nothing is known of what it was
-            return None;
+        self.judge_state(&file, before, now)
+    }
+
+    /// True if the seal of `add` tells what a file in a git directory was like: a seal of an older
+    /// version, or of entries alone, does not have every file.
+    fn has_state_of_add(
+        &self,
+        file: &GitDirFile<'_>,
+        before: Option<&String>,
+        now: Option<&String>,
+    ) -> bool {
+        let is_new_role = matches!(file.role, Role::Unknown | Role::Remotes);
+        if self.is_older && (file.is_of_submodule() || is_new_role) {
+            return false;
         }
-        if self.extent == SealExtent::Entries && !is_comparable_by_entry(state, before, now) {
-            return None;
-        }
+        self.extent != SealExtent::Entries || is_comparable_by_entry(file.state, before, now)
+    }
+
+    /// Says what a change of a file in a git directory means by the file's path there.
+    fn judge_state(
+        &self,
+        file: &GitDirFile<'_>,
+        before: Option<&String>,
+        now: Option<&String>,
+    ) -> Option<FileChange> {
+        let state = file.state;
         match state {
-            "HEAD" => self.judge_head(name, before, now),
+            "HEAD" => self.judge_head(file.name, before, now),
             AUTOSTASH => judge_autostash(before, now),
             TODO => judge_todo(before, now),
             _state if OPERATION.contains(&state) => judge_operation(before, now),
-            _state if role == Role::Operation => judge_way_of_operation(before, now),
+            _state if file.role == Role::Operation => judge_way_of_operation(before, now),
             _state if is_watched(state) => {
                 let detail = format!("it was {} since `add`", done_to(before, now));
-                let of_repository = format!("@git/{state}");
-                // git reads only that of the repository
-                let read = match owner {
-                    GitDirOwner::Worktree => name,
-                    GitDirOwner::Repository | GitDirOwner::Submodule => &of_repository,
+                // git does not read such a file in the git directory of a worktree
+                let in_repository = format!("@git/{state}");
+                let name_to_git = match file.owner {
+                    GitDirOwner::Worktree => file.name,
+                    GitDirOwner::Repository | GitDirOwner::Submodule => &in_repository,
                 };
-                Some(judge_watched(read, now, detail))
+                Some(judge_watched(name_to_git, now, detail))
             }
-            // `core.hooksPath` names a directory in the git directory
-            _file if role == Role::Unknown && state.contains('/') => {
+            // `core.hooksPath` can name a directory in the git directory
+            _file if file.role == Role::Unknown && state.contains('/') => {
                 Some(self.judge_hook(before, now))
             }
             _unknown => Some(judge_unknown(before, now)),
@@ -242,9 +298,10 @@ impl FileJudge<'_> {
     /// Says what a change of a hook means. One that was added does no harm where it cannot be
     /// started, or other repositories have it.
     fn judge_hook(&self, before: Option<&String>, now: Option<&String>) -> FileChange {
-        let is_harmless =
-            |digest: &String| digest.ends_with(PLAIN) || self.of_others.contains(digest);
-        let cause = if before.is_none() && now.is_some_and(is_harmless) {
+        let cannot_start = now.is_some_and(|digest| digest.ends_with(PLAIN));
+        // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
+        let is_copy = now.is_some_and(|digest| self.contents_at_add.contains(digest));
+        let cause = if before.is_none() && (cannot_start || is_copy) {
             Cause::Unknown
         } else {
             Cause::RunsCode
@@ -254,7 +311,7 @@ impl FileJudge<'_> {
         FileChange::new(Kind::Hook, cause, detail)
     }
 
-    /// Says what a change of HEAD means; none where its log has the move.
+    /// Says what a change of HEAD means; none if its log has the move.
     fn judge_head(
         &self,
         name: &str,
@@ -286,14 +343,14 @@ fn is_directory_of_more(state: &str, now: Option<&String>) -> bool {
     state.contains('/') && now.is_some_and(|now| now.starts_with(DIRECTORY))
 }
 
-/// Says what it means that git is led elsewhere; none where it is no longer.
+/// Says what it means that git is led elsewhere; none if it is no longer.
 fn judge_link(now: Option<&String>, why: &str) -> Option<FileChange> {
     now?;
     let detail = format!("it leads to another git directory since `add`: {why}");
     Some(FileChange::new(Kind::Config, Cause::RunsCode, detail))
 }
 
-/// Says what a change of the state of an operation means; none where it ended.
+/// Says what a change of the state of an operation means; none if it ended.
 fn judge_operation(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     now?;
     let done = done_to(before, now);
@@ -302,7 +359,7 @@ fn judge_operation(before: Option<&String>, now: Option<&String>) -> Option<File
 }
 
 /// Says what a change of the stash means that the next commit applies: where no merge is in
-/// progress, none made it. None where it is gone.
+/// progress, none made it. None if it is gone.
 fn judge_autostash(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     if !now?.ends_with(ALONE) {
         return judge_operation(before, now);
@@ -327,7 +384,7 @@ fn judge_unknown(before: Option<&String>, now: Option<&String>) -> FileChange {
     FileChange::new(Kind::Config, Cause::Unknown, detail)
 }
 
-/// Says what a change of the commands of a rebase means; none where it ended. A rebase that began
+/// Says what a change of the commands of a rebase means; none if it ended. A rebase that began
 /// with programs to start is told also by the worktree in which it stands: no record of that
 /// worktree says who wrote the commands.
 fn judge_todo(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
@@ -407,13 +464,12 @@ fn branch_named_in(line: &str) -> Option<String> {
     Some(target.trim_start_matches("refs/heads/").to_owned())
 }
 
-/// Reads the ids of what the commit that the main worktree is on has at these places: hooks of
-/// `core.hooksPath` may be files of the repository, which the user's own pull changes.
-fn read_pulled(
+/// Reads the ids that the changed files of the main worktree have in the commit that it is on.
+fn read_committed(
     repository: &Repository,
     changes: &[SharedChange],
 ) -> Result<BTreeMap<BString, String>, Error> {
-    let mut pulled = BTreeMap::new();
+    let mut committed = BTreeMap::new();
     let mut paths: BTreeSet<RepoPath> = BTreeSet::new();
     for change in changes {
         if let Place::Main(path) = &change.change.place {
@@ -421,16 +477,16 @@ fn read_pulled(
         }
     }
     if paths.is_empty() {
-        return Ok(pulled);
+        return Ok(committed);
     }
     let home = repository.home();
     let Some(head) = home.git.rev_parse_commit("HEAD")? else {
-        return Ok(pulled);
+        return Ok(committed);
     };
     let objects = home.objects()?;
     let entries = objects.at(&objects.commit(&head)?.tree, &paths);
     for (path, entry) in entries.unwrap_or_default() {
-        pulled.insert(path.as_bstr().to_owned(), entry.id.to_string());
+        committed.insert(path.as_bstr().to_owned(), entry.id.to_string());
     }
-    Ok(pulled)
+    Ok(committed)
 }

@@ -54,17 +54,18 @@ fn find_converted_anew(
     filters: Filters,
     changes: &[Change],
 ) -> Result<BTreeSet<RepoPath>, Error> {
-    let candidates = may_be_converted(inputs, changes);
+    let candidates = conversion_candidates(inputs, changes);
     if candidates.is_empty() || filters == Filters::Refused {
         return Ok(BTreeSet::new());
     }
-    // a hook has of the base only what commits touched
+    // the manifest of `inputs` can lack what no commit touched
     let whole_base = inputs.worktree.manifest()?;
     let base_tree = Delta::new();
     let attributes = files_of_tree(&whole_base, &base_tree, is_attributes);
     if attributes.is_empty() {
         return Ok(BTreeSet::new());
     }
+    // git converts the base's files in a directory that has nothing but them and their attributes
     let dir = Temporary::new()?;
     for (path, entry) in attributes {
         put_aside(&inputs.objects, path, &entry.id, &dir)?;
@@ -76,10 +77,10 @@ fn find_converted_anew(
     }
     let common_dir = &inputs.repository.common_dir;
     let git = inputs.repository.git.on(common_dir, Some(dir.path()));
-    // where a filter fails, a change stays a change
-    let written = git.hash_files(&paths).unwrap_or_default();
+    // if a filter fails, every change stays a change
+    let converted_ids = git.hash_files(&paths).unwrap_or_default();
     let mut converted_anew = BTreeSet::new();
-    for (path, id) in paths.into_iter().zip(written) {
+    for (path, id) in paths.into_iter().zip(converted_ids) {
         let now = &candidates[path].now;
         if now.iter().all(|content| is_file(content, id)) {
             converted_anew.insert(path.clone());
@@ -88,16 +89,16 @@ fn find_converted_anew(
     Ok(converted_anew)
 }
 
-/// A file of the base that is modified and may not be.
+/// A file of the base that is modified, and that the scope does not let be written.
 struct Candidate<'c> {
     /// The blob that the base has.
     base: ObjectId,
-    /// All that the file is now.
+    /// The contents of the file in all states that are changed.
     now: Vec<&'c Content>,
 }
 
-/// Lists the files of the base that are modified and may not be.
-fn may_be_converted<'c>(
+/// Lists the files of the base that are modified outside of the write scope.
+fn conversion_candidates<'c>(
     inputs: &SurveyInputs<'_>,
     changes: &'c [Change],
 ) -> BTreeMap<&'c RepoPath, Candidate<'c>> {
@@ -117,9 +118,8 @@ fn may_be_converted<'c>(
         let Some(entry) = inputs.manifest.base(path) else {
             continue;
         };
-        if entry.mode.is_regular()
-            && classifier.verdict(path, EntryKind::File).access != Access::Write
-        {
+        let access = classifier.verdict(path, EntryKind::File).access;
+        if entry.mode.is_regular() && access != Access::Write {
             let candidate = Candidate {
                 base: entry.id,
                 now: Vec::new(),
@@ -127,6 +127,7 @@ fn may_be_converted<'c>(
             candidates.insert(path, candidate);
         }
     }
+    // of changes of every kind: only the disk may have it converted, and the index be otherwise
     for change in changes {
         if let Some(path) = change.place.path()
             && let Some(candidate) = candidates.get_mut(path)

@@ -12,7 +12,7 @@ pub enum HeadFinding {
     Wrong(Change),
 }
 
-/// Finds what is wrong with where HEAD is; none where it is on the recorded branch, and that has
+/// Finds what is wrong with where HEAD is; none if it is on the recorded branch, and that has
 /// the base.
 pub fn find_head(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Option<HeadFinding> {
     let record = &inputs.worktree.record;

@@ -37,7 +37,7 @@ pub fn fingerprints(
         .collect()
 }
 
-/// Takes the digest of one watched file as it is now; none where there is none. A pipe or a device
+/// Takes the digest of one watched file as it is now; none if there is none. A pipe or a device
 /// counts as another content.
 ///
 /// # Errors
@@ -71,7 +71,7 @@ pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<IntegrityChanges, Err
     let record = &worktree.record;
     let broken_links = broken_links(repository, record);
     if worktree.is_without(repository) {
-        // nothing of it can be held against what was recorded
+        // there is no private git directory to compare with the record
         return Ok(IntegrityChanges {
             wrong: broken_links.into_iter().collect(),
             harmless: None,
@@ -161,50 +161,57 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Integri
         changes.wrong.push(integrity(place, detail));
     }
     for now in fingerprints(repository, &record.admin_dir)? {
-        let name = name_of(now.file);
-        let is_told_already = is_gone && name.starts_with("agentwt/");
-        if is_told_already || record.integrity.contains(&now) {
-            continue;
-        }
-        // a record from before a file was watched has nothing of it
-        if !record.integrity.iter().any(|print| print.file == now.file) {
+        let went_with_directory = is_gone && name_of(now.file).starts_with("agentwt/");
+        // an older version did not watch every file
+        let is_recorded = record.integrity.iter().any(|print| print.file == now.file);
+        if went_with_directory || !is_recorded || record.integrity.contains(&now) {
             continue;
         }
         let own_settings = match now.file {
             WatchedFile::ConfigWorktree => OwnSettings::read(record)?,
             _other => None,
         };
-        let place = Place::Admin(name.into());
-        if let Some(settings) = &own_settings
-            && let Some(added) = settings.harmless_since_add(repository, record)
-        {
+        let added = own_settings
+            .as_ref()
+            .and_then(|settings| settings.harmless_since_add(repository, record));
+        if let Some(added) = added {
+            let place = Place::Admin(name_of(now.file).into());
             let detail = format!("added since `add`: {}", shown_settings(added));
             let change = Change::detailed(place, Kind::Config, detail);
             changes.harmless = Some(change.with(now.digest));
-            continue;
+        } else {
+            changes.wrong.push(changed_file(now, own_settings));
         }
-        let kind = match now.file {
-            WatchedFile::HooksScripts => Kind::Integrity,
-            WatchedFile::SparseCheckout
-            | WatchedFile::ConfigWorktree
-            | WatchedFile::HooksConfig
-            | WatchedFile::HooksBinary => Kind::Config,
-        };
-        let mut detail = "it was changed since `add`".to_owned();
-        if let Some(settings) = own_settings {
-            detail.push_str(&settings.says());
-        }
-        let change = Change::detailed(place, kind, detail);
-        changes.wrong.push(change.with(now.digest));
     }
     Ok(changes)
 }
+
+/// The change of a watched file. Of the worktree's own settings, it names those of now.
+fn changed_file(now: Fingerprint, own_settings: Option<OwnSettings>) -> Change {
+    let kind = match now.file {
+        WatchedFile::HooksScripts => Kind::Integrity,
+        WatchedFile::SparseCheckout
+        | WatchedFile::ConfigWorktree
+        | WatchedFile::HooksConfig
+        | WatchedFile::HooksBinary => Kind::Config,
+    };
+    let mut detail = "it was changed since `add`".to_owned();
+    if let Some(settings) = own_settings {
+        detail.push_str(&settings.says());
+    }
+    let place = Place::Admin(name_of(now.file).into());
+    Change::detailed(place, kind, detail).with(now.digest)
+}
+
+/// No worktree has more harmless settings for itself at `add`, after the last other one. The bound
+/// keeps a file of many thousands from being digested as often.
+const MOST_TRIED: usize = 200;
 
 /// The settings that a worktree has for itself, with their values, in the order of the file.
 struct OwnSettings(Vec<(String, BString)>);
 
 impl OwnSettings {
-    /// Reads them; none where no file of settings is there.
+    /// Reads them; none if no file of settings is there.
     fn read(record: &Record) -> Result<Option<Self>, Error> {
         let path = record.admin_dir.join(name_of(WatchedFile::ConfigWorktree));
         if files::is_endless(&path) || files::is_behind_link(&path) {
@@ -214,20 +221,24 @@ impl OwnSettings {
         Ok(settings_that_count(&bytes).map(Self))
     }
 
-    /// The settings at the end, harmless each, without which the file says what it said at `add`;
-    /// none where more is changed.
+    /// The settings that were added at the end since `add`, if each of them is harmless and nothing
+    /// else is changed.
+    ///
+    /// The record has only a digest of the settings of `add`, so their number is tried: from the
+    /// fewest, since they nearly always end with one that is not harmless, the path of our hooks.
     fn harmless_since_add(
         &self,
         repository: &Repository,
         record: &Record,
     ) -> Option<&[(String, BString)]> {
-        for end in (0..self.0.len()).rev() {
-            let (key, value) = &self.0[end];
-            if !is_harmless(key, value) {
-                return None;
-            }
-            if is_as_recorded(&self.0[..end], repository, record) {
-                return Some(&self.0[end..]);
+        let settings = &self.0;
+        let last_harmful = settings
+            .iter()
+            .rposition(|(key, value)| !is_harmless(key, value));
+        let fewest = last_harmful.map_or(0, |position| position + 1);
+        for number in (fewest..settings.len()).take(MOST_TRIED) {
+            if is_as_recorded(&settings[..number], repository, record) {
+                return Some(&settings[number..]);
             }
         }
         None

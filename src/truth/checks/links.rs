@@ -9,8 +9,8 @@ use crate::words::entry::Mode;
 use crate::words::path::{RepoPath, escape_for_terminal};
 use crate::worktree::loaded::Worktree;
 
-/// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
-/// let the worktree write.
+/// Finds the changed links on disk that the scope allows to be written, but that lead to a file
+/// which it does not.
 pub fn links_out(worktree: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> {
     let mut links = Vec::new();
     for change in net {
@@ -52,7 +52,7 @@ fn leads_inside(worktree: &Worktree, link: &RepoPath) -> bool {
     access_of(worktree, &target) == Access::Write || access_of(worktree, &inside) == Access::Write
 }
 
-/// Returns the path in the worktree to which a link leads; none where it leads out of it.
+/// Returns the path in the worktree to which a link leads; none if it leads out of it.
 fn target_in(worktree: &Worktree, link: &RepoPath) -> Option<RepoPath> {
     let root = worktree.record.path.as_std_path();
     let target = resolve(&root.join(link.to_os_path().ok()?), &|_| false).ok()?;

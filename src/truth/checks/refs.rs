@@ -15,7 +15,7 @@ use crate::truth::attribution::records::RefRecords;
 use crate::truth::attribution::{Loss, Mover, Origin, Since, StashOrigin, attribute};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
-use crate::truth::ref_history::RefHistory;
+use crate::truth::ref_history::{OwnRef, RefHistory};
 use crate::truth::upstream::Tips;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -38,29 +38,10 @@ pub fn find_refs(
     };
     let records = &refs.records;
     changes.extend(replaced_objects(records));
-    for (name, origin) in attribute(records) {
-        let mut said = described(&origin);
-        if origin == Origin::MovedHere && adds_own_notes(records, &inputs.objects, name.as_ref())? {
-            said = Some(unknown("notes on commits of this worktree were added"));
-        }
-        if let Some(said) = said {
-            let place = Place::Git(name);
-            changes.push(SharedChange::new(place, Kind::Ref, said.detail, said.cause));
-        }
-    }
-    for own in &facts.ref_facts.own_refs {
-        // what an operation of another worktree takes up is no ref of this one
-        let is_ref = own.name.starts_with(b"refs/");
-        // `git branch -m` and `-c` make a branch past every hook
-        if is_ref && records.journal.moves(&own.name).is_empty() {
-            let place = Place::Git(own.name.clone());
-            let detail = "it was made from this worktree";
-            changes.push(SharedChange::new(place, Kind::Ref, detail, Cause::Unknown));
-        }
-    }
-    if let Some(said) = described_stash(records.stash_origin()) {
-        let place = Place::Git("refs/stash".into());
-        changes.push(SharedChange::new(place, Kind::Ref, said.detail, said.cause));
+    changes.extend(attributed_refs(records, &inputs.objects)?);
+    changes.extend(unjournaled_own_refs(records, &facts.ref_facts.own_refs));
+    if let Some(description) = describe_stash(records.stash_origin()) {
+        changes.push(description.of_ref("refs/stash".into()));
     }
     for made in &refs.made_worktrees {
         let place = Place::Git(format!("worktrees/{}", made.id).into());
@@ -72,9 +53,42 @@ pub fn find_refs(
             Cause::Unknown,
         ));
     }
+    // last: only of a tip of which nothing else is reported
     let unexplained = unexplained_tips(&facts.ref_facts.tips, &changes);
     changes.extend(unexplained);
     Ok(changes)
+}
+
+/// Describes the refs that moved, by who moved them.
+fn attributed_refs(
+    records: &RefRecords<'_>,
+    objects: &Objects,
+) -> Result<Vec<SharedChange>, Error> {
+    let mut changes = Vec::new();
+    for (name, origin) in attribute(records) {
+        if origin == Origin::MovedHere && adds_own_notes(records, objects, name.as_ref())? {
+            let description = unknown("notes on commits of this worktree were added");
+            changes.push(description.of_ref(name));
+        } else if let Some(description) = describe(&origin) {
+            changes.push(description.of_ref(name));
+        }
+    }
+    Ok(changes)
+}
+
+/// Finds the refs of this worktree that the journal does not have: `git branch -m` and `-c` make a
+/// branch past every hook.
+fn unjournaled_own_refs(records: &RefRecords<'_>, own_refs: &[OwnRef]) -> Vec<SharedChange> {
+    let mut changes = Vec::new();
+    for own in own_refs {
+        // an own ref can also be what an operation of another worktree takes up
+        let is_ref = own.name.starts_with(b"refs/");
+        if is_ref && records.journal.moves(&own.name).is_empty() {
+            let description = unknown("it was made from this worktree");
+            changes.push(description.of_ref(own.name.clone()));
+        }
+    }
+    changes
 }
 
 /// Lists the tips that moved without a trace, and of which nothing else is said.
@@ -133,27 +147,34 @@ fn stashes(refs: &RefHistory<'_>) -> Vec<Content> {
     vec![Content::value("", Some(entries.join(" ")))]
 }
 
-/// Holds what is said of a ref.
-struct Said {
+/// Says what happened to a ref.
+struct RefDescription {
     detail: String,
     cause: Cause,
 }
 
-/// What was done from here, and harms others.
-fn made_here(detail: impl Into<String>) -> Said {
+impl RefDescription {
+    /// The change of the ref with this name.
+    fn of_ref(self, name: BString) -> SharedChange {
+        SharedChange::new(Place::Git(name), Kind::Ref, self.detail, self.cause)
+    }
+}
+
+/// Describes what was done from here, and harms others.
+fn made_here(detail: impl Into<String>) -> RefDescription {
     let detail = detail.into();
     let cause = Cause::MadeHere;
-    Said { detail, cause }
+    RefDescription { detail, cause }
 }
 
-/// What harms nobody, or what nothing attributes.
-fn unknown(detail: impl Into<String>) -> Said {
+/// Describes what harms nobody, or what nothing attributes.
+fn unknown(detail: impl Into<String>) -> RefDescription {
     let detail = detail.into();
     let cause = Cause::Unknown;
-    Said { detail, cause }
+    RefDescription { detail, cause }
 }
 
-fn by(mover: Mover, detail: String) -> Said {
+fn by(mover: Mover, detail: String) -> RefDescription {
     match mover {
         Mover::Here => made_here(detail),
         Mover::Unknown => unknown(detail),
@@ -161,16 +182,16 @@ fn by(mover: Mover, detail: String) -> Said {
 }
 
 /// A branch on a remote that was not there at `add` is nobody else's.
-fn on_remote(since: Since, detail: String) -> Said {
+fn on_remote(since: Since, detail: String) -> RefDescription {
     match since {
         Since::Add => made_here(detail),
         Since::Later => unknown(detail),
     }
 }
 
-/// Returns what is said of a ref; none of everyday work, and of what others did.
-fn described(origin: &Origin) -> Option<Said> {
-    let said = match origin {
+/// Describes what happened to a ref; none for everyday work, and for what others did.
+fn describe(origin: &Origin) -> Option<RefDescription> {
+    let description = match origin {
         Origin::Unchanged
         | Origin::Everyday
         | Origin::MovedElsewhere
@@ -219,7 +240,7 @@ fn described(origin: &Origin) -> Option<Said> {
         }
         Origin::Unexplained => unknown(UNEXPLAINED),
     };
-    Some(said)
+    Some(description)
 }
 
 fn describe_loss(loss: Loss, mover: Mover) -> String {
@@ -233,7 +254,7 @@ fn describe_loss(loss: Loss, mover: Mover) -> String {
     }
 }
 
-fn described_stash(origin: StashOrigin) -> Option<Said> {
+fn describe_stash(origin: StashOrigin) -> Option<RefDescription> {
     let (number, mover) = match origin {
         StashOrigin::Unchanged => return None,
         StashOrigin::MadeHere => return Some(unknown("something is stashed from this worktree")),

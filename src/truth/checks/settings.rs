@@ -38,9 +38,9 @@ pub fn find_settings(
     ))
 }
 
-/// Counts the files of the main worktree that are not as committed, by git's own status. None where
-/// there is no main worktree, and where a setting that runs a program was changed since one of
-/// these worktrees was created: git's status could start that program.
+/// Counts the files of the main worktree that are not as committed, by git's own status. None if
+/// there is no main worktree, if git's status could start a program that was planted since one of
+/// these worktrees was created, or if that status cannot be read.
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.
@@ -48,19 +48,9 @@ pub fn main_changed(
     repository: &Repository,
     worktrees: &[Worktree],
 ) -> Result<Option<usize>, Error> {
-    if worktrees.is_empty() || repository.main == Main::Bare || repository.is_clone() {
+    let has_main = repository.main != Main::Bare && !repository.is_clone();
+    if worktrees.is_empty() || !has_main || may_start_planted_program(repository, worktrees)? {
         return Ok(None);
-    }
-    let now = seal::read(repository, None)?;
-    for worktree in worktrees {
-        let before = worktree.shared()?;
-        let accepted = worktree.settings_as_accepted(&before.settings);
-        let changes = changed_settings(repository, &before, &now);
-        let runs_code = changes.iter().any(|change| change.cause == Cause::RunsCode);
-        let is_as_accepted = differing(&accepted, &now.settings).next().is_none();
-        if runs_code && !is_as_accepted {
-            return Ok(None);
-        }
     }
     let command =
         "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all";
@@ -74,6 +64,26 @@ pub fn main_changed(
     // two letters, a space and a path
     let records = output.split_str("\0").filter(|record| record.len() > 3);
     Ok(Some(records.count()))
+}
+
+/// True if a setting that runs a program was changed since one of these worktrees was created, and
+/// nobody accepted the settings as they are now.
+fn may_start_planted_program(
+    repository: &Repository,
+    worktrees: &[Worktree],
+) -> Result<bool, Error> {
+    let now = seal::read(repository, None)?;
+    for worktree in worktrees {
+        let before = worktree.shared()?;
+        let accepted = worktree.settings_as_accepted(&before.settings);
+        let changes = changed_settings(repository, &before, &now);
+        let runs_code = changes.iter().any(|change| change.cause == Cause::RunsCode);
+        let is_as_accepted = differing(&accepted, &now.settings).next().is_none();
+        if runs_code && !is_as_accepted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Finds the settings that have other values.
@@ -162,15 +172,14 @@ impl SettingsComparison<'_> {
         let value_now = setting.digest_now.and_then(|digest| sealed_now.get(digest));
         let cause = cause_of_change(setting, value_now);
         let is_grave = matches!(cause, Cause::RunsCode | Cause::Loosens);
-        if self.came_with_directory(setting.file) && !is_grave {
-            return None;
-        }
-        if self.is_written_by_us(setting, value_now) || self.is_copied(setting) {
-            return None;
-        }
-        if value_before.is_none()
-            && value_now.is_some_and(|value| is_tracking(self.before, setting.key, value))
-        {
+        let is_of_new_directory = self.came_with_directory(setting.file) && !is_grave;
+        let is_new_tracking = value_before.is_none()
+            && value_now.is_some_and(|value| is_tracking(self.before, setting.key, value));
+        let is_everyday = is_of_new_directory
+            || is_new_tracking
+            || self.is_written_by_us(setting, value_now)
+            || self.is_copied(setting);
+        if is_everyday {
             return None;
         }
         let consequence = match cause {
@@ -183,7 +192,7 @@ impl SettingsComparison<'_> {
             "{}{consequence}",
             describe(setting, value_before, value_now)
         );
-        // of these files an acceptance has the values as git sees them all
+        // an acceptance names a setting of these files by its value from all files together
         let key = setting.key;
         let digest = match setting.file {
             "@git/config" => self.now.settings.get(key),
@@ -202,11 +211,16 @@ impl SettingsComparison<'_> {
             "include.path" => {
                 self.came_with_directory(setting.file) && now.is_some_and(|now| now == INCLUDED)
             }
-            // a worktree whose record is gone has our hooks
-            "core.hookspath" => match (self.directory_that_came(setting.file), now) {
-                (Some(directory), Some(path)) => is_hooks_of_ours(self.repository, directory, path),
-                (_, _) => false,
-            },
+            // a worktree of ours that was created since, whose record can be gone
+            "core.hookspath" => {
+                if let Some(directory) = self.directory_that_came(setting.file)
+                    && let Some(path) = now
+                {
+                    is_hooks_of_ours(self.repository, directory, path)
+                } else {
+                    false
+                }
+            }
             _other => false,
         }
     }
@@ -234,19 +248,25 @@ fn cause_of_change(setting: &ChangedSetting<'_>, now: Option<&String>) -> Cause 
     cause
 }
 
-/// Says what is changed about a setting.
+/// Says what is changed about a setting, with the values that may be shown.
 fn describe(setting: &ChangedSetting<'_>, before: Option<&String>, now: Option<&String>) -> String {
     let key = setting.key;
-    let was_there = setting.digest_before.is_some();
-    let is_there = setting.digest_now.is_some();
-    match (was_there, is_there, before, now) {
-        (false, _, _, Some(now)) => format!("{key}{ADDED}{now}"),
-        (true, false, Some(before), _) => format!("{key} was removed, and was: {before}"),
-        (true, true, Some(before), Some(now)) => {
-            format!("{key} was `{before}` and is `{now}`")
-        }
-        (_, _, _, _) => format!("{key} is not as at `add`"),
+    if setting.digest_before.is_none()
+        && let Some(now) = now
+    {
+        return format!("{key}{ADDED}{now}");
     }
+    if setting.digest_now.is_none()
+        && let Some(before) = before
+    {
+        return format!("{key} was removed, and was: {before}");
+    }
+    if let Some(before) = before
+        && let Some(now) = now
+    {
+        return format!("{key} was `{before}` and is `{now}`");
+    }
+    format!("{key} is not as at `add`")
 }
 
 /// True if a path is that of our hooks in a git directory of a worktree, with nothing else in it.

@@ -38,7 +38,7 @@ pub fn find_shadows(
         return Ok(Vec::new());
     };
     let mut shadows = shadowing_refs(refs);
-    let names = ShortNames::of(refs)?;
+    let names = ShortNames::find(refs)?;
     let search = FileSearch {
         refs,
         before: &inputs.seals.before.sealed,
@@ -128,16 +128,17 @@ struct ShortNames<'a> {
 }
 
 impl<'a> ShortNames<'a> {
-    /// Lists those of the refs of now.
-    fn of(refs: &'a RefHistory<'_>) -> Result<Self, Error> {
+    /// Finds the short names of all refs of now at which a file can stand. The git directory is
+    /// listed once: there may be many thousand refs, and few files.
+    fn find(refs: &'a RefHistory<'_>) -> Result<Self, Error> {
         let directory = refs.repository.common_dir.as_std_path();
         let entries = files::entries(directory)?;
-        let mut firsts: HashSet<&[u8]> = HashSet::new();
+        let mut names_in_directory: HashSet<&[u8]> = HashSet::new();
         for (name, _is_directory) in &entries {
-            firsts.insert(name.as_bytes());
+            names_in_directory.insert(name.as_bytes());
         }
-        // a ref of this name is found as one
-        firsts.remove(&b"refs"[..]);
+        // what stands below `refs` is a ref itself
+        names_in_directory.remove(&b"refs"[..]);
         let mut names = Self {
             in_repository: BTreeSet::new(),
             in_worktrees: BTreeSet::new(),
@@ -145,8 +146,8 @@ impl<'a> ShortNames<'a> {
         for full_name in refs.records.now.keys() {
             for short in short_names(full_name.as_bstr()) {
                 let end = short.find_byte(b'/').unwrap_or(short.len());
-                let first: &[u8] = &short[..end];
-                if firsts.contains(first) {
+                let first_part: &[u8] = &short[..end];
+                if names_in_directory.contains(first_part) {
                     names.in_repository.insert(short);
                 }
                 if is_root_ref(short) {

@@ -34,7 +34,7 @@ const DEEP: usize = 6;
 pub struct Digester<'a> {
     /// The repository.
     pub repository: &'a Repository,
-    /// The private git directory of the worktree; none where it is the repository's own.
+    /// The private git directory of the worktree; none if it is the repository's own.
     pub own: Option<&'a Utf8Path>,
 }
 
@@ -123,12 +123,14 @@ impl Digester<'_> {
     ) -> Result<(), Error> {
         for name in files::names(directory)? {
             let path = directory.join(&name);
-            let stat = files::stat(&path);
-            let is_directory = stat.is_some_and(|stat| stat.is_directory());
-            let digest = match stat {
-                _ if is_directory => DIRECTORY.to_owned(),
-                Some(stat) if stat.size > LARGE => format!("{} bytes", stat.size),
-                Some(_) | None => self.script(&path).unwrap_or_default(),
+            let stat = files::stat(&path).unwrap_or_default();
+            let is_directory = stat.is_directory();
+            let digest = if is_directory {
+                DIRECTORY.to_owned()
+            } else if stat.size > LARGE {
+                format!("{} bytes", stat.size)
+            } else {
+                self.script(&path).unwrap_or_default()
             };
             contents.files += 1;
             if contents.files > MOST {
@@ -144,7 +146,7 @@ impl Digester<'_> {
     }
 
     /// Returns the digest of the stash that the next commit applies, and whether no merge made it;
-    /// none where there is no such stash. With `--squash`, a merge leaves no `MERGE_HEAD`.
+    /// none if there is no such stash. With `--squash`, a merge leaves no `MERGE_HEAD`.
     pub fn autostash(&self, git_dir: &Utf8Path) -> Option<String> {
         let digest = self.script(&git_dir.join(AUTOSTASH))?;
         let is_of_merge = ["MERGE_HEAD", "SQUASH_MSG"]
@@ -154,7 +156,7 @@ impl Digester<'_> {
         Some(format!("{digest}{end}"))
     }
 
-    /// Returns one digest of the patches that `git am` or a rebase applies; none where neither is
+    /// Returns one digest of the patches that `git am` or a rebase applies; none if neither is
     /// in progress.
     ///
     /// # Errors
@@ -174,7 +176,7 @@ impl Digester<'_> {
     }
 
     /// Returns the digest of the commands that remain of a rebase, and whether one starts a
-    /// program; none where there is no list. A command that ran is in the file `done`.
+    /// program; none if there is no list. A command that ran is in the file `done`.
     pub fn commands(&self, todo: &Utf8Path) -> Option<String> {
         let remaining = files::read(todo).ok().flatten()?;
         let done_file = todo.with_file_name("done");

@@ -35,8 +35,8 @@ pub struct WorktreeHead {
 }
 
 impl WorktreeHead {
-    /// Reads them by the recorded private git directory. If that is gone, the branch is asked
-    /// for in the common one.
+    /// Reads what a worktree is on from the recorded private git directory. If that cannot be read,
+    /// the worktree counts as on its branch, as the repository has it.
     ///
     /// # Errors
     /// Fails when the record, a file of git's or a ref cannot be read.
@@ -46,11 +46,10 @@ impl WorktreeHead {
         read_policy: &ReadPolicy,
     ) -> Result<Self, Error> {
         let record = &worktree.record;
-        let branch_ref = record.branch.full_ref();
         let pipes = pipes(record);
         let is_readable = files::is_directory(&record.admin_dir) && pipes.is_empty();
         if !is_readable || worktree.is_without(repository) {
-            let branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
+            let branch = read_branch(repository, record, read_policy)?;
             return Ok(Self {
                 head: branch.clone(),
                 branch,
@@ -60,15 +59,14 @@ impl WorktreeHead {
             });
         }
         let git = worktree.hardened_git(repository);
-        let read_commit = |name: &str| {
-            let commit = in_private(repository, git.rev_parse_commit(name));
-            read_policy.or(commit, || None)
-        };
-        let head = read_commit("HEAD")?;
-        let mut branch = read_commit(&branch_ref)?;
+        let branch_ref = record.branch.full_ref();
+        let head_commit = in_private(repository, git.rev_parse_commit("HEAD"));
+        let head = read_policy.or(head_commit, || None)?;
+        let branch_commit = in_private(repository, git.rev_parse_commit(&branch_ref));
+        let mut branch = read_policy.or(branch_commit, || None)?;
         if head.is_none() && branch.is_none() {
-            // a HEAD that git cannot read is no reason not to look at what was committed
-            branch = read_policy.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
+            // git reads no ref where HEAD is damaged, and what was committed is verified all the same
+            branch = read_branch(repository, record, read_policy)?;
         }
         let symbolic = read_symbolic(repository, &git, read_policy)?;
         let is_moved = match &symbolic {
@@ -97,13 +95,15 @@ impl WorktreeHead {
             return None;
         }
         let recorded = &record.branch;
-        let place = match (&self.symbolic, &self.head) {
-            (Some(name), _) if *name == recorded.full_ref() => {
-                return Some(format!("its branch {recorded} is gone"));
-            }
-            (Some(name), _) => branch_of(name).to_owned(),
-            (None, Some(commit)) => format!("commit {}", commit.short()),
-            (None, None) => "nothing".to_owned(),
+        if self.symbolic.as_ref() == Some(&recorded.full_ref()) {
+            return Some(format!("its branch {recorded} is gone"));
+        }
+        let place = if let Some(name) = &self.symbolic {
+            branch_of(name).to_owned()
+        } else if let Some(commit) = &self.head {
+            format!("commit {}", commit.short())
+        } else {
+            "nothing".to_owned()
         };
         Some(format!("it is on {place}, not on {recorded}"))
     }
@@ -126,6 +126,16 @@ impl WorktreeHead {
     pub fn made_here(&self) -> Vec<CommitId> {
         made_commits(&self.reflog)
     }
+}
+
+/// Reads the commit of the recorded branch in the repository.
+fn read_branch(
+    repository: &Repository,
+    record: &Record,
+    read_policy: &ReadPolicy,
+) -> Result<Option<CommitId>, Error> {
+    let branch = repository.git.rev_parse_commit(&record.branch.full_ref());
+    read_policy.or(branch, || None)
 }
 
 /// Reads which ref HEAD names.
@@ -219,7 +229,7 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
     Ok(last.is_some() && (next < last || is_rebase))
 }
 
-/// Counts the steps in a list of what is left to do; none where there is no list.
+/// Counts the steps in a list of what is left to do; none if there is no list.
 fn count_steps(todo: &Utf8Path) -> Result<Option<usize>, Error> {
     let Some(bytes) = files::read(todo)? else {
         return Ok(None);
@@ -233,7 +243,7 @@ fn count_steps(todo: &Utf8Path) -> Result<Option<usize>, Error> {
     Ok(Some(steps))
 }
 
-/// Reads the number in a file; none where it is not there, or has none.
+/// Reads the number in a file; none if it is not there, or has none.
 fn read_number(file: &Utf8Path) -> Result<Option<u64>, Error> {
     let bytes = files::read(file)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
@@ -255,7 +265,7 @@ fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
     read_commits(&record.admin_dir.join("MERGE_HEAD"))
 }
 
-/// Reads the commits that a file of an operation names, a line each; none where there is no file,
+/// Reads the commits that a file of an operation names, a line each; none if there is no file,
 /// or a pipe stands in its place.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ pub struct History(BTreeMap<RepoPath, Vec<Version>>);
 pub struct Version {
     /// The commit.
     pub commit: CommitId,
-    /// What it has there; none where it removed what was there.
+    /// What it has there; none if it removed what was there.
     pub entry: Option<Entry>,
 }
 

@@ -17,7 +17,7 @@ use crate::worktree::loaded::Worktree;
 /// Holds the journal of a worktree.
 #[derive(Debug, Default)]
 pub struct HookJournal {
-    /// The journal; none where there is no file, or a pipe stands in its place.
+    /// The journal; none if there is no file, or a pipe stands in its place.
     pub journal: Option<Journal>,
     /// Whether a git may still write to it.
     pub activity: HookActivity,

@@ -37,7 +37,7 @@ pub struct SurveyInputs<'a> {
     pub head: WorktreeHead,
     /// What was done to refs from the worktree.
     pub journal: HookJournal,
-    /// The refs at `add` and now; none where nothing of the worktree can be held against them.
+    /// The refs at `add` and now; none if nothing of the worktree can be held against them.
     pub refs: Option<RefHistory<'a>>,
     /// What the worktree shares with others, at `add` and now.
     pub seals: Seals,

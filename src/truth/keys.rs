@@ -164,7 +164,7 @@ const HIDES: &[KeyGroup] = &[
 ];
 
 /// Returns what a change of a key means, by its new value: empty where the setting was removed,
-/// none where the value is not known.
+/// none if the value is not known.
 pub fn cause_of(key: &str, value: Option<&str>) -> Cause {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let name = rest.rsplit('.').next().unwrap_or(rest);

@@ -39,7 +39,7 @@ pub struct Layers<'a> {
     pub created_here: CreatedHere<'a>,
     /// The trees of upstream, beside the base, in which a content may be that of an excluded file.
     pub upstream_trees: Vec<&'a Delta>,
-    /// The history of upstream; none where only its trees count.
+    /// The history of upstream; none if only its trees count.
     pub former_versions: Option<FormerVersions<'a>>,
 }
 

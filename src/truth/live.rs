@@ -56,8 +56,8 @@ pub fn verify_now(
     verify_with_large_files(repository, worktree, options, LargeFiles::Unread)
 }
 
-/// Verifies a worktree and stores the verdict, as [`verify_now`] does. `large_files` says which
-/// large files are read although their size alone tells that they are changed.
+/// Verifies a worktree and stores the verdict, as [`verify_now`] does, and reads these large files
+/// although their size alone tells that they are changed.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.

@@ -192,7 +192,8 @@ struct FileLayers<'a> {
     untracked: &'a BTreeMap<RepoPath, Seen>,
 }
 
-/// Holds the layers of a worktree against their references.
+/// Compares each layer of a worktree with its references: HEAD and the branches beside it, and with
+/// `files` the index and the disk, which may also have what a merge in progress brings.
 fn run_passes_of_worktree(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,
@@ -213,8 +214,8 @@ fn run_passes_of_worktree(
         let head = State::new(&references.head, &committed_references, &seen_in_commit);
         states.push(head);
     }
-    for (branch, of_branch) in references.branches.iter().zip(&branch_references) {
-        states.push(State::new(&branch.delta, of_branch, &seen_in_commit));
+    for (branch, its_references) in references.branches.iter().zip(&branch_references) {
+        states.push(State::new(&branch.delta, its_references, &seen_in_commit));
     }
     let mut deltas = facts.committed();
     let mut placed = Vec::new();
@@ -239,7 +240,7 @@ fn run_passes_of_worktree(
     run_passes(&layers, inputs.options)
 }
 
-/// Returns what the layers of a worktree are held against.
+/// Returns the layers of a worktree without a state: what each of them is compared with.
 fn layers_without_states<'a>(
     inputs: &'a SurveyInputs<'_>,
     facts: &'a CommitFacts,
@@ -305,8 +306,7 @@ fn commits_head_was_on<'a>(
     commits
 }
 
-/// Says where the history of upstream is read; none where it is not known when the worktree was
-/// made.
+/// Says where the history of upstream is read; none if it is not known when the worktree was made.
 fn former_versions<'a>(
     inputs: &'a SurveyInputs<'_>,
     facts: &'a CommitFacts,
@@ -500,7 +500,8 @@ fn survey_commits(repository: &Repository, worktree: &Worktree) -> Result<Change
     })
 }
 
-/// Looks at the tree of a commit without a ref.
+/// Looks at a commit that no ref has yet, as though HEAD were on it: only its tree counts, neither
+/// its history nor the files on disk.
 fn survey_proposed(
     repository: &Repository,
     worktree: &Worktree,

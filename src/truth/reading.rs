@@ -25,7 +25,7 @@ use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, joined};
 
-/// The index, as another thread reads it; none where it cannot be read.
+/// The index, as another thread reads it; none if it cannot be read.
 pub type IndexThread<'t> = ScopedJoinHandle<'t, Option<OpenIndex>>;
 
 /// Finds what is not as it was of what worktrees share: that says whether filters may run.

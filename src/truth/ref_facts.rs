@@ -56,7 +56,7 @@ impl RefFacts {
         trusted.contains(commit) || self.fetched_commits.binary_search(commit).is_ok()
     }
 
-    /// Returns where the own branch was made that HEAD is on; none where HEAD is on no such branch.
+    /// Returns where the own branch was made that HEAD is on; none if HEAD is on no such branch.
     pub fn start_of_branch_at(&self, head: &WorktreeHead) -> Option<&CommitId> {
         let name = head.symbolic.as_deref()?;
         let own = self.own_refs.iter().find(|own| own.name == name)?;

@@ -13,6 +13,7 @@ use crate::git::hooks::journal::{Journal, Target};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::reflog::{ReflogEntry, made_commits};
+use crate::git::refs::Ref;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::git_dirs::TAKEN_UP;
@@ -62,7 +63,7 @@ pub struct OwnRef {
     pub name: BString,
     /// The commit of now.
     pub tip: CommitId,
-    /// The commit that it was made at; none where that is not known.
+    /// The commit that it was made at; none if that is not known.
     pub start: Option<CommitId>,
 }
 
@@ -79,7 +80,7 @@ impl<'a> RefHistory<'a> {
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
         let mut before = worktree.refs_at_add()?;
-        // a command of an earlier worktree of this name left them, and the next one takes them over
+        // these were left by an earlier worktree of this name: a run of this one takes them over
         let incoming = incoming_ref(worktree);
         let runs = run_refs(worktree);
         before
@@ -91,6 +92,7 @@ impl<'a> RefHistory<'a> {
         }
         let made_worktrees = read_made_worktrees(repository, worktree, &journal)?;
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
+        // what was committed in a worktree that was made from this one counts as made here
         for made in &made_worktrees {
             let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
             let head_there = read_head(&git.on(&admin_dir, None), &admin_dir, &made.id);
@@ -146,32 +148,36 @@ impl<'a> RefHistory<'a> {
     /// Lists what was made in the worktree and is there: branches, also on remotes, tags, stashes and
     /// refs of any other name. A branch that was renamed or copied from one of these is one.
     pub fn own_refs(&self) -> Vec<OwnRef> {
-        let records = &self.records;
         let mut own_refs = Vec::new();
-        for found in records.now.values() {
-            let name = found.name.as_bstr();
-            if records.before.contains_key(name) || found.is_symbolic() {
-                continue;
-            }
-            if !self.may_have_work(name) || !records.is_own(name) {
-                continue;
-            }
-            let Some(tip) = self.git.rev_parse_commit(found.id.as_str()).ok().flatten() else {
-                continue;
-            };
-            if self.is_of_files(name, &tip) {
-                own_refs.push(OwnRef {
-                    name: found.name.clone(),
-                    tip,
-                    start: self.first_place_there(name),
-                });
-            }
+        for reference in self.records.now.values() {
+            own_refs.extend(self.own_ref(reference));
         }
         own_refs.extend(self.own_upstreams());
         own_refs.extend(self.own_private_refs());
         own_refs.extend(self.taken_up_elsewhere());
         own_refs.extend(self.own_stashes());
         own_refs
+    }
+
+    /// Returns a ref of now if it was made in the worktree and its commit can be work.
+    fn own_ref(&self, reference: &Ref) -> Option<OwnRef> {
+        let records = &self.records;
+        let name = reference.name.as_bstr();
+        if records.before.contains_key(name) || reference.is_symbolic() {
+            return None;
+        }
+        if !self.may_have_work(name) || !records.is_own(name) {
+            return None;
+        }
+        let tip = self.git.rev_parse_commit(reference.id.as_str()).ok()??;
+        if !self.is_of_files(name, &tip) {
+            return None;
+        }
+        Some(OwnRef {
+            name: reference.name.clone(),
+            tip,
+            start: self.first_place_there(name),
+        })
     }
 
     /// True if the commit of a ref of this name may be work of the worktree. What a fetch prefetches

@@ -78,6 +78,7 @@ impl ReferenceTrees {
         };
         let taken_over = TakenOver::read(git, head, ref_facts, &trusted)?;
         let mut head_tips = trusted.clone();
+        // HEAD on a branch of others has that branch's work without blame
         if other_base.is_none() && head.moved {
             let start = ref_facts.start_of_branch_at(head);
             head_tips.extend(taken_over.among(start.into_iter().chain([head_commit])));
@@ -295,8 +296,8 @@ enum TipKind {
     Stash,
 }
 
-/// Lists what was made here that is not on HEAD and that others did not bring, and the recorded
-/// branch where HEAD is elsewhere; each tip once.
+/// Lists the branches, tags and stashes that were made here and that HEAD does not stand for, and
+/// the recorded branch if HEAD is elsewhere; each tip once.
 fn branches_beside_head<'a>(
     head: &'a WorktreeHead,
     ref_facts: &'a RefFacts,
@@ -320,15 +321,27 @@ fn branches_beside_head<'a>(
     }
     let mut branches = Vec::new();
     for (tip, branch) in tips {
-        // HEAD on a branch of others may have all of that branch, which the recorded one may not
-        let is_judged_with_head =
-            head.head.as_ref() == Some(tip) && !(head.moved && taken_over.has(tip));
-        let is_recorded_branch = head.branch.as_ref() == Some(tip);
-        if !is_judged_with_head && (is_recorded_branch || !taken_over.has(tip)) {
+        if is_beside_head(tip, head, taken_over) {
             branches.push(branch);
         }
     }
     branches
+}
+
+/// True if a tip must be compared by itself: HEAD does not stand for it, and it is not all work of
+/// others, unless the recorded branch is on it.
+fn is_beside_head(tip: &CommitId, head: &WorktreeHead, taken_over: &TakenOver) -> bool {
+    let is_of_others = taken_over.has(tip);
+    if head.head.as_ref() == Some(tip) {
+        // HEAD on a branch of others has that branch as a reference, which the recorded branch at
+        // the same commit has not
+        let has_more_references = head.moved && is_of_others;
+        if !has_more_references {
+            return false;
+        }
+    }
+    let is_recorded_branch = head.branch.as_ref() == Some(tip);
+    is_recorded_branch || !is_of_others
 }
 
 /// Holds what a merge in progress adds to the references of HEAD.
@@ -519,13 +532,9 @@ impl References {
         }
         let mut commits = git.merge_base_all(commit, trusted)?;
         let is_related = !commits.is_empty();
-        let mut base_lost = !commits.contains(base) && !git.is_ancestor(base, commit)?;
-        for ancestor in &commits {
-            let is_rewound = rewound.contains(ancestor);
-            base_lost = base_lost && !is_rewound && git.is_ancestor(ancestor, base)?;
-        }
+        let base_lost = is_base_lost(git, commit, base, &commits, rewound)?;
         let deltas = if base_lost {
-            // neither of them replaces the other
+            // all count, and none replaces another as in a merge
             commits.push(base.clone());
             trees.deltas(&commits)?
         } else {
@@ -538,4 +547,25 @@ impl References {
             is_related,
         })
     }
+}
+
+/// True if a commit does not have the base, nor anything of upstream that is newer: each of its
+/// common `ancestors` with upstream is older than the base. A commit to which upstream itself was
+/// `rewound` counts as newer.
+fn is_base_lost(
+    git: &Git,
+    commit: &CommitId,
+    base: &CommitId,
+    ancestors: &[CommitId],
+    rewound: &[CommitId],
+) -> Result<bool, Error> {
+    if ancestors.contains(base) || git.is_ancestor(base, commit)? {
+        return Ok(false);
+    }
+    for ancestor in ancestors {
+        if rewound.contains(ancestor) || !git.is_ancestor(ancestor, base)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -29,14 +29,14 @@ const MOST: usize = 500;
 /// How many directories deep hooks, submodules and includes are followed.
 const DEEP: usize = 6;
 
-/// Reads what a worktree shares with others now, and what is in its private git directory: git runs
-/// what the repositories of its submodules name as well.
+/// Reads what a worktree shares with others now, and what is in its private git directory
+/// (`admin_dir`): git runs what the repositories of its submodules name as well.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, Error> {
+pub fn read(repository: &Repository, admin_dir: Option<&Utf8Path>) -> Result<Shared, Error> {
     // the private git directory of a clone is all of its repository
-    let own = own.filter(|_| !repository.is_clone());
+    let own = admin_dir.filter(|_| !repository.is_clone());
     let mut seal = Seal {
         digester: Digester { repository, own },
         hooks: Digests::new(),
@@ -53,7 +53,7 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
     }
     seal.seal_links();
     let mut sealed = seal.sealed;
-    // an included file is known by its settings
+    // a file that is included is compared setting by setting
     let settings_files = &sealed.settings;
     sealed
         .files
@@ -182,36 +182,41 @@ impl<'a> Seal<'a> {
         Ok(scripts)
     }
 
-    /// Digests what is in the directories of a directory of hooks.
+    /// Digests the files in the directories below a directory of hooks, which hooks can run or read:
+    /// `depth` directories deep, and no more than [`MOST`], of which there are `count` so far.
     fn read_scripts(
         &mut self,
         directory: &Utf8Path,
         depth: usize,
         count: &mut usize,
     ) -> Result<(), Error> {
+        if depth == 0 {
+            return Ok(());
+        }
         for name in files::names(directory)? {
             let inner = directory.join(&name);
             let is_directory = files::stat(&inner).is_some_and(|stat| stat.is_directory());
-            if depth == 0 || name == ".git" || !is_directory {
+            if name == ".git" || !is_directory {
                 continue;
             }
             for inner_name in files::names(&inner)? {
                 let file = inner.join(&inner_name);
-                if let Some(digest) = self.digester.script(&file) {
-                    *count += 1;
-                    if *count > MOST {
-                        return Ok(());
-                    }
-                    // a hook can read each, executable or not
-                    self.insert(&file, digest.trim_end_matches(PLAIN).to_owned());
+                let Some(digest) = self.digester.script(&file) else {
+                    continue;
+                };
+                *count += 1;
+                if *count > MOST {
+                    return Ok(());
                 }
+                // executable or not: a hook can read it
+                self.insert(&file, digest.trim_end_matches(PLAIN).to_owned());
             }
             self.read_scripts(&inner, depth - 1, count)?;
         }
         Ok(())
     }
 
-    /// Digests the settings of a file, and of those that it includes.
+    /// Digests the settings of a file, and of the files that it includes.
     fn read_settings(&mut self, file: &Utf8Path, depth: usize) {
         let place = self.digester.place(file);
         if depth > DEEP || self.sealed.settings.contains_key(&place) || !files::exists(file) {
@@ -221,17 +226,7 @@ impl<'a> Seal<'a> {
         for (key, value) in read_settings(file) {
             values.entry(key).or_default().push(value);
         }
-        let mut digests = Digests::new();
-        for (key, values_of_key) in &values {
-            let text = joined_values(values_of_key);
-            let digest = self.digester.digest(&text);
-            let shown = text.replace(b"\0", b", ").replace(b"\x01", b"true");
-            let shown = escape_for_terminal(&shown);
-            if may_show(key, &shown) {
-                self.sealed.values.insert(digest.clone(), shown);
-            }
-            digests.insert(key.clone(), digest);
-        }
+        let digests = self.digest_values(&values);
         self.sealed.settings.insert(place, digests);
         for (key, values_of_key) in &values {
             for value in values_of_key {
@@ -240,6 +235,22 @@ impl<'a> Seal<'a> {
                 }
             }
         }
+    }
+
+    /// Digests the values of each setting, and keeps as text the values that may be shown.
+    fn digest_values(&mut self, values: &BTreeMap<String, Vec<Option<BString>>>) -> Digests {
+        let mut digests = Digests::new();
+        for (key, values_of_key) in values {
+            let joined = joined_values(values_of_key);
+            let digest = self.digester.digest(&joined);
+            let readable = joined.replace(b"\0", b", ").replace(b"\x01", b"true");
+            let shown = escape_for_terminal(&readable);
+            if may_show(key, &shown) {
+                self.sealed.values.insert(digest.clone(), shown);
+            }
+            digests.insert(key.clone(), digest);
+        }
+        digests
     }
 
     /// Walks the git directories of submodules (gitrepository-layout(5)).
@@ -456,8 +467,8 @@ impl<'a> Seal<'a> {
         }
     }
 
-    /// Takes what a worktree is on, and what it is about to run. Only what is among the `names` in
-    /// its git directory is looked for: there may be hundreds of worktrees.
+    /// Seals which commit or branch a worktree is on, and which operation is in progress there. Only
+    /// what is among the `names` in its git directory is read: there may be hundreds of worktrees.
     fn read_state(&mut self, git_dir: &Utf8Path, names: &[String]) -> Result<(), Error> {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
@@ -487,7 +498,7 @@ impl<'a> Seal<'a> {
         Ok(())
     }
 
-    /// Takes of the worktree's own operation what another worktree may have put there: a stash that
+    /// Seals of the worktree's own operation what another worktree may have put there: a stash that
     /// no merge made, and a rebase that starts programs.
     fn read_own_operation(&mut self, git_dir: &Utf8Path) {
         let autostash = self.digester.autostash(git_dir);
@@ -550,7 +561,7 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error
     Ok(users.map(|path| relative_to.join(path)))
 }
 
-/// Returns the path that a file of a git directory names, after a word; none where it cannot be
+/// Returns the path that a file of a git directory names, after a word; none if it cannot be
 /// read.
 fn named_in(file: &Utf8Path, word: &str) -> Option<Utf8PathBuf> {
     let bytes = files::read(file).ok()??;
@@ -581,7 +592,7 @@ fn dot_git_of_submodule(directory: &Utf8Path) -> Option<Utf8PathBuf> {
 }
 
 /// Returns the git directory that a `.git` leads to, whether it is one, a file or a link; none
-/// where nothing is there.
+/// if nothing is there.
 fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
     let target = if files::is_directory(dot_git) {
         dot_git.to_owned()

@@ -44,19 +44,19 @@ impl Uncommitted {
             worktree,
             survey,
         };
-        let mut told = Self::default();
-        let mut askable = Vec::new();
+        let mut uncommitted = Self::default();
+        let mut candidates = Vec::new();
         for path in paths {
             match question.entry_if_only_the_file_differs(&path) {
-                Some(head) => askable.push(Candidate { path, head }),
-                None => told.paths.push(path),
+                Some(head) => candidates.push(Candidate { path, head }),
+                None => uncommitted.paths.push(path),
             }
         }
-        if !askable.is_empty() {
-            question.ask(askable, &mut told)?;
+        if !candidates.is_empty() {
+            question.classify(candidates, &mut uncommitted)?;
         }
-        told.paths.sort_unstable();
-        Ok(told)
+        uncommitted.paths.sort_unstable();
+        Ok(uncommitted)
     }
 }
 
@@ -91,30 +91,34 @@ impl Question<'_> {
         (is_file && !is_staged && !is_placed && is_askable).then_some(head)
     }
 
-    /// Compares what git would store of these files with what HEAD has.
-    fn ask(&self, candidates: Vec<Candidate>, told: &mut Uncommitted) -> Result<(), Error> {
+    /// Adds each file to the uncommitted ones by what git would store of it. One that already has
+    /// the bytes that git stores is committed, and added to neither list.
+    fn classify(
+        &self,
+        candidates: Vec<Candidate>,
+        uncommitted: &mut Uncommitted,
+    ) -> Result<(), Error> {
         let may_convert = self.may_convert()?;
         let dir = Temporary::new()?;
         let root = &self.worktree.record.path;
-        let mut aside = Vec::new();
+        let mut to_convert = Vec::new();
         for candidate in candidates {
             let Ok(Some(content)) = read_small_file(root, &candidate.path) else {
-                told.paths.push(candidate.path);
+                uncommitted.paths.push(candidate.path);
                 continue;
             };
             if self.repository.format.blob_id(&content) == candidate.head.id {
-                // these are the very bytes that git stores
                 continue;
             }
-            if !may_convert {
-                told.paths.push(candidate.path);
-                continue;
+            if may_convert {
+                write_aside(&candidate.path, &content, &dir)?;
+                to_convert.push(candidate);
+            } else {
+                uncommitted.paths.push(candidate.path);
             }
-            write_aside(&candidate.path, &content, &dir)?;
-            aside.push(candidate);
         }
-        if !aside.is_empty() {
-            self.ask_git(aside, &dir, told)?;
+        if !to_convert.is_empty() {
+            self.classify_converted(to_convert, &dir, uncommitted)?;
         }
         Ok(())
     }
@@ -135,16 +139,16 @@ impl Question<'_> {
         files_of_tree(&states.manifest, &states.references.head, is_attributes)
     }
 
-    /// Lets git convert the files in a directory, with no setting of the worktree and nothing of it
-    /// that a filter could start.
-    fn ask_git(
+    /// Adds each of the files that were written into a directory by what git converts it to there:
+    /// with no setting of the worktree, and nothing of it that a filter could start.
+    fn classify_converted(
         &self,
-        aside: Vec<Candidate>,
+        candidates: Vec<Candidate>,
         dir: &Temporary,
-        told: &mut Uncommitted,
+        uncommitted: &mut Uncommitted,
     ) -> Result<(), Error> {
         let objects = self.repository.objects()?;
-        let paths: Vec<&RepoPath> = aside.iter().map(|candidate| &candidate.path).collect();
+        let paths: Vec<&RepoPath> = candidates.iter().map(|file| &file.path).collect();
         let written: BTreeSet<&RepoPath> = paths.iter().copied().collect();
         for (path, entry) in self.attributes() {
             if !written.contains(path) {
@@ -153,13 +157,13 @@ impl Question<'_> {
         }
         let common_dir = &self.repository.common_dir;
         let git = self.repository.git.on(common_dir, Some(dir.path()));
-        // where a filter fails, a change stays a change
-        let stored = git.hash_files(&paths).unwrap_or_default();
-        for (number, candidate) in aside.into_iter().enumerate() {
-            if stored.get(number) == Some(&candidate.head.id) {
-                told.converted.push(candidate.path);
+        // if a filter fails, every change stays a change
+        let stored_ids = git.hash_files(&paths).unwrap_or_default();
+        for (number, candidate) in candidates.into_iter().enumerate() {
+            if stored_ids.get(number) == Some(&candidate.head.id) {
+                uncommitted.converted.push(candidate.path);
             } else {
-                told.paths.push(candidate.path);
+                uncommitted.paths.push(candidate.path);
             }
         }
         Ok(())

@@ -49,10 +49,11 @@ pub fn find_tips(
     let record = &refs.worktree.record;
     let records = &refs.records;
     let mut tips = recorded_tips(record);
-    // those that were never moved from here first: they can tell that a move brought nothing else
+    // first the refs that were never moved from here: what they bring, a move of another ref may
+    // bring as well
     let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
     ordered.sort_by_key(|tip| !records.journal.moves(tip.name.as_bytes()).is_empty());
-    // twice, as a reset can go to what a later one brings
+    // twice: a ref can have been reset to a commit that is trusted only by a later ref
     for tip in ordered.iter().chain(&ordered) {
         let Some(now) = records.now.get(BStr::new(&tip.name)) else {
             continue;
@@ -172,21 +173,24 @@ impl Tips {
         let records = &refs.records;
         let name = tip.name.as_str();
         let mut journaled = records.journal.moves(name.as_bytes()).iter();
-        if journaled.any(|moved| matches!(moved.new, Target::Ref(_))) {
+        let was_made_symbolic_here = journaled.any(|moved| matches!(moved.new, Target::Ref(_)));
+        if was_made_symbolic_here || !is_related(refs, name, now)? {
             return Ok(false);
         }
-        if !is_related(refs, name, now)? || self.has_work_of_here(refs, name, now)? {
+        if self.has_work_of_here(refs, name, now)? {
             return Ok(false);
         }
         let trusted: Vec<&CommitId> = self.trusted.iter().collect();
         let new = refs.git.rev_list(&[now], &trusted)?;
         let log = refs.git.reflog(name).unwrap_or_default();
-        let is_fetched = || refs.fetched_commits().binary_search(now).is_ok();
-        let is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged)
-            || records.is_bare_move_to(&log, now) && is_fetched();
+        let mut is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged);
+        if !is_proven && records.is_bare_move_to(&log, now) {
+            is_proven = refs.fetched_commits().binary_search(now).is_ok();
+        }
         if !is_proven {
             return Ok(false);
         }
+        // commits of here that come with the move must not be excused where they touch too much
         if !records.is_logged_elsewhere(now) && !refs.hide_nothing(objects, &new)? {
             return Ok(false);
         }
@@ -194,12 +198,12 @@ impl Tips {
         Ok(true)
     }
 
-    /// Trusts what a ref passed through since `add` where others moved it: the user may have
-    /// reworded a commit since that the worktree was rebased on. Work of the worktree that was taken
-    /// over and taken back is work of the worktree again.
+    /// Trusts the commits that a ref was on between `add` and now, if others moved it there: the
+    /// worktree may have been rebased on a commit that the user reworded since. Work of the worktree
+    /// that was taken over and taken back is work of the worktree again, and not trusted.
     ///
-    /// The ref is not where it was at `add`: of one that is, nothing tells which entries of its log
-    /// came since, and what it had before is no work of upstream.
+    /// Only for a ref that is not where it was at `add`: where the log of `add` ends is told by the
+    /// commit of then, and what the ref had before that is no work of upstream.
     fn add_former_places(
         &mut self,
         objects: &Objects,
@@ -281,21 +285,21 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
 /// Fails when the repository cannot be read.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
     let short = branch_of(revision);
-    let of_branch = read_tip(git, &format!("refs/heads/{short}"))?;
-    let mut branch = of_branch.as_ref().map(|tip| tip.name.clone());
-    let mut tips: Vec<Tip> = of_branch.into_iter().collect();
-    if tips.is_empty() {
-        tips.extend(read_tip(git, &format!("refs/remotes/{short}"))?);
-    }
-    if tips.is_empty()
-        && let Some(own) = git.symbolic_ref_head()?
-        && let Some(tip) = read_tip(git, &own)?
+    let mut tips = Vec::new();
+    let mut local_branch = None;
+    if let Some(tip) = read_tip(git, &format!("refs/heads/{short}"))? {
+        local_branch = Some(tip.name.clone());
+        tips.push(tip);
+    } else if let Some(tip) = read_tip(git, &format!("refs/remotes/{short}"))? {
+        tips.push(tip);
+    } else if let Some(main_branch) = git.symbolic_ref_head()?
+        && let Some(tip) = read_tip(git, &main_branch)?
         && git.is_ancestor(base, &tip.commit)?
     {
+        local_branch = Some(main_branch);
         tips.push(tip);
-        branch = Some(own);
     }
-    if let Some(branch) = branch {
+    if let Some(branch) = local_branch {
         for name in names_on_remotes(git, &branch)? {
             tips.extend(read_tip(git, &name)?);
         }
@@ -313,7 +317,7 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
     Ok(related)
 }
 
-/// Reads the ref of this full name; none where there is none: `refs/heads/main~1` is a revision.
+/// Reads the ref of this full name; none if there is none: `refs/heads/main~1` is a revision.
 fn read_tip(git: &Git, full_name: &str) -> Result<Option<Tip>, Error> {
     let refs = git.for_each_ref(&[full_name])?;
     let Some(found) = refs.into_iter().find(|found| found.name == full_name) else {
@@ -385,7 +389,11 @@ impl UpstreamStates {
     }
 }
 
-/// Reads the states that upstream had of each path since HEAD left it.
+/// Reads the states that upstream had of each path in the commits that HEAD does not have.
+///
+/// A path that upstream now has as the `reference` of HEAD has it is left out: upstream took its
+/// changes back, and a worktree with one of them would bring it again with a merge. `newest` are the
+/// newest trees of upstream.
 ///
 /// # Errors
 /// Fails when git or an object cannot be read.
@@ -393,25 +401,23 @@ pub fn read_upstream_states(
     inputs: &SurveyInputs<'_>,
     tips: &Tips,
     reference: &Delta,
-    tips_merged: &[Delta],
+    newest: &[Delta],
 ) -> Result<UpstreamStates, Error> {
     let current: Vec<&CommitId> = tips.current.iter().collect();
-    let of_head: Vec<&CommitId> = inputs.head.head.iter().collect();
-    let since = inputs.git.rev_list(&current, &of_head)?;
-    let since: BTreeSet<CommitId> = since.into_iter().collect();
+    let head: Vec<&CommitId> = inputs.head.head.iter().collect();
+    let not_on_head = inputs.git.rev_list(&current, &head)?;
+    let commits: BTreeSet<CommitId> = not_on_head.into_iter().collect();
     let mut states: BTreeMap<RepoPath, BTreeSet<Option<Entry>>> = BTreeMap::new();
-    for commit in current {
-        for delta in walk_back(&inputs.objects, commit, SINCE, &|id| since.contains(id))? {
+    for tip in current {
+        for delta in walk_back(&inputs.objects, tip, SINCE, &|id| commits.contains(id))? {
             for (path, entry) in delta {
                 states.entry(path).or_default().insert(entry);
             }
         }
     }
-    // what upstream took back since would come again with a merge
     states.retain(|path, _| {
-        tips_merged
-            .iter()
-            .any(|tip| tip.get(path) != reference.get(path))
+        let of_head = reference.get(path);
+        newest.iter().any(|tip| tip.get(path) != of_head)
     });
     Ok(UpstreamStates::Read(states))
 }

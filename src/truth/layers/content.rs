@@ -9,7 +9,7 @@ use crate::disk::error::DiskError;
 use crate::disk::open::{Opened, open_below};
 use crate::git::object_format::ObjectFormat;
 use crate::inventory::manifest::Manifest;
-use crate::judge::compare::Delta;
+use crate::judge::compare::{Delta, entry_in};
 use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -85,27 +85,17 @@ fn add_gitlink(
     }
 }
 
-/// Lists the files of a tree that are wanted, with their entries. The tree is a difference from the
-/// base.
+/// Lists the wanted files of a tree with their entries. The tree is a difference from the base.
 pub fn files_of_tree<'t>(
     manifest: &'t Manifest,
     tree: &'t Delta,
     is_wanted: impl Fn(&RepoPath) -> bool,
 ) -> BTreeMap<&'t RepoPath, Entry> {
-    let mut entries: BTreeMap<&RepoPath, Option<Entry>> = BTreeMap::new();
-    for item in manifest.items() {
-        if is_wanted(&item.path) {
-            entries.insert(&item.path, item.base);
-        }
-    }
-    for (path, entry) in tree {
-        if is_wanted(path) {
-            entries.insert(path, *entry);
-        }
-    }
+    let paths_of_base = manifest.items().iter().map(|item| &item.path);
     let mut files = BTreeMap::new();
-    for (path, entry) in entries {
-        if let Some(entry) = entry
+    for path in paths_of_base.chain(tree.keys()) {
+        if is_wanted(path)
+            && let Some(entry) = entry_in(manifest, tree, path)
             && entry.mode.is_regular()
         {
             files.insert(path, entry);

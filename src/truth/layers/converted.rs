@@ -80,8 +80,8 @@ pub struct Converted<'a> {
 }
 
 impl Converted<'_> {
-    /// Gives every file the id of the blob that it was written from. Where git fails, what can be
-    /// told without it is told first.
+    /// Gives every file the id of the blob that it was written from. If git fails, the files for
+    /// which git is not needed are settled all the same.
     ///
     /// # Errors
     /// Fails when git, an object or the disk does.
@@ -90,11 +90,19 @@ impl Converted<'_> {
         if !self.inputs.worktree.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
-        let untouched = self.take_untouched();
-        let asked = match self.filters {
+        let untouched = self.add_untouched();
+        let answered = match self.filters {
             Filters::Allowed => self.ask_all(),
             Filters::Refused => Ok(()),
         };
+        self.disown_stored();
+        self.remove_untouched(&untouched);
+        answered
+    }
+
+    /// Makes each file a change that was converted at `add`, and now has the bytes that git stores
+    /// though no checkout writes them: they would pass for the file of a reference.
+    fn disown_stored(&mut self) {
         for path in self.stored.difference(&self.settled) {
             let Some(Some(entry)) = self.delta.get(path).copied() else {
                 continue;
@@ -104,13 +112,16 @@ impl Converted<'_> {
                 self.delta.insert(path.clone(), Some(Entry { id, ..entry }));
             }
         }
+    }
+
+    /// Takes out the files of [`Self::add_untouched`] that turned out to be as at `add` alone.
+    fn remove_untouched(&mut self, untouched: &BTreeSet<RepoPath>) {
         for path in untouched.difference(&self.settled) {
             let entry = self.delta.get(path).copied().flatten();
             if !entry.is_some_and(|entry| self.is_stored(path, entry)) {
                 self.delta.remove(path);
             }
         }
-        asked
     }
 
     /// True if a reference has just these bytes at a path, as git stores them.
@@ -125,14 +136,17 @@ impl Converted<'_> {
     /// Adds the files that are as they were at `add` while every reference has another blob there,
     /// and returns their paths: upstream may have changed the blob and its conversion so that the
     /// same bytes come of it.
-    fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
+    fn add_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut untouched = BTreeSet::new();
         let manifest = &self.inputs.manifest;
         for path in self.references.iter().flat_map(Delta::keys) {
             let Some(item) = manifest.get(path) else {
                 continue;
             };
-            let (Some(base), Some(disk)) = (item.base, item.disk) else {
+            let Some(base) = item.base else {
+                continue;
+            };
+            let Some(disk) = item.disk else {
                 continue;
             };
             let is_regular = base.mode.is_regular() && disk.entry.mode.is_regular();
@@ -267,8 +281,9 @@ pub struct UnreadFiles<'a> {
     pub sizes: &'a BTreeMap<RepoPath, u64>,
 }
 
-/// Lets git write these blobs as a checkout does, and gives each file that has the bytes of one the
-/// id of that. Returns their paths.
+/// Finds the files on disk that a checkout of one of these blobs would write, and gives them the
+/// blob's id in `delta`. Returns their paths. `is_genuine` has the last word, by the path, the blob
+/// and the content that git writes.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -284,27 +299,33 @@ pub fn undo_checkout(
     if blobs.is_empty() {
         return Ok(settled);
     }
-    let mut asked = Vec::new();
+    let mut ids_and_paths = Vec::new();
     for blob in &blobs {
-        asked.push((blob.id.to_string(), blob.path.as_bstr().to_vec()));
+        ids_and_paths.push((blob.id.to_string(), blob.path.as_bstr().to_vec()));
     }
-    let answers = git.cat_file_filters(&asked)?;
-    for (Blob { path, id, mode }, answer) in blobs.into_iter().zip(answers) {
-        let Some(content) = answer else {
+    let contents = git.cat_file_filters(&ids_and_paths)?;
+    for (blob, content) in blobs.into_iter().zip(contents) {
+        let Some(content) = content else {
             continue;
         };
-        let Some(Some(on_disk)) = delta.get(&path) else {
+        let path = &blob.path;
+        let Some(Some(on_disk)) = delta.get(path) else {
             continue;
         };
+        // a large file is read only if it has the size of the content
         let mut id_on_disk = on_disk.id;
-        if unread.sizes.get(&path) == Some(&(content.len() as u64)) {
-            id_on_disk = read_content(unread.root, format, &path)?;
+        if unread.sizes.get(path) == Some(&(content.len() as u64)) {
+            id_on_disk = read_content(unread.root, format, path)?;
         }
         let id_of_content = format.blob_id(&content);
         let is_written = id_on_disk == id_of_content && id_of_content != ObjectId::none();
-        if is_written && is_genuine(&path, &id, &content) {
-            delta.insert(path.clone(), Some(Entry { mode, id }));
-            settled.push(path);
+        if is_written && is_genuine(path, &blob.id, &content) {
+            let entry = Entry {
+                mode: blob.mode,
+                id: blob.id,
+            };
+            delta.insert(path.clone(), Some(entry));
+            settled.push(blob.path);
         }
     }
     Ok(settled)
@@ -320,14 +341,13 @@ fn is_genuine(
     id: &ObjectId,
     content: &[u8],
 ) -> bool {
-    let item = inputs.manifest.get(path);
-    let base = item.and_then(|item| item.base);
-    let at_add = item.and_then(|item| item.disk).map(|disk| disk.entry.id);
-    if let (Some(base), Some(at_add)) = (base, at_add)
+    if let Some(item) = inputs.manifest.get(path)
+        && let Some(base) = item.base
+        && let Some(at_add) = item.disk
         && base.id == *id
-        && at_add != *id
+        && at_add.entry.id != *id
         && !references.iter().any(changes_attributes)
-        && inputs.repository.format.blob_id(content) != at_add
+        && inputs.repository.format.blob_id(content) != at_add.entry.id
     {
         return false;
     }

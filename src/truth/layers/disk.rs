@@ -146,8 +146,11 @@ impl DiskState {
             if found.entry.mode.is_regular() {
                 self.sizes.insert(found.path.clone(), found.stat.size);
             }
-            if found.is_unread() && !large_files.read_where_needed(&mut found)? {
-                uncertain.unread.insert(found.path.clone(), found.stat.size);
+            if found.is_unread() {
+                let was_read = large_files.read_where_needed(&mut found)?;
+                if !was_read {
+                    uncertain.unread.insert(found.path.clone(), found.stat.size);
+                }
             }
             if item.is_some_and(|item| may_be_as_stored(item, &found)) {
                 uncertain.stored.insert(found.path.clone());
@@ -194,8 +197,8 @@ impl DiskState {
         self.delta.insert(found.path, Some(entry));
     }
 
-    /// Adds what stands at the path of a placed file, where it is not as it was placed, or only got
-    /// a write bit. Where the walk proved it unchanged, `found` has the entry of `recorded`.
+    /// Adds what stands at the path of a placed file, if it is not as it was placed, or got a write
+    /// bit. Of a file that the walk proved unchanged, `found` has the recorded entry.
     fn add_found_placed(
         &mut self,
         worktree: &Worktree,
@@ -204,26 +207,23 @@ impl DiskState {
         file: &PlacedFile,
         found: FoundEntry,
     ) {
-        let is_as_recorded = recorded.is_some_and(|recorded| recorded.entry == found.entry);
-        if !is_as_recorded {
-            if file.kind == PlacedKind::Directory && found.entry.mode == Mode::EmptyDirectory {
-                return;
-            }
-            let change = change_of_placed(worktree, proof, file, found.entry.mode);
-            if let Some(PlacedChange { kind, detail }) = change {
-                self.delta.insert(found.path.clone(), Some(found.entry));
-                self.add_placed(found.path, kind, detail, Some(found.entry));
-                return;
-            }
-            // only its mode differs, where git does not tell the modes apart
-        }
-        let Some(recorded) = recorded else {
-            return;
-        };
-        if !was_made_writable(&recorded.stat, &found.stat) {
+        let now = found.entry;
+        let is_as_recorded = recorded.is_some_and(|recorded| recorded.entry == now);
+        let is_directory = now.mode == Mode::EmptyDirectory && file.kind == PlacedKind::Directory;
+        if is_directory && !is_as_recorded {
             return;
         }
-        // a placed file can also be one that the scope excludes
+        if !is_as_recorded && let Some(change) = change_of_placed(worktree, proof, file, now.mode) {
+            self.delta.insert(found.path.clone(), Some(now));
+            self.add_placed(found.path, change.kind, change.detail, Some(now));
+            return;
+        }
+        let is_made_writable =
+            recorded.is_some_and(|recorded| was_made_writable(&recorded.stat, &found.stat));
+        if !is_made_writable {
+            return;
+        }
+        // not only `Read`: a placed file can also be one that the scope excludes
         let access = worktree.scope.verdict(&found.path, EntryKind::File).access;
         if access != Access::Write {
             self.permissions.push(found.path);
@@ -338,7 +338,7 @@ fn entry_as_stored(
     entry
 }
 
-/// Holds how a placed file is not as it was placed.
+/// Holds how a placed file was changed.
 struct PlacedChange {
     kind: Kind,
     detail: Option<&'static str>,
@@ -350,7 +350,8 @@ impl PlacedChange {
     }
 }
 
-/// Says how what stands there is not the file that was placed; none where it is.
+/// Says how a placed file was changed, by the mode of what stands there now; none if it was not, or
+/// only in its mode while git tells no modes apart.
 fn change_of_placed(
     worktree: &Worktree,
     proof: Proof<'_>,

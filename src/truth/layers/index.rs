@@ -29,7 +29,7 @@ pub struct IndexState {
 }
 
 impl IndexState {
-    /// Compares an index with the base; none where the index is damaged.
+    /// Compares an index with the base; none if the index is damaged.
     pub fn compare(worktree: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
         let mut comparison = Comparison::new(worktree);
         // both are sorted by path, and a path in a conflict has several entries in the index
@@ -94,7 +94,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds the entries that the index has of one path, of which the base has `item`; none where
+    /// Adds the entries that the index has of one path, of which the base has `item`; none if
     /// the path is not valid.
     fn add(&mut self, item: Option<&Item>, group: &[IndexEntry<&BStr>]) -> Option<()> {
         let first = group.first()?;

@@ -4,6 +4,7 @@
 //! a change as well.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -32,12 +33,16 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Says why a repository at the entry of a submodule is a violation, and what to do.
-fn foreign_repository(directory: &Utf8Path) -> String {
-    format!(
-        "its `.git` is for no submodule here, and a git in the worktree would run its settings; \
-            move it out of the worktree: mv {} <elsewhere>",
-        shell_word(directory.as_str())
-    )
+fn foreign_repository(path: &RepoPath, directory: &Path) -> GitError {
+    let shown_directory = directory.to_string_lossy();
+    GitError::Read {
+        what: format!("the submodule {path}"),
+        detail: format!(
+            "its `.git` is for no submodule here, and a git in the worktree would run its \
+                settings; move it out of the worktree: mv {} <elsewhere>",
+            shell_word(&shown_directory)
+        ),
+    }
 }
 
 /// The settings by which a checkout converts files; git would fetch what a partial clone lacks.
@@ -100,8 +105,11 @@ pub fn read(
 }
 
 impl<'a> OpenSubmodule<'a> {
-    /// Opens it; none where there is no `.git`, an error where git did not make that for a
-    /// submodule.
+    /// Opens it; none if there is no `.git`.
+    ///
+    /// # Errors
+    /// Fails if git did not make that `.git` for a submodule: nothing of another repository is read,
+    /// since git runs what its settings say.
     fn open(
         repository: &'a Repository,
         worktree: &'a Worktree,
@@ -113,20 +121,17 @@ impl<'a> OpenSubmodule<'a> {
         if files::stat(&os_directory.join(".git")).is_none() {
             return Ok(None);
         }
-        let shown_directory = Utf8PathBuf::from(os_directory.to_string_lossy().into_owned());
-        let foreign = || GitError::Read {
-            what: format!("the submodule {path}"),
-            detail: foreign_repository(&shown_directory),
-        };
-        let directory = Utf8PathBuf::from_path_buf(os_directory).map_err(|_| foreign())?;
+        let directory = Utf8PathBuf::from_path_buf(os_directory)
+            .map_err(|not_utf8| foreign_repository(path, &not_utf8))?;
+        let foreign = foreign_repository(path, directory.as_std_path());
         let git = worktree.submodule_git(repository, &directory);
-        // nothing of another repository is read: git runs what its settings say
-        let git_dir = git
-            .absolute_git_dir()
-            .ok()
-            .filter(|git_dir| is_among_modules(repository, worktree, git_dir))
-            .ok_or_else(foreign)?;
-        let layout = git.layout()?.ok_or_else(foreign)?;
+        let Ok(git_dir) = git.absolute_git_dir() else {
+            return Err(foreign.into());
+        };
+        if !is_among_modules(repository, worktree, &git_dir) {
+            return Err(foreign.into());
+        }
+        let layout = git.layout()?.ok_or(foreign)?;
         Ok(Some(Self {
             objects: Objects::open(&layout.common_dir, layout.format)?,
             repository,
@@ -148,8 +153,9 @@ impl<'a> OpenSubmodule<'a> {
         let tree = self.objects.commit(&head)?.tree;
         let manifest = self.manifest_of(&tree)?;
         let mut references = self.references(allowed, &tree)?;
-        if allowed.is_empty() {
-            // it is new: every file in it is a change, and its git directory
+        let is_new = allowed.is_empty();
+        if is_new {
+            // every file in it is a change, and its git directory
             let paths = manifest.items().iter().map(|item| item.path.clone());
             references.push(paths.map(|path| (path, None)).collect());
             let git_dir = Place::Path(self.outer(b".git"));
@@ -158,12 +164,12 @@ impl<'a> OpenSubmodule<'a> {
                 ..Change::new(git_dir, Kind::Created, Seen::Disk)
             });
         }
-        // HEAD itself differs in nothing from HEAD
+        // the manifest is HEAD's, from which HEAD does not differ
         let head_delta = [Delta::new()];
         let mut with_head = references.clone();
         with_head.extend_from_slice(&head_delta);
-        let mut delta = self.disk(&manifest, &with_head, &mut submodule)?;
-        self.undo_filters(&manifest, &with_head, &mut delta, &submodule.unread)?;
+        let mut delta = self.read_disk(&manifest, &with_head, &mut submodule)?;
+        self.undo_conversions(&manifest, &with_head, &mut delta, &submodule.unread)?;
         self.leave_out_ignored(&manifest, &with_head, &mut delta)?;
         let is_head = changes_against(&manifest, &delta, &head_delta).is_empty();
         if is_head && self.stages_nothing(&manifest) && submodule.unreadable.is_empty() {
@@ -221,8 +227,9 @@ impl<'a> OpenSubmodule<'a> {
         is_head || is_empty
     }
 
-    /// Reads every file. Returns how they differ from HEAD's tree.
-    fn disk(
+    /// Reads every file, and looks into the submodules of this one. Returns how they differ from
+    /// HEAD's tree, and adds to `seen` what else is found.
+    fn read_disk(
         &self,
         manifest: &Manifest,
         references: &[Delta],
@@ -334,9 +341,9 @@ impl<'a> OpenSubmodule<'a> {
         RepoPath::child(Some(self.path), path)
     }
 
-    /// A file that is what a checkout would write is what the commit has, if nothing in the
-    /// submodule's own git directory says how checkouts write.
-    fn undo_filters(
+    /// Gives each file that a checkout of a reference would write the blob of that reference. Does
+    /// nothing if the submodule's own git directory says how checkouts write: an agent can edit it.
+    fn undo_conversions(
         &self,
         manifest: &Manifest,
         references: &[Delta],

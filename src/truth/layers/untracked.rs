@@ -90,7 +90,7 @@ impl BaseRules {
 }
 
 /// Reads the ignore rules of a reference, and these of those that `add` recorded beside it; none
-/// where reading goes on without them.
+/// if reading goes on without them.
 fn read_rules(
     inputs: &SurveyInputs<'_>,
     reference: &Delta,
@@ -107,8 +107,9 @@ fn read_rules(
     inputs.options.read_policy.or(read.map(Some), || None)
 }
 
-/// Finds the ignored paths that the base's own rules do not name: a `.gitignore` that came into the
-/// worktree hides them. `self_ignored` are those in a directory that ignores itself.
+/// Finds the ignored paths that the base's own rules do not ignore: upstream's `.gitignore` that was
+/// taken over hides them, or a rule of the user's own. Adds them to `self_ignored`, the files in
+/// directories that ignore themselves.
 ///
 /// # Errors
 /// Fails when the ignore rules of the base cannot be read.
@@ -119,10 +120,12 @@ pub fn find_hidden(
     untracked: &BTreeMap<RepoPath, Seen>,
     self_ignored: BTreeSet<RepoPath>,
 ) -> Result<BTreeSet<RepoPath>, Error> {
-    let nearest = facts.references.reference_on_disk();
     let mut hidden = self_ignored;
-    if !nearest.keys().any(is_rules_file) && !has_own_rules(inputs.worktree)? {
-        // those of the base are the rules that were asked
+    let reference = facts.references.reference_on_disk();
+    let has_rules_beside_base =
+        reference.keys().any(is_rules_file) || has_own_rules(inputs.worktree)?;
+    if !has_rules_beside_base {
+        // `classify` asked the base's own rules and no others
         return Ok(hidden);
     }
     let mut rules_of_base = read_rules(inputs, &Delta::new(), &[])?;

@@ -171,9 +171,9 @@ fn serialize_seen<S: Serializer>(seen: &BTreeSet<Seen>, serializer: S) -> Result
 /// Holds what stands at a place in one state: a person accepts a change by its content.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Content {
-    /// An entry of a tree, the index or the disk; none where nothing is.
+    /// An entry of a tree, the index or the disk; none if nothing is.
     Entry(Option<Entry>),
-    /// The commit of a ref, or the digest of a file or a setting; none where there is none.
+    /// The commit of a ref, or the digest of a file or a setting; none if there is none.
     Value {
         /// The key of a setting, else nothing.
         key: String,
@@ -488,7 +488,7 @@ impl Content {
         Self::Value { key, value }
     }
 
-    /// The key and the text by which a record names the content; none where the content is not
+    /// The key and the text by which a record names the content; none if the content is not
     /// known: of a file that was not read, a dirty submodule, a nested repository or a device.
     pub fn named(&self) -> Option<(String, String)> {
         let absent = || ABSENT.to_owned();

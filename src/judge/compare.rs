@@ -65,7 +65,7 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
     changes.into_values().collect()
 }
 
-/// Returns how a path of a state differs from the nearest reference; none where any has it so.
+/// Returns how a path of a state differs from the nearest reference; none if any has it so.
 fn change_in(base: &Manifest, state: &State<'_>, path: &RepoPath) -> Option<Change> {
     if (state.silent)(path) {
         return None;
@@ -95,31 +95,20 @@ impl Change {
     }
 }
 
-/// Makes of several references what a merge of them would make, path by path: where only some of
-/// them differ from their common ancestor, only those count, so that a path cannot be put back to
-/// what upstream has changed since. Where they differ in different ways, each way is in one of
-/// the results.
+/// Makes of several references what a merge of them would make, path by path. There are several
+/// results if they differ from their common ancestor in different ways: each way of a path is in
+/// one of them.
 pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
     let deltas = references.iter().chain([ancestor]);
     let paths: BTreeSet<&RepoPath> = deltas.flat_map(Delta::keys).collect();
     let mut merged = vec![Delta::new()];
     for path in paths {
-        let in_ancestor = ancestor.get(path);
-        let mut outcomes: Vec<Option<&Option<Entry>>> = Vec::new();
-        for reference in references {
-            let in_reference = reference.get(path);
-            if in_reference != in_ancestor && !outcomes.contains(&in_reference) {
-                outcomes.push(in_reference);
-            }
-        }
-        if outcomes.is_empty() {
-            outcomes.push(in_ancestor);
-        }
+        let outcomes = merge_path(references, ancestor, path);
         while merged.len() < outcomes.len() {
             merged.extend(merged.last().cloned());
         }
-        for (at, result) in merged.iter_mut().enumerate() {
-            let outcome = outcomes.get(at).or(outcomes.last()).copied().flatten();
+        for (number, result) in merged.iter_mut().enumerate() {
+            let outcome = outcomes.get(number).or(outcomes.last()).copied().flatten();
             if let Some(entry) = outcome {
                 result.insert(path.clone(), *entry);
             } else {
@@ -128,6 +117,27 @@ pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
         }
     }
     merged
+}
+
+/// Returns what the references made of a path, each way once. One that has what the ancestor has
+/// counts only if all do: a path cannot be put back to what upstream has changed since.
+fn merge_path<'d>(
+    references: &'d [Delta],
+    ancestor: &'d Delta,
+    path: &RepoPath,
+) -> Vec<Option<&'d Option<Entry>>> {
+    let in_ancestor = ancestor.get(path);
+    let mut outcomes = Vec::new();
+    for reference in references {
+        let in_reference = reference.get(path);
+        if in_reference != in_ancestor && !outcomes.contains(&in_reference) {
+            outcomes.push(in_reference);
+        }
+    }
+    if outcomes.is_empty() {
+        outcomes.push(in_ancestor);
+    }
+    outcomes
 }
 
 /// Returns what stands at a path in a tree that is told as a difference from the base's.

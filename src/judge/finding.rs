@@ -179,7 +179,7 @@ fn weighted_changes(changes: &ChangeSet, options: VerifyOptions) -> Vec<(&Change
     weighted
 }
 
-/// Judges the change of one path; none where the scope allows it.
+/// Judges the change of one path; none if the scope allows it.
 fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Option<Finding> {
     let path = change.place.path()?;
     let kind = if change.is_directory {
@@ -201,7 +201,7 @@ fn judge(classifier: &mut Classifier<'_>, change: &Change, weight: Weight) -> Op
     })
 }
 
-/// Why the scope forbids a change; none where it allows the change.
+/// Why the scope forbids a change; none if it allows the change.
 fn reason_under_scope(change: &Change, weight: Weight, verdict: Verdict<'_>) -> Option<Reason> {
     if weight == Weight::History {
         let is_allowed = verdict.access == Access::Write && change.kind != Kind::Leak;

@@ -52,7 +52,7 @@ impl<'s> Classifier<'s> {
         let scope = self.scope;
         let (entry, directory) = self.descent.enter(path.as_bstr(), |above, directory| {
             let decision = scope.decide(above, directory, EntryKind::Directory);
-            let near = scope.near(&above.near, directory.path);
+            let near = scope.near(&above.near, directory);
             JudgedDirectory { decision, near }
         });
         let decision = scope.decide(directory, entry, kind);

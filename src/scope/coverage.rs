@@ -108,7 +108,7 @@ impl CoveredDirectory {
             [&self.matched, new_matches.as_slice()].concat().into()
         };
         Self {
-            near: scope.near(&self.near, directory.path),
+            near: scope.near(&self.near, directory),
             matched,
         }
     }

@@ -191,7 +191,7 @@ struct Resume {
 }
 
 impl Resume {
-    /// The same with one byte more for `*`; none where that is a slash, or the text has ended.
+    /// The same with one byte more for `*`; none if that is a slash, or the text has ended.
     fn with_one_byte_more(self, text: &[u8]) -> Option<Self> {
         let byte = text.get(self.at)?;
         if *byte == b'/' {
@@ -203,7 +203,7 @@ impl Resume {
         })
     }
 
-    /// The same with one directory more for `**`; none where no slash follows.
+    /// The same with one directory more for `**`; none if no slash follows.
     fn with_one_directory_more(self, text: &[u8]) -> Option<Self> {
         let slash = text[self.at..].find_byte(b'/')?;
         Some(Self {
@@ -345,7 +345,7 @@ impl<'t> ClassText<'t> {
         Ok(byte)
     }
 
-    /// Reads the rest of `[:name:]`, of which `[` was read. None where there is no `:]`: git takes
+    /// Reads the rest of `[:name:]`, of which `[` was read. None if there is no `:]`: git takes
     /// the `[` as an ordinary member.
     fn name(&mut self) -> Result<Option<&'t [u8]>, PatternFault> {
         let Some(rest) = self.text[self.at..].strip_prefix(b":") else {

@@ -18,26 +18,32 @@ pub(super) struct Near {
 impl Scope {
     /// The rules that can match inside the root.
     pub(super) fn near_root(&self) -> Near {
+        let root = EntryPath {
+            path: b"",
+            name_start: 0,
+        };
         let mut unnamed = Vec::new();
         for (place, pattern) in self.patterns.iter().enumerate() {
             if pattern.name().is_none() {
                 unnamed.push(place);
             }
         }
-        self.near_of(&unnamed.into(), b"")
+        let above_root = Near {
+            at_any_depth: unnamed.into(),
+            direct: Arc::default(),
+        };
+        self.near(&above_root, root)
     }
 
     /// The rules that can match inside a directory, of those that can inside the directory above.
-    pub(super) fn near(&self, above: &Near, directory: &[u8]) -> Near {
-        self.near_of(&above.at_any_depth, directory)
-    }
-
-    fn near_of(&self, places: &Arc<[usize]>, directory: &[u8]) -> Near {
-        let at_any_depth = filtered(places, |place| {
-            self.patterns[*place].reaches_into(directory)
+    pub(super) fn near(&self, above: &Near, directory: EntryPath<'_>) -> Near {
+        let at_any_depth = filtered(&above.at_any_depth, |place| {
+            self.patterns[*place].reaches_into(directory.path)
         });
+        // a rule that reaches the entries of one directory reaches those of each directory below
         let direct = filtered(&at_any_depth, |place| {
-            self.patterns[*place].reaches_entry_of(directory)
+            self.patterns[*place].begins_to_reach_entries_of(directory)
+                || above.direct.binary_search(place).is_ok()
         });
         Near {
             at_any_depth,

@@ -24,7 +24,7 @@ pub type WorktreeScope = (String, Scope);
 pub struct Overlap {
     /// Some worktrees, which write alike; none for the one that `add` is about to create.
     pub first: Vec<String>,
-    /// Others, each of which may write the same as each of the first; none where the overlap is
+    /// Others, each of which may write the same as each of the first; none if the overlap is
     /// among the first themselves.
     pub second: Vec<String>,
     /// The tracked files that both may write, sorted.
@@ -85,7 +85,7 @@ fn writable(scope: &Scope, paths: &[(RepoPath, EntryKind)]) -> Vec<(RepoPath, En
     writable
 }
 
-/// Compares two groups; `first_writes` are the tracked files that the first may write. None where
+/// Compares two groups; `first_writes` are the tracked files that the first may write. None if
 /// nothing is in common.
 fn overlap(
     first: Group<'_>,
@@ -271,7 +271,7 @@ pub fn refused_items(overlaps: &[Overlap]) -> Vec<String> {
     items
 }
 
-/// The line that a user gets of overlaps; none where there are none.
+/// The line that a user gets of overlaps; none if there are none.
 pub fn note_on(overlaps: &[Overlap]) -> Option<String> {
     let number: usize = overlaps.iter().map(|overlap| overlap.second.len()).sum();
     let has_files = overlaps.iter().any(|overlap| !overlap.files.is_empty());

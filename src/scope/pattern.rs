@@ -5,6 +5,7 @@
 
 use bstr::ByteSlice as _;
 
+use crate::scope::descent::EntryPath;
 use crate::scope::fault::PatternFault;
 use crate::scope::glob::{Glob, Token};
 use crate::scope::rule::{Case, EntryKind};
@@ -84,19 +85,19 @@ impl ScopePattern {
         pairs.all(|(literal, byte)| literal == byte)
     }
 
-    /// True if it can match an entry directly in this directory (`""` is the root).
-    pub(super) fn reaches_entry_of(&self, directory: &[u8]) -> bool {
+    /// True if it can match an entry directly in this directory (`""` is the root), by the path of
+    /// the directory alone: `**/name/…` by its name, not by those of the directories above.
+    pub(super) fn begins_to_reach_entries_of(&self, directory: EntryPath<'_>) -> bool {
         if !self.is_anchored {
             return true;
         }
-        if let Some(component) = &self.glob.floating {
-            return directory
-                .split(|byte| *byte == b'/')
-                .any(|part| part == component);
+        let path = directory.path;
+        if let Some(name) = &self.glob.floating {
+            return path[directory.name_start..] == **name;
         }
-        let start = directory.len() + usize::from(!directory.is_empty());
+        let start = path.len() + usize::from(!path.is_empty());
         let rest = self.glob.prefix.get(start..).unwrap_or_default();
-        self.reaches_into(directory) && !rest.contains(&b'/')
+        self.reaches_into(path) && !rest.contains(&b'/')
     }
 
     /// What the last component of every match is, or ends with; none if the pattern says more.

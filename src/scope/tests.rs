@@ -226,3 +226,24 @@ fn a_scope_shows_all_where_everything_is_to_be_read_and_nothing_is_excluded() {
         assert_eq!(scope(list).shows_all(), shows_all, "{list:?}");
     }
 }
+
+/// Each level must take the same time, however deep it is: an index can name such a path.
+#[test]
+fn a_path_of_very_many_directories_is_judged_as_any_other() {
+    let list = [
+        (Read, "**"),
+        (Exclude, "**/secrets/*.pem"),
+        (Write, "src/**"),
+    ];
+    let scope = scope(&list);
+    let deep = "d/".repeat(20_000);
+    for (path, access) in [
+        (format!("{deep}key.pem"), Access::Read),
+        (format!("secrets/{deep}key.pem"), Access::Read),
+        (format!("{deep}secrets/key.pem"), Access::Excluded),
+        (format!("src/{deep}key.rs"), Access::Write),
+    ] {
+        let parsed = RepoPath::parse(path).expect("the path is normal");
+        assert_eq!(scope.verdict(&parsed, EntryKind::File).access, access);
+    }
+}

@@ -181,7 +181,7 @@ impl Backup {
             .is_some_and(|metadata| !metadata.is_dir())
     }
 
-    /// Returns what stands at a path; none where a directory above it is not there, or is a link.
+    /// Returns what stands at a path; none if a directory above it is not there, or is a link.
     fn look_at(&self, path: &Path) -> Option<Metadata> {
         for directory in directories_above(path) {
             let metadata = fs::symlink_metadata(self.path_of(directory)).ok()?;

@@ -159,7 +159,8 @@ impl CandidateWalk<'_> {
         Ok(WalkState::Continue)
     }
 
-    /// Adds an entry that patterns select to the candidates; one that git tracks only counts.
+    /// Adds an entry that patterns select to the candidates. A file that git tracks is only counted:
+    /// the worktree has it anyway, and so it has a tracked directory.
     fn take_if_selected(
         &self,
         entry: &DirEntry,
@@ -178,7 +179,6 @@ impl CandidateWalk<'_> {
         let is_tracked =
             self.paths.tracked.contains(folded) || self.paths.has_tracked_below(folded);
         if is_tracked {
-            // the worktree has a tracked directory anyway
             if kind == EntryKind::File {
                 self.count_tracked(&selected.patterns);
             }

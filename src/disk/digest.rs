@@ -9,7 +9,7 @@ use crate::disk::open::{Opened, open_below};
 use crate::inventory::placed::{Digest, PlacedKind};
 use crate::words::path::RepoPath;
 
-/// Returns the kind and the digest of what stands at a path below a root; none where nothing with
+/// Returns the kind and the digest of what stands at a path below a root; none if nothing with
 /// content does.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ pub struct FileSystemAbilities {
     pub write_bits: bool,
 }
 
-/// Returns how many bytes can be written in a directory; none where the file system does not tell.
+/// Returns how many bytes can be written in a directory; none if the file system does not tell.
 pub fn free_space(directory: &Utf8Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(directory.as_std_path()).ok()?;
     if stat.f_blocks == 0 {
@@ -162,7 +162,7 @@ pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
     Ok(below)
 }
 
-/// Returns the path of a mount point relative to a directory; none where it is not below that.
+/// Returns the path of a mount point relative to a directory; none if it is not below that.
 fn relative(mount_point: &[u8], directory: &Utf8Path) -> Option<String> {
     let below = mount_point.strip_prefix(directory.as_str().as_bytes())?;
     Some(escape_for_terminal(below.strip_prefix(b"/")?))
@@ -173,7 +173,7 @@ const BLOCK: u64 = 512;
 
 /// Returns the bytes that each of these directories takes with everything below, in blocks of the
 /// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
-/// followed. None where something cannot be read.
+/// followed. None if something cannot be read.
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
     let sizes = map_parallel(
         directories,

@@ -516,7 +516,7 @@ pub fn stat(path: &(impl AsRef<Path> + ?Sized)) -> Option<Stat> {
     Some(stat_of(&fs::symlink_metadata(path).ok()?))
 }
 
-/// Returns when what stands at a path came to be; none where the file system does not tell.
+/// Returns when what stands at a path came to be; none if the file system does not tell.
 pub fn created(path: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(path).ok()?.created().ok()
 }

@@ -189,7 +189,7 @@ impl Lock {
         }
     }
 
-    /// Tries the file that is there now, or a new one; none where a process has it. `NotFound` says
+    /// Tries the file that is there now, or a new one; none if a process has it. `NotFound` says
     /// that its last holder removed the file, or its directory, before it was ours.
     fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
         let directory = file.parent().unwrap_or(Utf8Path::new("."));

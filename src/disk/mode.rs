@@ -128,8 +128,9 @@ struct BitsResult {
     after: Result<Stat, Errno>,
 }
 
-/// Sets the bits of one file; none where nothing stands at the path. What is not a regular file
-/// stays as it is, and so does one whose write bits other names share.
+/// Sets the write bits of one file; none if nothing stands at the path. What is not a regular file
+/// stays as it is. A file with other names keeps its bits, which the names share, and counts as
+/// refused with `MLINK`.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,

@@ -127,7 +127,8 @@ impl<T> WorkQueue<T> {
         self.wake.notify_all();
     }
 
-    /// Works until nothing waits and no thread is busy; several threads call it.
+    /// Works until nothing waits and no thread is busy, since a busy one may bring more work;
+    /// several threads call it. `each` does one piece of work, and adds what that brings.
     pub fn work(&self, mut each: impl FnMut(T, &mut Vec<T>)) {
         let _guard = EndOnPanic(self);
         let mut more_work = Vec::new();
@@ -140,6 +141,7 @@ impl<T> WorkQueue<T> {
                 shared = self.lock();
                 shared.busy -= 1;
                 shared.waiting.append(&mut more_work);
+                // this thread takes one piece itself
                 if shared.asleep > 0 && shared.waiting.len() > 1 {
                     self.wake.notify_all();
                 }

@@ -134,9 +134,9 @@ impl TrashBin {
         Ok((!expired_names(&trash)?.is_empty()).then_some(TRASH))
     }
 
-    /// Deletes the expired entries of the trash, and what an older version left to be deleted:
-    /// until `deadline` if one is given, and then not at all while another process deletes. Returns
-    /// what cannot be deleted, and why; none where more can be.
+    /// Deletes the expired entries of the trash, and what an older version left to be deleted.
+    /// Returns what cannot be deleted, and why; or none if it stopped before the end, which it does
+    /// only if there is a `deadline`: when that has passed, or while another process deletes.
     ///
     /// # Errors
     /// Fails when the trash is a link or not a directory, or cannot be opened.
@@ -226,8 +226,11 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
     Ok(names)
 }
 
-/// Deletes a directory with all that is in it, until `deadline` if one is given. Returns what
-/// cannot be deleted, and why; none where more can be. `shown` is its path for people.
+/// Deletes a directory with all that is in it. Returns what cannot be deleted, and why; or none if
+/// the `deadline` passed before the end. `shown` is its path for people.
+///
+/// It takes rounds: the next one deletes what came meanwhile, and what was too deep and was moved to
+/// the top. The last round is the one that fails as the round before did.
 fn delete(
     parent: &OwnedFd,
     name: &str,
@@ -253,11 +256,11 @@ fn delete(
         }
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(Some(Vec::new())),
-            // what cannot be deleted, came since, or was too deep and was moved up
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
             Err(error) => return Err(error).attempting("empty", name),
         }
-        if !deletion.failures.is_empty() && deletion.failures == failures_before {
+        let failed_twice = !deletion.failures.is_empty() && deletion.failures == failures_before;
+        if failed_twice {
             return Ok(Some(deletion.failures));
         }
         failures_before = deletion.failures;
@@ -332,9 +335,9 @@ impl Deletion<'_> {
         }
     }
 
-    /// Deletes a directory with all that is in it. What stands there by now is unlinked where it
-    /// is not a directory. A directory that is too deep is moved to the top instead, and one that
-    /// keeps something stays.
+    /// Deletes a directory with all that is in it, or unlinks what took its place meanwhile. One
+    /// that is too deep is moved to the top instead, for the next round; one in which something
+    /// cannot be deleted stays, and only that is reported.
     fn delete_tree(
         &mut self,
         parent: &OwnedFd,
@@ -351,7 +354,6 @@ impl Deletion<'_> {
             return Err(Errno::BUSY);
         }
         if depth >= DEPTH {
-            // the next round finds it there
             return renameat(parent, name, self.top, unused("deep"));
         }
         let failures_before = self.failures.len();

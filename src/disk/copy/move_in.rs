@@ -41,8 +41,8 @@ pub struct MovedIn {
     closed: DirectoryModes,
 }
 
-/// Moves in what was staged. `over` is what may be replaced, as it was seen; the directories of
-/// `ours` are opened for it where their mode forbids it.
+/// Moves in what was staged. `over` are the files that may be replaced, as they were seen. A
+/// directory of `ours` that its owner cannot write to is opened meanwhile.
 ///
 /// # Errors
 /// Fails when something else stands there, a file to be replaced has changed, or the disk refuses;
@@ -125,6 +125,8 @@ fn steps(staged: Vec<Staged>) -> BTreeMap<RepoPath, MoveStep> {
 }
 
 impl MovedIn {
+    /// Moves in everything, and notes each step as soon as it is taken, so that it can be taken
+    /// back. Directories get their final modes last: some may not be writable then.
     fn move_all(
         &mut self,
         source: &Utf8Path,
@@ -142,6 +144,7 @@ impl MovedIn {
             match step {
                 MoveStep::File(number, file) => {
                     self.place(&staging, &number.to_string(), directory, &path, over)?;
+                    // noted first: if the look at it fails, it is taken back as well
                     self.staged.push(file);
                     let placed = stat_entry(directory, path.file_name());
                     let stat = placed.attempting("look at", &path)?;
@@ -176,6 +179,8 @@ impl MovedIn {
         Ok(())
     }
 
+    /// Moves one staged file to its path. A file that stands there is replaced if `over` has it as
+    /// it is; a directory never is.
     fn place(
         &mut self,
         from: &OwnedFd,
@@ -190,24 +195,16 @@ impl MovedIn {
             moved => return Ok(moved.attempting("place", path)?),
         }
         let there = stat_entry(to, name).attempting("place", path)?;
-        match over.get(path) {
-            Some(seen) if !there.is_directory() => {
-                if *seen != there {
-                    return Err(changed(path));
-                }
-            }
-            Some(_) | None => return Err(in_the_way(path, &there)),
+        let Some(seen) = over.get(path) else {
+            return Err(in_the_way(path, &there));
+        };
+        if there.is_directory() {
+            return Err(in_the_way(path, &there));
         }
-        exchange(from, staged, to, name).attempting("place", path)?;
-        let mut replaced = stat_entry(from, staged.as_bytes());
-        if let Ok(replaced) = &mut replaced {
-            // a rename changes this time
-            replaced.ctime = there.ctime;
-        }
-        if replaced != Ok(there) {
-            exchange(from, staged, to, name).attempting("place", path)?;
+        if *seen != there {
             return Err(changed(path));
         }
+        exchange_if_same(from, staged, to, path, there)?;
         self.replaced.push((path.clone(), staged.to_owned()));
         Ok(())
     }
@@ -224,6 +221,8 @@ impl MovedIn {
         warnings
     }
 
+    /// Takes back while the directories are open. What was replaced stays in the staging directory
+    /// if it cannot all be put back, and the warnings say where.
     fn move_back(&self) -> Result<Vec<String>, DiskError> {
         let mut warnings = Vec::new();
         for (path, reason) in remove_placed(&self.destination, &self.staged)?.stayed {
@@ -258,6 +257,29 @@ impl MovedIn {
         warnings.extend(drop_staging(&self.staging));
         warnings
     }
+}
+
+/// Exchanges a staged file with the one at its path, and exchanges them again if the one that came
+/// back is not the one that was `there`: it was changed in the moment before.
+fn exchange_if_same(
+    from: &OwnedFd,
+    staged: &str,
+    to: &OwnedFd,
+    path: &RepoPath,
+    there: Stat,
+) -> Result<(), Error> {
+    let name = path.file_name().as_bytes();
+    exchange(from, staged, to, name).attempting("place", path)?;
+    let mut replaced = stat_entry(from, staged.as_bytes());
+    if let Ok(replaced) = &mut replaced {
+        // a rename changes this time
+        replaced.ctime = there.ctime;
+    }
+    if replaced != Ok(there) {
+        exchange(from, staged, to, name).attempting("place", path)?;
+        return Err(changed(path));
+    }
+    Ok(())
 }
 
 fn open_staging(directory: &Utf8Path) -> Result<OwnedFd, DiskError> {

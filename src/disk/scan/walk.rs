@@ -89,7 +89,7 @@ pub struct Walk<'a> {
     pub submodules: Option<&'a BTreeSet<RepoPath>>,
     /// Which files are read.
     pub files_to_read: FilesToRead,
-    /// The directories that need not be read; none where all are, and none is noted for later.
+    /// The directories that need not be read; none if all are, and none is noted for later.
     pub known_directories: Option<KnownDirectories<'a>>,
     /// From how many bytes on a file is not read whose size is not the recorded one: its id is
     /// none.
@@ -111,7 +111,7 @@ pub struct KnownDirectories<'a> {
 }
 
 impl<'a> KnownDirectories<'a> {
-    /// Returns those of a worktree that is walked from now on; none where the file system does not
+    /// Returns those of a worktree that is walked from now on; none if the file system does not
     /// note changes of names.
     pub fn of(clean: &'a CleanDirectories, root: &Utf8Path, mode: WalkMode) -> Option<Self> {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;

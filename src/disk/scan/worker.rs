@@ -161,17 +161,14 @@ impl<'a> Worker<'a> {
     ) {
         if let Some(path) = &directory.path {
             if listing.has(GIT) {
-                match self.walk.submodules {
-                    None => {
-                        self.undecided.push(directory);
-                        return;
-                    }
-                    Some(submodules) if submodules.contains(path) => {
-                        self.scan.submodules.push(path.clone());
-                        self.mark_seen(directory.item);
-                        return;
-                    }
-                    Some(_) => {}
+                let Some(submodules) = self.walk.submodules else {
+                    self.undecided.push(directory);
+                    return;
+                };
+                if submodules.contains(path) {
+                    self.scan.submodules.push(path.clone());
+                    self.mark_seen(directory.item);
+                    return;
                 }
             }
             if listing.is_empty() {
@@ -341,8 +338,9 @@ impl<'a> Worker<'a> {
         may_be_proven && self.walk.manifest.proves(&disk.stat, stat)
     }
 
-    /// Returns what stands at a path: by its content, or by the proof that it is as it was placed.
-    /// A file that is too large to be read is an entry without content.
+    /// Returns what stands at a path: the recorded entry of a placed file that is proven to be as
+    /// it was placed, an entry without content for a file that is too large to be read, else what
+    /// its content says.
     fn read(
         &self,
         directory: &CurrentDirectory,
@@ -350,24 +348,37 @@ impl<'a> Worker<'a> {
         item: Option<&Item>,
         stat: &Stat,
     ) -> std::io::Result<Entry> {
-        let name: &[u8] = path.file_name();
-        let recorded = item.and_then(|item| item.disk.as_ref());
-        if let Some(proof) = self.walk.placed
-            && let Some(recorded) = recorded
-            && item.is_some_and(|item| item.base.is_none())
-            && proof.holds(path, &directory.opened, name)?
+        if let Some(item) = item
+            && let Some(recorded) = &item.disk
+            && item.base.is_none()
+            && self.is_as_placed(directory, path)?
         {
             return Ok(recorded.entry);
         }
-        let has_recorded_size = recorded.is_some_and(|disk| disk.stat.size == stat.size);
-        if let Some(limit) = self.walk.unread_above
-            && stat.is_file()
-            && stat.size > limit
-            && !has_recorded_size
-        {
+        if self.is_too_large(item, stat) {
             return Ok(without_content(stat.file_mode()));
         }
+        let name = path.file_name();
         read_entry(&directory.opened, name, stat, self.walk.hash)
+    }
+
+    /// True if a placed file is proven to be as it was placed.
+    fn is_as_placed(&self, directory: &CurrentDirectory, path: &RepoPath) -> std::io::Result<bool> {
+        match self.walk.placed {
+            Some(proof) => proof.holds(path, &directory.opened, path.file_name()),
+            None => Ok(false),
+        }
+    }
+
+    /// True if a file is not read because of its size. One that has the recorded size is read: only
+    /// its content tells whether it was changed.
+    fn is_too_large(&self, item: Option<&Item>, stat: &Stat) -> bool {
+        let Some(limit) = self.walk.unread_above else {
+            return false;
+        };
+        let recorded = item.and_then(|item| item.disk.as_ref());
+        let has_recorded_size = recorded.is_some_and(|disk| disk.stat.size == stat.size);
+        stat.is_file() && stat.size > limit && !has_recorded_size
     }
 }
 

@@ -71,7 +71,8 @@ const FILES: &str = "the files of the worktree";
 type BlobSizes = HashMap<gix::hash::ObjectId, u64>;
 
 impl NewWorktree<'_> {
-    /// Creates every file, link and directory that is not excluded.
+    /// Creates every file, link and directory that is not excluded. Directories come first, by us:
+    /// the threads of gix may create everything read-only.
     ///
     /// # Errors
     /// Fails at the first path that cannot be created; what was created by then stays. A checkout
@@ -97,9 +98,9 @@ impl NewWorktree<'_> {
             objects,
             sizes: Arc::clone(&sizes),
         };
+        let root = self.root.as_std_path();
+        let silent = gix::progress::Discard;
         let check_out = || {
-            let silent = gix::progress::Discard;
-            let root = self.root.as_std_path();
             gix_worktree_state::checkout(
                 &mut index,
                 root,

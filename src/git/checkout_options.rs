@@ -71,7 +71,7 @@ pub(super) fn read_options(
     })
 }
 
-/// Returns how many threads check out, as `checkout.workers` says (git-config(1)); none where gix
+/// Returns how many threads check out, as `checkout.workers` says (git-config(1)); none if gix
 /// decides. It deals out a few chunks for each thread: of two, one would end long before the other.
 fn thread_limit(workers: Option<i64>, filters: Filters) -> Option<usize> {
     match (workers, filters) {

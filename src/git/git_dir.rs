@@ -57,7 +57,7 @@ fn is_dev_null(path: &Path) -> bool {
     }
 }
 
-/// Reads a whole file of git's; none where there is no file.
+/// Reads a whole file of git's; none if there is no file.
 pub(super) fn read_file(path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, GitError> {
     let path = path.as_ref();
     require_file(path)?;
@@ -81,7 +81,7 @@ pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     git_dir.join(path).canonicalize_utf8().ok()
 }
 
-/// Returns the path of which a file of one line consists, after this prefix; none where git may
+/// Returns the path of which a file of one line consists, after this prefix; none if git may
 /// read another path in it (`\r` and blanks at the end).
 pub(super) fn read_path(file: &Utf8Path, prefix: &[u8]) -> Option<Utf8PathBuf> {
     let bytes = read_file(file).ok()??;

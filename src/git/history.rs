@@ -137,12 +137,12 @@ impl Reachability {
         }
     }
 
-    /// The time of a tip, in seconds since 1970; none where it is not a tip.
+    /// The time of a tip, in seconds since 1970; none if it is not a tip.
     pub fn time(&self, tip: &CommitId) -> Option<i64> {
         Some(self.commits.get(&oid_of(tip))?.time)
     }
 
-    /// Counts the commits that one tip has and another has not; none where one of them is not a
+    /// Counts the commits that one tip has and another has not; none if one of them is not a
     /// tip.
     pub fn only_in(&self, tip: &CommitId, other: &CommitId) -> Option<u64> {
         let tip = self.tip(tip)?;
@@ -241,12 +241,14 @@ impl RevisionHistory {
             let Some((_, id)) = queue.pop() else {
                 return Ok(commits);
             };
-            // this one first: mostly it is not common, and the queue need not be looked through
+            // `id` first: mostly it is not common, and the queue need not be looked through
             let mut pending =
                 std::iter::once(&id).chain(queue.iter().map(|(_time, queued)| queued));
-            let all_are_common = pending.all(|one| commits[one].reached_from.len() == tips);
+            let all_are_common =
+                pending.all(|pending_id| commits[pending_id].reached_from.len() == tips);
             let commit = &commits[&id];
             for parent in &commit.parents {
+                // one that was read already must still learn of each tip that reaches it
                 if !all_are_common || commits.contains_key(parent) {
                     arrivals.push((*parent, commit.reached_from.clone()));
                 }
@@ -254,8 +256,8 @@ impl RevisionHistory {
         }
     }
 
-    /// The commit that has this id, or to which the annotated tag with this id leads; none if there
-    /// is neither.
+    /// The commit that has this id, or to which the annotated tag with this id leads; none if the
+    /// object is missing or leads to no commit.
     pub(super) fn peel(&self, id: &CommitId) -> Result<Option<CommitId>, GitError> {
         let mut next = oid_of(id);
         if self.memory().is_some_and(|memory| memory.has(&next)) {

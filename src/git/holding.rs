@@ -27,7 +27,7 @@ const RESOLVED: &[u8] = b"REUC";
 /// What has objects that are to be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
-    /// The commit that has all that is to be kept but the tags, or that is all of it; none where
+    /// The commit that has all that is to be kept but the tags, or that is all of it; none if
     /// only tags are kept.
     pub commit: Option<CommitId>,
     /// Annotated tags, which no commit can have.
@@ -169,28 +169,29 @@ impl<'i> IdsBeside<'i> {
             in_tree.insert(&entry.name, entry);
         }
         let mut children = Vec::new();
-        let mut entries = directory.entries;
-        while let Some(first) = entries.first() {
+        let mut remaining = directory.entries;
+        while let Some(first) = remaining.first() {
             let path: &[u8] = first.path(self.state);
             let path_in_directory = &path[directory.path_length..];
             let Some(slash) = path_in_directory.find_byte(b'/') else {
                 self.add_file(first, in_tree.get(path_in_directory).copied());
-                entries = &entries[1..];
+                remaining = &remaining[1..];
                 continue;
             };
             let name = &path_in_directory[..slash];
             let prefix = &path[..=directory.path_length + slash];
+            // entries are sorted: those of one child directory stand together
             let number =
-                entries.partition_point(|entry| entry.path(self.state).starts_with(prefix));
-            let (entries_below, entries_after) = entries.split_at(number);
-            let entries_before = directory.entries.len() - entries.len();
+                remaining.partition_point(|entry| entry.path(self.state).starts_with(prefix));
+            let (entries_below, entries_after) = remaining.split_at(number);
+            let number_before = directory.entries.len() - remaining.len();
             children.push(IndexDirectory {
                 entries: entries_below,
-                first_entry: directory.first_entry + entries_before,
+                first_entry: directory.first_entry + number_before,
                 path_length: prefix.len(),
                 tree: in_tree.get(name).and_then(|entry| entry.tree()).copied(),
             });
-            entries = entries_after;
+            remaining = entries_after;
         }
         Ok(children)
     }

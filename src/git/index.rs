@@ -56,7 +56,7 @@ pub enum Stage {
 /// An index that was read, with a checksum that is that of its bytes.
 pub struct OpenIndex {
     pub(super) state: State,
-    /// Those of the file; none where it is missing, or entries are in the base of a split index.
+    /// Those of the file; none if it is missing, or entries are in the base of a split index.
     pub(super) bytes: Vec<u8>,
     pub(super) format: ObjectFormat,
     /// What messages call it.

@@ -363,7 +363,7 @@ impl Git {
 /// The refs of another git directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedRefs {
-    /// The ref that HEAD names; none where HEAD is detached.
+    /// The ref that HEAD names; none if HEAD is detached.
     pub head: Option<String>,
     /// HEAD and the refs, each with its object.
     pub refs: Vec<(BString, CommitId)>,

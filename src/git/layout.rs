@@ -44,6 +44,7 @@ impl Git {
         self.layout_by_git()
     }
 
+    /// Asks git for the layout; none if there is no repository.
     fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
         let what = "find the repository";
         let args = [

@@ -14,7 +14,7 @@ const BUFFER_SIZE: usize = 64 * 1024;
 pub struct ObjectFormat(pub(super) gix::hash::Kind);
 
 impl ObjectFormat {
-    /// Takes the name of a hash function, as git writes it; none where it is unknown.
+    /// Takes the name of a hash function, as git writes it; none if it is unknown.
     pub fn parse(name: &str) -> Option<Self> {
         name.parse().ok().map(Self)
     }

@@ -228,7 +228,7 @@ impl Objects {
     }
 
     /// Returns the file of an object that is in the repository: where git writes an object that is
-    /// not in a pack (gitrepository-layout(5)), whether the file is there or not; none where there
+    /// not in a pack (gitrepository-layout(5)), whether the file is there or not; none if there
     /// is no object.
     pub fn find_file(&self, id: &ObjectId) -> Option<PathBuf> {
         if !self.store.exists(&gix_id(id)) {

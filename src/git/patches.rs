@@ -102,8 +102,9 @@ impl Git {
     }
 }
 
-/// Splits the output of `git diff-tree --stdin -p`, and takes out of each patch what is not
-/// the change itself: the places of hunks, and the ids of blobs, except those of binary files.
+/// Splits the output of `git diff-tree --stdin -p` by commits, and takes out of each patch what is
+/// not the change itself: the places of hunks, and the ids of blobs. A binary file keeps its ids:
+/// its patch says nothing else of the content.
 fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
     let mut patches: Vec<(CommitId, Vec<u8>)> = Vec::new();
     let mut in_hunk = false;
@@ -122,6 +123,7 @@ fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
             patch.extend_from_slice(b"@@\n");
             continue;
         }
+        // a line of another kind is the header of the next file
         in_hunk &= matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
         if !in_hunk && line.starts_with(b"index ") {
             index_line = line;

@@ -241,6 +241,7 @@ impl Git {
         })
     }
 
+    /// Runs a command, whatever its status.
     fn run_once(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         if let Some(git_dir) = &self.named {
             // git would wait for ever for the other end of a FIFO
@@ -262,8 +263,9 @@ impl Git {
             .runner
             .run(&call)
             .map_err(|error| self.not_started(error))?;
-        let own_words = &words[words.len() - args.len()..];
-        let event = TraceEvent::Command(own_words, began.elapsed());
+        // without the settings before them
+        let words_of_args = &words[words.len() - args.len()..];
+        let event = TraceEvent::Command(words_of_args, began.elapsed());
         self.trace.report(&event);
         Ok(output)
     }

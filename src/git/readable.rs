@@ -67,7 +67,7 @@ impl Objects {
     }
 }
 
-/// Returns the objects that an object names, without the commits of submodules; none where it
+/// Returns the objects that an object names, without the commits of submodules; none if it
 /// cannot be parsed.
 fn named_objects(kind: Kind, data: &[u8], hash: gix::hash::Kind) -> Option<Vec<GixId>> {
     let mut named = Vec::new();

@@ -35,7 +35,7 @@ pub struct Ref {
     pub name: BString,
     /// The object: for an annotated tag the tag, not the commit.
     pub id: CommitId,
-    /// The ref that it names; none where it names the object by itself.
+    /// The ref that it names; none if it names the object by itself.
     pub target: Option<BString>,
 }
 
@@ -165,7 +165,7 @@ impl Repo {
         Ok(refs.into_iter().collect())
     }
 
-    /// Returns a ref as this worktree sees it; none where it names no object.
+    /// Returns a ref as this worktree sees it; none if it names no object, or cannot be followed.
     fn listed_ref(
         &self,
         local: &gix::Repository,
@@ -179,21 +179,23 @@ impl Repo {
         } else {
             Some(reference.inner.target.clone())
         };
-        Ok(match target {
-            None => None,
-            Some(Target::Object(id)) => Some(Ref::new(name, commit_id_of(&id))),
-            Some(Target::Symbolic(next)) => match self.resolve(local, next.as_bstr()) {
-                Ok((_, Some(id))) => Some(Ref {
+        match target {
+            None => Ok(None),
+            Some(Target::Object(id)) => Ok(Some(Ref::new(name, commit_id_of(&id)))),
+            Some(Target::Symbolic(next)) => {
+                let Ok((_last_name, Some(id))) = self.resolve(local, next.as_bstr()) else {
+                    return Ok(None);
+                };
+                Ok(Some(Ref {
                     name: name.to_owned(),
                     id,
                     target: Some(next.into_inner()),
-                }),
-                Ok((_, None)) | Err(_) => None,
-            },
-        })
+                }))
+            }
+        }
     }
 
-    /// Reads the log of a ref as its file has it, the newest entry first; none where it has none.
+    /// Reads the log of a ref as its file has it, the newest entry first; none if it has none.
     fn read_log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
         let git_dir = if name == "HEAD" || is_own_ref(name.as_bytes()) {
             &self.git_dir

@@ -21,8 +21,7 @@ use crate::words::name::{BranchName, CommitId};
 pub struct AskedRemote {
     /// Its name.
     pub name: String,
-    /// Where pushes go, or the name, where fetches come from there too: reading elsewhere may give
-    /// an older state.
+    /// The URL to which it pushes; its name, if it fetches from there too.
     place: String,
 }
 
@@ -78,10 +77,11 @@ impl Git {
         Ok(())
     }
 
-    /// Takes one of the known remotes by its name.
+    /// Returns the remote of this name, with the place where its claims are read and written. The
+    /// inner error says why that remote cannot hold claims.
     ///
     /// # Errors
-    /// Fails when git does; the inner error says why the remote cannot hold claims.
+    /// Fails when git does.
     pub fn claim_remote(
         &self,
         name: &str,
@@ -100,6 +100,7 @@ impl Git {
         let [push_url] = push_urls.as_slice() else {
             return Ok(Err("it pushes to several servers, and a claim is on one"));
         };
+        // claims are read where they are written: a remote can fetch from a mirror that is behind
         let fetch_url = self.line(what, &["remote", "get-url", "--", name])?;
         let place = if fetch_url == *push_url {
             name.to_owned()

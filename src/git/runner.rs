@@ -83,7 +83,7 @@ pub struct Stoppable {
     pub family: fn(pid: u32) -> Family,
 }
 
-/// Sends a signal (none where it is 0) to all of a git, its hooks and what they have started that
+/// Sends a signal (none if it is 0) to all of a git, its hooks and what they have started that
 /// still run; true if there were any.
 pub type Family = Box<dyn Fn(usize) -> bool>;
 

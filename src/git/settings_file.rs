@@ -34,7 +34,7 @@ pub fn meaning(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Lists what a `config.worktree` says beyond that its sparse-checkout is on, each with its value,
-/// in the order in which git reads it; none where it does not parse.
+/// in the order in which git reads it; none if it does not parse.
 pub fn settings_that_count(bytes: &[u8]) -> Option<Vec<(String, BString)>> {
     let file = parse(bytes, Source::Worktree).ok()?;
     let mut counting = Vec::new();

@@ -275,33 +275,35 @@ struct TreeReader<'a> {
     entries: Vec<Entry>,
     /// The directory that is read, with a slash at its end; empty for the root.
     path: Vec<u8>,
-    /// How many bytes `path` has in common with the path that was added last.
+    /// How many bytes `path` has in common with the path that was added last: [`Paths`] keeps only
+    /// the rest.
     shared: usize,
 }
 
 impl TreeReader<'_> {
-    /// Reads the directory at `self.path`, and those below.
+    /// Adds all entries of the tree at `self.path`, which has this last `name`, and of the trees
+    /// below it. Leaves `self.path` as it was.
     fn read(&mut self, name: Vec<u8>, tree: &ObjectId) -> Result<CachedTree, GitError> {
         let first = self.entries.len();
         let mut children = Vec::new();
+        let directory_length = self.path.len();
         for entry in self.objects.read_level(tree)? {
-            let directory = self.path.len();
             self.path.extend_from_slice(&entry.name);
             match entry.object {
                 TreeObject::Leaf(leaf) => {
                     self.paths
                         .push(self.shared, &self.path[self.shared..])
                         .map_err(reading(format_args!("tree {tree}")))?;
-                    self.shared = directory;
+                    self.shared = directory_length;
                     self.entries.push(leaf);
                 }
                 TreeObject::Tree(id) => {
                     self.path.push(b'/');
                     children.push(self.read(entry.name.into(), &id)?);
-                    self.shared = self.shared.min(directory);
+                    self.shared = self.shared.min(directory_length);
                 }
             }
-            self.path.truncate(directory);
+            self.path.truncate(directory_length);
         }
         children.sort_unstable_by(order_in_index);
         Ok(CachedTree {

@@ -56,27 +56,33 @@ impl WorktreeHooks {
         Self::new(git, &work_tree.join(".git"), work_tree, Placement::Own)
     }
 
+    /// Takes a git directory that is placed as expected, and is itself no link.
     fn new(
         git: &Git,
         admin: &Utf8Path,
         work_tree: &Utf8Path,
         expected: Placement,
     ) -> Result<Self, GitError> {
-        let is_directory = fs::symlink_metadata(admin).is_ok_and(|metadata| metadata.is_dir());
-        let common = common_dir(admin).filter(|common| {
-            let placement = if common == admin {
-                Placement::Own
-            } else {
-                Placement::Linked
-            };
-            is_directory && placement == expected
-        });
-        let Some(common) = common else {
-            let dir = format!(
+        let other_directory = GitError::NoRepository {
+            dir: format!(
                 "{admin} is not the git directory of a linked worktree, or of a clone of ours"
-            );
-            return Err(GitError::NoRepository { dir });
+            ),
         };
+        let is_directory = fs::symlink_metadata(admin).is_ok_and(|metadata| metadata.is_dir());
+        if !is_directory {
+            return Err(other_directory);
+        }
+        let Some(common) = common_dir(admin) else {
+            return Err(other_directory);
+        };
+        let placement = if common == admin {
+            Placement::Own
+        } else {
+            Placement::Linked
+        };
+        if placement != expected {
+            return Err(other_directory);
+        }
         Ok(Self {
             git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),
             admin: admin.to_owned(),

@@ -58,7 +58,7 @@ impl FenceError {
         Self::Restrict(format!("cannot write {path}: {error} (the space: df -h)"))
     }
 
-    /// The status of env(1) for a command that was not started; none where another status says
+    /// The status of env(1) for a command that was not started; none if another status says
     /// more.
     pub fn status(&self) -> Option<u8> {
         match self {

@@ -134,7 +134,7 @@ fn worktree_rules(policy: &Policy, view: FileView) -> Vec<LandlockRule> {
     rules
 }
 
-/// The rules for reading; none where nothing is hidden, and reading is then not to be restricted.
+/// The rules for reading; none if nothing is hidden, and reading is then not to be restricted.
 /// `list` reads the names of a directory.
 pub fn read_rules(policy: &Policy, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<LandlockRule> {
     let places = &policy.places;

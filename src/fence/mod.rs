@@ -38,7 +38,7 @@ use std::ffi::OsString;
 use crate::fence::program_end::ProgramEnd;
 
 /// Becomes the program of a fence, where our own was started for that: as `__init` of a fence, or
-/// as the `git` on `PATH` in one. Returns none where it was not; otherwise only where that cannot
+/// as the `git` on `PATH` in one. Returns none if it was not; otherwise only where that cannot
 /// be.
 pub fn become_program_of_fence(arguments: &[OsString]) -> Option<ProgramEnd> {
     if shim::is_called(arguments) {

@@ -60,16 +60,18 @@ fn probe(fence: Fence, binary: &Utf8Path, request: &ContainerRequest) -> Probe {
     Probe { fence, result }
 }
 
-/// Tries a fence for a start. What worked since the system was started, with the same program, is
-/// believed: a file in `state` has it. Landlock says its version; a process that cannot restrict
-/// itself then runs nothing.
+/// Finds out, fast, whether a fence works for a start.
+///
+/// The answer of an earlier probe counts as long as the system runs, with the same programs: a file
+/// in `state` has it. Landlock is only asked for its version, since a process that cannot restrict
+/// itself runs nothing.
 pub fn probe_for_start(
     fence: Fence,
     binary: &Utf8Path,
     state: &Utf8Path,
     request: &ContainerRequest,
 ) -> Probe {
-    let (program, suffix) = match fence {
+    let program = match fence {
         Fence::Landlock => {
             let result = kernel::landlock_support();
             return Probe { fence, result };
@@ -77,10 +79,11 @@ pub fn probe_for_start(
         Fence::None | Fence::Perms | Fence::Seatbelt | Fence::Auto => {
             return probe(fence, binary, request);
         }
-        Fence::Mount => ("bwrap", ""),
-        Fence::Container if request.image.is_some() => (request.program.name(), "-image"),
-        Fence::Container => (request.program.name(), ""),
+        Fence::Mount => "bwrap",
+        Fence::Container => request.program.name(),
     };
+    let is_of_image = fence == Fence::Container && request.image.is_some();
+    let suffix = if is_of_image { "-image" } else { "" };
     let earlier = EarlierProbe {
         file: state.join(format!("fence-{program}{suffix}")),
         mark: mark(program, binary),
@@ -99,7 +102,7 @@ pub fn probe_for_start(
 /// The file in which the answer of a probe is kept that worked.
 struct EarlierProbe {
     file: Utf8PathBuf,
-    /// What was the same as long as the answer counts; none where nothing says so.
+    /// What was the same as long as the answer counts; none if nothing says so.
     mark: Option<String>,
 }
 
@@ -113,7 +116,9 @@ impl EarlierProbe {
 
     /// Keeps an answer; where it cannot be, the next start tries again.
     fn write(&self, answer: &str) {
-        if let (Some(mark), Some(directory)) = (&self.mark, self.file.parent()) {
+        if let Some(mark) = &self.mark
+            && let Some(directory) = self.file.parent()
+        {
             let _ = std::fs::create_dir_all(directory);
             let _ = std::fs::write(&self.file, format!("{mark}\n{answer}"));
         }

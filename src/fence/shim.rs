@@ -100,7 +100,7 @@ struct GlobalOptions {
 }
 
 impl GlobalOptions {
-    /// Parses a command line; none where git looks for no repository, or refuses the line.
+    /// Parses a command line; none if git looks for no repository, or refuses the line.
     fn parse(words: &[OsString], start: PathBuf, git_dir: Option<PathBuf>) -> Option<Self> {
         let mut options = Self {
             words: Vec::with_capacity(words.len()),

@@ -115,7 +115,7 @@ enum TimeLimit {
 }
 
 impl TimeLimit {
-    /// The time until something is to be done; none where nothing is.
+    /// The time until something is to be done; none if nothing is.
     fn remaining(self) -> Option<Duration> {
         match self {
             Self::Unlimited | Self::Over => None,

@@ -7,14 +7,13 @@ use crate::config::value::{Fence, Net};
 use crate::fence::policy::{ContainerProgram, Policy};
 
 impl Policy {
-    /// What was asked for and this fence cannot do at all: another fence has to be taken, or less
-    /// asked for. Empty where it can.
+    /// The reasons why this fence cannot do at all what was requested; none if it can. The user has
+    /// to take another fence, or request less.
     pub fn unable(&self, fence: Fence) -> Vec<String> {
         let request = &self.request;
         let mut reasons = Vec::new();
         if fence > Fence::Perms {
-            // what the host trusts is writable in no fence, and what is hidden is not shown by a
-            // request
+            // a request opens neither what the host trusts, the git directory, nor what is hidden
             let mut requested = request.rw.iter().chain(&request.sockets);
             if let Some(path) = requested.find(|path| self.opens_repository(path)) {
                 reasons.push(format!(

@@ -109,8 +109,8 @@ impl ChildSetup {
     }
 }
 
-/// Has a command end with us, whatever ends us, and with `landlock` restrict itself before it
-/// starts. Where it cannot, it says so and ends with 125, as env(1) does.
+/// Makes a command restrict itself before it starts (with `landlock`), and end when this process
+/// ends for whatever reason. If it cannot, it says so and ends with 125, as env(1) does.
 ///
 /// # Errors
 /// Fails when what a rule names cannot be opened.

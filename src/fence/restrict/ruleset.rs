@@ -113,7 +113,7 @@ pub fn closed_rules() -> Result<RulesetCreated, RestrictError> {
     Ok(Rules::new(writing_rights(), BitFlags::empty())?.0)
 }
 
-/// The names in a directory; none where it cannot be read, as nothing in it can be then.
+/// The names in a directory; none if it cannot be read, as nothing in it can be then.
 fn names(directory: &Path) -> Vec<OsString> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();

@@ -114,7 +114,7 @@ pub fn filter(request: &FenceRequest) -> Result<BpfProgram, RestrictError> {
     Ok(program)
 }
 
-/// The calls that are refused, and those that are refused with some arguments.
+/// The calls that are always refused, and those that are refused with some arguments.
 fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
     let mut denied = Denied::new();
     denied.extend(NEVER.map(|call| (call, Vec::new())));
@@ -148,7 +148,8 @@ fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
     Ok(denied)
 }
 
-/// The sockets that cannot be made (socket(2)).
+/// The sockets that cannot be created (socket(2)): those for which all conditions of a rule hold. So
+/// a rule that tests for "not A" and "not B" leaves A and B, and denies everything else.
 fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendError> {
     let mut denied = Vec::new();
     if request.sockets.is_empty() {
@@ -156,12 +157,13 @@ fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendErr
     }
     match &request.net {
         Net::Host => {}
+        // local sockets, and those to the kernel, are no network
         Net::None => denied.push(all([differs(0, UNIX), differs(0, NETLINK)])?),
+        // Landlock looks at the ports of TCP alone: UDP is left, and SCTP and MPTCP are denied
         Net::Ports(_) => {
             denied.push(all(
                 [UNIX, NETLINK, INET, INET6].map(|family| differs(0, family))
             )?);
-            // TCP and UDP, and not what Landlock does not look at: SCTP, MPTCP
             denied.push(all([
                 differs(0, UNIX),
                 differs(0, NETLINK),

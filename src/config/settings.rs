@@ -138,7 +138,7 @@ impl Settings {
         })
     }
 
-    /// The scope profile that the settings name. There is none where no layer names one and the
+    /// The scope profile that the settings name. There is none if no layer names one and the
     /// config has no `[scope.default]`: then the flags must give the lists.
     ///
     /// # Errors

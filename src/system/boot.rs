@@ -31,7 +31,7 @@ impl ClockReading {
     }
 }
 
-/// Returns what is another word after each boot; none where the system has no such word.
+/// Returns what is another word after each boot; none if the system has no such word.
 pub fn boot_id() -> Option<String> {
     kernel::boot_id()
 }

@@ -67,7 +67,7 @@ fn parents() -> BTreeMap<u32, u32> {
     parents
 }
 
-/// Sends a signal to those that still run, none where it is 0; true if there were any.
+/// Sends a signal to those that still run, none if it is 0; true if there were any.
 pub fn send_signal(processes: &[Process], signal: usize) -> bool {
     let number = i32::try_from(signal).ok();
     let named = number.and_then(Signal::from_named_raw);

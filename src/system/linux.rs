@@ -40,7 +40,7 @@ enum State {
 }
 
 impl Stat {
-    /// Reads the fields of a process; none where there is no such process.
+    /// Reads the fields of a process; none if there is no such process.
     fn read(pid: u32) -> Option<Self> {
         let content = read(pid, "stat");
         let text = content.to_str_lossy();

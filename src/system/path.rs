@@ -18,7 +18,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program in a directory; none where no file of this name can be run there.
+    /// The program in a directory; none if no file of this name can be run there.
     fn in_directory(directory: &Path, name: &OsStr) -> Option<Self> {
         let path = directory.join(name);
         let metadata = std::fs::metadata(&path).ok()?;

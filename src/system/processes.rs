@@ -40,7 +40,7 @@ pub struct InsideProcess {
 }
 
 /// Finds the processes whose current directory or executable is in a directory, sorted by number;
-/// none where the system does not tell. Those of other users cannot be looked at, and say nothing.
+/// none if the system does not tell. Those of other users cannot be looked at, and say nothing.
 pub fn working_in(directory: &Utf8Path) -> Option<Vec<InsideProcess>> {
     let mut inside = Vec::new();
     for pid in kernel::pids()? {
@@ -106,7 +106,7 @@ pub fn ancestor_pids() -> Vec<u32> {
     pids
 }
 
-/// Counts the processes of this name whose current directory is this one or below; none where the
+/// Counts the processes of this name whose current directory is this one or below; none if the
 /// system does not tell. Neither those that we started count, nor our own ancestors: the `git` that
 /// runs `git agentwt` holds no lock. Those of other users may be hidden.
 pub fn count_named(name: &str, directory: &Utf8Path) -> Option<usize> {
@@ -124,7 +124,7 @@ pub fn count_named(name: &str, directory: &Utf8Path) -> Option<usize> {
     Some(count)
 }
 
-/// Returns which of these files a process of this host has open; none where the system does not
+/// Returns which of these files a process of this host has open; none if the system does not
 /// tell. Those of other users are hidden from all but root.
 pub fn open_files(files: &[&Utf8Path]) -> Option<BTreeSet<Utf8PathBuf>> {
     let mut open = BTreeSet::new();

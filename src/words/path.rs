@@ -108,7 +108,7 @@ impl RepoPath {
     }
 
     /// Returns the directory of the repository inside of the worktree that the path is in, by its
-    /// first `.git`; none where there is no `.git`, or that of the worktree itself.
+    /// first `.git`; none if there is no `.git`, or that of the worktree itself.
     pub fn repository_inside(&self) -> Option<Self> {
         let mut length: usize = 0;
         for part in self.as_bstr().split(|byte| *byte == b'/') {

@@ -37,7 +37,7 @@ pub fn age(at: &str) -> String {
     }
 }
 
-/// How many seconds ago a time was; none where the text is not a time.
+/// How many seconds ago a time was; none if the text is not a time.
 pub fn seconds_since(at: &str) -> Option<i64> {
     let then = at.parse::<jiff::Timestamp>().ok()?;
     let now = jiff::Timestamp::now().as_second();

@@ -56,6 +56,14 @@ impl Error {
         !self.remains.is_empty()
     }
 
+    /// The message with the remedy after it, for a note.
+    pub fn with_help(&self) -> String {
+        match self.help() {
+            Some(help) => format!("{self}; {help}"),
+            None => self.to_string(),
+        }
+    }
+
     /// Returns the same error, with what could not be undone after it.
     pub fn leaving(mut self, remains: Vec<String>) -> Self {
         self.remains.extend(remains);

@@ -44,11 +44,20 @@ struct Landing<'a> {
     stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
 }
 
-/// What was seen of a worktree, and what is to be merged of it.
-struct Looked {
+/// What is to be done with one worktree.
+struct PlannedLanding {
     answer: LandedWorktree,
-    /// None where the worktree has violations, or is only to be removed.
-    merge: Option<PreparedMerge>,
+    step: LandingStep,
+}
+
+/// How the landing of a worktree goes on after it was verified.
+enum LandingStep {
+    /// It has violations, and stays as it is.
+    Refuse,
+    /// Its removal, which an earlier call began, is finished.
+    FinishRemoval,
+    /// It is merged, and removed unless with `--keep`.
+    Merge(Box<PreparedMerge>),
 }
 
 /// Lands the named worktrees in order.
@@ -59,7 +68,7 @@ struct Looked {
 /// 4. Empties the trash of what has had its term.
 ///
 /// # Errors
-/// Fails when the first is refused, or git or the disk fails.
+/// Fails when the first is refused, or git or the disk fails. Later failures are notes.
 pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Error> {
     let repository = &session.repository_to_change()?;
     if !options.dry_run {
@@ -85,7 +94,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     }
     let mut outcome = Outcome::done(LandAnswer::default());
     if landings.len() > 1 && !options.dry_run {
-        look_at_all(&landings, &mut outcome)?;
+        verify_all(&landings, &mut outcome)?;
     }
     for landing in landings {
         if outcome.exit != ExitCode::Success {
@@ -96,7 +105,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
                 return Err(error);
             }
             // what was landed by then is reported
-            outcome.notes.push(with_help(&error));
+            outcome.notes.push(error.with_help());
             outcome.exit = error.exit_code();
         }
     }
@@ -111,24 +120,18 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     Ok(outcome)
 }
 
-/// Verifies and plans each; those with violations are in the answer.
-fn look_at_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
+/// Verifies and plans each, before the first is landed; those with violations are in the answer.
+fn verify_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
     for landing in landings {
+        // only to put back what a landing left that was killed
         drop(landing.lock(outcome)?);
-        let looked = landing.look()?;
-        if !looked.answer.is_valid() {
-            outcome.answer.worktrees.push(looked.answer);
+        let planned = landing.verify_and_plan()?;
+        if matches!(planned.step, LandingStep::Refuse) {
+            outcome.answer.worktrees.push(planned.answer);
             outcome.exit = ExitCode::Violations;
         }
     }
     Ok(())
-}
-
-fn with_help(error: &Error) -> String {
-    match miette::Diagnostic::help(error) {
-        Some(help) => format!("{error}; {help}"),
-        None => error.to_string(),
-    }
 }
 
 impl Landing<'_> {
@@ -145,15 +148,16 @@ impl Landing<'_> {
         }
     }
 
-    /// Takes the lock of the base branch, if the worktree has one.
+    /// Takes the lock of the base branch, if the worktree has one, and puts back what a landing
+    /// left that was killed.
     fn lock(&self, outcome: &mut Outcome<LandAnswer>) -> Result<Option<Lock>, Error> {
         let intent = self.options.intent();
         self.work().lock(intent, &mut outcome.notes)
     }
 
-    /// Lands. Where only the removal fails, what was landed is in the answer.
+    /// Lands one worktree. If only its removal fails, the answer has what was landed.
     ///
-    /// 1. Takes the lock of the base branch; what a landing left that was killed is put back.
+    /// 1. Takes the lock of the base branch; puts back what a landing left that was killed.
     /// 2. Verifies the worktree, plans the merge and the removal.
     /// 3. Merges.
     /// 4. Removes the worktree.
@@ -161,42 +165,61 @@ impl Landing<'_> {
         // 1
         let base_lock = self.lock(outcome)?;
         // 2
-        let Looked { mut answer, merge } = self.look()?;
-        if !answer.is_valid() {
-            outcome.exit = ExitCode::Violations;
-        }
+        let PlannedLanding { mut answer, step } = self.verify_and_plan()?;
+        let is_removed = match &step {
+            LandingStep::Refuse => false,
+            LandingStep::FinishRemoval => true,
+            LandingStep::Merge(_) => !self.options.keep,
+        };
         // 3
-        if let Some(merge) = merge.filter(|_| !self.options.dry_run) {
-            let lock = base_lock.as_ref();
-            let lock = lock.expect("because a plan has a base branch, and that is locked");
-            let work = self.work();
-            let commit = work.apply(&merge.plan, &merge.scratch, lock, &mut outcome.notes)?;
-            outcome.answer.pushed = self.options.push.as_ref().map(|_| true);
-            if let Some(landed) = &mut answer.landed {
-                landed.commit = Some(commit);
+        match step {
+            LandingStep::Refuse => outcome.exit = ExitCode::Violations,
+            LandingStep::FinishRemoval => {}
+            LandingStep::Merge(merge) => {
+                if !self.options.dry_run {
+                    self.merge(&merge, base_lock.as_ref(), &mut answer, outcome)?;
+                }
             }
         }
-        // 4
-        let landed = answer.landed.clone().filter(|_| !self.options.keep);
-        let is_removed = landed.is_some() || answer.verdict.is_none();
-        let worktrees = &mut outcome.answer.worktrees;
-        worktrees.push(answer);
+        // 4; the answer goes first, so that it is there if the removal fails
+        let landed = answer.landed.clone();
+        outcome.answer.worktrees.push(answer);
         if is_removed && !self.options.dry_run {
             let removal = self.remove(landed.as_ref(), &mut outcome.notes)?;
-            if let Some(last) = worktrees.last_mut() {
+            if let Some(last) = outcome.answer.worktrees.last_mut() {
                 last.removal = Some(removal);
             }
         }
         Ok(())
     }
 
-    /// Tears down and removes the worktree. What came into it meanwhile is not lost.
+    /// Merges the work into the base branch, and completes the answers.
+    fn merge(
+        &self,
+        merge: &PreparedMerge,
+        base_lock: Option<&Lock>,
+        answer: &mut LandedWorktree,
+        outcome: &mut Outcome<LandAnswer>,
+    ) -> Result<(), Error> {
+        let lock = base_lock.expect("because a plan has a base branch, and that is locked");
+        let work = self.work();
+        let commit = work.apply(&merge.plan, &merge.scratch, lock, &mut outcome.notes)?;
+        if self.options.push.is_some() {
+            outcome.answer.pushed = Some(true);
+        }
+        if let Some(landed) = &mut answer.landed {
+            landed.commit = Some(commit);
+        }
+        Ok(())
+    }
+
+    /// Runs the user's teardown and removes the worktree, unless work came into it after the merge.
+    /// Without `landed`, finishes an earlier removal, which has run its teardown.
     fn remove(
         &self,
         landed: Option<&LandedWork>,
         notes: &mut Vec<String>,
     ) -> Result<RemovePlan, Error> {
-        // a removal that had begun before has run its teardown
         if landed.is_some() {
             let steps = UserSteps {
                 repository: self.repository,
@@ -220,9 +243,8 @@ impl Landing<'_> {
         Ok(removal)
     }
 
-    /// Reads the worktree, verifies it, and plans the merge and the removal. Without a verdict an
-    /// earlier removal is to be finished.
-    fn look(&self) -> Result<Looked, Error> {
+    /// Reads the worktree, verifies it, and plans the merge and the removal.
+    fn verify_and_plan(&self) -> Result<PlannedLanding, Error> {
         let record = &self.worktree.record;
         let mut answer = LandedWorktree {
             name: record.name.to_string(),
@@ -236,8 +258,8 @@ impl Landing<'_> {
         let mut candidate = self.candidate()?;
         if candidate.pending_removal.is_some() {
             self.require_short_term(&candidate)?;
-            let merge = None;
-            return Ok(Looked { answer, merge });
+            let step = LandingStep::FinishRemoval;
+            return Ok(PlannedLanding { answer, step });
         }
         let net = VerifyOptions {
             net: true,
@@ -245,10 +267,11 @@ impl Landing<'_> {
         };
         let live = verify_now(self.repository, self.worktree, net)?;
         let verdict = VerdictReport::worktree(&answer.name, answer.path.clone(), &live.report);
+        let is_valid = verdict.valid;
         answer.verdict = Some(verdict);
-        if !answer.is_valid() {
-            let merge = None;
-            return Ok(Looked { answer, merge });
+        if !is_valid {
+            let step = LandingStep::Refuse;
+            return Ok(PlannedLanding { answer, step });
         }
         let uncommitted = uncommitted_paths(&candidate);
         let merge = self.work().prepare(&live.head, uncommitted)?;
@@ -257,8 +280,8 @@ impl Landing<'_> {
             answer.removal = Some(removal).filter(|_| self.options.dry_run);
         }
         answer.landed = Some(merge.plan.landed.clone());
-        let merge = Some(merge);
-        Ok(Looked { answer, merge })
+        let step = LandingStep::Merge(Box::new(merge));
+        Ok(PlannedLanding { answer, step })
     }
 
     /// Plans the removal, as if the work were landed.

@@ -126,11 +126,7 @@ impl Removing<'_> {
                 Ok(removed) => outcome.answer.worktrees.push(removed),
                 Err(error) if outcome.answer.worktrees.is_empty() => return Err(error),
                 Err(error) => {
-                    let mut note = error.to_string();
-                    if let Some(help) = miette::Diagnostic::help(&error) {
-                        note.push_str(&format!("; {help}"));
-                    }
-                    outcome.notes.push(note);
+                    outcome.notes.push(error.with_help());
                     outcome.exit = error.exit_code();
                     return Ok(());
                 }
@@ -164,8 +160,10 @@ impl Removing<'_> {
         })
     }
 
-    /// Runs the user's teardown, and decides again after it: it can delete what is to be kept, so
-    /// there is none with `--force`, nor where the removal had begun before.
+    /// Runs the user's teardown; looks at the worktree again and decides again, if it has run.
+    ///
+    /// It does not run with `--force`: the trash is to keep work that the teardown could delete. It
+    /// does not run where an earlier call began the removal: that call has run it.
     fn tear_down(
         &self,
         planned: PlannedRemoval,
@@ -173,8 +171,8 @@ impl Removing<'_> {
     ) -> Result<PlannedRemoval, Error> {
         let options = self.options;
         let before = &planned.candidate;
-        let is_begun = before.pending_removal.is_some();
-        if options.dry_run || options.force > 0 || is_begun {
+        let has_begun = before.pending_removal.is_some();
+        if options.dry_run || options.force > 0 || has_begun {
             return Ok(planned);
         }
         let steps = UserSteps {

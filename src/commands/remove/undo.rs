@@ -17,6 +17,7 @@ use crate::config::value::Strategy;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::git::process::Git;
+use crate::git::worktree::WorktreeEntry;
 use crate::record::worktree::{Removal, TrashStamp};
 use crate::refusal::Refusal;
 use crate::truth::planted;
@@ -27,20 +28,20 @@ use crate::words::path;
 use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
 
-/// Holds a removed worktree that can come back.
-struct Returning {
+/// A removed worktree that can come back.
+struct ReturningWorktree {
     worktree: Worktree,
     removal: Removal,
     stamp: TrashStamp,
     state: UndoState,
 }
 
-/// Says how far a removal or an undo came.
+/// How far the removal, or an undo of it, came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UndoState {
-    /// The removal came to its end.
+    /// The removal is complete: the record is in the trash.
     InTrash,
-    /// It, or an undo of it, was killed: the record is at its place.
+    /// The removal, or an undo of it, was killed: the record is in its place.
     Interrupted,
 }
 
@@ -48,11 +49,11 @@ enum UndoState {
 struct RemovedBranch {
     /// Its full name.
     name: String,
-    /// Its commit; none where it had none.
+    /// Its commit; `None` if the branch was unborn.
     commit: Option<CommitId>,
 }
 
-/// A branch that is made again.
+/// A branch that is created again.
 struct NewBranch {
     /// Its full name.
     name: String,
@@ -62,8 +63,7 @@ struct NewBranch {
 /// Brings the named worktrees back, one after the other.
 ///
 /// # Errors
-/// Fails when one is refused, or git or the disk fails: that one is then not there, those before it
-/// are.
+/// Fails when one is refused, or git or the disk fails. Those before it are back.
 pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     if !options.dry_run {
@@ -91,24 +91,27 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     Ok(Outcome::done(RemoveAnswer { worktrees }))
 }
 
-/// Brings one back, or says what would come back.
+/// Brings one worktree back, or says what would come back.
 ///
-/// 1. What is meant is found: what an interrupted call left, or what is in the trash.
-/// 2. It is refused where something is there by now.
-/// 3. The record comes back, then branches, private git directory and directory.
+/// 1. Finds what an interrupted call left, or else the removal in the trash.
+/// 2. Refuses if the place of the worktree or one of its branches is taken by now.
+/// 3. Brings back the record, then the branches, the private git directory and the directory.
 fn undo(
     session: &Session,
     repository: &Repository,
     name: &WorktreeName,
     options: &Remove,
 ) -> Result<RemovedWorktree, Error> {
+    // 1
     let entries = list(repository)?;
     let returning = match find_interrupted(repository, name)? {
-        Some(returning) => returning,
-        None => find(repository, name, options.from.as_deref(), &entries)?,
+        Some(interrupted) => interrupted,
+        None => find_in_trash(repository, name, options.from.as_deref(), &entries)?,
     };
+    // 2
     let new_branches = plan(repository, &returning)?;
     session.check()?;
+    // 3
     if !options.dry_run {
         if returning.state == UndoState::InTrash {
             files::remove_if_empty(&repository.worktree_path(name));
@@ -135,11 +138,11 @@ fn undo(
     })
 }
 
-/// A removal or an undo of this name that was killed.
+/// Finds a removal of this name, or an undo of one, that was killed.
 fn find_interrupted(
     repository: &Repository,
     name: &WorktreeName,
-) -> Result<Option<Returning>, Error> {
+) -> Result<Option<ReturningWorktree>, Error> {
     let RecordState::Complete(worktree) = RecordState::read(repository, name)? else {
         return Ok(None);
     };
@@ -149,7 +152,7 @@ fn find_interrupted(
     let Some(stamp) = removal.trash.clone() else {
         return Ok(None);
     };
-    Ok(Some(Returning {
+    Ok(Some(ReturningWorktree {
         worktree: *worktree,
         removal,
         stamp,
@@ -158,27 +161,35 @@ fn find_interrupted(
 }
 
 /// Finds the removal of this name in the trash: the one that `--from` names, else the newest.
-/// Refuses where there is none, or not enough is kept to bring the worktree back.
-fn find(
+///
+/// # Errors
+/// Refuses if there is none, or if what is kept of it is not enough to bring the worktree back.
+fn find_in_trash(
     repository: &Repository,
     name: &WorktreeName,
     from: Option<&str>,
     entries: &[Trashed],
-) -> Result<Returning, Error> {
-    let of_name: Vec<&Trashed> = entries.iter().filter(|entry| entry.name == *name).collect();
-    let chosen = choose(of_name.iter().copied(), from);
-    let has_directory = chosen.is_some_and(|entry| entry.removal.is_some());
-    if !has_directory && from.is_none() && files::exists(&repository.record_dir(name)) {
+) -> Result<ReturningWorktree, Error> {
+    let mut removals = Vec::new();
+    for entry in entries {
+        if entry.name == *name {
+            removals.push(entry);
+        }
+    }
+    let chosen = choose(removals.iter().copied(), from);
+    let keeps_directory = chosen.is_some_and(|entry| entry.removal.is_some());
+    let is_there = files::exists(&repository.record_dir(name));
+    // first, as a worktree that is in its place needs no undo, whatever else is kept
+    if is_there && !keeps_directory && from.is_none() {
         return Err(refuse_there(name, chosen).into());
     }
     let Some(entry) = chosen else {
-        return Err(refuse_unknown(repository, name, from, &of_name)?.into());
+        return Err(refuse_unknown(repository, name, from, &removals)?.into());
     };
-    let stamp = entry
-        .removal
-        .as_ref()
-        .and_then(|removal| removal.trash.clone());
-    let (Some(removal), Some(stamp)) = (entry.removal.clone(), stamp) else {
+    let Some(removal) = entry.removal.clone() else {
+        return Err(refuse_only_commits(name, entry).into());
+    };
+    let Some(stamp) = removal.trash.clone() else {
         return Err(refuse_only_commits(name, entry).into());
     };
     let Some(worktree) = load(repository, entry)? else {
@@ -188,7 +199,7 @@ fn find(
         let help = format!("take what you need from {path}");
         return Err(refusal("incomplete", message, help).into());
     };
-    Ok(Returning {
+    Ok(ReturningWorktree {
         worktree,
         removal,
         stamp,
@@ -196,7 +207,7 @@ fn find(
     })
 }
 
-/// Refuses where the worktree is there and was not removed since: it was brought back before.
+/// Refuses because the worktree is in its place: an earlier call has brought it back.
 fn refuse_there(name: &WorktreeName, only_commits: Option<&Trashed>) -> RemoveRefusal {
     let message = format!("the worktree `{name}` is there already");
     let help = match only_commits {
@@ -218,14 +229,15 @@ fn refuse_only_commits(name: &WorktreeName, entry: &Trashed) -> RemoveRefusal {
     refusal("only_commits", message, help)
 }
 
+/// Refuses because the trash has no removal of this name, or none that `--from` names.
 fn refuse_unknown(
     repository: &Repository,
     name: &WorktreeName,
     from: Option<&str>,
-    of_name: &[&Trashed],
+    removals: &[&Trashed],
 ) -> Result<RemoveRefusal, Error> {
     if let Some(text) = from
-        && !of_name.is_empty()
+        && !removals.is_empty()
     {
         let message = format!("`{text}` names no removal of worktree `{name}`");
         let help = "to see what can come back: git agentwt list --trash";
@@ -236,13 +248,13 @@ fn refuse_unknown(
     Ok(refusal("nothing", message, help))
 }
 
-/// What there is instead of a removed worktree: commits of a removed clone.
+/// How to get at commits that are kept under this name; a removed clone leaves some.
 fn help_for_kept_commits(repository: &Repository, name: &WorktreeName) -> Result<String, Error> {
     let incoming = format!("refs/agentwt/incoming/{name}");
     let below = format!("refs/agentwt/kept/{name}/");
     let mut kept = Vec::new();
-    for found in repository.git.for_each_ref(&[&incoming, &below])? {
-        kept.push(found.name.to_string());
+    for reference in repository.git.for_each_ref(&[&incoming, &below])? {
+        kept.push(reference.name.to_string());
     }
     if kept.is_empty() {
         return Ok("to see what can come back: git agentwt list --trash".to_owned());
@@ -253,12 +265,15 @@ fn help_for_kept_commits(repository: &Repository, name: &WorktreeName) -> Result
     ))
 }
 
-/// The branches that are made again; refuses where something is there by now.
-fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<NewBranch>, Error> {
+/// Decides which branches are created again.
+///
+/// # Errors
+/// Refuses if the place of the worktree or one of its branches is taken by now.
+fn plan(repository: &Repository, returning: &ReturningWorktree) -> Result<Vec<NewBranch>, Error> {
     let stamp = &returning.stamp;
     let worktree = &returning.worktree;
     if returning.state == UndoState::Interrupted && !is_away(repository, worktree, Some(stamp)) {
-        // all is back: the removal has to be ended, no more
+        // the worktree is in its place: only the end of the removal is missing
         return Ok(Vec::new());
     }
     require_free_place(repository, returning)?;
@@ -270,39 +285,19 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<NewBranch>
     others.retain(|other| !own_paths.contains(&other.path));
     let mut new_branches = Vec::new();
     for branch in removed_branches(returning) {
-        let short = branch_of(&branch.name);
-        let held_by = others
-            .iter()
-            .find(|other| other.branch.as_ref() == Some(&branch.name));
-        if let Some(other) = held_by {
-            let path = &other.path;
-            let why = format!("the branch `{short}` is checked out at {path}");
-            let help = format!("switch that worktree away from it: git -C {path} switch <branch>");
-            return Err(returning.refusal("branch_held", &why, help).into());
-        }
-        let current = repository.git.rev_parse_commit(&branch.name)?;
-        if current == branch.commit {
-            continue;
-        }
-        match (current, branch.commit) {
-            (None, Some(commit)) => new_branches.push(NewBranch {
-                name: branch.name,
-                commit,
-            }),
-            (current, before) => {
-                let now = current.as_ref().map_or("no commit", CommitId::short);
-                let was = before.as_ref().map_or("no commit", CommitId::short);
-                let why = format!("the branch `{short}` is at {now}, and was at {was}");
-                let help = format!("rename that branch first: git branch -m {short} <new>");
-                return Err(returning.refusal("branch_moved", &why, help).into());
-            }
+        returning.require_not_checked_out(&branch, &others)?;
+        if let Some(tip) = repository.git.rev_parse_commit(&branch.name)? {
+            returning.require_same_tip(&branch, &tip)?;
+        } else if let Some(commit) = branch.commit {
+            let name = branch.name;
+            new_branches.push(NewBranch { name, commit });
         }
     }
     Ok(new_branches)
 }
 
-/// Refuses where the name is taken by now, or what comes back is not whole.
-fn require_free_place(repository: &Repository, returning: &Returning) -> Result<(), Error> {
+/// Refuses if the name or the path is taken by now, or the private git directory is gone.
+fn require_free_place(repository: &Repository, returning: &ReturningWorktree) -> Result<(), Error> {
     let worktree = &returning.worktree;
     let record = &worktree.record;
     let name = &record.name;
@@ -328,8 +323,9 @@ fn require_free_place(repository: &Repository, returning: &Returning) -> Result<
     Ok(())
 }
 
-/// The branch that HEAD named, and that of the worktree. A clone has its own.
-fn removed_branches(returning: &Returning) -> Vec<RemovedBranch> {
+/// The branch that HEAD named, and that of the worktree. None for a clone: its branches are in its
+/// own repository.
+fn removed_branches(returning: &ReturningWorktree) -> Vec<RemovedBranch> {
     let record = &returning.worktree.record;
     let stamp = &returning.stamp;
     let mut branches: Vec<RemovedBranch> = Vec::new();
@@ -355,17 +351,53 @@ fn removed_branches(returning: &Returning) -> Vec<RemovedBranch> {
 }
 
 /// The directory in the trash.
-fn kept_path(repository: &Repository, returning: &Returning) -> Utf8PathBuf {
+fn kept_path(repository: &Repository, returning: &ReturningWorktree) -> Utf8PathBuf {
     let name = &returning.worktree.record.name;
     repository
         .root
         .join(shown(&id(name, &returning.stamp.time)))
 }
 
-impl Returning {
+impl ReturningWorktree {
     fn refusal(&self, code: &str, why: &str, help: String) -> RemoveRefusal {
         let name = &self.worktree.record.name;
         refusal(code, format!("cannot bring `{name}` back: {why}"), help)
+    }
+
+    /// Refuses a branch that another worktree has checked out.
+    fn require_not_checked_out(
+        &self,
+        branch: &RemovedBranch,
+        others: &[WorktreeEntry],
+    ) -> Result<(), RemoveRefusal> {
+        for other in others {
+            if other.branch.as_ref() == Some(&branch.name) {
+                let short = branch_of(&branch.name);
+                let path = &other.path;
+                let why = format!("the branch `{short}` is checked out at {path}");
+                let help =
+                    format!("switch that worktree away from it: git -C {path} switch <branch>");
+                return Err(self.refusal("branch_held", &why, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a branch that exists and is not where it was when the worktree was removed.
+    fn require_same_tip(
+        &self,
+        branch: &RemovedBranch,
+        tip: &CommitId,
+    ) -> Result<(), RemoveRefusal> {
+        if branch.commit.as_ref() == Some(tip) {
+            return Ok(());
+        }
+        let short = branch_of(&branch.name);
+        let now = tip.short();
+        let was = branch.commit.as_ref().map_or("no commit", CommitId::short);
+        let why = format!("the branch `{short}` is at {now}, and was at {was}");
+        let help = format!("rename that branch first: git branch -m {short} <new>");
+        Err(self.refusal("branch_moved", &why, help))
     }
 }
 
@@ -379,10 +411,11 @@ fn refusal(code: &str, message: String, help: impl Into<String>) -> RemoveRefusa
     }
 }
 
-/// Brings it back, or moves it into the trash again.
+/// Brings the worktree back; its record is in its place already. When a step fails, the worktree
+/// goes into the trash again.
 fn apply(
     repository: &Repository,
-    returning: &Returning,
+    returning: &ReturningWorktree,
     new_branches: &[NewBranch],
 ) -> Result<(), Error> {
     let name = &returning.worktree.record.name;
@@ -392,31 +425,38 @@ fn apply(
     worktree.record.claim = None;
     worktree.write_record(&worktree.record)?;
     worktree.remove_verification()?;
-    // hooks are looked at where the private git directory is
-    let in_trash = in_trash(repository, &worktree, &returning.stamp.time);
-    let git = planted::git_without_hooks(repository, &in_trash);
-    let restored = make_branches(&git, new_branches)
+    // planted hooks are searched for where the private git directory is: in the trash
+    let trashed = in_trash(repository, &worktree, &returning.stamp.time);
+    let git = planted::git_without_hooks(repository, &trashed);
+    let brought_back = create_branches(&git, new_branches)
         .and_then(|()| restore_from_trash(repository, &worktree, &returning.stamp));
-    let Err(error) = restored else {
-        return Ok(());
-    };
-    // by now its private git directory may have another name
-    let removed_again = Worktree::load(repository, name).and_then(|halfway| {
-        finish(
-            repository,
-            &halfway,
-            &returning.removal,
-            &mut Held::default(),
-        )
+    brought_back
+        .map_err(|error| error.leaving(remove_again(repository, &git, returning, new_branches)))
+}
+
+/// Moves a worktree that came back in part into the trash again. Returns what could not be undone.
+fn remove_again(
+    repository: &Repository,
+    git: &Git,
+    returning: &ReturningWorktree,
+    new_branches: &[NewBranch],
+) -> Vec<String> {
+    let name = &returning.worktree.record.name;
+    // loaded again: its private git directory may have got another name
+    let removed = Worktree::load(repository, name).and_then(|worktree| {
+        let mut held = Held::default();
+        finish(repository, &worktree, &returning.removal, &mut held)
     });
     for branch in new_branches {
         let _ = git.delete_ref(&branch.name, &branch.commit);
     }
-    let remains = removed_again.err().map(|left| left.to_string());
-    Err(error.leaving(remains.into_iter().collect()))
+    match removed {
+        Ok(_) => Vec::new(),
+        Err(error) => vec![error.to_string()],
+    }
 }
 
-fn make_branches(git: &Git, new_branches: &[NewBranch]) -> Result<(), Error> {
+fn create_branches(git: &Git, new_branches: &[NewBranch]) -> Result<(), Error> {
     for branch in new_branches {
         let reason = "agentwt remove: undo";
         git.update_ref(&branch.name, &branch.commit, None, reason)?;

@@ -61,43 +61,53 @@ impl Answer for RestoreAnswer {
 
     /// The paths on stdout; what was done with them on stderr.
     fn print(&self, text: &mut Text) {
-        let row = |kind: Option<&str>, path: &PathText| {
-            let kind = kind.map(|kind| Cell::people(kind).paint(Paint::warning));
-            let cells = kind.into_iter().chain([Cell::people(path.shown())]);
-            Row::new(cells.collect())
-        };
-        let restored = self.restored.iter().map(|one| row(one.kind, &one.shown));
-        let bits = self.write_bits.iter().map(|path| row(Some("perm"), path));
-        let rows: Vec<Row> = restored.chain(bits).collect();
+        let mut rows = Vec::new();
+        for path in &self.restored {
+            rows.push(path_row(path.kind, &path.shown));
+        }
+        for path in &self.write_bits {
+            rows.push(path_row(Some("perm"), path));
+        }
         text.table(&rows, "");
         let number = count(rows.len(), "path", "paths");
-        let is_nothing = rows.is_empty() && self.is_empty() && self.lost.is_empty();
-        let done = match (&self.rescue, self.dry_run) {
-            (Some(rescue), _) if self.undo && is_nothing => {
-                format!("all is as it was before {}", rescue.reference)
-            }
-            (Some(rescue), dry_run) if self.undo => {
-                let brought = would(dry_run, "brought", "would bring");
-                format!("{brought} back {number} from {}", rescue.reference)
-            }
-            _ if is_nothing && self.stays.is_empty() => "nothing to restore".to_owned(),
-            _ if is_nothing => "nothing can be put back".to_owned(),
-            (_, dry_run) => {
-                let would = when(dry_run, "would ");
-                let sparse = when(self.patterns, " and the sparse patterns");
-                format!("{would}put back {number}{sparse}")
-            }
+        let summary = match &self.rescue {
+            Some(rescue) if self.undo => self.undo_summary(&rescue.reference, &number),
+            Some(_) | None => self.restore_summary(&number),
         };
-        text.tell(format!("{}: {done}", text.paint.name(&self.name)));
+        text.tell(format!("{}: {summary}", text.paint.name(&self.name)));
         self.print_commits(text);
     }
 }
 
 impl RestoreAnswer {
-    /// Whether all is as the scope says, or as it was.
-    pub fn is_empty(&self) -> bool {
-        let paths = self.restored.is_empty() && self.write_bits.is_empty();
-        paths && !self.patterns && self.branch.is_none()
+    /// What `--undo` did, in words; `number` is that of the paths.
+    fn undo_summary(&self, rescue: &str, number: &str) -> String {
+        if self.changes_nothing() && self.lost.is_empty() {
+            return format!("all is as it was before {rescue}");
+        }
+        let brought = would(self.dry_run, "brought", "would bring");
+        format!("{brought} back {number} from {rescue}")
+    }
+
+    /// What a restore did, in words; `number` is that of the paths.
+    fn restore_summary(&self, number: &str) -> String {
+        if self.changes_nothing() && self.stays.is_empty() {
+            return "nothing to restore".to_owned();
+        }
+        if self.changes_nothing() {
+            return "nothing can be put back".to_owned();
+        }
+        let would = when(self.dry_run, "would ");
+        let sparse = when(self.patterns, " and the sparse patterns");
+        format!("{would}put back {number}{sparse}")
+    }
+
+    /// True if no path, no pattern and no branch was changed.
+    fn changes_nothing(&self) -> bool {
+        self.restored.is_empty()
+            && self.write_bits.is_empty()
+            && !self.patterns
+            && self.branch.is_none()
     }
 
     /// What became of commits, and how to undo all of it.
@@ -123,6 +133,16 @@ impl RestoreAnswer {
             text.tell("would undo what is committed by a new commit");
         }
     }
+}
+
+/// The row of a path, with what had happened to it if that is known.
+fn path_row(kind: Option<&str>, path: &PathText) -> Row {
+    let mut cells = Vec::new();
+    if let Some(kind) = kind {
+        cells.push(Cell::people(kind).paint(Paint::warning));
+    }
+    cells.push(Cell::people(path.shown()));
+    Row::new(cells)
 }
 
 /// A path that was put back.

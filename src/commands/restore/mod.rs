@@ -27,6 +27,7 @@ use crate::truth::{collect, planted};
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
+use crate::words::name::WorktreeName;
 use crate::words::path::RepoPath;
 use crate::words::path_text::{PathText, paths};
 use crate::worktree::loaded::Worktree;
@@ -35,12 +36,10 @@ use crate::worktree::repository::Repository;
 
 /// Puts out-of-scope changes back, or undoes an earlier restore.
 ///
-/// 1. Locks the worktree that is named, and reads the paths that are named.
-/// 2. Refuses a worktree with planted settings; removes the file of its last verification.
-/// 3. With `--undo`, goes on in `undo`; else surveys the worktree.
-/// 4. Decides what each path gets back ([`plan`]).
-/// 5. Saves what stands there, and puts the paths back (`apply`).
-/// 6. Verifies again, and notes what could not be put back or saved.
+/// 1. Locks the worktree, and parses the paths that are named.
+/// 2. Refuses planted settings and hooks, since git would run them; forgets the last verification,
+///    since it no longer holds.
+/// 3. Restores, or with `--undo` undoes a restore.
 ///
 /// # Errors
 /// Fails when it is refused, or git or the disk fails; what was there is then saved.
@@ -49,7 +48,9 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     if options.rewrite {
         return Err(RestoreRefusal::rewrite().into());
     }
+    // 1
     let mut operands: Vec<OsString> = options.args.clone();
+    // takes the name of the worktree out of the operands
     let named = operands::load_named(&main_repository, &mut operands)?;
     if !options.dry_run {
         session.require_own(&main_repository, &named.record.name)?;
@@ -57,57 +58,84 @@ pub fn run(session: &Session, options: &Restore) -> Result<Outcome<RestoreAnswer
     operands.extend(options.paths.iter().cloned());
     let (_lock, worktree) = Worktree::lock(&main_repository, &named.record.name)?;
     let repository = worktree.repository(&main_repository);
-    let asked = operands::parse_all(&repository, &worktree.record.path, &operands)?;
+    let paths = operands::parse_all(&repository, &worktree.record.path, &operands)?;
+    // 2
     if !options.dry_run {
         planted::refuse(&repository, &worktree, "restore")?;
         worktree.remove_verification()?;
     }
-    if let Some(rescue) = &options.undo {
-        require_no_paths(&worktree, &asked)?;
-        return undo(session, &repository, &worktree, options, rescue.as_deref());
+    // 3
+    match &options.undo {
+        None => restore(session, &repository, &worktree, options, &paths),
+        Some(rescue) => {
+            require_no_paths(&worktree, &paths)?;
+            undo(session, &repository, &worktree, options, rescue.as_deref())
+        }
     }
-    require_directory(&worktree)?;
-    // nothing was changed: a signal ends it
-    let survey = session.waiting(|| collect(&repository, &worktree))?;
-    require_readable_index(&worktree, &survey)?;
-    let facts = facts::read(&repository, &worktree, &survey, None);
-    let plan = plan(&facts, &asked)?;
-    let mut outcome = Outcome::done(answer(&worktree, &plan));
+}
+
+/// Puts the out-of-scope changes at these paths back, or all if there are no paths.
+///
+/// 1. Surveys the worktree.
+/// 2. Decides what each path gets back ([`plan`]).
+/// 3. Saves what stands there, and puts the paths back.
+/// 4. Verifies again.
+/// 5. Notes what could not be put back or saved.
+fn restore(
+    session: &Session,
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &Restore,
+    paths: &[RepoPath],
+) -> Result<Outcome<RestoreAnswer>, Error> {
+    require_directory(worktree)?;
+    // 1; a signal ends it at once, as nothing was changed yet
+    let survey = session.waiting(|| collect(repository, worktree))?;
+    require_readable_index(worktree, &survey)?;
+    // 2
+    let facts = facts::read(repository, worktree, &survey, None);
+    let restore_plan = plan(&facts, paths)?;
+    let mut outcome = Outcome::done(answer(worktree, &restore_plan));
     outcome.answer.dry_run = options.dry_run;
-    session.check()?;
-    if !outcome.answer.stays.is_empty() {
+    if !restore_plan.stays.is_empty() {
         outcome.exit = ExitCode::Violations;
     }
-    if !options.dry_run {
-        if !plan.is_empty() {
-            let restoring = Restoring {
-                repository: &repository,
-                worktree: &worktree,
-                plan: &plan,
-                survey: &survey,
-                saving: Saving::begin(&repository, &worktree.record.name)?,
-                progress: &session.progress,
-            };
-            apply(session, &restoring, &mut outcome.answer)?;
-        }
-        note_verdict(&repository, &worktree, &mut outcome);
+    session.check()?;
+    // 3
+    if !options.dry_run && !restore_plan.is_empty() {
+        let restoring = Restoring {
+            repository,
+            worktree,
+            plan: &restore_plan,
+            survey: &survey,
+            saving: Saving::begin(repository, &worktree.record.name)?,
+            progress: &session.progress,
+        };
+        apply(session, &restoring, &mut outcome.answer)?;
     }
-    note_unrestored(&worktree, &mut outcome)?;
+    // 4
+    if !options.dry_run {
+        note_verdict(repository, &worktree.record.name, &mut outcome);
+    }
+    // 5
+    note_unrestored(worktree, &mut outcome)?;
     note_unsaved(&mut outcome);
     Ok(outcome)
 }
 
-/// Verifies the worktree, and notes what is still violated. All is done: a failure of this look is
-/// not one of the restore.
+/// Verifies the worktree again, and notes the violations that are left. The restore itself is done:
+/// a failure to verify is a note, not an error.
 fn note_verdict(
     repository: &Repository,
-    worktree: &Worktree,
+    name: &WorktreeName,
     outcome: &mut Outcome<RestoreAnswer>,
 ) {
-    if let Err(error) = verify_again(repository, worktree, outcome) {
-        let name = &worktree.record.name;
-        let note = format!("{error}; to verify it: git agentwt verify {name}");
-        outcome.notes.push(note);
+    match verify_again(repository, name, &mut outcome.notes) {
+        Ok(verdict) => note_violations(name, verdict, outcome),
+        Err(error) => {
+            let note = format!("{error}; to verify it: git agentwt verify {name}");
+            outcome.notes.push(note);
+        }
     }
 }
 
@@ -222,42 +250,48 @@ fn note_unsaved(outcome: &mut Outcome<RestoreAnswer>) {
     }
 }
 
-/// Verifies the worktree again, keeps the outcome for `list`, and notes the violations that remain.
+/// Verifies the worktree as it is after the restore, and stores the verdict for `list`.
 fn verify_again(
     repository: &Repository,
-    before: &Worktree,
-    outcome: &mut Outcome<RestoreAnswer>,
-) -> Result<(), Error> {
-    // placed files that came back renewed the digests in the record
-    let worktree = Worktree::load(repository.home(), &before.record.name)?;
+    name: &WorktreeName,
+    notes: &mut Vec<String>,
+) -> Result<VerdictReport, Error> {
+    // loaded again: placed files that came back have new digests in the record
+    let worktree = Worktree::load(repository.home(), name)?;
     let changes = collect(repository, &worktree)?.changes;
     let report = worktree.judge(changes, VerifyOptions::default());
-    let notes = &mut outcome.notes;
     if let Err(error) = worktree.write_verification(&report, &Session::now()) {
         notes.push(format!("the outcome is not kept for `list`: {error}"));
     }
-    let name = &worktree.record.name;
     let path = worktree.record.path.clone();
-    let verdict = VerdictReport::worktree(name.as_str(), path, &report);
+    Ok(VerdictReport::worktree(name.as_str(), path, &report))
+}
+
+/// Notes the violations that are left, and sets the exit status if there are any.
+fn note_violations(
+    name: &WorktreeName,
+    verdict: VerdictReport,
+    outcome: &mut Outcome<RestoreAnswer>,
+) {
     if verdict.valid {
-        return Ok(());
+        return;
     }
     outcome.exit = ExitCode::Violations;
     for violation in verdict.violations.iter().take(SHOWN) {
         let place = &violation.change.place;
         let kind = violation.change.kind.as_str();
         let why = violation.why();
-        notes.push(format!("a violation is left: {place} {kind}: {why}"));
+        let note = format!("a violation is left: {place} {kind}: {why}");
+        outcome.notes.push(note);
     }
     let unnamed = verdict.violations.len().saturating_sub(SHOWN);
     if unnamed > 0 {
-        notes.push(format!(
+        outcome.notes.push(format!(
             "{unnamed} more violations are left: git agentwt verify {name}"
         ));
     }
-    notes.extend(verdict.remedies());
+    outcome.notes.extend(verdict.remedies());
     outcome.answer.violations = verdict.violations;
-    Ok(())
 }
 
 /// Undoes the restore that `rescue` names, or the newest one.
@@ -291,7 +325,8 @@ fn undo(
     Ok(outcome)
 }
 
-/// Returns the outcome of an undo; what was no file is not made again, and noted.
+/// Returns the outcome of an undo. A FIFO, socket or device is not created again: it is lost, and
+/// a note says so.
 fn undo_outcome(
     worktree: &Worktree,
     saved: &SavedRestore,
@@ -308,22 +343,22 @@ fn undo_outcome(
         branch: plan.branch,
         ..RestoreAnswer::default()
     });
-    for now in plan.paths {
-        let path = now.saved.path;
+    for planned in plan.paths {
+        let path = planned.saved.path;
         let shown = PathText::from(path.as_bstr());
-        let disk = now.saved.disk;
-        if disk.is_some_and(|entry| entry.mode == Mode::Special) {
+        let entry_on_disk = planned.saved.disk;
+        if entry_on_disk.is_some_and(|entry| entry.mode == Mode::Special) {
             let note = format!("{path} was no file, and is not made again");
             outcome.notes.push(note);
             outcome.answer.lost.push(shown);
-            continue;
+        } else {
+            outcome.answer.restored.push(RestoredPath {
+                shown,
+                kind: None,
+                committed: false,
+                saved: true,
+            });
         }
-        outcome.answer.restored.push(RestoredPath {
-            shown,
-            kind: None,
-            committed: false,
-            saved: true,
-        });
     }
     outcome
 }

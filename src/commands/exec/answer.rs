@@ -148,8 +148,9 @@ impl ExecRun {
             let branch = &self.branch;
             let from = from.short();
             let to = to.short();
-            let said = format!("agentwt: verified, {branch} moved from {from} to {to}");
-            text.tell(said);
+            text.tell(format!(
+                "agentwt: verified, {branch} moved from {from} to {to}"
+            ));
         }
         let verdict = &self.verdict;
         if verdict.valid {
@@ -161,7 +162,7 @@ impl ExecRun {
             text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
             return;
         };
-        // what is in these commits only, no other command tells
+        // no other command reports these: `verify` does not look at commits that were not imported
         for message in verdict.messages() {
             text.tell(format!("agentwt: {message}"));
         }

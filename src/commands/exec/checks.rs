@@ -10,11 +10,11 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
 
-/// Checks that a fence can stand around the worktree: it is linked, there, and on its branch with
-/// nothing in progress; and we are neither root nor in a fence already.
+/// Checks that a command can run in a fence in this worktree.
 ///
 /// # Errors
-/// Fails when one of these is not so.
+/// Refuses a clone, a directory that is gone, a HEAD that is not on the branch, and an operation in
+/// progress. Refuses root, and a call from inside a fence.
 pub(super) fn require_fenceable(
     repository: &Repository,
     worktree: &Worktree,

@@ -25,7 +25,7 @@ const LARGEST: u64 = 1 << 20;
 /// No larger file of settings comes back.
 const LARGEST_SETTINGS: u64 = 64 << 20;
 
-/// Represents the directory that a client gets.
+/// The directory that a client gets in the place of its own.
 pub(super) struct ClientState {
     stand_in: StandIn,
     /// What the variable names; the command may write all of it.
@@ -34,13 +34,13 @@ pub(super) struct ClientState {
     inner: Utf8PathBuf,
 }
 
-/// Holds the copy of a file of settings when the command begins.
-pub(super) struct Begun {
+/// The user's file of settings, as it was copied for the command.
+pub(super) struct CopiedSettings {
     settings: Option<Vec<u8>>,
 }
 
 impl ClientState {
-    /// The one of a client in a worktree, whether there or not.
+    /// The directory of a client in a worktree; it need not exist.
     pub fn new(worktree: &Worktree, stand_in: StandIn) -> Self {
         let place = worktree.dir.join(STATE).join(stand_in.program);
         let inner = place.iter().chain(stand_in.below.iter()).collect();
@@ -51,7 +51,7 @@ impl ClientState {
         }
     }
 
-    /// Those of all clients in a worktree.
+    /// The directories of all clients in a worktree.
     pub fn of_all(worktree: &Worktree, stand_ins: Vec<StandIn>) -> Vec<Self> {
         let mut states = Vec::new();
         for stand_in in stand_ins {
@@ -74,7 +74,7 @@ impl ClientState {
     ///
     /// # Errors
     /// Fails when the disk refuses.
-    pub fn prepare(&self, start: &Utf8Path) -> Result<Begun, DiskError> {
+    pub fn prepare(&self, start: &Utf8Path) -> Result<CopiedSettings, DiskError> {
         // 1
         make_plain(&self.place)?;
         if let Some(around) = self.stand_in.around() {
@@ -93,11 +93,11 @@ impl ClientState {
         self.fill()?;
         self.share()?;
         // 4
-        let mut begun = Begun { settings: None };
+        let mut copied = CopiedSettings { settings: None };
         if let Some(settings) = settings {
-            begun.settings = self.copy_settings(settings, last_copy, start)?;
+            copied.settings = self.copy_settings(settings, last_copy, start)?;
         }
-        Ok(begun)
+        Ok(copied)
     }
 
     /// Links to everything beside the client's own directory.
@@ -112,12 +112,13 @@ impl ClientState {
         Ok(())
     }
 
-    /// Brings back what the command changed and the user's client may believe.
+    /// Brings back to the user what the command changed in it: new tokens, and the keys of settings
+    /// that may come back.
     ///
     /// # Errors
     /// Fails when the disk refuses.
-    pub fn bring_back(&self, begun: &Begun) -> Result<(), DiskError> {
-        // the command can have put a link in the place of one that is below another
+    pub fn bring_back(&self, copied: &CopiedSettings) -> Result<(), DiskError> {
+        // the command can have replaced the directory by a link
         if !is_plain_directory(&self.inner) {
             return Ok(());
         }
@@ -130,7 +131,7 @@ impl ClientState {
         };
         let now = files::read(&settings.file)?;
         let versions = Versions {
-            before: begun.settings.as_deref(),
+            before: copied.settings.as_deref(),
             after: &after,
             now: now.as_deref(),
         };
@@ -185,8 +186,8 @@ impl ClientState {
         Ok(())
     }
 
-    /// Copies a file of settings, with what the last copy knows of the directory in which the
-    /// command starts. Returns the copy; none where there are no settings.
+    /// Copies a file of settings, and adds what the last copy says of the directory in which the
+    /// command starts. Returns the copy; `None` if the user has no settings.
     fn copy_settings(
         &self,
         settings: &Settings,
@@ -205,7 +206,7 @@ impl ClientState {
         Ok(Some(text))
     }
 
-    /// Files that the command may write and has replaced (a new token), where the user's are older.
+    /// Copies files that the client shares with the user (a token) to the user, if they are newer.
     fn bring_back_files(&self) -> Result<(), DiskError> {
         if !files::is_directory(&self.stand_in.directory) {
             return Ok(());
@@ -224,7 +225,7 @@ impl ClientState {
     }
 }
 
-/// When a file was last written, in nanoseconds since the epoch; none where it is not there.
+/// When a file was last written, in nanoseconds since the epoch; `None` if it is not there.
 fn write_time(file: &Utf8Path) -> Option<i64> {
     files::stat(file).map(|stat| stat.mtime)
 }
@@ -239,7 +240,7 @@ fn write_back(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     }
 }
 
-/// The bytes of a file that is not larger, and no link.
+/// The bytes of a file; `None` if it is larger, or is a link.
 fn plain(file: &Utf8Path, largest: u64) -> Option<Vec<u8>> {
     let stat = files::stat(file)?;
     if !stat.is_file() || stat.size > largest {
@@ -257,7 +258,7 @@ fn is_plain_directory(path: &Utf8Path) -> bool {
     files::stat(path).is_some_and(|stat| stat.is_directory())
 }
 
-/// Makes a directory, in the place of whatever else stands there.
+/// Creates a directory; a link or file at its path is removed.
 fn make_plain(directory: &Utf8Path) -> Result<(), DiskError> {
     if !is_plain_directory(directory) {
         files::remove_file(directory)?;
@@ -270,7 +271,7 @@ fn make_plain(directory: &Utf8Path) -> Result<(), DiskError> {
     files::create_private_directory(directory)
 }
 
-/// Removes what stands in a directory and is not kept; a link always.
+/// Removes everything in a directory that is not kept, and every link.
 fn clear(directory: &Utf8Path, is_kept: &dyn Fn(&str) -> bool) -> Result<(), DiskError> {
     for name in files::names(directory)? {
         let path = directory.join(&name);

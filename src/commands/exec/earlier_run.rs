@@ -72,7 +72,7 @@ impl Preparation<'_> {
             index: index_for(&imported),
         };
         let moved = imported.moved.clone();
-        self.settle_conflict(imported, notes)?;
+        self.keep_conflicting_commits(imported, notes)?;
         if let Some(moved) = &moved {
             let branch = &self.worktree.record.branch;
             let commit = moved.to.short();
@@ -87,10 +87,14 @@ impl Preparation<'_> {
         Ok(moved)
     }
 
-    /// Makes way where commits of the earlier run do not fit what the user did: they are kept by
-    /// refs, and the next command begins on the branch. An operation in progress goes on where it
-    /// is.
-    fn settle_conflict(&self, imported: Imported, notes: &mut Vec<String>) -> Result<(), Error> {
+    /// Keeps commits of the earlier run by refs if they do not fit what the user did meanwhile: the
+    /// next command then begins on the branch. A merge or rebase in progress is left as it is, and
+    /// the next command goes on with it.
+    fn keep_conflicting_commits(
+        &self,
+        imported: Imported,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Error> {
         let Some(conflict) = imported.conflict_with_commits() else {
             return Ok(());
         };
@@ -99,6 +103,7 @@ impl Preparation<'_> {
         }
         let worktree = self.worktree;
         if conflict == ImportConflict::IndexLocked {
+            // the user's git is at work, so the commits may fit when it ends
             let lock = worktree.record.admin_dir.join(INDEX_LOCK);
             let help = format!("wait for its end; if no git runs there: rm {lock}");
             return Err(not_fenced(worktree, &conflict.to_string(), &help));

@@ -64,7 +64,7 @@ pub(super) fn command(given: &[OsString], client: Option<Client>) -> Result<Vec<
     Ok(vec![shell])
 }
 
-/// Computes the policy.
+/// Computes what the command may read and write: the policy of its fence.
 ///
 /// # Errors
 /// Fails when the repository cannot be read.
@@ -80,7 +80,7 @@ pub(super) fn policy(
     let root = &worktree.record.path;
     let home = repository.home();
     let withheld = if request.withholds {
-        withheld(&home.common_dir, &worktree.record.admin_dir)?
+        withheld_directories(&home.common_dir, &worktree.record.admin_dir)?
     } else {
         Vec::new()
     };
@@ -89,12 +89,12 @@ pub(super) fn policy(
     let facts = PolicyFacts {
         scope: &worktree.scope,
         tracked: &|| tracked(repository, worktree).unwrap_or_default(),
-        exists: &|path| standing(root, path),
+        exists: &|path| existing_entry(root, path),
         ignored: ignored_output(&objects, &base_tree, root)?,
         places: Places {
             root: root.clone(),
             main: home.root.clone(),
-            shown: shown(repository, worktree, &objects)?,
+            shown: readable_main_files(repository, worktree, &objects)?,
             others,
             common_dir: home.common_dir.clone(),
             withheld,
@@ -110,8 +110,8 @@ pub(super) fn policy(
     Ok(compile(&facts))
 }
 
-/// Says what stands at a path of the worktree. Nothing of the worktree is behind a link.
-fn standing(root: &Utf8Path, path: &RepoPath) -> Option<ExistingEntry> {
+/// What is at a path of the worktree; `None` if nothing is there, or the path is behind a link.
+fn existing_entry(root: &Utf8Path, path: &RepoPath) -> Option<ExistingEntry> {
     for above in path.parents() {
         if stat_below(root, above).is_some_and(|stat| !stat.is_directory()) {
             return None;
@@ -148,34 +148,38 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
     Ok(others)
 }
 
-/// Where the content of files is, also that of borrowed objects (gitrepository-layout(5),
-/// `objects/info/alternates`).
-fn withheld(common_dir: &Utf8Path, admin_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
-    let mut places = Vec::new();
+/// The directories that `--withhold` hides, as they can have the content of excluded files: those
+/// of git's directory, the private ones of other worktrees, and the object directories from which
+/// these borrow (gitrepository-layout(5), `objects/info/alternates`).
+fn withheld_directories(
+    common_dir: &Utf8Path,
+    admin_dir: &Utf8Path,
+) -> Result<Vec<Utf8PathBuf>, Error> {
+    let mut directories = Vec::new();
     for name in WITHHELD.split_whitespace() {
-        places.extend(files::canonical(&common_dir.join(name)));
+        directories.extend(files::canonical(&common_dir.join(name)));
     }
     for name in files::names(&common_dir.join("worktrees"))? {
         let other = common_dir.join("worktrees").join(name);
         if other != admin_dir {
-            places.extend(files::canonical(&other));
+            directories.extend(files::canonical(&other));
         }
     }
-    // the list grows while it is read: what is borrowed may borrow in turn
+    // the list grows while it is read: a lender may borrow in turn
     let mut next = 0;
-    while let Some(borrower) = places.get(next).cloned() {
+    while let Some(borrower) = directories.get(next).cloned() {
         let alternates = files::read(&borrower.join("info/alternates"))?.unwrap_or_default();
         for line in alternates.lines() {
             if let Ok(path) = line.to_str()
                 && let Ok(lender) = files::canonical(&borrower.join(path))
-                && !places.contains(&lender)
+                && !directories.contains(&lender)
             {
-                places.push(lender);
+                directories.push(lender);
             }
         }
         next += 1;
     }
-    Ok(places)
+    Ok(directories)
 }
 
 /// The files of the commit that the worktree is on.
@@ -189,10 +193,10 @@ fn tracked(repository: &Repository, worktree: &Worktree) -> Result<Vec<RepoPath>
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The files of a main worktree around the worktree that stay readable, for programs that look for
-/// their files in all directories above: those at its top that its HEAD has and the scope shows,
-/// and cargo's.
-fn shown(
+/// The files of the main worktree that stay readable where it is around the worktree: programs
+/// search for their configuration in every directory above. These are the files at its top that its
+/// HEAD has and the scope does not exclude, and cargo's.
+fn readable_main_files(
     repository: &Repository,
     worktree: &Worktree,
     objects: &Objects,
@@ -213,19 +217,19 @@ fn shown(
         }
     }
     names.push(".cargo/config.toml".into());
-    let mut shown = Vec::new();
+    let mut readable = Vec::new();
     for name in names {
         let Ok(path) = RepoPath::parse(name) else {
             continue;
         };
         let file = main.join(path.to_string());
-        // a directory or a link in the place of a file is not shown
+        // by now a directory or a link may be in the place of the file
         let is_file = files::stat(&file).is_some_and(|stat| stat.is_file());
         if is_file && !worktree.scope.excludes_file(&path) {
-            shown.push(file);
+            readable.push(file);
         }
     }
-    Ok(shown)
+    Ok(readable)
 }
 
 /// The directories of ignored output: verification takes what is in them for no change, so a build
@@ -264,7 +268,8 @@ fn output_directory<'p>(pattern: &'p str, root: &Utf8Path) -> Option<&'p str> {
     (is_known || is_there()).then_some(name)
 }
 
-/// The whole environment of the command.
+/// The whole environment of the command. Behind a fence with walls, variables that lead out of it
+/// are left out.
 pub(super) fn variables(
     repository: &Repository,
     worktree: &Worktree,
@@ -272,14 +277,14 @@ pub(super) fn variables(
     fence: Fence,
 ) -> Vec<(OsString, OsString)> {
     let has_walls = fence > Fence::Perms;
-    let mut new: Vec<(OsString, OsString)> = Vec::new();
+    let mut added: Vec<(OsString, OsString)> = Vec::new();
     for (name, value) in own_variables(repository, worktree) {
-        new.push((name.into(), value.into()));
+        added.push((name.into(), value.into()));
     }
-    new.push(("AGENTWT_EXEC".into(), "1".into()));
+    added.push(("AGENTWT_EXEC".into(), "1".into()));
     if has_walls {
-        new.push((PRIVATE_GIT.into(), private.git_dir().into()));
-        new.push(("TMPDIR".into(), private.dir.join("tmp").into()));
+        added.push((PRIVATE_GIT.into(), private.git_dir().into()));
+        added.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
     if matches!(fence, Fence::Landlock | Fence::Seatbelt)
         && let Some(programs) = environment::variable("PATH")
@@ -287,14 +292,14 @@ pub(super) fn variables(
         let mut path = OsString::from(private.dir.join("bin"));
         path.push(":");
         path.push(programs);
-        new.push(("PATH".into(), path));
+        added.push(("PATH".into(), path));
     }
     let mut variables = environment::variables();
     if has_walls {
         variables.retain(|(name, _)| is_handed_on(&name.to_string_lossy()));
     }
-    variables.retain(|(name, _)| !new.iter().any(|(other, _)| other == name));
-    variables.extend(new);
+    variables.retain(|(name, _)| !added.iter().any(|(other, _)| other == name));
+    variables.extend(added);
     variables
 }
 

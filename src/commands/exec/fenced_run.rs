@@ -4,7 +4,7 @@ use crate::actions::import::import;
 use crate::actions::import::outcome::{ImportFailure, Imported};
 use crate::answer::shapes::BranchMove;
 use crate::commands::Session;
-use crate::commands::exec::client_state::{Begun, ClientState};
+use crate::commands::exec::client_state::{ClientState, CopiedSettings};
 use crate::commands::exec::earlier_run::Preparation;
 use crate::config::value::{Choice as _, Fence};
 use crate::disk::files;
@@ -38,7 +38,7 @@ pub(super) struct FencedRun<'a> {
 }
 
 /// What became of a command and of its commits.
-pub(super) struct Done {
+pub(super) struct EndedRun {
     /// How the command ended.
     pub ended: CommandEnd,
     /// What became of its commits.
@@ -47,19 +47,19 @@ pub(super) struct Done {
     pub moved_before: Option<BranchMove>,
 }
 
-/// Says on which git directory a command works.
+/// The git directory on which a command works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GitDirectoryOfRun {
-    /// On that of the worktree itself, in a fence of write bits or none.
+    /// The worktree's own, in a fence of write bits or none.
     OfWorktree,
-    /// On a private one, written for this run.
+    /// A private one that is written for this run.
     New,
-    /// On a private one that an earlier run left.
+    /// A private one that an earlier run left.
     OfEarlierRun,
 }
 
 impl FencedRun<'_> {
-    /// Says which patterns are granted more widely, and with `-v` the fence.
+    /// Notes which patterns of the scope the fence grants more widely, and with `-v` the fence.
     pub fn tell_fence(&self, notes: &mut Vec<String>) {
         let fence = self.launch.fence;
         for class in self.launch.policy.classes(fence) {
@@ -87,15 +87,15 @@ impl FencedRun<'_> {
     /// Runs the command and imports what it committed. The lock of the name is free while the
     /// command runs.
     ///
-    /// 1. The private git directory is prepared, after the import of what an earlier command left.
-    /// 2. The command runs to its end, with the directories of its clients.
-    /// 3. What was made for the run and stayed empty is removed.
+    /// 1. What an earlier command left is imported, and the private git directory is prepared.
+    /// 2. The command runs to its end.
+    /// 3. Directories that were created for the run and stayed empty are removed.
     /// 4. The worktree is verified, and what the command committed is imported.
     ///
     /// # Errors
     /// Fails when the command cannot be started, or the import fails: then the branch is where it
     /// was.
-    pub fn apply(&self, notes: &mut Vec<String>) -> Result<Done, Error> {
+    pub fn apply(&self, notes: &mut Vec<String>) -> Result<EndedRun, Error> {
         let git_directory = if self.launch.fence <= Fence::Perms {
             GitDirectoryOfRun::OfWorktree
         } else if self.private.is_there() {
@@ -116,8 +116,8 @@ impl FencedRun<'_> {
             files::remove_if_empty(&place);
         }
         // 4
-        let imported = self.import(git_directory)?;
-        Ok(Done {
+        let imported = self.verify_and_import(git_directory)?;
+        Ok(EndedRun {
             ended,
             imported,
             moved_before,
@@ -142,45 +142,70 @@ impl FencedRun<'_> {
         preparation.prepare(notes)
     }
 
-    /// Runs the command to its end, and writes down that it runs and how it ended.
+    /// Runs the command to its end.
     fn run_command(
         &self,
         git_directory: GitDirectoryOfRun,
         notes: &mut Vec<String>,
     ) -> Result<CommandEnd, Error> {
-        if git_directory == GitDirectoryOfRun::OfWorktree {
-            let ended = self.launch.run();
-            // where we stand may be gone
-            environment::enter(&self.repository.common_dir);
-            return Ok(ended?);
+        match git_directory {
+            GitDirectoryOfRun::OfWorktree => Ok(self.run_to_end()?),
+            GitDirectoryOfRun::New | GitDirectoryOfRun::OfEarlierRun => {
+                self.run_recorded(git_directory, notes)
+            }
         }
+    }
+
+    /// Runs the command on the private git directory, and records there that it runs and how it
+    /// ended.
+    ///
+    /// 1. The directories of the clients are prepared.
+    /// 2. The command runs.
+    /// 3. Settings that a client changed come back to the user.
+    /// 4. The end is recorded.
+    /// 5. A git directory that is new and was not used is removed.
+    fn run_recorded(
+        &self,
+        git_directory: GitDirectoryOfRun,
+        notes: &mut Vec<String>,
+    ) -> Result<CommandEnd, Error> {
+        // 1
         let prepared = self.prepare_client_states()?;
+        // 2
         let run_file = self.private.run_file();
         run_file.record_running(self.launch.fence)?;
         if git_directory == GitDirectoryOfRun::OfEarlierRun {
             self.launch.end_earlier_container();
         }
-        let ended = self.launch.run();
-        for (state, begun) in &prepared {
-            // the client begins with what the user has in the next run
-            let brought = state.bring_back(begun);
-            notes.extend(brought.err().map(|error| error.to_string()));
+        let ended = self.run_to_end();
+        // 3; a failure is only noted, as the next run begins with the user's settings anyway
+        for (state, copied) in &prepared {
+            if let Err(error) = state.bring_back(copied) {
+                notes.push(error.to_string());
+            }
         }
-        // where we stand may be gone
-        environment::enter(&self.repository.common_dir);
-        // the import does without
-        let recorded = run_file.record_ended(run_end(&ended));
-        notes.extend(recorded.err().map(|error| error.to_string()));
+        // 4; a failure is only noted, as the import does not need it
+        if let Err(error) = run_file.record_ended(run_end(&ended)) {
+            notes.push(error.to_string());
+        }
+        // 5; processes that are left running still use it
         let is_left_running = matches!(ended, Err(FenceError::Leftover { .. }));
         if ended.is_err() && !is_left_running && git_directory == GitDirectoryOfRun::New {
-            // it is written anew for the next run
             let _ = self.private.remove();
         }
         Ok(ended?)
     }
 
-    /// Makes the directories of clients.
-    fn prepare_client_states(&self) -> Result<Vec<(&ClientState, Begun)>, Error> {
+    /// Runs the command to its end, then leaves the worktree: the command may have removed the
+    /// directory that we are in.
+    fn run_to_end(&self) -> Result<CommandEnd, FenceError> {
+        let ended = self.launch.run();
+        environment::enter(&self.repository.common_dir);
+        ended
+    }
+
+    /// Prepares the directories of the clients.
+    fn prepare_client_states(&self) -> Result<Vec<(&ClientState, CopiedSettings)>, Error> {
         let mut prepared = Vec::new();
         for state in self.client_states {
             prepared.push((state, state.prepare(self.launch.dir)?));
@@ -188,9 +213,9 @@ impl FencedRun<'_> {
         Ok(prepared)
     }
 
-    /// Verifies the worktree under the lock of the name, with the import of what the command
-    /// committed.
-    fn import(&self, git_directory: GitDirectoryOfRun) -> Result<Imported, Error> {
+    /// Verifies the worktree under the lock of the name; what the command committed on a private
+    /// git directory is verified with it, and imported.
+    fn verify_and_import(&self, git_directory: GitDirectoryOfRun) -> Result<Imported, Error> {
         let repository = self.repository;
         let (_lock, worktree) = Worktree::lock(repository, &self.worktree.record.name)?;
         if git_directory == GitDirectoryOfRun::OfWorktree {

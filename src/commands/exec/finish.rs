@@ -7,7 +7,7 @@ use crate::answer::verdict::VerdictReport;
 use crate::answer::waiting::WaitingRun;
 use crate::commands::Outcome;
 use crate::commands::exec::answer::{ExecAnswer, ExecRun, KeptWork};
-use crate::commands::exec::fenced_run::Done;
+use crate::commands::exec::fenced_run::EndedRun;
 use crate::fence::supervise::CommandEnd;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
@@ -16,13 +16,17 @@ use crate::worktree::private_git::incoming_ref;
 use crate::worktree::repository::Repository;
 
 /// Fills the answer, and says with which status the program ends.
-pub(super) fn fill_answer(outcome: &mut Outcome<ExecAnswer>, worktree: &Worktree, done: Done) {
+pub(super) fn fill_answer(
+    outcome: &mut Outcome<ExecAnswer>,
+    worktree: &Worktree,
+    ended_run: EndedRun,
+) {
     let record = &worktree.record;
     let incoming = incoming_ref(worktree);
-    let conflict_note = done.imported.conflict_note(worktree, &incoming);
-    outcome.exit = exit_of(&done);
+    let conflict_note = ended_run.imported.conflict_note(worktree, &incoming);
+    outcome.exit = exit_of(&ended_run);
     outcome.notes.extend(conflict_note);
-    let imported = done.imported;
+    let imported = ended_run.imported;
     outcome.notes.extend(imported.notes);
     let name = record.name.to_string();
     let path = record.path.clone();
@@ -31,10 +35,10 @@ pub(super) fn fill_answer(outcome: &mut Outcome<ExecAnswer>, worktree: &Worktree
         name,
         path,
         branch: record.branch.to_string(),
-        command: done.ended.into(),
+        command: ended_run.ended.into(),
         status: outcome.exit.code(),
         moved: imported.moved,
-        moved_before: done.moved_before,
+        moved_before: ended_run.moved_before,
         incoming: imported.stays_away.map(|_| incoming),
         kept: Vec::new(),
         waiting: None,
@@ -44,8 +48,8 @@ pub(super) fn fill_answer(outcome: &mut Outcome<ExecAnswer>, worktree: &Worktree
 
 /// Returns the status: commits that do not come beat violations, and these the status of the
 /// command.
-fn exit_of(done: &Done) -> ExitCode {
-    let imported = &done.imported;
+fn exit_of(ended_run: &EndedRun) -> ExitCode {
+    let imported = &ended_run.imported;
     if imported.conflict_with_commits().is_some() {
         return ExitCode::RunRefused;
     }
@@ -55,7 +59,7 @@ fn exit_of(done: &Done) -> ExitCode {
             Seal::Whole => ExitCode::RunRefused,
         };
     }
-    match done.ended {
+    match ended_run.ended {
         CommandEnd::Status(0) => ExitCode::Success,
         CommandEnd::Status(status) => ExitCode::Program(status),
         CommandEnd::Signal(signal) => ExitCode::Signal(signal),

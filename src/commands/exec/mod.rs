@@ -27,7 +27,7 @@ use crate::commands::exec::checks::{not_fenced, require_fenceable};
 use crate::commands::exec::client_state::ClientState;
 use crate::commands::exec::fenced_run::FencedRun;
 use crate::commands::exec::finish::{describe_rest, fill_answer};
-use crate::commands::exec::settings::{Asked, Sources};
+use crate::commands::exec::settings::{FenceSettings, Sources};
 use crate::commands::{Outcome, Session};
 use crate::config::value::Fence;
 use crate::disk::files;
@@ -72,11 +72,11 @@ pub fn output_of(format: Format) -> CommandOutput {
     }
 }
 
-/// As [`run`], in a worktree that is known.
+/// Runs a command in this worktree, as [`run`] does.
 ///
-/// 1. The worktree is one around which a fence can stand.
-/// 2. What is asked of the fence is read, and the policy is computed; `--print-policy` ends here.
-/// 3. The command runs in its fence, and what it committed is imported (`run_fenced`).
+/// 1. Checks that a fence can be put around the worktree.
+/// 2. Reads what is asked of the fence, and computes the policy; `--print-policy` ends here.
+/// 3. Runs the command in its fence, and imports what it committed (`run_fenced`).
 ///
 /// # Errors
 /// As [`run`].
@@ -92,12 +92,12 @@ pub fn run_in(
     require_fenceable(repository, worktree, options)?;
     // 2
     let others = facts::others(repository, &worktree.record.path)?;
-    let wanted = read_wanted(session, repository, worktree, options, command, &others)?;
-    let asked = wanted.asked;
+    let request = read_request(session, repository, worktree, options, command, &others)?;
+    let settings = request.settings;
     let mut outcome = Outcome::done(ExecAnswer::default());
-    outcome.notes = wanted.notes;
+    outcome.notes = settings.notes;
     let private = PrivateGit::new(worktree);
-    let client_states = ClientState::of_all(worktree, asked.stand_ins);
+    let client_states = ClientState::of_all(worktree, settings.stand_ins);
     let policy = facts::policy(
         session,
         repository,
@@ -105,12 +105,12 @@ pub fn run_in(
         &private,
         others,
         &client_states,
-        asked.request,
+        settings.request,
     )?;
     let launch = Launch {
-        fence: asked.fence,
+        fence: settings.fence,
         policy: &policy,
-        command: &wanted.command,
+        command: &request.command,
         dir: start_in(session, worktree),
         variables: Vec::new(),
         output,
@@ -131,15 +131,16 @@ pub fn run_in(
         client_states: &client_states,
         launch,
     };
-    run_fenced(run, &asked.directories_to_make, outcome)
+    run_fenced(run, &settings.directories_to_make, outcome)
 }
 
 /// Runs a command in its fence, and fills the answer.
 ///
-/// 1. The fence is chosen: the one that was asked for, or the strongest that works here.
-/// 2. The only run in this worktree begins.
-/// 3. The command runs, and what it committed is imported.
-/// 4. The answer says what became of it, and what is left.
+/// 1. Chooses the fence: the one that was asked for, or the strongest that works here.
+/// 2. Takes the lock of the run: one command at a time works in a worktree. Prepares what the
+///    command finds: directories and variables.
+/// 3. Runs the command, and imports what it committed.
+/// 4. Fills the answer: what became of the command, and what is left of it.
 ///
 /// # Errors
 /// As [`run`].
@@ -158,21 +159,21 @@ fn run_fenced(
     // 2
     let run_lock = take_run_lock(repository, worktree)?;
     for directory in directories_to_make {
-        // where it cannot be, the program says so
+        // if that fails, the program that needs the directory says so
         let _ = files::create_directories(directory);
     }
     run.launch.variables = facts::variables(repository, worktree, run.private, fence);
     run.name_client_states();
     // 3
     let kept_before = KeptWork::read(repository, worktree)?;
-    let done = run.apply(&mut outcome.notes)?;
+    let ended_run = run.apply(&mut outcome.notes)?;
     drop(run_lock);
     // 4
-    fill_answer(&mut outcome, worktree, done);
+    fill_answer(&mut outcome, worktree, ended_run);
     if let Some(answer) = &mut outcome.answer.run
         && let Err(error) = describe_rest(repository, worktree, &kept_before, answer)
     {
-        // the command has ended, and its answer counts
+        // only a note: the command has ended, and its answer counts
         let note = format!("what is left of the command cannot be listed: {error}");
         outcome.notes.push(note);
     }
@@ -189,22 +190,21 @@ fn start_in<'a>(session: &'a Session, worktree: &'a Worktree) -> &'a Utf8Path {
     }
 }
 
-/// What is to be run, and what is asked of its fence.
-struct Wanted {
+/// The command that is to be run, and what is asked of its fence.
+struct RunRequest {
     command: Vec<OsString>,
-    asked: Asked,
-    notes: Vec<String>,
+    settings: FenceSettings,
 }
 
-/// Reads the command and what is asked of its fence: options, settings and config.
-fn read_wanted(
+/// Reads the command and what is asked of its fence, from the options, the settings and the config.
+fn read_request(
     session: &Session,
     repository: &Repository,
     worktree: &Worktree,
     options: &FenceOptions,
     given: &[OsString],
     others: &[Utf8PathBuf],
-) -> Result<Wanted, Error> {
+) -> Result<RunRequest, Error> {
     let loaded = load_config(repository, &[], &session.environment)?;
     let recorded_client = worktree.record.client;
     let set_client = loaded.settings.client.as_ref().map(|client| client.value);
@@ -212,7 +212,7 @@ fn read_wanted(
     let root = &worktree.record.path;
     let mut worktrees = vec![root.clone(), repository.root.clone()];
     worktrees.extend_from_slice(others);
-    let mut asked = settings::read(&Sources {
+    let mut settings = settings::read(&Sources {
         session,
         loaded: &loaded,
         options,
@@ -220,15 +220,11 @@ fn read_wanted(
         start: start_in(session, worktree),
         worktrees: &worktrees,
     })?;
-    let mut notes = std::mem::take(&mut asked.notes);
     if given.is_empty() && recorded_client.is_none() {
-        notes.extend(loaded.git_settings.notes(&["agentwt.client"]));
+        let client_notes = loaded.git_settings.notes(&["agentwt.client"]);
+        settings.notes.extend(client_notes);
     }
-    Ok(Wanted {
-        command,
-        asked,
-        notes,
-    })
+    Ok(RunRequest { command, settings })
 }
 
 /// Checks that a container gets another user than root.

@@ -25,20 +25,20 @@ use crate::words::path::{escape_for_terminal, shell_word};
 use crate::worktree::settings::Loaded;
 
 /// What is asked of a fence.
-pub(super) struct Asked {
+pub(super) struct FenceSettings {
     /// The fence.
     pub fence: Fence,
-    /// What the policy is made with.
+    /// What the policy is computed from.
     pub request: FenceRequest,
     /// The directories of presets, which are created where they are missing.
     pub directories_to_make: Vec<Utf8PathBuf>,
     /// The directories in whose place clients get others.
     pub stand_ins: Vec<StandIn>,
-    /// What of the config does not count.
+    /// Which settings of the repository or the config do not count.
     pub notes: Vec<String>,
 }
 
-/// Where what is asked of a fence stands.
+/// Where the settings of a fence come from.
 pub(super) struct Sources<'a> {
     /// What the program was started with.
     pub session: &'a Session,
@@ -67,11 +67,11 @@ struct PresetPaths {
 /// 1. The fence and its network.
 /// 2. Paths and sockets of the options and the user's settings; those of the config do not count.
 /// 3. The image, and the paths of presets.
-/// 4. Each path is resolved, but for links that an earlier command can have made.
+/// 4. Each path is resolved, without links that an earlier command can have created.
 ///
 /// # Errors
 /// Fails when a value is unknown.
-pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
+pub(super) fn read(sources: &Sources<'_>) -> Result<FenceSettings, Error> {
     let config = &sources.loaded.config.fence;
     let options = sources.options;
     // 1
@@ -84,7 +84,7 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
     let sockets = sources.paths(&options.socket, "agentwt.socket", "--socket")?;
     for path in &config.rw {
         if !rw.contains(&from_home(sources.session, &path.value)) {
-            notes.push(uncounted("`rw`", "--add agentwt.rw", &path.value));
+            notes.push(does_not_count("`rw`", "--add agentwt.rw", &path.value));
         }
     }
     // 3
@@ -92,33 +92,34 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<Asked, Error> {
     let presets = sources.preset_paths()?;
     rw.extend(presets.rw);
     let read_only = read_only(&presets.stand_ins, image.as_deref());
-    // 4; at landlock, every command may write in the last place
+    // 4; every command in a landlock fence may write in /dev/shm
     let writable = [sources.worktrees, &rw, &[home(), "/dev/shm".into()]].concat();
     let mut ignored_notes = Vec::new();
     let request = FenceRequest {
         net,
-        sockets: resolved(&sockets, &writable, &mut notes),
-        rw: resolved(&rw, &writable, &mut notes),
+        sockets: resolve_all(&sockets, &writable, &mut notes),
+        rw: resolve_all(&rw, &writable, &mut notes),
         // a link is not protected, and a command can replace it
-        read_only: resolved(&read_only, &writable, &mut ignored_notes),
+        read_only: resolve_all(&read_only, &writable, &mut ignored_notes),
         nested: options.nested,
         withholds: options.withhold,
         strict: options.strict,
         container: container_request(config, fence, image),
     };
     let presets_to_make = &presets.directories_to_make;
-    Ok(Asked {
+    Ok(FenceSettings {
         fence,
         request,
-        directories_to_make: resolved(presets_to_make, &writable, &mut ignored_notes),
+        directories_to_make: resolve_all(presets_to_make, &writable, &mut ignored_notes),
         stand_ins: presets.stand_ins,
         notes,
     })
 }
 
 impl Sources<'_> {
-    /// The fence: the option, the user's setting, or what the repository's configuration or the
-    /// config names, where that enforces something.
+    /// The fence that is asked for: by the option, or else the user's setting. An agent can write
+    /// the repository's configuration and the config, so these only count where they ask for
+    /// `mount` or `container`.
     fn fence(&self, notes: &mut Vec<String>) -> Result<Fence, Error> {
         const KEY: &str = "agentwt.fence";
         let git_settings = &self.loaded.git_settings;
@@ -126,7 +127,7 @@ impl Sources<'_> {
             return parse_fence(KEY, word);
         }
         if self.options.image.is_some() {
-            // the host's own files are no image
+            // no other fence starts an image
             return Ok(Fence::Container);
         }
         if let Some(word) = git_settings.last(KEY) {
@@ -134,17 +135,17 @@ impl Sources<'_> {
             return parse_fence(KEY, word);
         }
         let of_repository = git_settings.uncounted(KEY).and_then(Fence::parse);
-        if let Some(strict @ (Fence::Mount | Fence::Container)) = of_repository {
-            return Ok(strict);
+        if let Some(strong @ (Fence::Mount | Fence::Container)) = of_repository {
+            return Ok(strong);
         }
         notes.extend(git_settings.notes(&[KEY]));
         let Some(configured) = &self.loaded.config.fence.kind else {
             return Ok(Fence::Auto);
         };
         Ok(match configured.value {
-            strict @ (Fence::Mount | Fence::Container) => strict,
+            strong @ (Fence::Mount | Fence::Container) => strong,
             weak @ (Fence::None | Fence::Perms) => {
-                notes.push(uncounted("the fence", KEY, weak.as_str()));
+                notes.push(does_not_count("the fence", KEY, weak.as_str()));
                 Fence::Auto
             }
             // `auto` takes what is stronger, where it works
@@ -153,21 +154,22 @@ impl Sources<'_> {
     }
 
     /// The network: the option or the user's setting; the repository's configuration and the config
-    /// may only take some of it away.
+    /// may only take some of it away. With the option, only the config may.
     fn net(&self, notes: &mut Vec<String>) -> Result<Net, Error> {
         const KEY: &str = "agentwt.net";
         let git_settings = &self.loaded.git_settings;
-        let mut net = match (&self.options.net, git_settings.last(KEY)) {
-            (Some(text), _) => parse_net("--net", text)?,
-            (None, Some(text)) => parse_net(KEY, text)?,
-            (None, None) => Net::Host,
-        };
-        if self.options.net.is_none()
-            && let Some(text) = git_settings.uncounted(KEY)
-        {
-            match narrower(text, &net) {
-                Some(of_repository) => net = of_repository,
-                None => notes.extend(git_settings.notes(&[KEY])),
+        let mut net = Net::Host;
+        if let Some(text) = &self.options.net {
+            net = parse_net("--net", text)?;
+        } else {
+            if let Some(text) = git_settings.last(KEY) {
+                net = parse_net(KEY, text)?;
+            }
+            if let Some(text) = git_settings.uncounted(KEY) {
+                match narrower(text, &net) {
+                    Some(of_repository) => net = of_repository,
+                    None => notes.extend(git_settings.notes(&[KEY])),
+                }
             }
         }
         if let Some(configured) = &self.loaded.config.fence.net
@@ -212,7 +214,7 @@ impl Sources<'_> {
             return Some(image.to_owned());
         }
         if let Some(image) = &self.loaded.config.fence.container.image {
-            notes.push(uncounted("the image", KEY, &image.value));
+            notes.push(does_not_count("the image", KEY, &image.value));
         }
         None
     }
@@ -239,7 +241,7 @@ impl Sources<'_> {
 }
 
 /// Says that something of the config does not count, and how the user allows it.
-fn uncounted(what: &str, setting: &str, value: &str) -> String {
+fn does_not_count(what: &str, setting: &str, value: &str) -> String {
     let value = shell_word(value);
     format!(
         "{what} of the config does not count, as an agent can change it; to allow it: git \
@@ -284,37 +286,34 @@ fn container_request(
     request
 }
 
-/// Where the paths are, without those at which an earlier command can have put a link: the last
-/// part of each, and all below one of these `places`, that are or were writable.
-fn resolved(
+/// Resolves these paths, without links that an earlier command can have created: a path that such a
+/// link would lead elsewhere is left out, with a note.
+///
+/// A command can have created the last part of each path, and everything below a place in
+/// `writable_places`.
+fn resolve_all(
     paths: &[Utf8PathBuf],
-    places: &[Utf8PathBuf],
+    writable_places: &[Utf8PathBuf],
     notes: &mut Vec<String>,
 ) -> Vec<Utf8PathBuf> {
     if paths.is_empty() {
         return Vec::new();
     }
     let mut writable = Vec::new();
-    for place in places {
+    for place in writable_places {
         writable.push(WritablePlace {
             path: place_of(place),
             target: target_of(place),
         });
     }
-    let mut followed = Vec::new();
+    let mut resolved = Vec::new();
     for path in paths {
-        // the last part of the path, or the highest below a writable place
-        let mut top: &Utf8Path = path;
-        for ancestor in path.ancestors() {
-            let stands_at = place_of(ancestor);
-            if writable.iter().any(|place| place.is_above(&stands_at)) {
-                top = ancestor;
-            }
-        }
-        let plain = join(place_of(top), path.strip_prefix(top).unwrap_or(path));
+        let untrusted = highest_untrusted(path, &writable);
+        let below = path.strip_prefix(untrusted).unwrap_or(path);
+        let without_links = join(place_of(untrusted), below);
         let target = target_of(path).unwrap_or_else(|| "its target".into());
-        if target == plain {
-            followed.push(plain);
+        if target == without_links {
+            resolved.push(without_links);
         } else {
             notes.push(format!(
                 "{path} is not followed, as a command can have made the link; if \
@@ -322,14 +321,27 @@ fn resolved(
             ));
         }
     }
-    followed
+    resolved
 }
 
-/// A place in which a command can write, or could.
+/// The highest part of a path that a command can have created: directly below a writable place, or
+/// else the path itself.
+fn highest_untrusted<'p>(path: &'p Utf8Path, writable: &[WritablePlace]) -> &'p Utf8Path {
+    let mut highest = path;
+    for ancestor in path.ancestors() {
+        let place = place_of(ancestor);
+        if writable.iter().any(|above| above.is_above(&place)) {
+            highest = ancestor;
+        }
+    }
+    highest
+}
+
+/// A place in which a command can write, or could in an earlier run.
 struct WritablePlace {
-    /// Where it stands.
+    /// Its path; at the end there may be a link.
     path: Utf8PathBuf,
-    /// Where it leads.
+    /// Where the link leads; `None` if it cannot be followed.
     target: Option<Utf8PathBuf>,
 }
 
@@ -343,13 +355,14 @@ impl WritablePlace {
     }
 }
 
-/// Where a path stands, whatever stands there: only the directory above is followed.
+/// The place of a path: links in the directory above are followed, a link at the path is not.
 fn place_of(path: &Utf8Path) -> Utf8PathBuf {
     let directory = path.parent().and_then(target_of).unwrap_or_default();
     directory.join(path.file_name().unwrap_or("/"))
 }
 
-/// Where a path leads; what is missing is where its directory is.
+/// Where a path leads when all its links are followed; parts that do not exist are taken as they
+/// are.
 fn target_of(path: &Utf8Path) -> Option<Utf8PathBuf> {
     let mut ancestors = path.ancestors();
     let nearest = ancestors.find(|above: &&Utf8Path| files::exists(*above));
@@ -358,7 +371,7 @@ fn target_of(path: &Utf8Path) -> Option<Utf8PathBuf> {
     Some(join(target, path.strip_prefix(nearest).unwrap_or(path)))
 }
 
-/// Adds the names of a path one by one: none adds a slash at the end.
+/// Adds the names of a path one by one: to add an empty path at once would add a slash at the end.
 fn join(directory: Utf8PathBuf, below: &Utf8Path) -> Utf8PathBuf {
     below.iter().fold(directory, |path, name| path.join(name))
 }

@@ -1,5 +1,6 @@
 //! `git agentwt accept`: accepts findings as they are now, and takes an acceptance back.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use clap::Args;
@@ -265,24 +266,11 @@ fn plan(
     if paths.is_empty() && !options.refs && !options.shared && !options.all {
         return Err(nothing_selected(worktree, &report).into());
     }
-    let mut accepted = acceptable(&report, |finding| {
-        let is_ref = finding.reason == Reason::Shared && !finding.is_shared();
-        options.all
-            || options.refs && is_ref
-            || options.shared && finding.is_shared()
-            || paths.iter().any(|path| is_at(path, finding))
-    });
+    let mut accepted = acceptable(&report, |finding| is_selected(options, &paths, finding));
     if options.all && accepted.is_empty() && !report.valid() {
         return Err(nothing_acceptable(name, &report).into());
     }
-    for (path, size) in &live.states.disk.sizes {
-        let place = Place::Path(path.clone()).to_tsv();
-        for finding in &mut accepted {
-            if finding.place == place {
-                finding.size = Some(*size);
-            }
-        }
-    }
+    add_sizes(&mut accepted, &live.states.disk.sizes);
     let named = Decision {
         accepted,
         ..new_decision(name)
@@ -294,6 +282,33 @@ fn plan(
         }
     }
     Ok(Decisions { named, others })
+}
+
+/// True if the options or the paths select a finding.
+fn is_selected(options: &Accept, paths: &[RepoPath], finding: &Finding) -> bool {
+    if options.all {
+        return true;
+    }
+    if options.shared && finding.is_shared() {
+        return true;
+    }
+    let is_ref = finding.reason == Reason::Shared && !finding.is_shared();
+    if options.refs && is_ref {
+        return true;
+    }
+    paths.iter().any(|path| is_at(path, finding))
+}
+
+/// Adds the sizes of files: a file that has another size later is changed, which needs no reading.
+fn add_sizes(accepted: &mut [AcceptedFinding], sizes: &BTreeMap<RepoPath, u64>) {
+    for (path, size) in sizes {
+        let place = Place::Path(path.clone()).to_tsv();
+        for finding in &mut *accepted {
+            if finding.place == place {
+                finding.size = Some(*size);
+            }
+        }
+    }
 }
 
 /// Refuses a path at which nothing can be accepted.

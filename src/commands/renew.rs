@@ -10,7 +10,7 @@ use crate::answer::worktree::OwnerState;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::disk::lock::Lock;
-use crate::record::claim::Lease;
+use crate::record::claim::{Lease, Who};
 use crate::record::worktree::{Alive, HeldClaim, Owner, OwnerProcess};
 use crate::system::users;
 use crate::words::error::Error;
@@ -110,10 +110,10 @@ impl Answer for RenewAnswer {
     }
 }
 
-/// Renews the claim of a worktree, or where it has none, its owner.
+/// Renews the claim of a worktree; without a claim, its owner.
 ///
 /// # Errors
-/// Fails when another has it, there is nothing to renew, or the server or the disk fails.
+/// Fails when another owner has it, there is nothing to renew, or the server or the disk fails.
 pub fn run(session: &Session, options: &Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let worktree = Worktree::of(&repository, options.name.as_deref())?;
@@ -147,29 +147,41 @@ fn renew_claim(
 ) -> Result<(RenewedClaim, Option<Owner>), Error> {
     let name = &worktree.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
-    let recorded = worktree.record.owner.clone();
-    let (held, who) = claims.renew(held, &options.renewal())?;
+    let (claim, who) = claims.renew(held, &options.renewal())?;
     let renewed = RenewedClaim {
-        claim: held.clone(),
+        claim: claim.clone(),
         owner: who.owner.clone(),
         host: who.host.clone(),
         pid: who.pid,
     };
-    if options.dry_run {
-        return Ok((renewed, recorded));
-    }
-    // a lease must not end because a long `sync` has the lock; the next renewal recognizes the
-    // claim without the record
-    let Some(_name) = Lock::if_free(&repository.name_lock(name))? else {
-        return Ok((renewed, recorded));
+    let recorded_owner = if options.dry_run {
+        worktree.record.owner.clone()
+    } else {
+        record_claim(repository, worktree, claim, who)?
+    };
+    Ok((renewed, recorded_owner))
+}
+
+/// Writes a renewed claim into the record, if no other command works on the worktree: a lease must
+/// not end because a long `sync` has the lock. The claim is renewed all the same, and the next
+/// renewal recognizes it without the record. Returns the owner that is recorded.
+fn record_claim(
+    repository: &Repository,
+    worktree: &Worktree,
+    claim: HeldClaim,
+    who: Who,
+) -> Result<Option<Owner>, Error> {
+    let name = &worktree.record.name;
+    let Some(_lock) = Lock::if_free(&repository.name_lock(name))? else {
+        return Ok(worktree.record.owner.clone());
     };
     let locked = Worktree::load(repository, name)?;
     if locked.unfinished_command().is_some() {
-        // the next command may write the former record back
-        return Ok((renewed, recorded));
+        // that command was killed, and its undo may write the former record back
+        return Ok(worktree.record.owner.clone());
     }
     let mut record = locked.record;
-    record.claim = Some(held);
+    record.claim = Some(claim);
     if let Some(owner) = &mut record.owner
         && owner.id == who.owner
     {
@@ -180,7 +192,7 @@ fn renew_claim(
         });
     }
     worktree.write_record(&record)?;
-    Ok((renewed, record.owner))
+    Ok(record.owner)
 }
 
 /// Renews the owner in the record, under the lock of the name.
@@ -206,8 +218,10 @@ fn renew_owner(
     Ok(renewed)
 }
 
-/// The recorded owner, where it is the one asked for or none was; a new one only where there was
-/// none, or it has surely ended.
+/// The owner to renew: the recorded one if no other was asked for; else the one that was asked for.
+///
+/// # Errors
+/// Fails when there is none, or when another owner is recorded that may be alive.
 fn next_owner(
     name: &WorktreeName,
     asked: Option<&String>,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::answer::Answer;
-use crate::answer::paint::Paint;
+use crate::answer::paint::{Paint, Painter};
 use crate::answer::position::{BaseDistance, MainPosition, Upstream};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
@@ -22,8 +22,8 @@ use crate::words::path_text::{PathText, paths};
 use crate::words::size::Size;
 use crate::words::text::{age, count, one_line};
 
-/// The columns with the order in which they are left out of a table that is too wide: the highest
-/// number first, 0 never.
+/// The columns. Of a table that is too wide, the column with the highest number is left out first,
+/// and those with 0 never.
 const COLUMNS: [(&str, u8); 11] = [
     ("NAME", 0),
     ("VERDICT", 0),
@@ -37,7 +37,7 @@ const COLUMNS: [(&str, u8); 11] = [
     ("SCOPE", 8),
     ("BRANCH", 6),
 ];
-/// The same of the trash.
+/// The columns of the trash.
 const TRASH_COLUMNS: [(&str, u8); 4] = [("NAME", 0), ("SIZE", 0), ("EXPIRES", 0), ("KEPT IN", 0)];
 /// The number of names and files that people see of an overlap.
 const SHOWN: usize = 8;
@@ -134,7 +134,7 @@ pub struct ListedWorktree {
 }
 
 impl ListedWorktree {
-    /// A worktree of which nothing else is known.
+    /// A worktree without details.
     pub const fn new(name: String, path: Utf8PathBuf, state: ListedState) -> Self {
         Self {
             name,
@@ -287,7 +287,7 @@ impl ListAnswer {
         }
     }
 
-    /// Prints for people; of pending worktrees without a verdict.
+    /// Prints for people; a pending worktree has no verdict yet.
     fn print_list(&self, pending: &BTreeSet<String>, text: &mut Text) {
         if let Some(trash) = &self.trash {
             return print_trash(trash, text);
@@ -417,7 +417,7 @@ impl Work<'_> {
     }
 }
 
-/// A number of commits; none for 0, and `?` if it is unknown.
+/// A number of commits; `None` for 0, and `?` if it is unknown.
 fn distance_text(commits: Option<u64>) -> Option<String> {
     match commits {
         Some(0) => None,
@@ -503,19 +503,20 @@ impl ListedWorktree {
         if details.hooks_silent && !recorded.live {
             text.push_str(", hooks silent");
         }
-        let violations = recorded
-            .verification
-            .as_ref()
-            .map(|one| one.last.violations);
-        Cell::people(text).paint(match violations {
-            None if !details.hooks_silent => Paint::faint,
-            Some(0) if !details.hooks_silent => Paint::good,
-            None | Some(0) => Paint::warning,
-            Some(_) => Paint::bad,
-        })
+        let verification = recorded.verification.as_ref();
+        let paint: Painter = if verification.is_some_and(|dated| dated.last.violations > 0) {
+            Paint::bad
+        } else if details.hooks_silent {
+            Paint::warning
+        } else if verification.is_some() {
+            Paint::good
+        } else {
+            Paint::faint
+        };
+        Cell::people(text).paint(paint)
     }
 
-    /// Everything of a row that is unusual, in words.
+    /// What is unusual about the worktree, each in a few words.
     fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.detail.clone().into_iter().collect();
         if let (Some(began), Some(process)) = (&self.began, self.process) {
@@ -528,6 +529,7 @@ impl ListedWorktree {
             return remarks;
         };
         let recorded = &details.recorded;
+        // beside a stored verdict, the verdict itself says so
         if details.hooks_silent && recorded.live {
             remarks.push("hooks silent".to_owned());
         }

@@ -71,19 +71,22 @@ pub fn run(
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let expiry = Expiry::read(repository)?;
     let removals = list(repository)?;
-    // in one call, as directories are measured side by side: two for each removal
-    let mut places: Vec<Utf8PathBuf> = Vec::new();
+    // two for each removal, in one call: directories are measured side by side
+    let mut directories: Vec<Utf8PathBuf> = Vec::new();
     for removal in &removals {
-        places.push(directory_of(repository, removal).unwrap_or_default());
-        places.push(submodules_of(repository, removal).unwrap_or_default());
+        directories.push(directory_of(repository, removal).unwrap_or_default());
+        directories.push(submodules_of(repository, removal).unwrap_or_default());
     }
-    let sizes = disk_usage(&places);
+    let sizes = disk_usage(&directories);
     let mut rows = Vec::new();
     for (removal, pair) in removals.iter().zip(sizes.chunks(2)) {
-        let mut bytes = Some(0);
-        if directory_of(repository, removal).is_some() {
-            bytes = pair[0].map(|directory| directory + pair[1].unwrap_or(0));
-        }
+        let has_directory = directory_of(repository, removal).is_some();
+        let submodules_size = pair[1].unwrap_or(0);
+        let bytes = if has_directory {
+            pair[0].map(|directory_size| directory_size + submodules_size)
+        } else {
+            Some(0)
+        };
         rows.push(ListedTrash {
             name: removal.name.to_string(),
             kept: removal.shown().to_owned(),
@@ -102,7 +105,7 @@ fn submodules_of(repository: &Repository, removal: &Trashed) -> Option<Utf8PathB
     Some(trashed.record.admin_dir.join("modules"))
 }
 
-/// When `prune` may delete what is in the trash, RFC 3339 in UTC; none for never.
+/// When `prune` may delete a removed worktree, RFC 3339 in UTC; `None` for never.
 fn expiry_time(expiry: &Expiry, removal: &Trashed) -> Option<String> {
     // what was removed before this moment has expired
     let moment = expiry.of(removal);
@@ -115,13 +118,14 @@ fn expiry_time(expiry: &Expiry, removal: &Trashed) -> Option<String> {
     Some(jiff::Timestamp::from_second(expires).ok()?.to_string())
 }
 
-/// The bytes on disk below each of these directories; none where something cannot be read.
+/// The bytes on disk below each of these directories; `None` if something there cannot be read.
 fn disk_usage(directories: &[Utf8PathBuf]) -> Vec<Option<u64>> {
     let directories: Vec<&Utf8Path> = directories.iter().map(Utf8PathBuf::as_path).collect();
     usage(&directories)
 }
 
-/// Lists the worktrees: what is recorded, then a verdict over each, then their size.
+/// Lists the worktrees: what is recorded; unless with `--stored`, a verdict of this moment; with
+/// `--size`, what is on disk.
 fn list_worktrees(
     session: &Session,
     repository: &Repository,
@@ -139,7 +143,7 @@ fn list_worktrees(
     };
     let positions = positions(repository, &worktrees)?;
     for (worktree, position) in worktrees.iter().zip(positions) {
-        rows.push(whole(repository, worktree, position, &prefix));
+        rows.push(recorded_row(repository, worktree, position, &prefix));
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     let main = main_position(repository).ok().flatten();
@@ -172,14 +176,14 @@ fn read_records(repository: &Repository) -> Result<Recorded, Error> {
     for name in names(repository)? {
         match RecordState::read(repository, &name) {
             Ok(RecordState::Complete(worktree)) => worktrees.push(*worktree),
-            Ok(RecordState::Incomplete(intent)) => rows.push(incomplete(*intent)),
+            Ok(RecordState::Incomplete(intent)) => rows.push(incomplete_row(*intent)),
             Ok(RecordState::Missing) => {}
-            Err(error) => rows.push(damaged(repository, &name, error.to_string())),
+            Err(error) => rows.push(damaged_row(repository, &name, error.to_string())),
         }
     }
     for lost in lost_worktrees(repository)? {
         let detail = "its record was removed".to_owned();
-        rows.push(damaged(repository, &lost.name, detail));
+        rows.push(damaged_row(repository, &lost.name, detail));
     }
     worktrees.retain(|worktree| {
         files::is_directory(&worktree.record.path) || !worktree.is_gone(repository)
@@ -188,7 +192,7 @@ fn read_records(repository: &Repository) -> Result<Recorded, Error> {
 }
 
 /// The row of a worktree whose `add` runs, or was killed.
-fn incomplete(intent: Intent) -> ListedWorktree {
+fn incomplete_row(intent: Intent) -> ListedWorktree {
     let record = intent.record;
     let name = record.name.to_string();
     ListedWorktree {
@@ -221,10 +225,10 @@ fn verify_rows(
             drawing.complete(worktree.record.name.as_str(), live);
         }
     };
-    let (_, changed) = verify_beside_main(repository, worktrees, show);
+    let (_, main_changed) = verify_beside_main(repository, worktrees, show);
     let drawing = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut completed = drawing.list.answer;
-    completed.set_main_changed(changed);
+    completed.set_main_changed(main_changed);
     completed
 }
 
@@ -274,8 +278,8 @@ fn measure(rows: &mut [ListedWorktree]) {
     }
 }
 
-/// The row of a worktree with a whole record.
-fn whole(
+/// The row of a worktree whose record is complete; it has no verdict of this moment yet.
+fn recorded_row(
     repository: &Repository,
     worktree: &Worktree,
     position: BranchPosition,
@@ -286,7 +290,8 @@ fn whole(
     let profile = ScopePatterns::profile(record.profile.as_deref());
     let mut recorded = RecordedWorktree::new(worktree, position, profile);
     recorded.waiting = WaitingRun::find(repository, worktree).ok().flatten();
-    let last = recorded.verification.as_ref().map(|one| &one.last.head);
+    let last_verification = recorded.verification.as_ref();
+    let last_verified = last_verification.map(|verification| &verification.last.head);
     let name = record.name.to_string();
     let branch = record.branch.to_string();
     let state = if is_there {
@@ -296,7 +301,7 @@ fn whole(
     };
     ListedWorktree {
         details: Some(ListedDetails {
-            hooks_silent: hooks_silent(worktree, recorded.position.head.as_ref(), last),
+            hooks_silent: hooks_silent(worktree, recorded.position.head.as_ref(), last_verified),
             usual_branch: branch == format!("{branch_prefix}{name}"),
             placed: is_there.then(|| PlacedCounts {
                 placed: placed(repository, worktree),
@@ -310,8 +315,8 @@ fn whole(
     }
 }
 
-/// Counts placed files, by their stat data wherever these suffice. What git tracks by now is a
-/// file like any other.
+/// Counts the placed files by state, by their stat data wherever these suffice. A file that git
+/// tracks by now no longer counts. `None` if they cannot be read.
 fn placed(repository: &Repository, worktree: &Worktree) -> Option<DriftCounts> {
     let record = &worktree.record;
     let placed = worktree.placed().ok()?;
@@ -327,7 +332,8 @@ fn placed(repository: &Repository, worktree: &Worktree) -> Option<DriftCounts> {
     Some(DriftCounts::of(untracked))
 }
 
-fn damaged(repository: &Repository, name: &WorktreeName, detail: String) -> ListedWorktree {
+/// The row of a worktree whose record cannot be read; `detail` says why.
+fn damaged_row(repository: &Repository, name: &WorktreeName, detail: String) -> ListedWorktree {
     let path = repository.worktree_path(name);
     ListedWorktree {
         detail: Some(detail),

@@ -24,7 +24,7 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::commands::prune::arguments::Prune;
 use crate::commands::prune::select::{
-    Idleness, SelectedWorktree, dead_owner, read_commits, read_idle, select, selects,
+    Idleness, SelectedWorktree, read_idle, select, select_by_commits, select_by_owner, selects,
 };
 use crate::commands::{Outcome, Session};
 use crate::disk::error::DiskError;
@@ -93,16 +93,16 @@ struct Pruning<'a> {
     failed: Option<ExitCode>,
 }
 
-/// Removes what is left over.
+/// Removes what is left over, in this order:
 ///
-/// 1. Lock files that no process holds.
-/// 2. Name by name, what is left over of it, and its worktree if that is selected.
-/// 3. What is left over and belongs to no name.
-/// 4. What has expired in the trash, by now also what went in this call.
+/// 1. lock files that no process holds;
+/// 2. name by name, what is left over of the name, and its worktree if the options select it;
+/// 3. what is left over and belongs to no name;
+/// 4. what has expired in the trash, with what went there in this call.
 ///
 /// # Errors
-/// Fails when the candidates cannot be found. One that cannot be removed is a line, and gives the
-/// status in the end.
+/// Fails when the candidates cannot be found. A candidate that cannot be removed is a line of the
+/// answer; the first one sets the exit status.
 pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, Error> {
     let repository = session.repository_to_change()?;
     if !options.dry_run {
@@ -161,7 +161,7 @@ impl Pruning<'_> {
         PrunedCandidate::new(kind, what, done, why)
     }
 
-    /// Clears a leftover, and says so; one that is something else by now is no line.
+    /// Clears a leftover, and adds its line; no line if something else is there by now.
     fn clear(&mut self, leftover: Leftover, intent: Option<&Intent>) {
         let kind = leftover.kind;
         let what = &leftover.what;
@@ -179,7 +179,7 @@ impl Pruning<'_> {
         self.lines.push(line);
     }
 
-    /// The lock files of ours that no process holds: to take one and to let go of it removes it.
+    /// Removes our lock files that no process holds: to take a lock and let go of it removes it.
     fn own_locks(&mut self) -> Result<(), Error> {
         for lock in find::dead_locks(self.repository)? {
             let what = match lock.path.strip_prefix(&self.repository.common_dir) {
@@ -202,7 +202,8 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Everything of one name: looked at, and if anything is to be done, again under its lock.
+    /// Prunes everything of one name. It is read twice: without the lock, to see whether there is
+    /// anything to do, and again under the lock.
     fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
         let leftovers = find::of_name(self.repository, name, self.now)?;
         let is_candidate = selects(self.options) && leftovers.is_there;
@@ -224,7 +225,7 @@ impl Pruning<'_> {
         self.leftovers_of_name(find::of_name(self.repository, name, self.now)?)
     }
 
-    /// What is left over of a name, whose lock is ours.
+    /// Prunes what is left over of a name, whose lock is ours, and the worktree if it is selected.
     fn leftovers_of_name(&mut self, leftovers: NameLeftovers) -> Result<(), Error> {
         let mut remaining = leftovers.worktree;
         for leftover in leftovers.all {
@@ -246,9 +247,9 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Takes a worktree whose lock is ours: for `why`, or because it is selected.
+    /// Prunes a worktree whose lock is ours: for this reason, or if the options select it.
     fn worktree(&mut self, worktree: Worktree, why: Option<String>) -> Result<(), Error> {
-        // what is half done when it fails is not as it was
+        // taken, not borrowed: after a removal, or one that failed halfway, they are read anew
         let shared = match self.shared.take() {
             Some(shared) => shared,
             None => SharedFacts::read(self.repository)?,
@@ -261,19 +262,20 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Removes a worktree, or says why it stays.
+    /// Removes a worktree that is left over, for this reason, or that the options select; else says
+    /// why it stays. Commits are read last, and only where they decide: that takes long.
     fn judge(
         &mut self,
         worktree: Worktree,
-        why: Option<String>,
+        leftover: Option<String>,
         shared: &SharedFacts,
     ) -> Result<PrunedCandidate, Error> {
         let repository = self.repository;
         let options = self.options;
         let name = worktree.record.name.to_string();
         let mut idleness = self.read_idleness(&worktree);
-        let mut selected = match why {
-            Some(leftover) => Some(SelectedWorktree::Removed(leftover)),
+        let mut selected = match leftover {
+            Some(reason) => Some(SelectedWorktree::Removed(reason)),
             None => select(options, &idleness),
         };
         if let Some(SelectedWorktree::Kept(reason)) = selected {
@@ -289,17 +291,19 @@ impl Pruning<'_> {
         if selected.is_none()
             && let Some(survey) = &candidate.survey
         {
-            idleness.commits = Some(read_commits(repository, shared, &candidate, survey)?);
+            let by_commits = select_by_commits(repository, shared, &candidate, survey)?;
+            idleness.commits = Some(by_commits);
             selected = select(options, &idleness);
         }
         match selected {
             Some(SelectedWorktree::Removed(reason)) => self.remove(&candidate, &reason),
             Some(SelectedWorktree::Kept(reason)) => Ok(kept(&name, reason)),
+            // without a survey of the worktree
             None => Ok(kept(&name, "its removal has begun meanwhile".to_owned())),
         }
     }
 
-    /// Reads what selects a worktree, but for its commits, which take long.
+    /// Reads what decides about a worktree, without its commits, which take long.
     fn read_idleness(&self, worktree: &Worktree) -> Idleness {
         let owner = worktree.record.owner.as_ref();
         let idle = match self.options.older_than {
@@ -307,13 +311,13 @@ impl Pruning<'_> {
             None => None,
         };
         Idleness {
-            owner: dead_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
+            owner: select_by_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
             idle,
             commits: None,
         }
     }
 
-    /// Removes a worktree as `git agentwt remove` would, or keeps it where that refuses.
+    /// Removes a worktree as `git agentwt remove` would; if that refuses, the worktree stays.
     fn remove(
         &mut self,
         candidate: &RemovalCandidate,
@@ -348,38 +352,40 @@ impl Pruning<'_> {
         Ok(line.with_branch(record, plan))
     }
 
-    /// Deletes what has expired in the trash, by now also what went in this call.
+    /// Deletes what has expired in the trash, with what went there in this call.
     fn empty_trash(&mut self) {
+        let trash = format!("{WORKTREES}/{TRASH}");
+        let expired = match self.place_of_expired() {
+            Ok(place) => place,
+            Err(error) => return self.failed(LeftoverKind::Deleted, &trash, &error),
+        };
         let entered = self.lines.iter().filter_map(|line| line.trash.as_ref());
         let change = TrashChange::of(entered.map(Trashed::term));
-        let mut path = format!("{WORKTREES}/{TRASH}");
-        match self.place_of_expired() {
-            Ok(Some(place)) => path = format!("{WORKTREES}/{place}"),
-            Ok(None) if change == TrashChange::Unchanged => return,
-            Ok(None) => {}
-            Err(error) => return self.failed(LeftoverKind::Deleted, &path, &error),
+        if expired.is_none() && change == TrashChange::Unchanged {
+            return;
         }
+        let path = expired.map_or(trash, |place| format!("{WORKTREES}/{place}"));
         if self.options.dry_run {
             let line = self.gone(LeftoverKind::Deleted, &path, "it waits to be deleted");
             return self.lines.push(line);
         }
-        match empty_soon(self.repository, &self.session.binary, change) {
-            Ok(remaining) if remaining.is_empty() => {
-                if !self.lines.iter().any(PrunedCandidate::is_removed_worktree) {
-                    let line = self.gone(LeftoverKind::Deleted, &path, "it waited to be deleted");
-                    self.lines.push(line);
-                }
-            }
-            Ok(remaining) => {
-                let why = std::io::Error::other(remaining.join("; "));
-                let error = DiskError::new(format!("empty {path}"), why);
-                self.failed(LeftoverKind::Deleted, &path, &error.into());
-            }
-            Err(error) => self.failed(LeftoverKind::Deleted, &path, &error),
+        let remaining = match empty_soon(self.repository, &self.session.binary, change) {
+            Ok(remaining) => remaining,
+            Err(error) => return self.failed(LeftoverKind::Deleted, &path, &error),
+        };
+        if !remaining.is_empty() {
+            let why = std::io::Error::other(remaining.join("; "));
+            let error = DiskError::new(format!("empty {path}"), why);
+            return self.failed(LeftoverKind::Deleted, &path, &error.into());
+        }
+        // a worktree that went in this call has a line of its own
+        if !self.lines.iter().any(PrunedCandidate::is_removed_worktree) {
+            let line = self.gone(LeftoverKind::Deleted, &path, "it waited to be deleted");
+            self.lines.push(line);
         }
     }
 
-    /// The directory in which something has expired; none if nothing has.
+    /// The directory in which something has expired; `None` if nothing has.
     fn place_of_expired(&self) -> Result<Option<&'static str>, Error> {
         match TrashBin::open(&self.repository.root)? {
             Some(bin) => Ok(bin.place_of_expired()?),

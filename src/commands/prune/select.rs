@@ -21,14 +21,14 @@ pub enum SelectedWorktree {
     Kept(String),
 }
 
-/// Holds what is known of a worktree that is there.
+/// What decides whether a worktree that is there is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idleness {
     /// Whether its owner has ended.
     pub owner: SelectedWorktree,
-    /// For how many seconds nothing happened there; none when that cannot be told.
+    /// For how many seconds nothing happened there; `None` if that cannot be determined.
     pub idle: Option<u64>,
-    /// Whether its commits are merged; none until they are read.
+    /// Whether its commits are merged; `None` until they are read.
     pub commits: Option<SelectedWorktree>,
 }
 
@@ -37,9 +37,11 @@ pub const fn selects(options: &Prune) -> bool {
     options.merged || options.dead_owners || options.older_than.is_some()
 }
 
-/// Selects a worktree that is merged or has a dead owner, if that was asked for; and of these, or
-/// of all, only those in which nothing happened for so long. None where the commits decide, and
-/// have not been read yet.
+/// Decides whether a worktree that is there is removed; `None` if its commits decide, and were not
+/// read yet.
+///
+/// `--older-than` keeps every worktree in which something happened lately. Of the others,
+/// `--dead-owners` or `--merged` alone is enough; without both, the age is.
 pub fn select(options: &Prune, idleness: &Idleness) -> Option<SelectedWorktree> {
     let mut why_idle = None;
     if let Some(age) = options.older_than {
@@ -53,6 +55,7 @@ pub fn select(options: &Prune, idleness: &Idleness) -> Option<SelectedWorktree> 
         }
         why_idle = Some(format!("nothing happened there for {}", ago(idle)));
     }
+    // the owner first: if it has ended, the commits need not be read
     let mut criteria = Vec::new();
     if options.dead_owners {
         criteria.push(Some(&idleness.owner));
@@ -60,27 +63,29 @@ pub fn select(options: &Prune, idleness: &Idleness) -> Option<SelectedWorktree> 
     if options.merged {
         criteria.push(idleness.commits.as_ref());
     }
+    if criteria.is_empty()
+        && let Some(why) = why_idle
+    {
+        return Some(SelectedWorktree::Removed(why));
+    }
     let mut reasons_to_keep: Vec<&str> = Vec::new();
     for criterion in criteria {
         match criterion? {
             SelectedWorktree::Kept(why) => reasons_to_keep.push(why),
             SelectedWorktree::Removed(why) => {
-                let why = match why_idle {
+                let reason = match why_idle {
                     Some(idle) => format!("{why}, and {idle}"),
                     None => why.clone(),
                 };
-                return Some(SelectedWorktree::Removed(why));
+                return Some(SelectedWorktree::Removed(reason));
             }
         }
     }
-    Some(match why_idle {
-        Some(why) if reasons_to_keep.is_empty() => SelectedWorktree::Removed(why),
-        Some(_) | None => SelectedWorktree::Kept(reasons_to_keep.join(", ")),
-    })
+    Some(SelectedWorktree::Kept(reasons_to_keep.join(", ")))
 }
 
-/// Selects a worktree whose owner has ended.
-pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
+/// Decides by the owner: a worktree whose owner has ended is removed.
+pub fn select_by_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
     let Some((id, alive)) = owner else {
         return SelectedWorktree::Kept("it has no owner".to_owned());
     };
@@ -117,11 +122,11 @@ pub fn read_idle(repository: &Repository, worktree: &Worktree, now: i64) -> Opti
     Some(age(now, latest))
 }
 
-/// Selects a worktree with commits of its own that are all merged.
+/// Decides by commits: a worktree with commits of its own that are all merged is removed.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn read_commits(
+pub fn select_by_commits(
     repository: &Repository,
     shared: &SharedFacts,
     candidate: &RemovalCandidate,
@@ -132,34 +137,47 @@ pub fn read_commits(
         return Ok(SelectedWorktree::Kept(why));
     }
     let facts = &candidate.facts;
-    let heads = &survey.head;
     let mut unmerged = facts.unmerged.len() + facts.unmerged_detached.len();
-    if candidate
-        .worktree
-        .readable_repository(repository)
-        .is_clone()
-    {
-        // of a clone only what the repository around has counts as merged
-        let home = repository.home();
-        let objects = home.objects()?;
-        for tip in heads.branch.iter().chain(&heads.head) {
-            let unmerged_there = match objects.commit(tip) {
-                Ok(_) => shared.unreachable_from_refs(home, tip)?.len(),
-                Err(_) => survey.commits.len().max(1),
-            };
-            unmerged = unmerged.max(unmerged_there);
-        }
+    let own_repository = candidate.worktree.readable_repository(repository);
+    if own_repository.is_clone() {
+        unmerged = unmerged.max(unmerged_of_clone(repository.home(), shared, survey)?);
     }
-    Ok(match (unmerged, &facts.merged) {
-        (0, Some(how)) => SelectedWorktree::Removed(how.to_string()),
-        (0, None) => SelectedWorktree::Removed("its commits are merged or pushed".to_owned()),
-        (1, _) => SelectedWorktree::Kept("1 commit is on no other branch".to_owned()),
-        (more, _) => SelectedWorktree::Kept(format!("{more} commits are on no other branch")),
-    })
+    if unmerged == 1 {
+        let why = "1 commit is on no other branch".to_owned();
+        return Ok(SelectedWorktree::Kept(why));
+    }
+    if unmerged > 1 {
+        let why = format!("{unmerged} commits are on no other branch");
+        return Ok(SelectedWorktree::Kept(why));
+    }
+    Ok(SelectedWorktree::Removed(match &facts.merged {
+        Some(how) => how.to_string(),
+        None => "its commits are merged or pushed".to_owned(),
+    }))
 }
 
-/// True if something was committed in the worktree. Where the reflog of HEAD is there, it tells a
-/// commit from an update to what others did; else the tip is compared with where it began.
+/// The number of commits of a clone that the repository around it does not have: only what that has
+/// counts as merged.
+fn unmerged_of_clone(
+    home: &Repository,
+    shared: &SharedFacts,
+    survey: &Survey,
+) -> Result<usize, Error> {
+    let objects = home.objects()?;
+    let heads = &survey.head;
+    let mut unmerged = 0;
+    for tip in heads.branch.iter().chain(&heads.head) {
+        let unmerged_of_tip = match objects.commit(tip) {
+            Ok(_) => shared.unreachable_from_refs(home, tip)?.len(),
+            Err(_) => survey.commits.len().max(1),
+        };
+        unmerged = unmerged.max(unmerged_of_tip);
+    }
+    Ok(unmerged)
+}
+
+/// True if something was committed in the worktree. The reflog of HEAD tells a commit from an
+/// update to what others did; without a reflog, the tip is compared with where it began.
 fn has_own_commits(candidate: &RemovalCandidate, survey: &Survey) -> bool {
     let heads = &survey.head;
     if !heads.reflog.is_empty() {
@@ -193,7 +211,7 @@ mod tests {
             ..Prune::default()
         };
         let of = |alive: Option<Alive>, idle, commits: Option<SelectedWorktree>| Idleness {
-            owner: dead_owner(alive.map(|alive| ("s", alive))),
+            owner: select_by_owner(alive.map(|alive| ("s", alive))),
             idle,
             commits,
         };

@@ -164,16 +164,18 @@ impl Session {
         })
     }
 
-    /// Where no repository is around, starts in the directory that keeps the records of what is
-    /// made without one.
+    /// If no repository is around, starts in the parent directory instead: it keeps the records of
+    /// worktrees that were created without a repository.
     pub fn or_in_parent_dir(self) -> Self {
-        let around = self.parent_dir.as_ref().map(|_| self.repository());
-        match (&self.parent_dir, around) {
-            (Some(parent), Some(Err(error))) if is_nowhere(&error) => Self {
-                start: self.resolve(parent),
-                ..self
-            },
-            _here => self,
+        let Some(parent) = &self.parent_dir else {
+            return self;
+        };
+        if !self.repository().as_ref().is_err_and(is_nowhere) {
+            return self;
+        }
+        Self {
+            start: self.resolve(parent),
+            ..self
         }
     }
 
@@ -316,7 +318,7 @@ impl Session {
     }
 }
 
-/// Whether an error says that there is no repository.
+/// True if an error says that there is no repository.
 pub fn is_nowhere(error: &Error) -> bool {
     matches!(error.find(), Some(GitError::NoRepository { .. }))
 }

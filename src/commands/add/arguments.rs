@@ -179,7 +179,7 @@ pub struct ContextOptions {
 }
 
 impl ContextOptions {
-    /// Whether the prompt comes from stdin.
+    /// True if the prompt comes from stdin.
     pub fn reads_stdin(&self) -> bool {
         self.prompt.as_deref() == Some("-") || self.prompt_file.as_deref() == Some("-")
     }

@@ -13,35 +13,33 @@ use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::repository::{PARENT_HOME, Repository};
 
-/// Finds the repository that keeps the record: with `--repo` the one around, or one in `--parent`
-/// that only keeps records.
+/// Finds the repository that keeps the record of the new worktree. With `--repo` it may be one that
+/// only keeps records: that of `--parent`, or where no repository is around, that of the library's
+/// parent directory.
 pub(super) fn find_home(
     session: &Session,
     name: &WorktreeName,
     options: &Add,
 ) -> Result<Repository, Error> {
     if options.repo.is_none() {
-        let found = session.repository_to_change()?;
-        if found.common_dir == found.root.join(PARENT_HOME) {
+        let repository = session.repository_to_change()?;
+        if repository.common_dir == repository.root.join(PARENT_HOME) {
             let name = name.to_string();
-            let dir = found.root;
+            let dir = repository.root;
             return Err(Refusal::NeedsRepo { name, dir }.into());
         }
         return session.repository_with_checkout();
     }
-    let parent = match &options.parent {
-        Some(parent) => parent,
-        None => {
-            let around = session.repository_to_change();
-            let nowhere = around.as_ref().err().and_then(Error::find);
-            match (nowhere, &session.parent_dir) {
-                (Some(GitError::NoRepository { .. }), Some(parent)) => parent,
-                (Some(GitError::NoRepository { dir }), None) => {
-                    return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
-                }
-                _other => return around,
-            }
-        }
+    if let Some(parent) = &options.parent {
+        return repository_of_records(session, &session.resolve(parent));
+    }
+    let around = session.repository_to_change();
+    let error = around.as_ref().err().and_then(Error::find);
+    let Some(GitError::NoRepository { dir }) = error else {
+        return around;
+    };
+    let Some(parent) = &session.parent_dir else {
+        return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
     };
     repository_of_records(session, &session.resolve(parent))
 }

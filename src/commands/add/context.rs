@@ -38,7 +38,7 @@ pub(super) struct ContextFacts<'a> {
 }
 
 impl ContextFacts<'_> {
-    /// Plans the context files and the guards of a new worktree; none where it has no client.
+    /// Plans the context files and the guards of a new worktree; without a client there are none.
     ///
     /// # Errors
     /// Refuses when every file that the client reads by itself is held or excluded.
@@ -72,8 +72,8 @@ impl ContextFacts<'_> {
         Ok(layout)
     }
 
-    /// What will stand at a path. What the scope keeps away is that first: it is not there,
-    /// tracked or not.
+    /// What will be at a path. The scope comes first: what it excludes is absent, even if it is
+    /// tracked.
     fn state(&self, path: &RepoPath) -> PathState {
         let verdict = self.scope.verdict(path, EntryKind::File);
         if verdict.access == Access::Excluded {
@@ -96,8 +96,8 @@ impl ContextFacts<'_> {
         PathState::Free
     }
 
-    /// What another path makes of this one: `taken` if it is the same, or what is above or below
-    /// it; none if they have nothing to do with each other.
+    /// The state of a path beside another path that is there: `taken` if both are the same; `None`
+    /// if neither is below the other.
     fn state_beside(
         &self,
         path: &RepoPath,
@@ -139,20 +139,26 @@ pub(super) fn read_prompt(
     start: &Utf8Path,
     input: &[u8],
 ) -> Result<Option<Vec<u8>>, Error> {
-    Ok(match (&options.prompt, &options.prompt_file) {
-        (None, None) => None,
-        _ if options.reads_stdin() => Some(input.to_vec()),
-        (Some(text), _) => Some(text.clone().into_bytes()),
-        (None, Some(file)) => {
-            let bytes = files::read_stream(&start.join(file))?;
-            let path = || escape_for_terminal(file.as_bytes());
-            Some(bytes.ok_or_else(|| Refusal::NoPromptFile { path: path() })?)
+    if options.reads_stdin() {
+        return Ok(Some(input.to_vec()));
+    }
+    if let Some(text) = &options.prompt {
+        return Ok(Some(text.clone().into_bytes()));
+    }
+    let Some(file) = &options.prompt_file else {
+        return Ok(None);
+    };
+    match files::read_stream(&start.join(file))? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => {
+            let path = escape_for_terminal(file.as_bytes());
+            Err(Refusal::NoPromptFile { path }.into())
         }
-    })
+    }
 }
 
-/// Notes that a worktree which is there gets no context; none where it has what was asked for: this
-/// prompt, and the files of this client.
+/// The note that an existing worktree keeps the context it has. `None` if that is what was asked
+/// for: this prompt, and the files of this client.
 ///
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
@@ -168,15 +174,15 @@ pub(super) fn note_on_kept_context(
             context.push(file.path.to_string());
         }
     }
-    let is_of_client = match options.client.as_deref() {
+    let has_client = match options.client.as_deref() {
         Some(client) => is_context_of(client, &context),
         None => true,
     };
-    let is_of_prompt = match prompt {
+    let has_prompt = match prompt {
         Some(prompt) => is_prompt_in(prompt, root, &context)?,
         None => true,
     };
-    if is_of_prompt && is_of_client {
+    if has_prompt && has_client {
         return Ok(None);
     }
     let note = match file_to_show(&context) {

@@ -124,12 +124,12 @@ struct PlannedWorktree {
 }
 
 impl Addition<'_> {
-    /// Makes one attempt, with facts of its own: what an earlier one saw may have changed.
+    /// Makes one attempt. It reads everything anew: what an earlier attempt saw may have changed.
     ///
     /// 1. Finds the repository that keeps the record, and takes the lock of the name.
     /// 2. Removes what a killed `add` of the name left.
     /// 3. Clones the URL of `--repo`; loads the config.
-    /// 4. Keeps the worktree that exists, where it is as asked for.
+    /// 4. Keeps a worktree of this name that exists, if it is as asked for.
     /// 5. Plans the record, and reads the commit and what may be copied.
     /// 6. Plans the write bits, the copies and the context for the agent program.
     /// 7. Takes the claim.
@@ -146,7 +146,7 @@ impl Addition<'_> {
         let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
         // 2
         let mut notes = Vec::new();
-        let existing = existing(&home, name, options, &mut notes)?;
+        let existing = load_existing(&home, name, options, &mut notes)?;
         // 3
         let repositories = self.repositories(home, existing.as_ref())?;
         let source = &repositories.source;
@@ -184,7 +184,7 @@ impl Addition<'_> {
     ) -> Result<Outcome<AddAnswer>, Error> {
         let options = self.options;
         let mut record = worktree.record.clone();
-        // without `.git`, git would take the main worktree for an empty directory there
+        // without a `.git` there, git would search above, and work on the main worktree
         if !files::exists(&record.path.join(".git")) {
             let name = record.name.to_string();
             let path = record.path;
@@ -297,7 +297,7 @@ impl Addition<'_> {
         let mut record = planned.record.clone();
         let scope = &planned.scope;
         let listing = &planned.listing;
-        // another repository's files are not those of the worktrees here
+        // 6; another repository's files are not those of the worktrees here
         let neighbours = repositories.fetched.is_none().then_some(home);
         let classified = classify(neighbours, self.name, scope, listing, options, &mut notes)?;
         let tracked = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
@@ -306,10 +306,12 @@ impl Addition<'_> {
         notes.extend(context.notes);
         notes.extend(plan::behind_upstream(&repositories.source, &record)?);
         notes.extend(users::is_root().then(|| AS_ROOT.to_owned()));
+        // 7; after everything that may refuse, as it has to be given back then
         if let Some((claim, note)) = attempts.take_claim(home, None)? {
             record.claim = Some(claim);
             notes.push(note);
         }
+        // 8
         let mut done = Done::Planned;
         if !options.dry_run {
             let context = &context.files;
@@ -390,39 +392,43 @@ impl Addition<'_> {
     }
 }
 
-/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; work in it
-/// is kept in the trash.
-fn existing(
+/// Loads the worktree of this name, if it exists. A command on it that was killed is undone; what a
+/// killed `add` left is removed, and work in it is kept in the trash.
+fn load_existing(
     home: &Repository,
     name: &WorktreeName,
     options: &Add,
     notes: &mut Vec<String>,
 ) -> Result<Option<Worktree>, Error> {
-    let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(known) if options.dry_run => return Ok(Some(*known)),
-        RecordState::Complete(known) => {
-            undo_killed(home, &known)?;
-            return Worktree::load(home, name).map(Some);
+    match RecordState::read(home, name)? {
+        RecordState::Missing => Ok(None),
+        RecordState::Complete(worktree) => {
+            if options.dry_run {
+                return Ok(Some(*worktree));
+            }
+            undo_killed(home, &worktree)?;
+            Worktree::load(home, name).map(Some)
         }
-        RecordState::Missing => return Ok(None),
-        RecordState::Incomplete(intent) => intent,
-    };
-    // we hold the lock of the name, so the process that wrote the intent is gone
-    if options.dry_run {
-        let name = name.to_string();
-        return Err(WorktreeFault::Incomplete { name }.into());
+        RecordState::Incomplete(intent) => {
+            // we hold the lock of the name, so the process that wrote the intent is gone
+            if options.dry_run {
+                let name = name.to_string();
+                return Err(WorktreeFault::Incomplete { name }.into());
+            }
+            let cleared = remove_unfinished(home, &intent)?;
+            if let Some(place) = cleared.kept {
+                notes.push(format!(
+                    "an `add` of `{name}` was killed; the work in it is kept: {place}"
+                ));
+            }
+            for item in cleared.stays {
+                notes.push(format!(
+                    "an `add` of `{name}` was killed; not undone: {item}"
+                ));
+            }
+            Ok(None)
+        }
     }
-    let cleared = remove_unfinished(home, &intent)?;
-    if let Some(place) = cleared.kept {
-        let note = format!("an `add` of `{name}` was killed; the work in it is kept: {place}");
-        notes.push(note);
-    }
-    for item in cleared.stays {
-        notes.push(format!(
-            "an `add` of `{name}` was killed; not undone: {item}"
-        ));
-    }
-    Ok(None)
 }
 
 /// The access to each file. Notes advice for the author of the scope, and what the worktrees of
@@ -522,7 +528,8 @@ fn select(
     })
 }
 
-/// Lists what a person should know of a worktree that is kept.
+/// Notes what the user should know about a worktree that is kept: options without effect, how to
+/// update a pull request, and whose it is.
 fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> Vec<String> {
     let name = &record.name;
     let mut notes = Vec::new();
@@ -539,14 +546,20 @@ fn notes_on_kept(record: &Record, new_owner: Option<&Owner>, options: &Add) -> V
                 rewritten: git agentwt remove {name}, then add it again"
         ));
     }
-    match (new_owner, &record.owner) {
-        (Some(new), Some(other)) if other.id != new.id => {
-            notes.push(format!("it belonged to {other} until now"));
+    let Some(recorded) = &record.owner else {
+        return notes;
+    };
+    match new_owner {
+        Some(owner) => {
+            if owner.id != recorded.id {
+                notes.push(format!("it belonged to {recorded} until now"));
+            }
         }
-        (None, Some(other)) if options.programs.owner.is_none() => {
-            notes.push(format!("it belongs to {other}"));
+        None => {
+            if options.programs.owner.is_none() {
+                notes.push(format!("it belongs to {recorded}"));
+            }
         }
-        _ => {}
     }
     notes
 }

@@ -23,8 +23,8 @@ use crate::worktree::loaded::names;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{Loaded, load_config, rules_of};
 
-/// Loads the config with the settings; another repository has only the scope profiles that are
-/// named, and its own default base.
+/// Loads the config with the settings. For the clone of a URL, of the config only a scope profile
+/// that is named counts, and the base is that repository's own default.
 pub(super) fn load_settings(
     session: &Session,
     repository: &Repository,
@@ -47,11 +47,10 @@ pub(super) fn load_settings(
     Ok(loaded)
 }
 
-/// Plans the record that was asked for, but for what depends on the commits and branches that are
-/// there.
+/// The record that was asked for, without what depends on the commits and branches that exist.
 ///
 /// # Errors
-/// Fails when the config or the options have no write list.
+/// Fails when neither the config nor the options have a write list.
 pub(super) fn wanted(
     repository: &Repository,
     loaded: &Loaded,
@@ -86,10 +85,12 @@ fn asked_owner(options: &Add) -> Result<Option<Owner>, Refusal> {
     };
     let pid = options.programs.owner_pid;
     let owner = Owner::new(id, pid, Session::now());
-    match (&owner, pid) {
-        (None, Some(pid)) => Err(Refusal::NoSuchProcess { pid }),
-        _found => Ok(owner),
+    if owner.is_none()
+        && let Some(pid) = pid
+    {
+        return Err(Refusal::NoSuchProcess { pid });
     }
+    Ok(owner)
 }
 
 /// The agent program of the settings. Refuses a prompt that no program would read.
@@ -168,8 +169,8 @@ fn require_free(
     branch_tip(repository, record, options, &worktrees)
 }
 
-/// Returns why a worktree could not be created: what has come in its way since it was planned, or
-/// else the error of git, whose words cannot be relied on to say it.
+/// Returns why a worktree could not be created. If git failed, that may be because something took
+/// the path or the branch since it was planned: then that refusal, as it says more than git does.
 pub(super) fn explain(
     repository: &Repository,
     options: &Add,
@@ -192,8 +193,8 @@ pub(super) fn explain(
 }
 
 /// Plans the worktree of a pull request: it starts at the request's head, and its base is where the
-/// request left the base branch. With `-n` nothing is fetched, and what is not here is planned as
-/// the base.
+/// request left the base branch. With `-n` nothing is fetched: if the head is not here, the base
+/// stays the tip of the base branch.
 fn plan_request(
     repository: &Repository,
     loaded: &Loaded,
@@ -210,13 +211,14 @@ fn plan_request(
     if options.dry_run && !is_head_here {
         return Ok(record);
     }
-    let mut tips = vec![record.base.commit.clone()];
+    // the base branch may be behind the server's: then what is merged there is not the request's
+    let mut base_tips = vec![record.base.commit.clone()];
     if let Some(server_base) = fetched.base
         && let Ok(Some(_)) = git.rev_parse_commit(server_base.as_str())
     {
-        tips.push(server_base);
+        base_tips.push(server_base);
     }
-    let merge_bases = git.merge_base_all(&record.checked_out, &tips)?;
+    let merge_bases = git.merge_base_all(&record.checked_out, &base_tips)?;
     let Some(merge_base) = merge_bases.into_iter().next() else {
         let name = record.name.to_string();
         let base = record.base.revision;
@@ -226,8 +228,11 @@ fn plan_request(
     Ok(record)
 }
 
-/// The tip of a branch that exists and was named; none for a branch that is to be created. Refuses
-/// a branch that another worktree has, or that cannot be created.
+/// The tip of the branch, if it exists; `None` if it is to be created.
+///
+/// # Errors
+/// Refuses a branch that exists and was not named, or that another worktree has checked out, and a
+/// name that cannot become a branch.
 fn branch_tip(
     repository: &Repository,
     wanted: &Record,
@@ -244,12 +249,12 @@ fn branch_tip(
         let name = wanted.name.to_string();
         return Err(Refusal::BranchExists { name, branch }.into());
     }
-    let mut holders = worktrees
+    let holder = worktrees
         .iter()
-        .filter(|entry| entry.branch.as_deref() == Some(full.as_str()));
+        .find(|entry| entry.branch.as_deref() == Some(full.as_str()));
     // a clone has a branch of its own under that name
     if wanted.strategy == Strategy::Worktree
-        && let Some(holder) = holders.next()
+        && let Some(holder) = holder
     {
         let path = holder.path.clone();
         return Err(Refusal::BranchHeld { branch, path }.into());
@@ -318,8 +323,8 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
     }))
 }
 
-/// The commit of the base, and the revision that named it. `tip` is that of a branch which exists:
-/// it is the base, unless a base was asked for.
+/// The base of the new worktree: its commit, and the revision that names it. `tip` is that of a
+/// branch which exists: it is the base, unless `--base` names another.
 fn base(
     repository: &Repository,
     loaded: &Loaded,
@@ -340,16 +345,7 @@ fn base(
         return Err(Refusal::NoDefaultBase { name }.into());
     };
     let Some(commit) = git.rev_parse_commit(&full)? else {
-        let default = repository.base_name(None)?.map(|(default, _)| default);
-        if default.as_ref() == Some(&revision) && git.rev_parse_commit("HEAD")?.is_none() {
-            return Err(Refusal::Unborn { name }.into());
-        }
-        let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
-        return Err(Error::from(Refusal::UnknownBase {
-            name,
-            revision,
-            set_by: set_by.to_string(),
-        }));
+        return Err(refuse_base(repository, loaded, name, revision)?.into());
     };
     if let Some(tip) = tip
         && !git.is_ancestor(&commit, tip)?
@@ -359,6 +355,27 @@ fn base(
         return Err(Refusal::BaseNotAncestor { branch, base }.into());
     }
     Ok((commit, revision))
+}
+
+/// Refuses a base that names no commit: the repository may have none yet.
+fn refuse_base(
+    repository: &Repository,
+    loaded: &Loaded,
+    name: String,
+    revision: String,
+) -> Result<Refusal, Error> {
+    let default = repository.base_name(None)?.map(|(default, _)| default);
+    let is_default = default.as_ref() == Some(&revision);
+    if is_default && repository.git.rev_parse_commit("HEAD")?.is_none() {
+        return Ok(Refusal::Unborn { name });
+    }
+    let setting = loaded.settings.base.as_ref();
+    let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
+    Ok(Refusal::UnknownBase {
+        name,
+        revision,
+        set_by: set_by.to_string(),
+    })
 }
 
 /// True if the base is that of `--base`.
@@ -406,7 +423,8 @@ pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
     pids
 }
 
-/// What an existing worktree has otherwise than was asked for, beside its scope; none if nothing.
+/// How an existing worktree differs from what was asked for, beside its scope; `None` if it does
+/// not. What was not asked for may differ.
 fn find_difference(
     repository: &Repository,
     loaded: &Loaded,
@@ -421,8 +439,8 @@ fn find_difference(
     {
         let asked = repository.git.rev_parse_commit(&base.value)?;
         if asked.as_ref() != Some(&existing.base.commit) {
-            let is = existing.base.commit.short();
-            return Ok(Some(format!("base is {is}")));
+            let recorded = existing.base.commit.short();
+            return Ok(Some(format!("base is {recorded}")));
         }
     }
     if options.branch.is_some() && wanted.branch != existing.branch {
@@ -430,22 +448,26 @@ fn find_difference(
     }
     let is_strategy_asked = matches!(settings.strategy.set_by, SetBy::Flag(_));
     if is_strategy_asked && wanted.strategy != existing.strategy {
-        let is = existing.strategy.as_str();
-        return Ok(Some(format!("strategy is `{is}`")));
+        let recorded = existing.strategy.as_str();
+        return Ok(Some(format!("strategy is `{recorded}`")));
     }
     if let Some(asked) = AskedRequest::of(options) {
         let request = existing.request.as_ref();
         let ref_name = request.map(|request| request.ref_name.as_str());
         if ref_name != Some(asked.ref_name.as_str()) {
-            let is = ref_name.unwrap_or("no request");
-            return Ok(Some(format!("branch is from {is}")));
+            let recorded = ref_name.unwrap_or("no request");
+            return Ok(Some(format!("branch is from {recorded}")));
         }
     }
     Ok(None)
 }
 
-/// Decides which owner is recorded from now on; none when the record is right as it is. `running`
-/// lists the processes that work in the worktree, without our own and the one that asks.
+/// The owner that is recorded from now on; `None` if the record stays as it is. `running` lists the
+/// processes that work in the worktree, without our own and the one that asks.
+///
+/// # Errors
+/// Unless it is taken over, refuses a worktree whose other owner may be alive, and one without an
+/// owner in which a process works.
 fn new_owner(
     existing: &Record,
     asked: Option<&Owner>,
@@ -453,37 +475,45 @@ fn new_owner(
     is_alive: impl Fn(&Owner) -> Alive,
     running: impl FnOnce() -> Vec<u32>,
 ) -> Result<Option<Owner>, Refusal> {
-    let Some(asked) = asked.cloned() else {
+    let Some(asked) = asked else {
         return Ok(None);
     };
     let name = existing.name.to_string();
     if let Some(recorded) = &existing.owner {
         let alive = is_alive(recorded);
         if recorded.id == asked.id {
-            // its process counts from now on; without a new process, one that runs stays
-            let has_news = asked.process.is_some() || alive == Alive::No;
-            let since = recorded.since.clone();
-            let renewed = Owner { since, ..asked };
-            return Ok((has_news && renewed != *recorded).then_some(renewed));
+            return Ok(renewed_owner(recorded, asked, alive));
         }
         if !programs.take_over && alive != Alive::No {
             return Err(Refusal::OwnedByAnother {
                 name,
                 owner: Box::new(recorded.clone()),
                 alive,
-                asked: asked.id,
+                asked: asked.id.clone(),
             });
         }
     }
-    if programs.take_over {
-        return Ok(Some(asked));
+    if !programs.take_over {
+        let pids = running();
+        if !pids.is_empty() {
+            let path = existing.path.clone();
+            return Err(Refusal::StillRunning { name, path, pids });
+        }
     }
-    let pids = running();
-    if !pids.is_empty() {
-        let path = existing.path.clone();
-        return Err(Refusal::StillRunning { name, path, pids });
+    Ok(Some(asked.clone()))
+}
+
+/// The same owner with the process that asks now; `None` if nothing is new. Without such a process,
+/// a recorded one that may be alive stays.
+fn renewed_owner(recorded: &Owner, asked: &Owner, alive: Alive) -> Option<Owner> {
+    if asked.process.is_none() && alive != Alive::No {
+        return None;
     }
-    Ok(Some(asked))
+    let renewed = Owner {
+        since: recorded.since.clone(),
+        ..asked.clone()
+    };
+    (renewed != *recorded).then_some(renewed)
 }
 
 /// The patterns that only one of two scopes has: `- write src/**`, `+ write docs/**`.
@@ -520,8 +550,8 @@ pub(super) fn readable_start<'r>(
     Ok(start)
 }
 
-/// Says by how many commits the base branch is behind its upstream; none where it is not behind,
-/// or has no upstream.
+/// Says by how many commits the base branch is behind its upstream; `None` if it is not behind, or
+/// has no upstream.
 pub(super) fn behind_upstream(
     repository: &Repository,
     record: &Record,
@@ -532,7 +562,7 @@ pub(super) fn behind_upstream(
     let Some(upstream) = git.upstream(&branch)? else {
         return Ok(None);
     };
-    // `add` of an existing branch starts at its tip, and only names this revision
+    // the base of a worktree on an existing branch is that branch's tip, whatever the revision
     if git.rev_parse_commit(&branch)?.as_ref() != Some(&record.base.commit) {
         return Ok(None);
     }

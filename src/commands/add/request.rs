@@ -25,7 +25,7 @@ pub(super) struct FetchedRequest {
     pub request: PullRequest,
     /// The commit that the server has.
     pub head: CommitId,
-    /// The commit of the base branch that the server has; none if there is no such branch.
+    /// The commit of the base branch that the server has; `None` if there is no such branch.
     pub base: Option<CommitId>,
 }
 
@@ -43,28 +43,29 @@ impl AskedRequest {
         })
     }
 
-    /// Asks the server, and fetches what it names unless that is here, or with `-n`. The base
-    /// branch is fetched with it: one that is behind would make upstream's commits part of the
-    /// request.
+    /// Asks the server for the request's head, and fetches it; not if it is here, and not with
+    /// `-n`. The base branch is fetched with it: if ours were behind, commits that are merged there
+    /// would count as the request's.
     ///
     /// # Errors
     /// Fails when no remote is meant, the server cannot be asked, or it has no such ref.
     pub fn fetch(&self, git: &Git, base: &str, options: &Add) -> Result<FetchedRequest, Error> {
         let remote_base = find_remote_base(git, base)?;
-        let asked = AskedRemote::to_read(remote_base.remote.clone());
-        let mut names = vec![self.ref_name.as_str(), remote_base.ref_name.as_str()];
-        let mut tips = git.ls_remote(&asked, &names)?.into_iter();
-        let head = tips.next().flatten();
-        let base_tip = tips.next().flatten();
-        let remote = remote_base.remote.clone();
+        let remote = remote_base.remote;
         let ref_name = self.ref_name.clone();
-        let Some(head) = head else {
+        let asked = AskedRemote::to_read(remote.clone());
+        let both = [ref_name.as_str(), remote_base.ref_name.as_str()];
+        // an answer for each name, in their order
+        let mut tips = git.ls_remote(&asked, &both)?.into_iter();
+        let Some(head) = tips.next().flatten() else {
             return Err(Refusal::NoRequest { remote, ref_name }.into());
         };
+        let base_tip = tips.next().flatten();
+        let mut names = vec![ref_name.as_str()];
         let mut is_here = git.rev_parse_commit(head.as_str())?.is_some();
-        match &base_tip {
-            Some(tip) => is_here &= git.rev_parse_commit(tip.as_str())?.is_some(),
-            None => names.truncate(1),
+        if let Some(tip) = &base_tip {
+            names.push(&remote_base.ref_name);
+            is_here &= git.rev_parse_commit(tip.as_str())?.is_some();
         }
         if !is_here && !options.dry_run {
             git.fetch_refs(&asked, &names)?;

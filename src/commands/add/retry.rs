@@ -20,7 +20,7 @@ use crate::worktree::repository::Repository;
 /// How often a signal is looked for during a pause.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Holds what attempts share: one claim for all of them.
+/// What all attempts share, with the claim once it is taken.
 pub(super) struct Attempts<'a> {
     session: &'a Session,
     name: &'a WorktreeName,
@@ -28,8 +28,8 @@ pub(super) struct Attempts<'a> {
     claim: Option<(Claims, TakenClaim)>,
 }
 
-/// Makes attempts until one succeeds, fails for good, or was the last one; gives the claim back
-/// when all have failed.
+/// Makes attempts until one succeeds, fails for good, or was the last one. When all have failed,
+/// the claim is given back.
 ///
 /// # Errors
 /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
@@ -55,7 +55,7 @@ pub(super) fn run(
             }
             Err(error) => error,
         };
-        if number >= count || !passes(&failed) {
+        if number >= count || !is_worth_a_retry(&failed) {
             break failed;
         }
         let delay = options.programs.retry_delay();
@@ -63,7 +63,10 @@ pub(super) fn run(
             "attempt {number} of {count} failed: {failed}; the next one in {delay:?}"
         ));
         number += 1;
-        if let Err(stopped) = attempts.wait(delay).and_then(|()| attempts.ask(number)) {
+        if let Err(stopped) = attempts
+            .wait(delay)
+            .and_then(|()| attempts.check_ownership(number))
+        {
             break stopped;
         }
     };
@@ -95,9 +98,13 @@ impl Attempts<'_> {
         Ok(())
     }
 
-    /// Asks everyone who knows, right before an attempt: what is lost during the pause must not be
-    /// touched again.
-    fn ask(&self, attempt: u32) -> Result<(), Error> {
+    /// Checks right before an attempt that the name and its claim are still ours: what was lost
+    /// during the pause must not be touched. Asks the prober of the library, the command of
+    /// `--owner-probe` and the server of the claim; a line in the log says who could not answer.
+    ///
+    /// # Errors
+    /// Fails when one of them says that it is lost, or a signal came.
+    fn check_ownership(&self, attempt: u32) -> Result<(), Error> {
         let session = self.session;
         let programs = &self.options.programs;
         let question = Question {
@@ -145,11 +152,11 @@ impl Attempts<'_> {
         ));
     }
 
-    /// Takes the claim that was asked for, unless an earlier attempt has; with `-n` only looks.
-    /// Returns what is recorded, and what the user should know.
+    /// Takes the claim that was asked for, unless an earlier attempt has; with `-n` only checks
+    /// that it is free. Returns what is recorded of it, and a note for the user.
     ///
     /// # Errors
-    /// Fails when another user has the claim, or that of a worktree that exists is elsewhere.
+    /// Fails when another user has the claim, or an existing worktree has its claim elsewhere.
     pub fn take_claim(
         &mut self,
         repository: &Repository,
@@ -183,7 +190,7 @@ impl Attempts<'_> {
         let lease = self.options.claims.lease.unwrap_or(Lease::DEFAULT);
         let taken = claims.take(&who, lease)?;
         let recorded = (taken.held.clone(), note_on_claim(name, &taken));
-        // before the signal is looked at: from here on the claim has to be given back
+        // before a signal may end the attempt: from here on the claim has to be given back
         self.claim = Some((claims, taken));
         session.check()?;
         Ok(Some(recorded))
@@ -221,9 +228,9 @@ impl Fault for LostOwnership {
     }
 }
 
-/// Whether a later attempt may succeed: the branch is in use, something is where the worktree goes,
-/// or an agent still runs there. That a worktree of ours has another scope or base does not pass.
-fn passes(error: &Error) -> bool {
+/// True if a later attempt may succeed: the branch is in use, the path is taken, or an agent still
+/// runs there. A worktree of this name with another scope or base stays in the way.
+fn is_worth_a_retry(error: &Error) -> bool {
     matches!(
         error.find(),
         Some(
@@ -270,7 +277,7 @@ mod tests {
             },
         ] {
             let error = Error::from(refusal);
-            assert!(passes(&error), "{error}");
+            assert!(is_worth_a_retry(&error), "{error}");
         }
         for refusal in [
             Refusal::InvalidBranch { branch },
@@ -283,7 +290,7 @@ mod tests {
             Refusal::Unborn { name },
         ] {
             let error = Error::from(refusal);
-            assert!(!passes(&error), "{error}");
+            assert!(!is_worth_a_retry(&error), "{error}");
         }
     }
 }

@@ -22,8 +22,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::trust::{TrustStore, UserCommands};
 
-/// Decides what is to be run; none where there is nothing. The set-up of this repository is not
-/// that of a clone of a URL.
+/// Decides what the set-up runs; `None` if nothing. The clone of a URL gets no set-up: the config
+/// is that of another repository.
 pub(super) fn plan(
     session: &Session,
     home: &Repository,
@@ -46,25 +46,26 @@ pub(super) fn plan(
     }))
 }
 
-/// Runs what was planned. Without trust the commands are skipped, with the command to type.
+/// Runs the set-up that was planned, if there is one.
+///
+/// Commands that the user has not trusted are skipped, and so is the whole set-up of a new worktree
+/// of a pull request, since it could run the request's code. A note says how to run them.
 pub(super) fn apply(
     session: &Session,
     options: &Add,
     name: &WorktreeName,
     outcome: &mut Outcome<AddAnswer>,
 ) -> Result<(), Error> {
-    let AddAnswer {
-        done,
-        request,
-        setup,
-        ..
-    } = &mut outcome.answer;
-    let Some(setup) = setup.as_mut().filter(|_| !options.dry_run) else {
+    if options.dry_run {
+        return Ok(());
+    }
+    let is_new = outcome.answer.done == Done::Made;
+    let is_of_request = outcome.answer.request.is_some();
+    let Some(setup) = &mut outcome.answer.setup else {
         return Ok(());
     };
-    let is_new = *done == Done::Made;
     let again = &session.command_line;
-    if setup.trusted && is_new && request.is_some() {
+    if setup.trusted && is_new && is_of_request {
         setup.state = "skipped";
         outcome.notes.push(format!(
             "the set-up is skipped, as it could run the code of the pull request; when you have \
@@ -77,9 +78,12 @@ pub(super) fn apply(
     } else {
         OnFailure::Stay
     };
+    // without trust, only submodules are filled
     run_pending(session, options, setup, name, on_failure)?;
-    setup.state = if setup.trusted { "done" } else { "skipped" };
-    if !setup.trusted {
+    if setup.trusted {
+        setup.state = "done";
+    } else {
+        setup.state = "skipped";
         outcome.notes.push(format!(
             "the set-up is skipped, as you have not trusted its commands; to review them and run \
                 them: git agentwt trust && {again}"
@@ -148,8 +152,14 @@ fn require_ended_setup(worktree: &Worktree) -> Result<(), Refusal> {
     })
 }
 
-/// Runs the commands, and notes what came into the worktree by them, also where one fails. What
-/// they changed of the repository is accepted if nobody else worked in the worktree meanwhile.
+/// Runs the set-up in the worktree.
+///
+/// 1. Refuses while something of a set-up that was killed still runs.
+/// 2. Lists what is there before.
+/// 3. Fills the submodules and runs the commands.
+/// 4. Records what they created in the worktree, also if one failed; installs our hooks again if
+///    the set-up replaced them.
+/// 5. Accepts what they changed of the repository, if no other process worked in the worktree.
 fn run(
     session: &Session,
     home: &Repository,
@@ -160,7 +170,8 @@ fn run(
     if !setup.trusted && !setup.submodules {
         return Ok(());
     }
-    let name = worktree.record.name.clone();
+    let name = &worktree.record.name;
+    // 1
     require_ended_setup(worktree)?;
     let steps = UserSteps {
         repository: home,
@@ -168,37 +179,50 @@ fn run(
         signal: &session.signal,
         log: &session.log,
     };
+    // 2
     let is_alone = running_inside(&worktree.record.path, None).is_empty();
     let before = UntrackedBefore::begin(home, worktree)?;
     let repository = worktree.repository(home);
     let had_our_hooks = worktree.hooks_are_as_recorded(&repository)?;
-    let commands = if setup.trusted { &*setup.commands } else { &[] };
-    let mut ran = Ok(());
-    if setup.submodules {
-        ran = steps
-            .fill_submodules(worktree)
-            .map_err(|error| steps.fault(worktree, UserTable::Setup, error.to_string(), help));
+    // 3
+    let ended = run_steps(&steps, setup, worktree, help);
+    // 4
+    let (_lock, locked) = Worktree::lock(home, name)?;
+    let mut updated = steps.note(locked, &before)?;
+    if had_our_hooks && !updated.hooks_are_as_recorded(&repository)? {
+        // an installer of hooks writes into the directory where git runs them, which is ours
+        updated.change_hooks(home, || {
+            install_hooks(home, &updated.record, &session.binary)
+        })?;
+        updated = Worktree::load(home, name)?;
     }
-    if ran.is_ok() {
-        ran = steps.run(worktree, UserTable::Setup, commands, help);
-    }
-    let (_lock, locked) = Worktree::lock(home, &name)?;
-    let mut noted = steps.note(locked, &before)?;
-    if had_our_hooks && !noted.hooks_are_as_recorded(&repository)? {
-        // an installer of hooks writes where git runs them, and that is our directory
-        noted.change_hooks(home, || install_hooks(home, &noted.record, &session.binary))?;
-        noted = Worktree::load(home, &name)?;
-    }
+    // 5
     if is_alone {
-        steps.accept_shared(&mut noted, &before)?;
+        steps.accept_shared(&mut updated, &before)?;
     }
-    UntrackedBefore::end(&noted)?;
-    ran?;
+    UntrackedBefore::end(&updated)?;
+    ended?;
     if setup.trusted {
-        noted.record.setup = Some(SetupState::Done);
-        noted.write_record(&noted.record)?;
+        updated.record.setup = Some(SetupState::Done);
+        updated.write_record(&updated.record)?;
     }
     Ok(())
+}
+
+/// Fills the submodules if the config says so, then runs the commands if they are trusted.
+fn run_steps(
+    steps: &UserSteps<'_>,
+    setup: &SetupReport,
+    worktree: &Worktree,
+    help: &str,
+) -> Result<(), Error> {
+    if setup.submodules {
+        steps
+            .fill_submodules(worktree)
+            .map_err(|error| steps.fault(worktree, UserTable::Setup, error.to_string(), help))?;
+    }
+    let commands = if setup.trusted { &*setup.commands } else { &[] };
+    steps.run(worktree, UserTable::Setup, commands, help)
 }
 
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.

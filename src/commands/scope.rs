@@ -29,14 +29,14 @@ use crate::worktree::operands;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{load_config, rules_of};
 
-/// Holds the scope that is shown.
-struct Shown {
+/// The scope that is shown.
+struct ShownScope {
     /// The name of the worktree, or of the profile.
     name: String,
-    /// The directory of the worktree; none for a profile.
+    /// The directory of the worktree; `None` for a profile.
     path: Option<Utf8PathBuf>,
     scope: Scope,
-    /// The commit whose files are counted; none when there is no commit yet.
+    /// The commit whose files are counted; `None` if there is no commit yet.
     commit: Option<CommitId>,
     objects: Objects,
 }
@@ -50,12 +50,13 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         return edit::run(session, options);
     }
     let repository = session.repository()?;
-    let mut words: Vec<OsString> = options.args.clone();
+    let mut operands: Vec<OsString> = options.args.clone();
     let shown = match &options.profile {
         Some(profile) => load_profile(session, &repository, profile)?,
         None => {
-            let worktree = operands::load_named(&repository, &mut words)?;
-            Shown {
+            // takes the name of the worktree out of the operands
+            let worktree = operands::load_named(&repository, &mut operands)?;
+            ShownScope {
                 name: worktree.record.name.to_string(),
                 path: Some(worktree.record.path),
                 scope: worktree.scope,
@@ -64,8 +65,8 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
             }
         }
     };
-    words.extend(options.paths.iter().cloned());
-    let mut paths: Vec<BString> = words.into_iter().map(operands::bytes_of).collect();
+    operands.extend(options.paths.iter().cloned());
+    let mut paths: Vec<BString> = operands.into_iter().map(operands::bytes_of).collect();
     if options.stdin {
         let end = options.output.form().end.byte();
         for path in session.input.split(|byte| *byte == end) {
@@ -77,26 +78,39 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     if paths.is_empty() && !options.stdin {
         return count_matches(&repository, &shown);
     }
-    let below = operands::prefix(&repository, shown.path.as_ref());
+    decide(&repository, &shown, &paths)
+}
+
+/// Decides about paths, as they were given.
+fn decide(
+    repository: &Repository,
+    shown: &ShownScope,
+    paths: &[BString],
+) -> Result<Outcome<ScopeAnswer>, Error> {
+    let below = operands::prefix(repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
     roots.push(&repository.root);
-    let decide = |given: &BString| -> Result<PathDecision, Error> {
+    let mut decisions = Vec::new();
+    for given in paths {
         let (path, kind) = operands::parse(&below, &roots, given)?;
-        let verdict = shown.verdict(&repository, &path, kind)?;
-        Ok(PathDecision {
+        let verdict = shown.verdict(repository, &path, kind)?;
+        decisions.push(PathDecision {
             path: PathText::from(given),
             access: verdict.access,
             rule: verdict.rule.map(RuleText::from),
-        })
-    };
+        });
+    }
     Ok(Outcome::done(ScopeAnswer {
-        paths: Some(paths.iter().map(decide).collect::<Result<_, _>>()?),
+        paths: Some(decisions),
         ..ScopeAnswer::default()
     }))
 }
 
 /// Counts what each rule matches, with advice for the author of the scope.
-fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<ScopeAnswer>, Error> {
+fn count_matches(
+    repository: &Repository,
+    shown: &ShownScope,
+) -> Result<Outcome<ScopeAnswer>, Error> {
     let rules = shown.scope.rules();
     let mut matches = vec![0; rules.len()];
     let mut advice = Vec::new();
@@ -126,12 +140,16 @@ fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<Scope
     Ok(outcome)
 }
 
-fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Result<Shown, Error> {
+fn load_profile(
+    session: &Session,
+    repository: &Repository,
+    profile: &str,
+) -> Result<ShownScope, Error> {
     let flags = [("--scope", Some(profile))];
     let loaded = load_config(repository, &flags, &session.environment)?;
     let lists = loaded.settings.profile(&loaded.config)?;
     let rules = rules_of(profile, lists, &ScopeLists::default(), true)?;
-    Ok(Shown {
+    Ok(ShownScope {
         name: profile.to_owned(),
         path: None,
         scope: Scope::compile(rules, repository.case()?)?,
@@ -140,10 +158,10 @@ fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Re
     })
 }
 
-impl Shown {
-    /// The access of a path, and the rule that decides. A path that was given like that of a file
-    /// is that of a directory where a directory or submodule is (`git check-ignore` asks the index
-    /// and the disk); only where that makes a difference is it looked at.
+impl ShownScope {
+    /// The access of a path, and the rule that decides. A path without a slash at its end is that
+    /// of a directory if there is a directory or submodule (as for `git check-ignore`); that is
+    /// only looked up if it makes a difference.
     fn verdict(
         &self,
         repository: &Repository,
@@ -158,7 +176,7 @@ impl Shown {
         Ok(as_directory)
     }
 
-    /// Whether the commit has a directory at a path, else the disk.
+    /// True if a path is a directory: in the commit, or if that does not have the path, on disk.
     fn is_directory(&self, repository: &Repository, path: &RepoPath) -> Result<bool, Error> {
         if let Some(commit) = &self.commit {
             let tree = self.objects.commit(commit)?.tree;

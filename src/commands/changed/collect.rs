@@ -35,7 +35,7 @@ use crate::worktree::repository::Repository;
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The worktree's name; none for the one that we are in.
+    /// The worktree's name; `None` for the one that we are in.
     pub name: Option<String>,
     /// Another base than the recorded one: a revision (gitrevisions(7)).
     pub base: Option<String>,
@@ -49,7 +49,7 @@ pub struct Asked {
     pub colour: PatchColour,
     /// Whether to go on without what cannot be read.
     pub best_effort: bool,
-    /// Absolute directories outside of which changes are listed; none where that is not asked.
+    /// Absolute directories outside of which changes are listed; empty if that is not asked.
     pub roots: Vec<PathBuf>,
     /// Whether paths are absolute.
     pub absolute: bool,
@@ -89,7 +89,7 @@ pub fn collect(
     Ok(answer)
 }
 
-/// Finds the worktree; none when the best effort finds nothing that can be read.
+/// Finds the worktree; `None` if the best effort finds nothing that can be read.
 fn find(
     repository: Result<Repository, Error>,
     asked: &Asked,
@@ -122,7 +122,7 @@ fn is_wrong_name(repository: &Repository, error: &Error) -> bool {
     }
 }
 
-/// Resolves the other base that was asked for; none when the best effort cannot ask git.
+/// Resolves the other base that was asked for; `None` if the best effort cannot ask git.
 fn resolve_base(
     repository: &Repository,
     asked: &Asked,
@@ -224,7 +224,8 @@ impl Collector<'_> {
         listed
     }
 
-    /// Reads everything but the net changes into the answer, and returns these.
+    /// Reads base, head, commits, uncommitted changes and patches into the answer; returns the net
+    /// changes. With the best effort, what cannot be read is noted, and the rest is read.
     fn read(&self, answer: &mut ChangedAnswer) -> Result<NetChanges, Error> {
         let policy = &self.options.read_policy;
         let survey = collect_with(self.repository, self.worktree, self.options).map(Some);
@@ -232,7 +233,7 @@ impl Collector<'_> {
             return Ok(NetChanges::default());
         };
         if survey.states.index.damaged && !self.asked.best_effort {
-            // what is only staged cannot be told
+            // there may be changes that only the index has
             let what = format!("the index of worktree {}", self.worktree.record.name);
             let detail = "it is missing or damaged".to_owned();
             return Err(GitError::Read { what, detail }.into());
@@ -340,7 +341,7 @@ impl Collector<'_> {
             Some(parent) => Some(objects.commit(parent)?.tree),
             None => None,
         };
-        // the other way round it gives what the parent had
+        // from the commit to its parent: the entries are those that the parent had
         let parent_entries = objects.difference(Some(&commit.tree), parent_tree.as_ref())?;
         let mut changes = Vec::new();
         for (path, now) in touched(objects, id)? {
@@ -383,7 +384,7 @@ impl Collector<'_> {
         changes
     }
 
-    /// What differs from HEAD at a path, on disk or else in the index; none if nothing is there.
+    /// What differs from HEAD at a path, on disk or else in the index; `None` if nothing is there.
     fn uncommitted_change(&self, survey: &Survey, path: &RepoPath) -> Option<Change> {
         let states = &survey.states;
         let head = states.entry_in(&states.references.head, path);
@@ -451,14 +452,14 @@ fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     false
 }
 
-/// Picks the changes that no root covers; what is no path of the repository never is. A path counts
-/// where its file really is: links in its parents are resolved, each directory once, the file
-/// itself is not.
+/// Picks the changes that no root covers, and those that are not at a path of the repository. A
+/// path counts where its file really is: links in its parents are followed, the file itself is not.
 fn outside_of(
     worktree: &Worktree,
     roots: &[PathBuf],
     changes: &[Change],
 ) -> Result<Vec<Change>, Error> {
+    // each directory is resolved once
     let mut resolved_parents: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut outside = Vec::new();
     for change in changes {
@@ -469,12 +470,12 @@ fn outside_of(
         let relative = path.to_os_path().map_err(|error| {
             DiskError::new(format!("resolve {path}"), std::io::Error::other(error))
         })?;
-        let typed = worktree.record.path.as_std_path().join(&relative);
-        let parent = typed.parent().unwrap_or(Path::new("/"));
+        let unresolved = worktree.record.path.as_std_path().join(&relative);
+        let parent = unresolved.parent().unwrap_or(Path::new("/"));
         if !resolved_parents.contains_key(parent) {
             resolved_parents.insert(parent.to_owned(), resolve(parent, &|_| false)?);
         }
-        let file = resolved_parents[parent].join(typed.file_name().unwrap_or_default());
+        let file = resolved_parents[parent].join(unresolved.file_name().unwrap_or_default());
         if !is_covered(roots, &file) {
             outside.push(change.clone());
         }

@@ -106,29 +106,29 @@ impl<'a> Patches<'a> {
         let mut unconverted = Vec::new();
         let mut entries = Delta::new();
         for path in changes.iter().filter_map(|change| change.place.path()) {
-            let entry = match self.entry_on_disk(path)? {
-                PatchEntry::LeftOut => {
-                    left_out.push(path.clone());
-                    continue;
+            match self.entry_on_disk(path)? {
+                PatchEntry::LeftOut => left_out.push(path.clone()),
+                PatchEntry::Deleted => {
+                    entries.insert(path.clone(), None);
                 }
-                PatchEntry::Deleted => None,
-                PatchEntry::Stored(entry) => Some(entry),
+                PatchEntry::Stored(entry) => {
+                    entries.insert(path.clone(), Some(entry));
+                }
                 PatchEntry::Unconverted(entry) => {
                     unconverted.push(path.clone());
-                    Some(entry)
+                    entries.insert(path.clone(), Some(entry));
                 }
-            };
-            entries.insert(path.clone(), entry);
+            }
         }
         self.convert(&unconverted, &mut entries)?;
         let states = &self.survey.states;
-        let before = if *onto == self.reference {
+        let entries_of_commit = if *onto == self.reference {
             states.references.reference()
         } else {
             &states.references.head
         };
         for (path, entry) in &entries {
-            if states.entry_in(before, path) == *entry {
+            if states.entry_in(entries_of_commit, path) == *entry {
                 left_out.push(path.clone());
             }
         }
@@ -186,14 +186,20 @@ impl<'a> Patches<'a> {
         Ok(self.git.diff_tree_patch(from, to, self.colour)?)
     }
 
-    /// What a patch has at a path: what is on disk there, or where the worktree leaves the path
-    /// out, what is staged.
+    /// What a patch has at a path, decided in this order:
+    ///
+    /// 1. nothing of a file that we placed: no commit is to have it;
+    /// 2. what is staged, if the scope leaves the path out of the worktree;
+    /// 3. a deletion, if nothing is on disk;
+    /// 4. nothing below a `.git`, which git does not take;
+    /// 5. what is on disk, stored if its content is new.
     fn entry_on_disk(&self, path: &RepoPath) -> Result<PatchEntry, Error> {
         let states = &self.survey.states;
-        // it is nothing that a commit is to have
+        // 1
         if states.placed.get(path).is_some() {
             return Ok(PatchEntry::LeftOut);
         }
+        // 2
         let head = states.entry_in(&states.references.head, path);
         let staged = match states.index.deltas.first() {
             Some(delta) => states.entry_in(delta, path),
@@ -202,15 +208,18 @@ impl<'a> Patches<'a> {
         if states.disk.leaves_out(path, &self.worktree.scope) {
             return Ok(entry_of_tree(staged));
         }
+        // 3
         let Some(entry) = states.entry_in(&states.disk.delta, path) else {
             return Ok(PatchEntry::Deleted);
         };
+        // 4
         if has_dot_git(path) {
             return Ok(PatchEntry::LeftOut);
         }
+        // 5
         let is_file = entry.mode.is_regular() || entry.mode == Mode::Link;
-        let known = [states.manifest.base(path), head, staged];
-        let is_stored = known.iter().flatten().any(|other| other.id == entry.id);
+        let stored = [states.manifest.base(path), head, staged];
+        let is_stored = stored.iter().flatten().any(|other| other.id == entry.id);
         if !is_file || is_stored {
             return Ok(entry_of_tree(Some(entry)));
         }
@@ -221,7 +230,8 @@ impl<'a> Patches<'a> {
         self.store(path, entry)
     }
 
-    /// Stores what stands at a path on disk, or puts it into the work tree for git to convert.
+    /// Stores the file or link at a path on disk, or copies it into the work tree for git to
+    /// convert.
     fn store(&self, path: &RepoPath, entry: Entry) -> Result<PatchEntry, Error> {
         let opened = open_below(&self.worktree.record.path, path);
         let bytes = match opened.map_err(|error| unreadable(path, error))? {

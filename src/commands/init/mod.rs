@@ -125,11 +125,14 @@ pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Err
     if !options.dry_run {
         session.require_no_agent(&repository, &session.command_line)?;
     }
-    // the main worktree, or in a bare repository the worktree that the command was started in
-    let root = match (repository.main, &repository.inside, &repository.toplevel) {
-        (Main::Bare, None, Some(here)) => here,
-        (Main::Bare | Main::Worktree, _, _) => &repository.root,
-    };
+    let mut root = &repository.root;
+    // a bare repository has no main worktree: the config goes where the command was started
+    if repository.main == Main::Bare
+        && repository.inside.is_none()
+        && let Some(toplevel) = &repository.toplevel
+    {
+        root = toplevel;
+    }
     let config = root.join(CONFIG);
     let facts = read_facts(&repository, &config)?;
     let mut answer = plan(&facts, config);
@@ -236,16 +239,16 @@ fn config_text(facts: &InitFacts) -> String {
 
 /// The template with the commands, submodules and copies that the files of the project call for.
 fn with_setup(template: &str, facts: &InitFacts) -> String {
-    let is_there = |name: &str| facts.entries.iter().any(|entry| entry.name == name);
-    let mut commands: Vec<String> = Vec::new();
+    let mut installs: Vec<String> = Vec::new();
     for (file, command) in INSTALLERS {
-        let command = toml_string(match file {
+        let install = match file {
             // Yarn 2 and later has this file
-            "yarn.lock" if is_there(".yarnrc.yml") => "yarn install --immutable",
+            "yarn.lock" if has_entry(facts, ".yarnrc.yml") => "yarn install --immutable",
             _others => command,
-        });
-        if is_there(file) && !commands.contains(&command) {
-            commands.push(command);
+        };
+        let quoted = toml_string(install);
+        if has_entry(facts, file) && !installs.contains(&quoted) {
+            installs.push(quoted);
         }
     }
     // never what a command of the set-up writes (`node_modules`, `.husky/_`): copies are read-only
@@ -254,8 +257,8 @@ fn with_setup(template: &str, facts: &InitFacts) -> String {
         copied.push(toml_string(".env*"));
     }
     let optional = key_line("optional_patterns", &copied, "\"config/local.json\"");
-    let commands = key_line("commands", &commands, "\"npm ci\"");
-    let submodules = if is_there(".gitmodules") {
+    let commands = key_line("commands", &installs, "\"npm ci\"");
+    let submodules = if has_entry(facts, ".gitmodules") {
         "submodules = true"
     } else {
         "#submodules = true"
@@ -264,6 +267,11 @@ fn with_setup(template: &str, facts: &InitFacts) -> String {
         .replace("{optional}", &optional)
         .replace("{commands}", &commands)
         .replace("{submodules}", submodules)
+}
+
+/// True if the root of the repository has a tracked entry of this name.
+fn has_entry(facts: &InitFacts, name: &str) -> bool {
+    facts.entries.iter().any(|entry| entry.name == name)
 }
 
 /// The line of a key with a list; a comment with an example where the list is empty.
@@ -324,7 +332,8 @@ struct Proposal {
 }
 
 impl Proposal {
-    /// Proposes what tasks may edit, from the names at the root of the repository.
+    /// Proposes what tasks may edit, from the names at the root of the repository: the directories
+    /// that usually have sources, else every directory, else everything.
     fn plan(facts: &InitFacts) -> Self {
         let mut directories = Vec::new();
         let mut files = Vec::new();
@@ -337,7 +346,7 @@ impl Proposal {
         }
         directories.sort_by(|a, b| a.name.cmp(&b.name));
         let documents = directories.iter().find(|entry| is_named(entry, DOCUMENTS));
-        let documents = documents.and_then(|entry| escaped(&entry.name));
+        let documents_name = documents.and_then(|entry| escaped(&entry.name));
 
         let repository = facts.repository_name.as_deref();
         let mut because = EVERY_DIRECTORY;
@@ -351,10 +360,8 @@ impl Proposal {
         }
         for ending in ROOT_SOURCES.split(' ') {
             let dotted = format!(".{ending}");
-            if files
-                .iter()
-                .any(|file| file.name.ends_with(dotted.as_bytes()))
-            {
+            let mut names = files.iter().map(|file| &file.name);
+            if names.any(|name| name.ends_with(dotted.as_bytes())) {
                 write.push(format!("/*{dotted}"));
             }
         }
@@ -373,7 +380,7 @@ impl Proposal {
             because,
             write,
             manifests,
-            documents: documents.unwrap_or_else(|| "docs".into()),
+            documents: documents_name.unwrap_or_else(|| "docs".into()),
         }
     }
 }

@@ -26,6 +26,12 @@ use crate::worktree::repository::Repository;
 
 /// Adds rules to the scope of a worktree, or removes the rules that the last call added.
 ///
+/// 1. Locks the worktree.
+/// 2. Plans the next scope.
+/// 3. Refuses planted settings and hooks, since git would run them; applies the scope, or with `-n`
+///    reads what that would change.
+/// 4. Writes the guards of the agent program anew.
+///
 /// # Errors
 /// Fails when it is refused, a pattern is invalid, or git or the disk fails; the scope is then the
 /// former one.
@@ -36,20 +42,21 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     if !options.paths.is_empty() {
         return Err(Refusal::OneName.into());
     }
+    // 1
     let home = session.repository_to_change()?;
     require_outside(&home, &session.command_line)?;
     let named = Worktree::of(&home, Some(&name.to_string_lossy()))?;
     let (_lock, worktree) = Worktree::lock(&home, &named.record.name)?;
+    // 2
     let (next, rules) = plan_next(&worktree, options)?;
     let repository = worktree.repository(&home);
     let advice = new_advice(&repository, &worktree, &next)?;
     session.check()?;
-    if !options.dry_run {
-        planted::refuse(&repository, &worktree, "change the scope of")?;
-    }
+    // 3
     let reapplied = if options.dry_run {
         next.apply_scope(&repository, BitsChange::Preview)?
     } else {
+        planted::refuse(&repository, &worktree, "change the scope of")?;
         next.clone().change_scope(&repository)?
     };
     let mut outcome = Outcome::done(ScopeAnswer {
@@ -70,6 +77,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         let note = "the text for the agent program still states the former scope: tell the agent";
         outcome.notes.push(note.to_owned());
     }
+    // 4; a failure is only noted, as the scope is changed
     if !options.dry_run {
         match renew_guards(session, &home, &next, placed) {
             Ok(notes) => outcome.notes.extend(notes),
@@ -88,35 +96,39 @@ fn has_context(placed: &Placed) -> bool {
     files.any(|file| file.origin == PlacedOrigin::Context)
 }
 
-/// Writes the guards of the agent program anew. What was edited stays; returns notes on that.
+/// Writes the guards of the agent program for the next scope. A file that was edited stays as it
+/// is; returns notes on such files.
 fn renew_guards(
     session: &Session,
     home: &Repository,
     next: &Worktree,
     placed: Placed,
 ) -> Result<Vec<String>, Error> {
+    let root = &next.record.path;
     let mut renewed = Vec::new();
     let mut notes = Vec::new();
     let mut placing = Placing::default();
     for guard in guards_of(session, home, next, &placed)? {
-        let kept = files::read(&next.dir.join(CONTEXT).join(guard.path.to_string()))?;
-        let Some(file) = placed
-            .get(&guard.path)
-            .filter(|_| kept != Some(guard.content.clone()))
-        else {
+        let Some(file) = placed.get(&guard.path) else {
             continue;
         };
-        let there = stat_entries(&next.record.path, [&guard.path].into_iter())?.entries;
-        match there.get(&guard.path) {
-            Some(stat) if is_unchanged(&next.record.path, None, file).unwrap_or(false) => {
-                placing.over.insert(guard.path.clone(), *stat);
-                renewed.push(guard);
-            }
-            _edited => notes.push(format!(
+        let content_as_placed = files::read(&next.dir.join(CONTEXT).join(guard.path.to_string()))?;
+        if content_as_placed.as_ref() == Some(&guard.content) {
+            continue;
+        }
+        let stats = stat_entries(root, [&guard.path].into_iter())?.entries;
+        let is_as_placed = is_unchanged(root, None, file).unwrap_or(false);
+        if let Some(stat) = stats.get(&guard.path)
+            && is_as_placed
+        {
+            placing.over.insert(guard.path.clone(), *stat);
+            renewed.push(guard);
+        } else {
+            notes.push(format!(
                 "{} was edited and keeps the former scope; `git agentwt guard` goes by the new \
                     scope",
                 guard.path
-            )),
+            ));
         }
     }
     if !renewed.is_empty() {
@@ -129,7 +141,7 @@ fn renew_guards(
     Ok(notes)
 }
 
-/// Generates the guards for a scope; none where the worktree has none.
+/// Generates the guards for a scope; nothing if no client with guards is in the worktree.
 fn guards_of(
     session: &Session,
     home: &Repository,

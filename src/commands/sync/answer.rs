@@ -214,14 +214,15 @@ impl SyncedWorktree {
 
     fn print_copies(&self, copies: &CopyReport, text: &mut Text) {
         let name = text.paint.name(&self.name);
-        text.line(match (copies.files, copies.kept) {
-            (0, 0) => format!("{name}: there is nothing to copy"),
-            (0, kept) => {
-                let files = count(kept, "file is", "files are");
-                format!("{name}: {files} as in the main worktree")
-            }
-            _ => copies.summary(&self.name, self.dry_run, text.paint),
-        });
+        let summary = if copies.files > 0 {
+            copies.summary(&self.name, self.dry_run, text.paint)
+        } else if copies.kept > 0 {
+            let files = count(copies.kept, "file is", "files are");
+            format!("{name}: {files} as in the main worktree")
+        } else {
+            format!("{name}: there is nothing to copy")
+        };
+        text.line(summary);
         for line in copies.not_copied(&self.name) {
             text.line(line);
         }

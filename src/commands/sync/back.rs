@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use camino::Utf8PathBuf;
+
 use crate::actions::placing::{Destination, staging};
 use crate::actions::sync_plan::{SHOWN, SyncRefusal};
 use crate::answer::shapes::SavedWork;
@@ -30,20 +32,21 @@ use crate::worktree::operands;
 
 type Stats = BTreeMap<RepoPath, Stat>;
 
-/// Holds what a pull is decided on.
+/// What a pull is decided on.
 struct PullFacts<'a> {
     name: &'a str,
     asked: &'a [RepoPath],
     placed: &'a Placed,
-    drift: &'a [Drift],
-    /// What stands in the worktree.
-    here: &'a Stats,
+    /// How each placed file differs from its source, in their order.
+    drifts: &'a [Drift],
+    /// The stat data of the copies in the worktree.
+    copies: &'a Stats,
     /// What the main worktree tracks, sorted.
     tracked: &'a [RepoPath],
     force: bool,
 }
 
-/// Holds what a pull will do.
+/// What a pull will do.
 #[derive(Default)]
 struct PullPlan<'a> {
     pull: Vec<&'a PlacedFile>,
@@ -52,6 +55,8 @@ struct PullPlan<'a> {
 }
 
 impl Run<'_> {
+    /// Copies edited copies of a worktree back to the main worktree (`--pull`). Those that the main
+    /// worktree has changed too are saved first.
     pub(super) fn pull(
         &mut self,
         worktree: &Worktree,
@@ -65,14 +70,14 @@ impl Run<'_> {
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?.unwrap_or_default();
-        let here = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
-        let drift = self.drift(worktree, placed)?;
+        let copies = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
+        let drifts = self.drift(worktree, placed)?;
         let plan = plan_pull(&PullFacts {
             name: worktree.record.name.as_str(),
             asked: &asked,
             placed,
-            drift: &drift,
-            here: &here,
+            drifts: &drifts,
+            copies: &copies,
             tracked: &tracked,
             force: options.force,
         })?;
@@ -85,11 +90,13 @@ impl Run<'_> {
         synced.rescue = rescue.as_ref().map(SavedWork::from);
         let stop = || self.session.check();
         let from = Destination::new(repository, worktree, &self.session.progress, &stop);
-        let warnings = apply_pull(&from, placed, &here, &plan.pull)?;
+        let warnings = apply_pull(&from, placed, &copies, &plan.pull)?;
         self.notes.extend(warnings);
         Ok(())
     }
 
+    /// Removes copies that were not edited (`--clean`), unless they are the last ones: those whose
+    /// source is gone stay.
     pub(super) fn clean(
         &self,
         worktree: &Worktree,
@@ -104,14 +111,23 @@ impl Run<'_> {
                 continue;
             }
             let is_directory = file.kind == PlacedKind::Directory;
+            let is_last = !is_directory && drift.source == SourceState::Gone;
             match drift.copy {
-                CopyState::Same if !is_directory && drift.source == SourceState::Gone => {
-                    cleaned.last.push(PathText::from(&file.path));
+                CopyState::Same => {
+                    if is_last {
+                        cleaned.last.push(PathText::from(&file.path));
+                    } else {
+                        remove.push(file);
+                    }
                 }
-                CopyState::Same => remove.push(file),
-                CopyState::Edited if is_directory => {}
-                CopyState::Edited => cleaned.edited.push(PathText::from(&file.path)),
-                CopyState::Missing => drop(gone.insert(file.path.clone())),
+                CopyState::Edited => {
+                    if !is_directory {
+                        cleaned.edited.push(PathText::from(&file.path));
+                    }
+                }
+                CopyState::Missing => {
+                    gone.insert(file.path.clone());
+                }
             }
         }
         if self.options.dry_run {
@@ -131,46 +147,60 @@ impl Run<'_> {
     }
 }
 
-/// Decides on a pull.
+/// Decides which copies replace files of the main worktree.
+///
+/// # Errors
+/// Refuses a path that was not synced or whose copy is gone, and a file that is not to be replaced.
+/// Without `--force`, refuses files that the main worktree has changed as well, all at once.
 fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
     for asked in facts.asked {
-        let is_synced =
-            |file: &PlacedFile| file.origin == PlacedOrigin::Synced && is_below(file, asked);
-        if !facts.placed.files().iter().any(is_synced) {
-            return Err(nothing_to_pull(facts, asked, "it was not synced"));
-        }
+        require_synced(facts, asked)?;
     }
     let mut plan = PullPlan::default();
-    let mut newer = Vec::new();
-    for (file, drift) in facts.placed.files().iter().zip(facts.drift) {
-        if file.origin != PlacedOrigin::Synced
-            || file.kind == PlacedKind::Directory
-            || !facts.asked.iter().any(|asked| is_below(file, asked))
-        {
+    let mut changed_in_main = Vec::new();
+    for (file, drift) in facts.placed.files().iter().zip(facts.drifts) {
+        let is_asked = facts.asked.iter().any(|asked| is_below(file, asked));
+        let is_synced_file =
+            file.origin == PlacedOrigin::Synced && file.kind != PlacedKind::Directory;
+        if !is_asked || !is_synced_file {
             continue;
         }
         match drift.copy {
             CopyState::Same => plan.unchanged += 1,
-            CopyState::Missing if facts.asked.contains(&file.path) => {
-                return Err(nothing_to_pull(facts, &file.path, "it is gone there"));
+            CopyState::Missing => {
+                // a missing file below a directory that was named is no fault
+                if facts.asked.contains(&file.path) {
+                    return Err(nothing_to_pull(facts, &file.path, "it is gone there"));
+                }
             }
-            CopyState::Missing => {}
             CopyState::Edited => {
                 require_replaceable(facts, file)?;
-                let is_newer = drift.source == SourceState::Newer;
-                if is_newer && !facts.force {
-                    newer.push(file.path.clone());
+                let is_changed_in_main = drift.source == SourceState::Newer;
+                if is_changed_in_main && !facts.force {
+                    changed_in_main.push(file.path.clone());
                     continue;
                 }
-                plan.save.extend(is_newer.then(|| file.path.clone()));
+                if is_changed_in_main {
+                    plan.save.push(file.path.clone());
+                }
                 plan.pull.push(file);
             }
         }
     }
-    if newer.is_empty() {
+    if changed_in_main.is_empty() {
         return Ok(plan);
     }
-    Err(refuse_newer(facts.name, newer))
+    Err(refuse_newer(facts.name, changed_in_main))
+}
+
+/// Refuses a path at which nothing was synced.
+fn require_synced(facts: &PullFacts<'_>, asked: &RepoPath) -> Result<(), SyncRefusal> {
+    for file in facts.placed.files() {
+        if file.origin == PlacedOrigin::Synced && is_below(file, asked) {
+            return Ok(());
+        }
+    }
+    Err(nothing_to_pull(facts, asked, "it was not synced"))
 }
 
 /// True if a file is what was asked for, or below it.
@@ -207,7 +237,7 @@ fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal 
     SyncRefusal::blocked(message, help)
 }
 
-/// Neither a tracked file is replaced, nor a file by something of another kind.
+/// Refuses to replace a file that the main worktree tracks, or one by something of another kind.
 fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
     let name = facts.name;
     let path = &file.path;
@@ -222,7 +252,7 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
             compare,
         ));
     }
-    let kind_now = facts.here.get(path).map(PlacedKind::of);
+    let kind_now = facts.copies.get(path).map(PlacedKind::of);
     if kind_now == Some(file.kind) || kind_now == Some(PlacedKind::Link) && facts.force {
         return Ok(());
     }
@@ -236,29 +266,26 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
     Err(refused(name, path, &why, help))
 }
 
-/// Copies these files over those of the main worktree, which keep their permissions, and writes
-/// down that both sides are the same again. Returns what could not be tidied up.
+/// Copies these files over those of the main worktree, which keep their permissions, and records
+/// that both sides are the same again; all or nothing. Returns what could not be tidied up.
 fn apply_pull(
     from: &Destination<'_>,
     placed: &Placed,
-    here: &Stats,
+    copies: &Stats,
     pull: &[&PlacedFile],
 ) -> Result<Vec<String>, Error> {
-    let there = stat_entries(from.main, pull.iter().map(|file| &file.path))?.entries;
-    let item = |file: &&PlacedFile| {
-        let stat = here.get(&file.path)?;
-        Some(CopyItem {
-            path: file.path.clone(),
-            from: Source::File(PlacedKind::of(stat), *stat),
-            bits: permissions(file, there.get(&file.path), stat),
-        })
-    };
-    let items: Vec<CopyItem> = pull.iter().filter_map(item).collect();
-    // on the file system of the main worktree, where the worktree stands beside too, if it does
-    let name = from.path.file_name().unwrap_or("worktree");
-    let worktrees = from.main.join(".agentwt/worktrees");
-    let beside = Some(&*worktrees).filter(|directory| files::is_directory(directory));
-    let directory = staging(&beside.unwrap_or(from.main).join(name));
+    let replaced = stat_entries(from.main, pull.iter().map(|file| &file.path))?.entries;
+    let mut items = Vec::new();
+    for file in pull {
+        if let Some(stat) = copies.get(&file.path) {
+            items.push(CopyItem {
+                path: file.path.clone(),
+                from: Source::File(PlacedKind::of(stat), *stat),
+                bits: permissions(file, replaced.get(&file.path), stat),
+            });
+        }
+    }
+    let directory = staging_in_main(from);
     files::remove_directory(&directory)?;
     let copying = Staging {
         source: from.path,
@@ -269,36 +296,50 @@ fn apply_pull(
     let staged = stage(&copying, &items);
     from.progress.end();
     // in the main worktree nothing is ours
-    let settled = move_in(&copying, from.main, staged?, &there, &Placed::default())?;
-    match write_down(from, placed, here, &settled.staged) {
-        Ok(()) => Ok(settled.done()),
-        Err(error) => Err(Error::from(error).leaving(settled.take_back())),
+    let nothing_placed = Placed::default();
+    let moved = move_in(&copying, from.main, staged?, &replaced, &nothing_placed)?;
+    match record_pulled(from, placed, copies, &moved.staged) {
+        Ok(()) => Ok(moved.done()),
+        Err(error) => Err(Error::from(error).leaving(moved.take_back())),
     }
 }
 
-/// Those that the main worktree's file has, or had, with the execute bits that were changed since
-/// it was placed: who else may read or write it is the user's to say.
-fn permissions(file: &PlacedFile, there: Option<&Stat>, here: &Stat) -> u32 {
-    let Some(before) = there.or(file.source.as_ref()) else {
-        return here.permissions() & 0o777 | 0o200;
-    };
-    let changed = (here.permissions() ^ file.stat.permissions()) & 0o111;
-    before.permissions() & !changed | here.permissions() & changed
+/// The directory in which files for the main worktree are staged: on its file system, so that they
+/// are moved in by a rename; beside the worktrees, if these are in the main worktree.
+fn staging_in_main(from: &Destination<'_>) -> Utf8PathBuf {
+    let name = from.path.file_name().unwrap_or("worktree");
+    let worktrees = from.main.join(".agentwt/worktrees");
+    if files::is_directory(&worktrees) {
+        staging(&worktrees.join(name))
+    } else {
+        staging(&from.main.join(name))
+    }
 }
 
-fn write_down(
+/// The permissions of a file of the main worktree: those that it has, or had when it was copied,
+/// with the execute bits that were changed on the copy. Who may read or write it, the user decides.
+fn permissions(file: &PlacedFile, replaced: Option<&Stat>, copy: &Stat) -> u32 {
+    let Some(before) = replaced.or(file.source.as_ref()) else {
+        return copy.permissions() & 0o777 | 0o200;
+    };
+    let changed = (copy.permissions() ^ file.stat.permissions()) & 0o111;
+    before.permissions() & !changed | copy.permissions() & changed
+}
+
+/// Records of these files that the copy and the main worktree's are the same.
+fn record_pulled(
     from: &Destination<'_>,
     placed: &Placed,
-    here: &Stats,
+    copies: &Stats,
     staged: &[Staged],
 ) -> Result<(), DiskError> {
-    let mut new = Vec::new();
+    let mut pulled = Vec::new();
     for entry in staged {
         if entry.kind == PlacedKind::Directory {
             continue;
         }
-        if let (Some(stat), Some(file)) = (here.get(&entry.path), placed.get(&entry.path)) {
-            new.push(PlacedFile {
+        if let (Some(stat), Some(file)) = (copies.get(&entry.path), placed.get(&entry.path)) {
+            pulled.push(PlacedFile {
                 kind: entry.kind,
                 digest: entry.digest,
                 stat: *stat,
@@ -307,14 +348,15 @@ fn write_down(
             });
         }
     }
-    let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
+    let ctimes = pulled.iter().map(|file| file.stat.ctime);
+    let newest = ctimes.max().unwrap_or(0);
     let time = files::settled_time(from.path, newest)?;
-    let list = placed.replaced_by(new, time);
+    let list = placed.replaced_by(pulled, time);
     files::write(&from.record_dir.join(PLACED), &list.to_bytes())
 }
 
-/// Removes copies from a worktree that stays, and directories that we created and that are empty
-/// then. Returns whether the worktree's configuration is another now, too.
+/// Removes copies, and directories of ours that are then empty; forgets these, and those that are
+/// `gone` already. Returns whether that changed the configuration of the worktree.
 fn apply_clean(
     to: &Destination<'_>,
     placed: &Placed,
@@ -322,11 +364,11 @@ fn apply_clean(
     mut gone: BTreeSet<RepoPath>,
     cleaned: &mut CleanedFiles,
 ) -> Result<bool, Error> {
-    // touched since it was placed and with the same content, its stat data are others
-    let stands = stat_entries(to.path, remove.iter().map(|file| &file.path))?;
+    // the stat data of this moment: a copy with the same content may have been touched
+    let stats = stat_entries(to.path, remove.iter().map(|file| &file.path))?;
     let mut expected = Vec::new();
     for file in remove {
-        if let Some(stat) = stands.entries.get(&file.path) {
+        if let Some(stat) = stats.entries.get(&file.path) {
             expected.push(Staged {
                 path: file.path.clone(),
                 kind: file.kind,
@@ -335,8 +377,8 @@ fn apply_clean(
             });
         }
     }
-    let mut done = remove_placed(to.path, &expected)?;
-    gone.extend(done.removed.iter().cloned());
+    let mut removal = remove_placed(to.path, &expected)?;
+    gone.extend(removal.removed.iter().cloned());
     let mut kept = Vec::new();
     for file in placed.files() {
         if !gone.contains(&file.path) {
@@ -346,16 +388,12 @@ fn apply_clean(
     let list = placed.with_files(kept, Vec::new(), placed.settled());
     let excluded = write_exclude(to.git, to.admin_dir, &list)?;
     files::write(&to.record_dir.join(PLACED), &list.to_bytes())?;
-    let is_file = |path: &RepoPath| {
-        let file = placed.get(path);
-        file.is_some_and(|file| file.kind != PlacedKind::Directory)
-    };
-    done.removed.retain(is_file);
-    done.removed.sort_unstable();
-    cleaned.removed = paths(done.removed);
-    // a directory that holds something else simply stays
-    for (path, detail) in done.stayed {
-        if is_file(&path) {
+    // directories are not reported; one that holds something else stays
+    removal.removed.retain(|path| is_placed_file(placed, path));
+    removal.removed.sort_unstable();
+    cleaned.removed = paths(removal.removed);
+    for (path, detail) in removal.stayed {
+        if is_placed_file(placed, &path) {
             cleaned.stayed.push(StayedFile {
                 path: PathText::from(path),
                 detail,
@@ -363,4 +401,9 @@ fn apply_clean(
         }
     }
     Ok(excluded.changed_config())
+}
+
+fn is_placed_file(placed: &Placed, path: &RepoPath) -> bool {
+    let file = placed.get(path);
+    file.is_some_and(|file| file.kind != PlacedKind::Directory)
 }

@@ -42,20 +42,7 @@ use crate::worktree::settings::load_config;
 pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
-    if let (false, [name, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
-        let message = "cannot pull from several worktrees at once".to_owned();
-        let help = format!("name one: git agentwt sync {name} --pull <path>");
-        return Err(SyncRefusal::Several { message, help }.into());
-    }
-    if !options.pull.is_empty() && !options.dry_run {
-        require_outside(&repository, &session.command_line)?;
-    }
-    if !options.dry_run && !options.status {
-        match chosen.as_slice() {
-            [only] if !options.all => session.require_own(&repository, only)?,
-            _several => session.require_no_agent(&repository, &session.command_line)?,
-        }
-    }
+    require_allowed(session, &repository, options, &chosen)?;
     let mut run = Run {
         session,
         repository: &repository,
@@ -66,24 +53,53 @@ pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Err
     let mut outcome = Outcome::done(SyncAnswer::default());
     for name in &chosen {
         session.check()?;
-        match run.worktree(name) {
-            Ok(synced) => outcome.answer.worktrees.push(synced),
-            Err(error) if chosen.len() == 1 || matches!(error.exit_code(), ExitCode::Signal(_)) => {
-                return Err(error);
+        let error = match run.worktree(name) {
+            Ok(synced) => {
+                outcome.answer.worktrees.push(synced);
+                continue;
             }
-            Err(error) => {
-                if outcome.exit == ExitCode::Success {
-                    outcome.exit = error.exit_code();
-                }
-                run.notes.push(match miette::Diagnostic::help(&error) {
-                    Some(help) => format!("{name}: {error}; {help}"),
-                    None => format!("{name}: {error}"),
-                });
-            }
+            Err(error) => error,
+        };
+        let is_signal = matches!(error.exit_code(), ExitCode::Signal(_));
+        if chosen.len() == 1 || is_signal {
+            return Err(error);
         }
+        if outcome.exit == ExitCode::Success {
+            outcome.exit = error.exit_code();
+        }
+        run.notes.push(format!("{name}: {}", error.with_help()));
     }
     outcome.notes.append(&mut run.notes);
     Ok(outcome)
+}
+
+/// Checks that this caller may do that: `--pull` takes one worktree and a call from outside of it;
+/// an agent syncs no other worktree than its own.
+fn require_allowed(
+    session: &Session,
+    repository: &Repository,
+    options: &Sync,
+    chosen: &[WorktreeName],
+) -> Result<(), Error> {
+    let is_pull = !options.pull.is_empty();
+    if is_pull && let [first, _, ..] = chosen {
+        let message = "cannot pull from several worktrees at once".to_owned();
+        let help = format!("name one: git agentwt sync {first} --pull <path>");
+        return Err(SyncRefusal::Several { message, help }.into());
+    }
+    if options.dry_run {
+        return Ok(());
+    }
+    if is_pull {
+        require_outside(repository, &session.command_line)?;
+    }
+    if options.status {
+        return Ok(());
+    }
+    match chosen {
+        [only] if !options.all => session.require_own(repository, only),
+        _several => session.require_no_agent(repository, &session.command_line),
+    }
 }
 
 fn chosen(repository: &Repository, options: &Sync) -> Result<Vec<WorktreeName>, Error> {
@@ -113,6 +129,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Does in one worktree what the options ask for, under the lock of its name.
     fn worktree(&mut self, name: &WorktreeName) -> Result<SyncedWorktree, Error> {
         let repository = self.repository;
         let options = self.options;
@@ -169,8 +186,12 @@ impl Run<'_> {
         Ok(drift(&worktree.record.path, main, placed)?)
     }
 
-    /// Copies what is selected: reads what stands there, plans, saves what is replaced, and places
-    /// it.
+    /// Copies what is selected into the worktree.
+    ///
+    /// 1. Reads what is selected, and what is in the worktree.
+    /// 2. Plans the copies.
+    /// 3. Saves what they replace.
+    /// 4. Places them, and notes those that git shows as untracked.
     fn copy(
         &mut self,
         worktree: &Worktree,
@@ -181,6 +202,7 @@ impl Run<'_> {
         let record = &worktree.record;
         let path = &record.path;
         let root = &repository.root;
+        // 1
         let selection = self.selection(&placed)?;
         self.note_unused_config(&placed, &selection);
         session.tell_each("not entered:", &selection.candidates.not_entered);
@@ -191,6 +213,7 @@ impl Run<'_> {
             Ok(paths)
         };
         let there = read_worktree_files(path, root, tracked, placed, &selection.candidates)?;
+        // 2
         let plan = plan_copies(&SyncFacts {
             name: record.name.as_str(),
             path,
@@ -202,10 +225,13 @@ impl Run<'_> {
         })?;
         let stop = || session.check();
         let to = Destination::new(repository, worktree, &session.progress, &stop);
-        if self.options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
+        let has_nothing_to_do = plan.copy.is_empty() && !to.is_unfinished();
+        if self.options.dry_run || has_nothing_to_do {
             return Ok((plan, None));
         }
+        // 3
         let rescue = self.save(worktree, path, &plan.save)?;
+        // 4
         session.tell_each("copy", plan.files().map(|copy| &copy.path));
         self.place(worktree, &to, &Placing::new(&plan, there.placed))?;
         let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();

@@ -117,45 +117,60 @@ struct Judge<'j> {
 }
 
 impl Judge<'_> {
-    /// Why a file must not be edited; none where it may.
+    /// Why the program must not edit a file; `None` if it may. `named` is the file as it was named.
     fn denied(&self, named: &str, path: &Path) -> Option<String> {
-        let named = escape_for_terminal(named.as_bytes());
+        // if links go in a circle or a directory is closed, the program cannot write either
+        let resolved = resolve(path, &|_| false).ok()?;
+        match resolved.strip_prefix(&self.worktree.record.path) {
+            Ok(inside) => self.denied_inside(inside),
+            Err(_) => self.denied_outside(named, &resolved),
+        }
+    }
+
+    /// Why a path of the worktree must not be edited.
+    fn denied_inside(&self, inside: &Path) -> Option<String> {
+        let (access, why) = self.refused(inside)?;
+        if access == Access::Excluded {
+            return Some(why);
+        }
+        let name = &self.worktree.record.name;
+        let pattern = shell_word(&format!("/{}", inside.display()));
+        Some(format!(
+            "{why}; if the task needs this edit, ask the user to run: git agentwt scope \
+                {name} --add-write {pattern}"
+        ))
+    }
+
+    /// Why a file outside of the worktree must not be edited, and what to edit instead; `None` if
+    /// it is not of this repository.
+    fn denied_outside(&self, named: &str, resolved: &Path) -> Option<String> {
+        let shown = escape_for_terminal(named.as_bytes());
         let root = &self.worktree.record.path;
         let name = &self.worktree.record.name;
-        // where links go in a circle or a directory is closed, the program cannot write either
-        let reached = resolve(path, &|_| false).ok()?;
-        if let Ok(inside) = reached.strip_prefix(root) {
-            let (access, why) = self.refused(inside)?;
-            if access == Access::Excluded {
-                return Some(why);
-            }
-            let pattern = shell_word(&format!("/{}", inside.display()));
-            return Some(format!(
-                "{why}; if the task needs this edit, ask the user to run: git agentwt scope \
-                    {name} --add-write {pattern}"
-            ));
-        }
-        let place = self.elsewhere(&reached)?;
+        let place = self.elsewhere(resolved)?;
         let is_file = |below: &&Path| !below.starts_with(".git") && !below.as_os_str().is_empty();
         let Some(inside) = place.path.filter(is_file) else {
             return Some(format!(
-                "{named} is in {}, which is not this task's",
+                "{shown} is in {}, which is not this task's",
                 place.root
             ));
         };
-        let own_file = root.as_std_path().join(inside);
-        let own_file = escape_for_terminal(own_file.as_os_str().as_bytes());
         let instead = match self.refused(inside) {
-            None => format!("edit {own_file} instead"),
             Some((_, why)) => why,
+            None => {
+                let own_file = root.as_std_path().join(inside);
+                let shown_file = escape_for_terminal(own_file.as_os_str().as_bytes());
+                format!("edit {shown_file} instead")
+            }
         };
         Some(format!(
-            "{named} is in {}, not in your worktree {name}: {instead}",
+            "{shown} is in {}, not in your worktree {name}: {instead}",
             place.name
         ))
     }
 
-    /// What the task may do with a path that it must not edit, and why: the rule that decided.
+    /// The access to a path of the worktree that must not be edited, and the rule that decided;
+    /// `None` if it may be edited.
     fn refused(&self, inside: &Path) -> Option<(Access, String)> {
         let bytes = inside.as_os_str().as_bytes();
         if inside.iter().any(|part| part == ".git") {
@@ -180,8 +195,8 @@ impl Judge<'_> {
         Some((verdict.access, format!("{path} {what} in this task: {by}")))
     }
 
-    /// Whether a path is neither in the base nor staged nor placed, and the ignore rules of the
-    /// base ignore it.
+    /// True if the ignore rules of the base ignore a path that is neither in the base nor staged
+    /// nor placed.
     fn is_build_output(&self, path: &RepoPath) -> Result<bool, Error> {
         let manifest = self.worktree.manifest()?;
         if manifest.base(path).is_some() || self.worktree.placed()?.get(path).is_some() {
@@ -199,21 +214,21 @@ impl Judge<'_> {
         Ok(rules.ignores_file(path))
     }
 
-    /// Where a path outside of the worktree is; none where the path is not of this repository.
-    fn elsewhere<'p>(&self, reached: &'p Path) -> Option<OtherPlace<'_, 'p>> {
+    /// Where a path outside of the worktree is; `None` if it is not of this repository.
+    fn elsewhere<'p>(&self, resolved: &'p Path) -> Option<OtherPlace<'_, 'p>> {
         let root = &self.repository.root;
         let common = &self.repository.home().common_dir;
-        if reached.starts_with(common) {
+        if resolved.starts_with(common) {
             return Some(OtherPlace {
                 root: common,
                 name: "git's directory".to_owned(),
                 path: None,
             });
         }
-        if !reached.starts_with(self.repository.closed_root()) {
+        if !resolved.starts_with(self.repository.closed_root()) {
             return None;
         }
-        let inside = reached.strip_prefix(root).ok()?;
+        let inside = resolved.strip_prefix(root).ok()?;
         let Ok(below_worktrees) = inside.strip_prefix(WORKTREES) else {
             return Some(OtherPlace {
                 root,

@@ -152,21 +152,27 @@ struct DueWork {
     verification: bool,
 }
 
-/// What is due after an event; nothing after one that is unknown.
+/// What is due after an event of githooks(5); nothing after one that is unknown.
 fn due_work(hook: &Hook, repository: &Repository, worktree: &Worktree) -> Result<DueWork, Error> {
     let record = &worktree.record;
+    // the commits of a rebase are verified at its end, by `post-rewrite`
     let is_rebasing = head::in_rebase(record);
     Ok(match hook.event.as_str() {
-        "post-index-change" => DueWork {
-            write_bits: hook.flag(0),
-            verification: false,
-        },
-        "post-checkout" => DueWork {
-            write_bits: true,
-            verification: hook.flag(2)
-                && !is_rebasing
-                && !head::starts_rebase(repository, worktree)?,
-        },
+        "post-index-change" => {
+            let files_were_updated = hook.flag(0);
+            DueWork {
+                write_bits: files_were_updated,
+                verification: false,
+            }
+        }
+        "post-checkout" => {
+            let is_of_branch = hook.flag(2);
+            let may_bring_commits = is_of_branch && !is_rebasing;
+            DueWork {
+                write_bits: true,
+                verification: may_bring_commits && !head::starts_rebase(repository, worktree)?,
+            }
+        }
         "post-applypatch" => DueWork {
             write_bits: true,
             verification: !is_rebasing,
@@ -175,12 +181,15 @@ fn due_work(hook: &Hook, repository: &Repository, worktree: &Worktree) -> Result
             write_bits: true,
             verification: true,
         },
-        // several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER"): of these
-        // the last, as nothing comes after it
-        "post-commit" => DueWork {
-            write_bits: files::exists(&record.admin_dir.join("sequencer")),
-            verification: !is_rebasing,
-        },
+        "post-commit" => {
+            // of several commits that are picked or reverted (git-cherry-pick(1), "SEQUENCER"), the
+            // last has no event after this one
+            let is_picking = files::exists(&record.admin_dir.join("sequencer"));
+            DueWork {
+                write_bits: is_picking,
+                verification: !is_rebasing,
+            }
+        }
         _ => DueWork {
             write_bits: false,
             verification: false,
@@ -195,7 +204,7 @@ impl Hook {
     }
 }
 
-/// The verdict of a report with violations; none of any other.
+/// The verdict of a report with violations; `None` if there are none.
 fn violated(worktree: &Worktree, report: &Report) -> Option<VerdictReport> {
     if report.valid() {
         return None;
@@ -208,8 +217,7 @@ fn violated(worktree: &Worktree, report: &Report) -> Option<VerdictReport> {
 /// How large an index may be, in bytes, whose files are all looked at by a hook: some 2,000 files.
 const SMALL_INDEX: u64 = 256 << 10;
 
-/// How much a hook looks at. To look at every file takes as long as there are files, and git waits
-/// for it; what was committed is seen at any size.
+/// How much a hook looks at: git waits for it, so in a large worktree only at commits.
 fn extent(session: &Session, worktree: &Worktree) -> SurveyExtent<'static> {
     let index = files::stat(&worktree.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
@@ -238,8 +246,8 @@ fn put_bits_back(
     Ok(())
 }
 
-/// What git will commit is in the index that it names to the hook: a violation that is only on
-/// disk, or that this commit takes back, is no reason to refuse it.
+/// Decides on the commit that git is about to make, by the index that git names to the hook. A
+/// violation that is only on disk, or that this commit reverts, is no reason to refuse it.
 fn before_commit(
     session: &Session,
     repository: &Repository,
@@ -274,9 +282,9 @@ fn decision(worktree: &Worktree, report: &Report) -> Outcome<HookAnswer> {
     outcome
 }
 
-/// Decides on a commit that pre-commit was not asked about (`--no-verify`, a merge), when git is
-/// about to move the worktree's branch onto it. The script calls only where a refusal leaves git
-/// whole. On standard input is what reference-transaction is told.
+/// Decides on a commit that pre-commit did not see (`--no-verify`, a merge), before git moves the
+/// worktree's branch onto it. Standard input is that of the hook reference-transaction; the script
+/// calls only where a refusal does no harm.
 fn before_ref_update(
     session: &Session,
     repository: &Repository,

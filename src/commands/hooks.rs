@@ -33,6 +33,7 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId, WorktreeName, branch_of};
 use crate::words::path::shell_word;
+use crate::words::text::would;
 use crate::worktree::caller;
 use crate::worktree::decisions::require_outside;
 use crate::worktree::error::WorktreeFault;
@@ -73,15 +74,6 @@ pub enum HooksDone {
     Uninstalled,
 }
 
-impl HooksDone {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Installed => "installed",
-            Self::Uninstalled => "uninstalled",
-        }
-    }
-}
-
 impl Answer for HooksAnswer {
     const DOCUMENT: &'static str = "hooks";
 
@@ -92,20 +84,16 @@ impl Answer for HooksAnswer {
             Some(_) => ", by core.hooksPath, chained to the user's own",
             None => "",
         };
-        match (self.done, self.dry_run) {
-            (Some(HooksDone::Installed), true) => {
-                text.tell(format!("would install hooks in {path}{by}"));
+        match self.done {
+            Some(HooksDone::Installed) => {
+                let installed = would(self.dry_run, "installed", "would install");
+                text.tell(format!("{installed} hooks in {path}{by}"));
             }
-            (Some(HooksDone::Installed), false) => {
-                text.tell(format!("installed hooks in {path}{by}"));
+            Some(HooksDone::Uninstalled) => {
+                let removed = would(self.dry_run, "removed", "would remove");
+                text.tell(format!("{removed} our hooks from {path}"));
             }
-            (Some(HooksDone::Uninstalled), true) => {
-                text.tell(format!("would remove our hooks from {path}"));
-            }
-            (Some(HooksDone::Uninstalled), false) => {
-                text.tell(format!("removed our hooks from {path}"));
-            }
-            (None, _) => text.line(path),
+            None => text.line(path),
         }
         if let (Some(true), Some(name)) = (self.recorded, &self.name) {
             let shown = text.paint.name(name);
@@ -120,11 +108,10 @@ impl Answer for HooksAnswer {
 
     fn rows(&self) -> Vec<Row> {
         let hooks = self.hooks.as_ref();
-        let state = match (self.done, self.dry_run) {
-            (Some(HooksDone::Installed), true) => "would-install",
-            (Some(HooksDone::Uninstalled), true) => "would-uninstall",
-            (Some(done), false) => done.as_str(),
-            (None, _) => hooks.map_or("", |hooks| hooks.state.as_str()),
+        let state = match self.done {
+            Some(HooksDone::Installed) => would(self.dry_run, "installed", "would-install"),
+            Some(HooksDone::Uninstalled) => would(self.dry_run, "uninstalled", "would-uninstall"),
+            None => hooks.map_or("", |hooks| hooks.state.as_str()),
         };
         let method = self.method.or(hooks.and_then(|hooks| hooks.method));
         vec![Row::record(&[
@@ -220,23 +207,23 @@ fn require_own(
 }
 
 impl HookTarget {
-    /// Finds the worktree by one of our names, or else by a path; without a word, the one that we
-    /// are in.
+    /// Finds the worktree by one of our names, or else by a path; if none is given, the one in
+    /// which the command started.
     fn find(
         session: &Session,
         repository: &Repository,
-        word: Option<&OsStr>,
+        given: Option<&OsStr>,
     ) -> Result<Self, Error> {
-        let text = word.map(OsStr::to_string_lossy);
-        let named = match &text {
+        let name_or_path = given.map(OsStr::to_string_lossy);
+        let directory = match &name_or_path {
             Some(text) => session.resolve(Utf8Path::new(&**text)),
             None => {
                 let toplevel = repository.toplevel.as_ref();
                 toplevel.unwrap_or(&repository.start).clone()
             }
         };
-        let path = files::canonical(&named).unwrap_or(named);
-        if let Some(worktree) = find_recorded(repository, text.as_deref(), &path)? {
+        let path = files::canonical(&directory).unwrap_or(directory);
+        if let Some(worktree) = find_recorded(repository, name_or_path.as_deref(), &path)? {
             return Ok(Self {
                 path: worktree.record.path.clone(),
                 admin_dir: worktree.record.admin_dir.clone(),
@@ -250,7 +237,7 @@ impl HookTarget {
                 recorded: None,
             });
         }
-        let shown = match text {
+        let shown = match name_or_path {
             Some(text) => text.into_owned(),
             None => path.to_string(),
         };
@@ -289,8 +276,8 @@ fn find_recorded(
     }
 }
 
-/// The private git directory of a linked worktree; none for any other directory. The hooks of the
-/// main worktree are the user's; a copy of a repository lists the worktrees of the original.
+/// The private git directory of a linked worktree; `None` for any other directory: the hooks of the
+/// main worktree are the user's, and a copy of a repository lists the worktrees of the original.
 fn private_git_dir(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, Error> {
     let worktrees = repository.worktree_list()?;
     if !worktrees.iter().any(|entry| entry.path == path) {
@@ -310,29 +297,39 @@ struct InstalledHooks {
     recorded: bool,
 }
 
-/// Installs; a worktree of plain git's gets a record first, so that there is a base and a scope
-/// to verify against.
+/// Installs the hooks. A worktree of plain git's gets a record too, so that there is a base and a
+/// scope to verify against.
 fn install_in(
     session: &Session,
     repository: &Repository,
     target: &HookTarget,
     hooks: &WorktreeHooks,
 ) -> Result<InstalledHooks, Error> {
-    if let Some(recorded) = &target.recorded {
-        let (_one_at_a_time, worktree) = Worktree::lock(repository, &recorded.record.name)?;
-        let method = worktree.change_hooks(repository, || {
-            install_hooks(repository, &worktree.record, &session.binary)
-        })?;
-        return Ok(InstalledHooks {
-            method,
-            name: worktree.record.name.to_string(),
-            recorded: false,
-        });
-    }
+    let Some(recorded) = &target.recorded else {
+        return install_and_record(session, repository, target, hooks);
+    };
+    let (_one_at_a_time, worktree) = Worktree::lock(repository, &recorded.record.name)?;
+    let method = worktree.change_hooks(repository, || {
+        install_hooks(repository, &worktree.record, &session.binary)
+    })?;
+    Ok(InstalledHooks {
+        method,
+        name: worktree.record.name.to_string(),
+        recorded: false,
+    })
+}
+
+/// Installs the hooks in a worktree of plain git's, and writes its record; both or nothing.
+fn install_and_record(
+    session: &Session,
+    repository: &Repository,
+    target: &HookTarget,
+    hooks: &WorktreeHooks,
+) -> Result<InstalledHooks, Error> {
     let record = plan_record(session, repository, &target.path, &target.admin_dir)?;
     let listing = Listing::read(repository, &record.checked_out)?;
     let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
-    // it may have been taken while we waited
+    // asked again: the name may have been taken while we waited
     let name = free_name(repository, &target.path)?;
     let method = install_hooks(repository, &record, &session.binary)?;
     let written = Registration {

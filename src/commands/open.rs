@@ -72,8 +72,8 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     Ok(ExitCode::Program(status))
 }
 
-/// The command line of the program: the opener of git's settings, the client, or the editor that
-/// the user has set.
+/// The command line of the program: the opener of git's settings, or else the client, or else the
+/// editor that the user has set.
 fn find_program(
     session: &Session,
     repository: &Repository,
@@ -88,27 +88,15 @@ fn find_program(
         tell_notes(session, git_settings, "agentwt.client");
     }
     let set_client = loaded.settings.client.map(|client| client.value);
-    let client = recorded_client.or(set_client);
-    let client = client.and_then(|client| programs::named(client.as_str()));
+    let client_name = recorded_client.or(set_client);
+    let client = client_name.and_then(|name| programs::named(name.as_str()));
     let opener = git_settings.last("agentwt.opener");
-    let mut program = match (opener.filter(|line| is_set(line)), client) {
-        (Some(line), _) => shell(line),
-        (None, Some(client)) => vec![client.command.into()],
-        (None, None) if options.prompt.is_some() => {
-            let why = "no client is set, and an editor takes no prompt";
-            return Err(no_opener(worktree, why));
-        }
-        (None, None) => {
-            let Some(editor) = find_editor(session, repository)? else {
-                let why =
-                    "no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)";
-                return Err(no_opener(worktree, why));
-            };
-            session
-                .log
-                .tell("no client is set, so your editor is started");
-            shell(&editor)
-        }
+    let mut program = if let Some(line) = opener.filter(|line| is_set(line)) {
+        shell(line)
+    } else if let Some(client) = client {
+        vec![client.command.into()]
+    } else {
+        start_of_editor(session, repository, worktree, options)?
     };
     if let Some(prompt) = &options.prompt {
         if let Some(client) = client
@@ -120,6 +108,30 @@ fn find_program(
     }
     program.extend(options.arguments.iter().cloned());
     Ok(program)
+}
+
+/// The command line of the user's editor.
+///
+/// # Errors
+/// Refuses a prompt, which an editor does not take; fails when no editor is set.
+fn start_of_editor(
+    session: &Session,
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &Open,
+) -> Result<Vec<OsString>, Error> {
+    if options.prompt.is_some() {
+        let why = "no client is set, and an editor takes no prompt";
+        return Err(no_opener(worktree, why));
+    }
+    let Some(editor) = find_editor(session, repository)? else {
+        let why = "no client is set, and no editor (GIT_EDITOR, core.editor, VISUAL, EDITOR)";
+        return Err(no_opener(worktree, why));
+    };
+    session
+        .log
+        .tell("no client is set, so your editor is started");
+    Ok(shell(&editor))
 }
 
 /// True for a value with something in it: an empty one unsets that of another file (git-config(1)).

@@ -98,7 +98,7 @@ impl Answer for ReapplyAnswer {
     }
 }
 
-/// Puts everything back.
+/// Puts sparse patterns and write bits back as the scope says.
 ///
 /// # Errors
 /// Fails when git or the disk does.

@@ -216,7 +216,7 @@ impl WorktreeStatus {
         place
     }
 
-    /// Where the branch stands, if that is more than its commits.
+    /// Prints how the branch differs from the base branch and the upstream.
     fn print_position(&self, text: &mut Text) {
         let position = &self.recorded.position;
         if let Some(branch) = &self.recorded.base.branch
@@ -235,7 +235,7 @@ impl WorktreeStatus {
         }
     }
 
-    /// The number of placed files, and for each state but `same` a line with names.
+    /// Prints the number of placed files, and for each state but `same` a line with names.
     fn print_placed(&self, text: &mut Text) {
         let placed = self.placed.as_deref().unwrap_or_default();
         if placed.is_empty() {
@@ -465,7 +465,7 @@ pub fn run(session: &Session, options: &Status) -> Result<Outcome<StatusAnswer>,
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
 
-/// What is shown of a verified worktree.
+/// Reads what is shown of a worktree, and adds the verdict of this moment.
 fn status(
     home: &Repository,
     worktree: &Worktree,
@@ -517,7 +517,7 @@ fn status(
     })
 }
 
-/// The placed files that are not tracked by now; none where the directory is gone.
+/// The placed files that are not tracked by now; `None` if the directory is gone.
 fn placed_states(
     repository: &Repository,
     worktree: &Worktree,

@@ -18,7 +18,7 @@ pub struct Statusline {
     pub name: Option<String>,
 }
 
-/// Computes the line; none outside of a worktree.
+/// Computes the line; `None` outside of a worktree.
 ///
 /// # Errors
 /// Fails when the named worktree does not exist.
@@ -47,7 +47,7 @@ fn find(session: &Session, name: Option<&str>) -> Result<(Repository, Worktree),
     Ok((repository, worktree))
 }
 
-/// The number of commits of the branch since the base; none if git cannot tell.
+/// The number of commits of the branch since the base; `None` if git cannot tell.
 fn commits_ahead(repository: &Repository, worktree: &Worktree) -> Option<u64> {
     let record = &worktree.record;
     let git = worktree.git(repository);

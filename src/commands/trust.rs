@@ -82,9 +82,9 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
     session.check()?;
     let current = &answer.commands;
     if options.revoke {
-        let mut of_repository = trust.trusted;
-        of_repository.retain(|text| text.commands.repository == current.repository);
-        let mut revoked = of_repository.len();
+        let mut revocable = trust.trusted;
+        revocable.retain(|trusted| trusted.commands.repository == current.repository);
+        let mut revoked = revocable.len();
         if !options.dry_run {
             revoked = TrustStore::revoke(state, &repository)?;
         }

@@ -248,7 +248,7 @@ impl DoctorAnswer {
         wrong.count()
     }
 
-    /// The number of problems, warnings and unknown topics; none if nothing is wrong.
+    /// The number of problems, warnings and unknown topics; `None` if nothing is wrong.
     fn sum(&self) -> Option<String> {
         let mut parts = Vec::new();
         for (number, one, many) in [

@@ -28,7 +28,8 @@ use crate::worktree::ignore_rules;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Main, Repository};
 
-/// Checks everything; `--fix` fixes what is ours. It works outside of a repository, too.
+/// Checks everything; `--fix` fixes what is ours. Outside of a repository, only what needs none is
+/// checked.
 ///
 /// # Errors
 /// Fails when the directory does not exist, or cannot be read.
@@ -57,7 +58,7 @@ pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>,
     let is_wrong = answer.checks.iter().any(DoctorCheck::is_wrong);
     answer.healthy = !is_wrong && answer.unknown.is_empty();
     answer.root = repository.map(|repository| repository.root);
-    // what is known to be wrong counts first
+    // a problem that was found counts more than a check that failed
     let exit = if is_wrong {
         ExitCode::Violations
     } else {

@@ -22,8 +22,9 @@ pub(super) fn settings(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     checks
 }
 
-/// With the extension, keys that are meant for one worktree must not be common (git-worktree(1),
-/// "CONFIGURATION FILE"): each linked one would be bare, or work on the files of another.
+/// Checks, with `extensions.worktreeConfig`, that keys of one worktree are not in the common file
+/// (git-worktree(1), "CONFIGURATION FILE"): each linked worktree would be bare, or would work on
+/// the files of another.
 fn worktree_config(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let is_on = common_setting(context, "extensions.worktreeconfig").is_some_and(|on| is_true(&on));
@@ -53,7 +54,7 @@ fn is_true(value: &str) -> bool {
     !off.contains(&value.to_ascii_lowercase().as_str())
 }
 
-/// A key of one worktree stands in the common file.
+/// The check that reports a key of one worktree in the common file.
 fn misplaced(context: &DoctorContext<'_>, key: &str, value: &str) -> DoctorCheck {
     let file = context.repository.common_dir.join("config");
     let found = format!(
@@ -80,21 +81,9 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
         exists: files::exists(&repository.root.join(WORKTREES)),
         is_ignored: ignored.contains(&inside),
     };
-    let mut checks = vec![worktrees(ignore_rules::read(repository)?, directory)];
-    let mut tracked = Vec::new();
-    for path in &context.index {
-        if path
-            .as_bstr()
-            .starts_with(format!("{WORKTREES}/").as_bytes())
-        {
-            tracked.push(path.to_string());
-        }
-    }
-    if !tracked.is_empty() {
-        let found = format!("git tracks what is in {WORKTREES}: {}", some(&tracked));
-        let fix = "git rm -r --cached --ignore-unmatch .agentwt/worktrees && git commit";
-        checks.push(DoctorCheck::problem("tracked", found, fix));
-    }
+    let rules = ignore_rules::read(repository)?;
+    let mut checks = vec![check_worktrees_ignored(rules, directory)];
+    checks.extend(find_tracked_worktrees(context));
     checks.push(if context.index.contains(&config) {
         DoctorCheck::ok("config-file", ".agentwt/config.toml is committed")
     } else if !files::exists(&repository.root.join(CONFIG)) {
@@ -117,18 +106,37 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
     Ok(checks)
 }
 
-/// What is known of `.agentwt/worktrees`.
+/// Finds files of worktrees that the index of the main worktree has.
+fn find_tracked_worktrees(context: &DoctorContext<'_>) -> Option<DoctorCheck> {
+    let directory = format!("{WORKTREES}/");
+    let mut tracked = Vec::new();
+    for path in &context.index {
+        if path.as_bstr().starts_with(directory.as_bytes()) {
+            tracked.push(path.to_string());
+        }
+    }
+    if tracked.is_empty() {
+        return None;
+    }
+    let found = format!("git tracks what is in {WORKTREES}: {}", some(&tracked));
+    let fix = "git rm -r --cached --ignore-unmatch .agentwt/worktrees && git commit";
+    Some(DoctorCheck::problem("tracked", found, fix))
+}
+
+/// The directory `.agentwt/worktrees`.
 #[derive(Clone, Copy)]
 struct WorktreesDirectory {
     exists: bool,
     is_ignored: bool,
 }
 
-/// One rule alone does not last: a branch can hide the file, `git clean -ffd` passes over what the
-/// other covers.
-fn worktrees(rules: ignore_rules::IgnoreRules, directory: WorktreesDirectory) -> DoctorCheck {
-    let is_ignored = directory.is_ignored;
-    if !directory.exists && !is_ignored {
+/// Checks that git ignores `.agentwt/worktrees`, and that both rules are there that see to it: one
+/// alone does not last (`worktree/ignore_rules.rs`).
+fn check_worktrees_ignored(
+    rules: ignore_rules::IgnoreRules,
+    directory: WorktreesDirectory,
+) -> DoctorCheck {
+    if !directory.exists && !directory.is_ignored {
         let found =
             "there is no .agentwt/worktrees yet; init and add write the rules that ignore it";
         return DoctorCheck::ok("ignored", found);
@@ -140,25 +148,27 @@ fn worktrees(rules: ignore_rules::IgnoreRules, directory: WorktreesDirectory) ->
     if !rules.gitignore {
         faults.push(format!("there is no {WORKTREES_GITIGNORE_PATH}"));
     }
-    let missing = faults.join(", and ");
-    let fix = "git agentwt doctor --fix";
-    match (is_ignored, missing.is_empty()) {
-        (true, true) => DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees"),
-        (false, true) => DoctorCheck::problem(
+    if faults.is_empty() && directory.is_ignored {
+        return DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees");
+    }
+    if faults.is_empty() {
+        return DoctorCheck::problem(
             "ignored",
             "both rules are there, and git does not ignore .agentwt/worktrees",
             "remove the rule that `git check-ignore -v .agentwt/worktrees/x` names: it begins \
                 with '!'",
-        ),
-        (true, false) => {
-            let found = format!("{missing}: another rule still ignores .agentwt/worktrees");
-            DoctorCheck::warning("ignored", found, fix).fixed_by(Repair::IgnoreRules)
-        }
-        (false, false) => {
-            let found = format!("{missing}: `git add -A` would add worktrees");
-            DoctorCheck::problem("ignored", found, fix).fixed_by(Repair::IgnoreRules)
-        }
+        );
     }
+    let missing = faults.join(", and ");
+    let fix = "git agentwt doctor --fix";
+    let check = if directory.is_ignored {
+        let found = format!("{missing}: another rule still ignores .agentwt/worktrees");
+        DoctorCheck::warning("ignored", found, fix)
+    } else {
+        let found = format!("{missing}: `git add -A` would add worktrees");
+        DoctorCheck::problem("ignored", found, fix)
+    };
+    check.fixed_by(Repair::IgnoreRules)
 }
 
 #[cfg(test)]
@@ -182,7 +192,7 @@ mod tests {
                 exists: true,
                 is_ignored,
             };
-            let check = worktrees(rules, directory);
+            let check = check_worktrees_ignored(rules, directory);
             assert_eq!(check.level.as_str(), level);
             assert_eq!(check.repair.is_some(), fixable);
         }

@@ -190,7 +190,7 @@ pub(super) fn setup(
     Ok(checks)
 }
 
-/// The program that a command of the config starts; none where that is the shell's affair.
+/// The program that a command of the config starts; `None` if that is the shell's affair.
 fn program_of(command: &str) -> Option<&str> {
     let mut words = command.split_whitespace();
     let program = words.find(|word| !word.contains('='))?;

@@ -33,7 +33,7 @@ struct Tool {
 }
 
 impl Tool {
-    /// Checks whether the tool leaves the worktrees below a root alone; none where the root has no
+    /// Checks whether the tool leaves the worktrees below a root alone; `None` if the root has no
     /// configuration of the tool.
     fn check(&'static self, root: &Utf8Path) -> Result<Option<DoctorCheck>, DiskError> {
         let mut configuration = None;

@@ -63,7 +63,7 @@ pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
 }
 
 impl HooksChecks {
-    /// Checks the hooks of one worktree, and sorts it into a list.
+    /// Checks the hooks of one worktree, and adds the worktree to the lists that it belongs to.
     fn check(&mut self, context: &DoctorContext<'_>, worktree: &Worktree) {
         let name = &worktree.record.name;
         let hooks = hooks_of(&context.repository.git, &worktree.record);
@@ -94,7 +94,7 @@ impl HooksChecks {
     }
 }
 
-/// What is wrong with the hooks of a worktree.
+/// The check that says what is wrong with the hooks of a worktree; `None` if nothing is.
 fn hooks_problem(worktree: &Worktree, hooks: &HooksState) -> Option<DoctorCheck> {
     let name = &worktree.record.name;
     let install = format!("git agentwt hooks install {name}");

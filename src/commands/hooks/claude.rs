@@ -9,6 +9,7 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::arguments::scope::ScopeLists;
 use crate::client::claude::{ClaudeSettings, EVENTS};
+use crate::commands::hooks::HooksDone;
 use crate::commands::hooks::arguments::{ClaudeAction, HooksClaude};
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
@@ -17,6 +18,7 @@ use crate::refusal::Refusal;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::path::shell_word;
+use crate::words::text::would;
 use crate::worktree::decisions::require_outside;
 use crate::worktree::repository::{Main, Repository};
 use crate::worktree::settings::{load_config, rules_of};
@@ -35,16 +37,42 @@ pub struct ClaudeHooksAnswer {
     pub path: Utf8PathBuf,
     /// `installed` or `uninstalled`; absent for `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub done: Option<&'static str>,
+    #[schemars(with = "Option<String>")]
+    pub done: Option<HooksDone>,
     /// Whether nothing was done (`-n`).
     pub dry_run: bool,
     /// Whether the file changed, or would.
     pub changed: bool,
     /// `complete`, `partly` or `missing`: which of the two hooks are there, and whether the program
     /// that they call is.
-    pub state: &'static str,
+    #[schemars(with = "String")]
+    pub state: ClaudeHooksState,
     /// The commands that Claude Code calls.
     pub commands: Vec<String>,
+}
+
+/// Which of the two hooks are there and call a program that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaudeHooksState {
+    /// Both.
+    Complete,
+    /// Some, or their program is gone.
+    Partly,
+    /// None.
+    #[default]
+    Missing,
+}
+
+impl ClaudeHooksState {
+    /// The word in every output format.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partly => "partly",
+            Self::Missing => "missing",
+        }
+    }
 }
 
 impl Answer for ClaudeHooksAnswer {
@@ -54,24 +82,28 @@ impl Answer for ClaudeHooksAnswer {
         let path = text.paint.name(self.path.as_str());
         let Some(done) = self.done else {
             text.line(path);
-            text.fact("state", self.state);
+            text.fact("state", self.state.as_str());
             for command in &self.commands {
                 text.fact("calls", command);
             }
             return;
         };
-        text.tell(match (done, self.changed, self.dry_run) {
-            ("installed", true, true) => format!("would install the worktree hooks in {path}"),
-            ("installed", true, false) => format!("installed the worktree hooks in {path}"),
-            ("installed", false, _) => format!("the worktree hooks are in {path}"),
-            (_, true, true) => format!("would remove the worktree hooks from {path}"),
-            (_, true, false) => format!("removed the worktree hooks from {path}"),
-            (_, false, _) => format!("no worktree hook of ours is in {path}"),
+        text.tell(match done {
+            HooksDone::Installed if self.changed => {
+                let installed = would(self.dry_run, "installed", "would install");
+                format!("{installed} the worktree hooks in {path}")
+            }
+            HooksDone::Installed => format!("the worktree hooks are in {path}"),
+            HooksDone::Uninstalled if self.changed => {
+                let removed = would(self.dry_run, "removed", "would remove");
+                format!("{removed} the worktree hooks from {path}")
+            }
+            HooksDone::Uninstalled => format!("no worktree hook of ours is in {path}"),
         });
     }
 
     fn rows(&self) -> Vec<Row> {
-        let fields = [self.state, self.path.as_str()];
+        let fields = [self.state.as_str(), self.path.as_str()];
         vec![Row::record(&fields.map(str::as_bytes))]
     }
 }
@@ -95,13 +127,13 @@ pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHoo
             let binary = shell_word(session.binary.as_str());
             let installed = settings.install(&binary);
             installed.map_err(|why| not_settings(&path, why))?;
-            Some("installed")
+            Some(HooksDone::Installed)
         }
         ClaudeAction::Uninstall => {
             require_outside(&repository, &session.command_line)?;
             let uninstalled = settings.uninstall();
             uninstalled.map_err(|why| not_settings(&path, why))?;
-            Some("uninstalled")
+            Some(HooksDone::Uninstalled)
         }
         ClaudeAction::Status => None,
     };
@@ -113,23 +145,24 @@ pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHoo
     if options.action != ClaudeAction::Uninstall {
         notes.extend(find_obstacles(session, &repository, &settings)?);
     }
-    let (state, commands) = state_of(&settings);
-    let is_wanted = done.is_some() || state == "complete";
+    let commands = our_commands(&settings);
+    let state = state_of(&commands);
+    let mut exit = ExitCode::Success;
+    if options.action == ClaudeAction::Status && state != ClaudeHooksState::Complete {
+        exit = ExitCode::Violations;
+    }
+    let answer = ClaudeHooksAnswer {
+        path,
+        done,
+        dry_run: options.dry_run,
+        changed,
+        state,
+        commands: commands.into_iter().map(|command| command.line).collect(),
+    };
     Ok(Outcome {
-        answer: ClaudeHooksAnswer {
-            path,
-            done,
-            dry_run: options.dry_run,
-            changed,
-            state,
-            commands,
-        },
+        answer,
         notes,
-        exit: if is_wanted {
-            ExitCode::Success
-        } else {
-            ExitCode::Violations
-        },
+        exit,
     })
 }
 
@@ -164,25 +197,37 @@ fn write(path: &Utf8Path, text: Option<&str>) -> Result<(), Error> {
     Ok(files::write(&file, text.as_bytes())?)
 }
 
-/// Which of the two hooks are there and call a program that exists, with their commands.
-fn state_of(settings: &ClaudeSettings) -> (&'static str, Vec<String>) {
+/// A command of ours in the settings.
+struct HookCommand {
+    line: String,
+    /// Whether the program that it calls exists.
+    has_program: bool,
+}
+
+/// Our commands in the settings, of both hooks.
+fn our_commands(settings: &ClaudeSettings) -> Vec<HookCommand> {
     let mut commands = Vec::new();
-    let mut working = 0;
     for (event, end) in EVENTS {
-        for command in settings.commands(event).0 {
-            // as a shell has it
-            let quoted = command.strip_suffix(end).unwrap_or_default();
+        for line in settings.commands(event).0 {
+            let quoted = line.strip_suffix(end).unwrap_or_default();
             let binary = quoted.trim_matches('\'').replace("'\\''", "'");
-            working += usize::from(files::exists(Utf8Path::new(&binary)));
-            commands.push(command);
+            let has_program = files::exists(Utf8Path::new(&binary));
+            commands.push(HookCommand { line, has_program });
         }
     }
-    let state = match (working, commands.len()) {
-        (2, 2) => "complete",
-        (_, 0) => "missing",
-        _ => "partly",
-    };
-    (state, commands)
+    commands
+}
+
+fn state_of(commands: &[HookCommand]) -> ClaudeHooksState {
+    if commands.is_empty() {
+        return ClaudeHooksState::Missing;
+    }
+    let all_work = commands.iter().all(|command| command.has_program);
+    if commands.len() == EVENTS.len() && all_work {
+        ClaudeHooksState::Complete
+    } else {
+        ClaudeHooksState::Partly
+    }
 }
 
 /// What would keep Claude Code from making a worktree although the hooks are there.

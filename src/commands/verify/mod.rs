@@ -130,7 +130,7 @@ struct WorktreeVerdict {
     not_stored: Option<DiskError>,
 }
 
-/// Completes the verdict over a worktree; none if the worktree is gone and was not named.
+/// Completes the verdict over a worktree; `None` if the worktree is gone and was not named.
 fn read_verdict(
     repository: &Repository,
     options: &Verify,

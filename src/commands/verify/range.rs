@@ -49,7 +49,7 @@ pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictRe
     ))
 }
 
-/// The scope of the base side, and the profile that it is.
+/// The scope that the base side of the range has, and the name of its profile.
 fn scope(
     session: &Session,
     options: &Verify,
@@ -157,8 +157,8 @@ pub struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Finds the ends of the range and what they have in common. `quarantine` is what a hook was
-    /// told of objects that wait for it; one of another repository is passed over.
+    /// Finds the ends of the range and their merge bases. `quarantine` is the directory of the
+    /// objects of a push that waits for this hook; one of another repository is ignored.
     ///
     /// # Errors
     /// Fails when an end names no commit, nothing is common, or history is missing here.
@@ -197,7 +197,7 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// The bytes of the config that the base side has; none when it has none.
+    /// The bytes of the config that the base side has; `None` if it has none.
     ///
     /// # Errors
     /// Fails when it is not a file, or cannot be read.

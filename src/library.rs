@@ -294,7 +294,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// The kind of this error, which is finer than its exit status only where that says so.
+    /// The kind of this error: that of its exit status, but a missing parent directory has a kind
+    /// of its own.
     pub fn kind(&self) -> ErrorKind {
         let code = self.code().map(|code| code.to_string());
         match self.exit_code() {
@@ -308,7 +309,7 @@ impl Error {
             ExitCode::Refused => ErrorKind::Refused,
             ExitCode::Disk => ErrorKind::Disk,
             ExitCode::Signal(_) => ErrorKind::Interrupted,
-            // no error has the others
+            // no error has any of these but the first
             ExitCode::Git
             | ExitCode::Program(_)
             | ExitCode::Success

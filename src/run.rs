@@ -65,6 +65,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     run_command_line(arguments)
 }
 
+/// Runs what the command line asks for, and prints its error; `--help` on a terminal shows the
+/// manual page, if one is installed.
 fn run_command_line(arguments: &[OsString]) -> ExitCode {
     if let Some(page) = man::page_asked_for(arguments)
         && std::io::stdout().is_terminal()
@@ -166,7 +168,7 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
     Ok(print(cli, form, &outcome))
 }
 
-/// Collects what the commands need to know of this run; from here on, signals are caught for the
+/// Collects what the commands need to know of this run, and begins to catch signals for the
 /// commands that have something to undo.
 fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     let start = start_directory(cli)?;

@@ -85,8 +85,8 @@ struct Likeness {
     why: String,
 }
 
-/// Groups findings, in their order: for each path the highest directory below which all findings
-/// are alike, or each finding by itself.
+/// Groups findings, in their order. With [`Grouping::ByDirectory`] a group has the findings below a
+/// directory, the highest below which all are alike; other findings are groups of their own.
 pub fn groups<'a>(findings: &[&'a Finding], grouping: Grouping) -> Vec<FindingGroup<'a>> {
     let directories = match grouping {
         Grouping::ByDirectory => directories_of(findings),
@@ -195,30 +195,35 @@ pub fn seen_texts(seen: &BTreeSet<Seen>) -> Vec<String> {
 }
 
 impl Finding {
-    /// What the scope or the record says.
+    /// Why this is a finding: the detail of the change, and the rule of the scope if one decided.
     pub fn why(&self) -> String {
-        let is_leak = self.change.kind == Kind::Leak;
-        match (self.reason, self.change.detail.as_deref()) {
-            (Reason::Integrity | Reason::Shared, None) => "not as `add` left it".to_owned(),
-            (Reason::Integrity | Reason::Shared | Reason::Outside, Some(detail)) => {
-                detail.to_owned()
+        let detail = self.change.detail.as_deref();
+        match self.reason {
+            Reason::Integrity | Reason::Shared => {
+                detail.unwrap_or("not as `add` left it").to_owned()
             }
-            (Reason::Excluded, Some(detail)) if is_leak => detail.to_owned(),
-            (Reason::History, detail) => self.with_rule(detail.unwrap_or("changed and reset")),
-            (Reason::ReadOnly | Reason::Excluded, Some(detail)) => {
-                self.with_rule(&format!("{detail}; {}", self.reason_text()))
-            }
-            (Reason::ReadOnly | Reason::Excluded | Reason::Outside, None) => {
-                self.with_rule(self.reason_text())
-            }
+            Reason::History => self.with_rule(detail.unwrap_or("changed and reset")),
+            Reason::ReadOnly | Reason::Excluded | Reason::Outside => self.why_by_scope(detail),
         }
     }
 
-    fn reason_text(&self) -> &'static str {
-        match (self.reason, &self.rule) {
-            (Reason::Excluded, None) => "not in scope",
-            (reason, _) => reason.as_str(),
+    fn why_by_scope(&self, detail: Option<&str>) -> String {
+        let Some(detail) = detail else {
+            return self.with_rule(self.reason_text());
+        };
+        let is_leak = self.reason == Reason::Excluded && self.change.kind == Kind::Leak;
+        if is_leak || self.reason == Reason::Outside {
+            // no rule decided: the detail says where the content or the link comes from
+            return detail.to_owned();
         }
+        self.with_rule(&format!("{detail}; {}", self.reason_text()))
+    }
+
+    fn reason_text(&self) -> &'static str {
+        if self.reason == Reason::Excluded && self.rule.is_none() {
+            return "not in scope";
+        }
+        self.reason.as_str()
     }
 
     /// A text with the rule that decided.
@@ -234,7 +239,7 @@ impl Finding {
         self.message_at(&self.change.place.to_string(), verified)
     }
 
-    /// As [`Self::message`], of all findings at a place that are like this one.
+    /// The same line for a group of findings at `place`.
     pub fn message_at(&self, place: &str, verified: &str) -> String {
         let kind = self.change.kind.as_str();
         format!("{place} {kind} ({verified}): {}", self.why())

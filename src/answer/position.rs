@@ -63,7 +63,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// How the upstream differs; none if it does not.
+    /// How the upstream differs; `None` if it does not.
     pub fn difference(&self) -> Option<String> {
         let name = &self.name;
         match (self.ahead, self.behind) {
@@ -94,8 +94,8 @@ pub struct MainPosition {
     pub uncommitted: Option<usize>,
 }
 
-/// Finds where the main worktree stands, without the number of its files; none where the repository
-/// is bare.
+/// Finds where the main worktree stands, without the number of its changed files; `None` if the
+/// repository is bare.
 ///
 /// # Errors
 /// Fails when git does.
@@ -184,7 +184,7 @@ fn position_of_clone(
     points.branch_position(&worktree.record, reachability.as_ref())
 }
 
-/// Reads which commits these have; none where git cannot say. A base may be gone, where a branch
+/// Reads which commits these have; `None` if git cannot say. A base may be gone, where a branch
 /// was moved away from it.
 fn read_reachability<'c>(
     git: &Git,
@@ -231,7 +231,7 @@ struct Points<'b> {
 struct NamedTip<'b> {
     /// The short name.
     name: String,
-    /// The commit; none if the branch is gone.
+    /// The commit; `None` if the branch is gone.
     tip: Option<&'b CommitId>,
 }
 
@@ -302,7 +302,7 @@ impl<'b> Points<'b> {
     }
 }
 
-/// The number of commits that are reachable from `tip` and not from `other`; none if it is unknown.
+/// The number of commits that are reachable from `tip` and not from `other`; `None` if unknown.
 fn only_in(
     reachability: Option<&Reachability>,
     tip: Option<&CommitId>,

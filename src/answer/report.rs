@@ -79,15 +79,14 @@ impl VerdictReport {
                 paths.push(violation);
             }
         }
-        // a setting or hook that was added could run in these commands, which refuse until it is
-        // decided about
+        // while a setting or hook is planted, `restore` and `scope` refuse: git would run it
         let is_planted = self.violations.iter().any(Finding::is_planted);
         let mut remedies = Remedies::default();
         if let Some(worktree) = &self.path {
             remedies.move_repositories(worktree, &repositories);
         }
         if !is_planted {
-            // which is refused while a repository is inside, or what cannot be read
+            // `restore` also refuses while a repository is inside, or something cannot be read
             if repositories.is_empty() && unread.is_empty() {
                 remedies.restore(name, &paths);
             }
@@ -227,7 +226,8 @@ impl Remedies {
         }
     }
 
-    /// For settings, hooks and refs that worktrees share; `worktree` is the directory.
+    /// Adds the commands for settings, hooks and refs that worktrees share: those that remove added
+    /// settings, and those that accept the rest. `worktree` is the directory.
     fn unset_or_accept_shared(
         &mut self,
         name: &str,

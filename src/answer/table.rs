@@ -166,8 +166,8 @@ const GAP: usize = 2;
 /// The columns below which the words of a last cell stand below their row.
 const NARROW: usize = 24;
 
-/// Renders rows for people: columns two spaces apart, no spaces at the end of a line, and no word
-/// broken at the end of a line of `width`.
+/// Renders rows for people: columns two spaces apart, no spaces at the end of a line, and lines
+/// wrapped at `width` between words.
 pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usize>) -> String {
     let columns = columns(rows);
     let room = width.map(|width| width.saturating_sub(indent.len()));
@@ -282,7 +282,7 @@ struct Spacing {
     start: usize,
     /// The spaces before the cell.
     spaces: usize,
-    /// The width at which the cell is wrapped; none if it may be longer.
+    /// The width at which the cell is wrapped; `None` if it may be longer.
     width: Option<usize>,
 }
 

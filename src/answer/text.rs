@@ -20,7 +20,7 @@ pub enum Detail {
 pub struct TextStyle {
     /// Whether words are coloured.
     pub paint: Paint,
-    /// The number of columns; none for any number.
+    /// The number of columns; `None` for any number.
     pub width: Option<usize>,
     /// How much of a verdict `verify` prints.
     pub detail: Detail,
@@ -42,7 +42,7 @@ pub struct Text {
     pub paint: Paint,
     /// How records end.
     pub end: RecordEnd,
-    /// The number of columns; none for any number.
+    /// The number of columns; `None` for any number.
     pub width: Option<usize>,
     /// How much of a verdict `verify` prints.
     pub detail: Detail,

@@ -61,7 +61,7 @@ pub struct WaitingRun {
 }
 
 impl WaitingRun {
-    /// Finds what waits in a worktree of this repository; none where nothing does.
+    /// Finds what waits in a worktree of this repository; `None` if nothing does.
     ///
     /// # Errors
     /// Fails when git cannot read the repository.
@@ -81,8 +81,11 @@ impl WaitingRun {
             next: None,
         };
         match status.progress {
-            RunProgress::Over if waiting.set_apart.is_empty() => return Ok(None),
-            RunProgress::Over => {}
+            RunProgress::Over => {
+                if waiting.set_apart.is_empty() {
+                    return Ok(None);
+                }
+            }
             RunProgress::Running { pid } => {
                 waiting.state = WaitingState::Running;
                 waiting.process = pid;

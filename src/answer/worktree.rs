@@ -104,8 +104,8 @@ impl WorktreeLock {
 }
 
 impl RecordedWorktree {
-    /// Reads what is recorded, without what waits, the number of files of the main worktree and the
-    /// disk usage.
+    /// Reads what is recorded, with the last verification. The caller adds what waits, the number
+    /// of changed files of the main worktree and the disk usage.
     pub fn new(worktree: &Worktree, branch: BranchPosition, scope: ScopePatterns) -> Self {
         let record = &worktree.record;
         let mut locked = None;
@@ -145,7 +145,7 @@ impl RecordedWorktree {
         self.verification = last.map(DatedVerification::new);
     }
 
-    /// Who has the worktree, and what keeps it.
+    /// What is special about the worktree: its strategy, owner, claim and lock, and what waits.
     pub fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         if self.strategy == Strategy::Clone.as_str() {
@@ -183,7 +183,7 @@ impl RecordedWorktree {
         remarks
     }
 
-    /// The fields of porcelain.
+    /// The same facts for scripts, as text.
     pub fn facts(&self) -> RecordedFacts {
         let mut facts = RecordedFacts {
             base: self.base.commit.as_ref().map(ToString::to_string),
@@ -251,7 +251,7 @@ fn decimal(number: u64) -> String {
     number.to_string()
 }
 
-/// What the records of `list` and `status` have of a worktree; none where it is unknown, or does
+/// What the records of `list` and `status` have of a worktree; `None` if it is unknown, or does
 /// not apply.
 #[derive(Default)]
 pub struct RecordedFacts {
@@ -275,8 +275,8 @@ pub struct RecordedFacts {
     pub waiting: Option<String>,
 }
 
-/// True if the branch, which is at `head`, has a commit that the journal does not know, so that no
-/// hook ran there; `last` is the commit of the last verification.
+/// True if no hook of ours has seen the commit `head` of the branch: it is neither recorded nor in
+/// the journal. `last` is the commit of the last verification.
 pub fn hooks_silent(worktree: &Worktree, head: Option<&CommitId>, last: Option<&CommitId>) -> bool {
     let Some(head) = head else {
         return false;

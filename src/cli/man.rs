@@ -38,9 +38,10 @@ const OTHERS: [(&str, &str); 5] = [
     ("githooks", "5"),
 ];
 
-/// Returns every page: git-agentwt(1), one for each command, and git-agentwt-config(5). The
-/// functions return the hand-written sections of a page, by its name without a number, and the
-/// section JSON of a command.
+/// Returns every page: git-agentwt(1), one for each command, and git-agentwt-config(5).
+///
+/// `sections` returns the hand-written sections of a page, by its name without a number; `json`
+/// returns the section JSON of a command, which is put before the section EXIT.
 pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
     let root = Cli::whole();
     let mut commands = vec![("git-agentwt".to_owned(), &root)];

@@ -47,6 +47,7 @@ pub fn render_sarif(verdicts: &[&VerdictReport]) -> Vec<u8> {
     json(&log)
 }
 
+/// The rule of SARIF for a reason (`reportingDescriptor`).
 fn rule(reason: Reason) -> Value {
     let (name, short, full) = match reason {
         Reason::ReadOnly => (

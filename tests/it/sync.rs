@@ -451,6 +451,21 @@ fn pull_brings_the_executable_bit_and_refuses_what_is_no_edit() {
 }
 
 #[test]
+fn force_is_named_only_where_a_pull_with_it_would_work() {
+    let (repo, worktree) = with_patterns("'a'");
+    repo.write("a", "x\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    std::fs::remove_file(worktree.join("a")).expect("it is removed");
+    std::fs::create_dir(worktree.join("a")).expect("a directory");
+    assert_snapshot!(repo.agentwt(&["sync", "task", "--force", "--pull", "a"]), @r#"
+    --- stderr
+    error: cannot pull a from worktree `task`: it is a directory there, and was placed as a file
+    help: look at it: ls -ld "$(git agentwt path task)/a"
+    --- status 4
+    "#);
+}
+
+#[test]
 fn the_last_copy_is_not_cleaned_away() {
     let (repo, worktree) = with_patterns("'a', 'b'");
     repo.write("a", "x\n");

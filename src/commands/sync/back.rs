@@ -259,10 +259,12 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
     let now = kind_now.map_or("missing file", PlacedKind::as_str);
     let placed = file.kind.as_str();
     let why = format!("it is a {now} there, and was placed as a {placed}");
-    let help = format!(
-        "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git \
-            agentwt sync {name} --force --pull {path}"
-    );
+    let mut help = format!("look at it: ls -ld \"$(git agentwt path {name})/{path}\"");
+    if kind_now == Some(PlacedKind::Link) {
+        help.push_str(&format!(
+            "; to pull it all the same: git agentwt sync {name} --force --pull {path}"
+        ));
+    }
     Err(refused(name, path, &why, help))
 }
 

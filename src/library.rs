@@ -494,9 +494,8 @@ pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Er
 /// # Errors
 /// As `git agentwt remove`; [`ErrorKind::Refused`] when work would be lost.
 pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<RemovedWorktree, Error> {
-    let mut session = options.session()?;
+    let mut session = options.session()?.or_in_parent_dir();
     session.no_wait = how.no_wait;
-    let session = session.or_in_parent_dir();
     let remove = Remove {
         names: vec![name.to_owned()],
         force: how.force,

@@ -46,7 +46,7 @@ use crate::{commands, fence, output};
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
-    // first: in a fence every start of a program is waited for
+    // first, to be quick: in a fence, each start of a program waits for this
     if let Some(end) = fence::become_program_of_fence(arguments) {
         if !end.message.is_empty() {
             tell(&format!("git-agentwt: {}\n", end.message));

@@ -266,7 +266,7 @@ impl Remedies {
             }
         }
         if !wider.is_empty() {
-            // one by one: a directory has other files
+            // not by directory, which would open its other files too
             let groups = groups(&wider, Grouping::Single);
             let words = command_words(&groups, add_write, "--add-write '<pattern>'");
             let command = format!("git agentwt scope {name} {words}");

@@ -226,6 +226,7 @@ impl Layout<'_> {
         let mut line = String::from(self.indent);
         // the spaces before the next cell that is not empty
         let mut spaces = 0;
+        // where the cell begins, as a column of the terminal
         let mut start = self.indent.len();
         for number in &self.kept {
             let Some(cell) = cells.get(*number) else {

@@ -114,8 +114,8 @@ impl Answer for AcceptAnswer {
         let others = match self.others.len() {
             0 => String::new(),
             number => {
-                let others = count(number, "other worktree", "other worktrees");
-                format!(", for {others} too")
+                let worktrees = count(number, "other worktree", "other worktrees");
+                format!(", for {worktrees} too")
             }
         };
         text.tell(format!("{name}: {done} {findings}{others}"));
@@ -139,7 +139,8 @@ impl Answer for AcceptAnswer {
 
 /// Accepts what is selected, or takes the last acceptance back.
 ///
-/// 1. Decides what is accepted, in the named worktree and in others of the shared side.
+/// 1. Decides what is accepted: findings of the named worktree, and the same findings of what is
+///    shared in other worktrees.
 /// 2. Writes the decisions into the records.
 /// 3. Says what is still violated.
 ///

@@ -130,7 +130,7 @@ pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error>
     let mut report = worktree.judge(changes, VerifyOptions::default());
     let last = worktree.last_verification();
     worktree.write_verification(&report, &Session::now())?;
-    // after a reset or a rebase every finding is new
+    // only new findings are reported; after a reset or a rebase, all count as new
     if let Some(last) = last
         && repository
             .git
@@ -261,7 +261,7 @@ fn before_commit(
     let survey = collect_with(repository, worktree, &terms)?;
     let mut report = worktree.judge(survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
-        // what others can change as well is no reason to keep an agent from its work
+        // other worktrees can change these too: no reason to refuse this commit
         Reason::Shared | Reason::History => false,
         Reason::Integrity => true,
         Reason::ReadOnly | Reason::Excluded | Reason::Outside => {
@@ -348,11 +348,11 @@ fn restore_tracked_bits(repository: &Repository, worktree: &Worktree) -> Result<
     if !ctimes.is_empty() {
         match index.with_ctimes(&ctimes) {
             Some(bytes) => replace(&index_file, index_stat, &bytes),
-            // if the index is locked, git is not done with it; it is no event for the user's hooks
+            // git refreshes it, without the user's hooks; if it is locked, git is still at work
             None => drop(worktree.hardened_git(repository).update_index_refresh()),
         }
     }
-    // 4: as we leave it, unless git has written another since
+    // 4; not if git has written another index since
     if let Some(replaced) = files::stat(&index_file)
         && replaced.mtime == index_stat.mtime
     {

@@ -54,7 +54,7 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let program = find_program(session, &repository, &worktree, options)?;
-    // of a shell, the line that it runs
+    // for a shell, the line that it runs
     let shown = match program.as_slice() {
         [sh, _, _, line, ..] if sh == "sh" => line,
         _plain => &program[0],
@@ -63,13 +63,14 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         "{} is not fenced: it can read and write whatever you can",
         shown.to_string_lossy()
     ));
-    // a signal that the terminal sends is the program's affair
-    let status = run_program(&program, &path, &variables(&repository, &worktree));
-    let status = status.map_err(|error| Refusal::CannotStart {
-        program: program[0].to_string_lossy().into_owned(),
-        error: error.to_string(),
-    })?;
-    Ok(ExitCode::Program(status))
+    // a signal from the terminal reaches the program too, and it decides what to do
+    match run_program(&program, &path, &variables(&repository, &worktree)) {
+        Ok(status) => Ok(ExitCode::Program(status)),
+        Err(error) => Err(Error::from(Refusal::CannotStart {
+            program: program[0].to_string_lossy().into_owned(),
+            error: error.to_string(),
+        })),
+    }
 }
 
 /// The command line of the program: the opener of git's settings, or else the client, or else the
@@ -172,7 +173,7 @@ fn find_editor(session: &Session, repository: &Repository) -> Result<Option<Stri
     if let Some(editor) = core.last("core.editor").filter(|line| is_set(line)) {
         return Ok(Some(editor.to_owned()));
     }
-    // a terminal that moves no cursor has no use for one that needs the whole screen
+    // a dumb terminal cannot show an editor that needs the whole screen
     if variable("TERM").is_some_and(|term| term != "dumb")
         && let Some(editor) = variable("VISUAL")
     {

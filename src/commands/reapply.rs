@@ -103,13 +103,13 @@ impl Answer for ReapplyAnswer {
 /// # Errors
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer>, Error> {
-    let repository = session.repository_to_change()?;
-    let named = Worktree::of(&repository, options.name.as_deref())?;
+    let home = session.repository_to_change()?;
+    let named = Worktree::of(&home, options.name.as_deref())?;
     if !options.dry_run {
-        session.require_own(&repository, &named.record.name)?;
+        session.require_own(&home, &named.record.name)?;
     }
-    let (_lock, worktree) = Worktree::lock(&repository, &named.record.name)?;
-    let repository = worktree.repository(&repository);
+    let (_lock, worktree) = Worktree::lock(&home, &named.record.name)?;
+    let repository = worktree.repository(&home);
     let record = &worktree.record;
     if !options.dry_run {
         planted::refuse(&repository, &worktree, "reapply the scope of")?;

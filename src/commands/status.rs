@@ -162,8 +162,8 @@ impl WorktreeStatus {
     /// Where the branch, HEAD and the base are.
     fn print_branch(&self, text: &mut Text) {
         let base = &self.recorded.base;
-        let number = self.recorded.position.commits.unwrap_or(0);
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let number_of_commits = self.recorded.position.commits.unwrap_or(0);
+        let number = usize::try_from(number_of_commits).unwrap_or(usize::MAX);
         let commits = count(number, "commit", "commits");
         let branch = &self.branch;
         text.fact("branch", format!("{branch}, {commits} since the base"));
@@ -186,9 +186,8 @@ impl WorktreeStatus {
         ] {
             let patterns = list.as_deref().unwrap_or_default();
             if !patterns.is_empty() {
-                let patterns: Vec<String> =
-                    patterns.iter().map(|one| escape_for_rule(one)).collect();
-                text.fact(key, patterns.join("  "));
+                let shown: Vec<String> = patterns.iter().map(|one| escape_for_rule(one)).collect();
+                text.fact(key, shown.join("  "));
             }
         }
     }
@@ -200,8 +199,8 @@ impl WorktreeStatus {
             Some(name) => {
                 let branch = branch_of(name);
                 let elsewhere = when(branch != self.branch, " (not the branch of this worktree)");
-                let branch = escape_for_terminal(branch.as_bytes());
-                format!("on {branch}{elsewhere}")
+                let shown = escape_for_terminal(branch.as_bytes());
+                format!("on {shown}{elsewhere}")
             }
             None => "detached".to_owned(),
         };
@@ -449,8 +448,10 @@ impl Records<'_> {
 /// Fails when the facts of one cannot be read.
 pub fn run(session: &Session, options: &Status) -> Result<Outcome<StatusAnswer>, Error> {
     let repository = session.repository()?;
-    let chosen = Worktree::named(&repository, &options.names);
-    let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
+    let mut chosen = Vec::new();
+    for worktree in Worktree::named(&repository, &options.names) {
+        chosen.push(worktree?);
+    }
     let show = |worktree: &Worktree, live: Result<LiveVerdict, Error>| {
         let status = live.and_then(|live| status(&repository, worktree, live, options));
         worktree.unless_gone(&repository, status)

@@ -257,7 +257,7 @@ impl Addition<'_> {
         let source = &repositories.source;
         let plan = || plan::plan_new(source, loaded, self.options, wanted);
         let record = match AskedRequest::of(self.options) {
-            // the server may never answer
+            // the server may never answer: a signal ends it
             Some(_) => session.waiting(plan)?,
             None => plan()?,
         };
@@ -314,13 +314,12 @@ impl Addition<'_> {
         // 8
         let mut done = Done::Planned;
         if !options.dry_run {
-            let context = &context.files;
             let created = self.apply(
                 repositories,
                 planned,
                 &record,
                 &classified,
-                context,
+                &context.files,
                 &mut notes,
             )?;
             record = created.record;
@@ -501,7 +500,7 @@ fn select(
     let config_patterns = config_patterns(options);
     let origin = PatternOrigin::Flag("--sync");
     let patterns = patterns(&limits, config_patterns, &options.sync.globs, &origin)?;
-    // one is always there: the built-in one of the memory bank
+    // one pattern is always there: the built-in one of the memory bank
     let has_own_patterns = patterns.len() > 1;
     if home.main == Main::Bare {
         if has_own_patterns {

@@ -233,7 +233,7 @@ fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Resul
         ..RemoveOptions::default()
     };
     if let Err(error) = take_away(session, home, worktree.clone(), &RemoveOptions::default()) {
-        // any other error is not about what would be lost
+        // only a refusal is about work that would be lost, and only that is what force is for
         if error.find::<RemoveRefusal>().is_none() {
             return Err(error);
         }

@@ -113,7 +113,7 @@ fn find(
 fn is_wrong_name(repository: &Repository, error: &Error) -> bool {
     match error.find() {
         Some(WorktreeFault::NotInWorktree { .. }) => true,
-        // with a directory of that name, it is the record that is gone
+        // if the directory is there, only the record is gone
         Some(WorktreeFault::UnknownWorktree { name, .. }) => match WorktreeName::parse(name) {
             Ok(name) => !files::exists(&repository.worktree_path(&name)),
             Err(_) => true,
@@ -203,8 +203,8 @@ impl Collector<'_> {
                 Place::Git(_) | Place::Main(_) | Place::Outside(_)
             )
         });
-        let outside = outside_of(self.worktree, &roots, &changes);
-        let outside = policy.or(outside, || changes)?;
+        let uncovered = outside_of(self.worktree, &roots, &changes);
+        let outside = policy.or(uncovered, || changes)?;
         answer.outside = Some(self.listed(&outside));
         Ok(())
     }
@@ -270,7 +270,7 @@ impl Collector<'_> {
             changes.retain(|change| !change.is_ignored());
             hidden = find_hidden(survey);
         }
-        // one file can have changed in two ways, of different weight
+        // the same change can be listed twice, with different details
         changes.dedup_by(|a, b| a.place == b.place && a.kind == b.kind);
         NetChanges { changes, hidden }
     }
@@ -384,14 +384,11 @@ impl Collector<'_> {
         changes
     }
 
-    /// What differs from HEAD at a path, on disk or else in the index; `None` if nothing is there.
+    /// The change at a path against HEAD: on disk, or if the disk does not differ, in the index.
     fn uncommitted_change(&self, survey: &Survey, path: &RepoPath) -> Option<Change> {
         let states = &survey.states;
         let head = states.entry_in(&states.references.head, path);
-        let staged = match states.index.deltas.first() {
-            Some(delta) => states.entry_in(delta, path),
-            None => head,
-        };
+        let staged = states.staged_entries(path).next().unwrap_or(head);
         let disk = states.entry_in(&states.disk.delta, path);
         let is_silent = states.disk.leaves_out(path, &self.worktree.scope);
         let was_directory = || states.manifest.has_directory(path);
@@ -399,8 +396,8 @@ impl Collector<'_> {
             return change_between(path, head, staged, Seen::Index, &was_directory);
         }
         let hidden = states.index.hidden.get(path);
-        let seen = hidden.or_else(|| states.untracked.get(path));
-        let seen = seen.cloned().unwrap_or(Seen::Disk);
+        let hidden_or_untracked = hidden.or_else(|| states.untracked.get(path));
+        let seen = hidden_or_untracked.cloned().unwrap_or(Seen::Disk);
         let mut change = change_between(path, head, disk, seen, &was_directory)?;
         if staged != head {
             change.seen.insert(Seen::Index);

@@ -201,10 +201,7 @@ impl<'a> Patches<'a> {
         }
         // 2
         let head = states.entry_in(&states.references.head, path);
-        let staged = match states.index.deltas.first() {
-            Some(delta) => states.entry_in(delta, path),
-            None => head,
-        };
+        let staged = states.staged_entries(path).next().unwrap_or(head);
         if states.disk.leaves_out(path, &self.worktree.scope) {
             return Ok(entry_of_tree(staged));
         }

@@ -115,7 +115,7 @@ impl Topics {
 fn check_without_repository(error: Error) -> Result<Vec<DoctorCheck>, Error> {
     match error.find() {
         None | Some(GitError::NoDirectory { .. }) => Err(error),
-        // the topic `versions` has that
+        // the topic `versions` reports that
         Some(GitError::Missing(_) | GitError::TooOld { .. }) => Ok(Vec::new()),
         Some(GitError::NoRepository { dir }) => {
             let found = format!("{dir} is in no repository: everything else was not checked");

@@ -225,7 +225,7 @@ fn judge(leftover: Leftover) -> DoctorCheck {
     match leftover.kind {
         Claim | Temporary | Trash => DoctorCheck::note(check, found, fix),
         Record => DoctorCheck::problem(check, found, fix),
-        // another worktree of plain git
+        // without a directory of ours in it, the entry is that of a plain git worktree
         Entry if !files::is_directory(&leftover.path.join("agentwt")) => {
             DoctorCheck::note(check, found, fix)
         }

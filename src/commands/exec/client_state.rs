@@ -265,7 +265,7 @@ fn make_plain(directory: &Utf8Path) -> Result<(), DiskError> {
     }
     let is_closed = |stat: Stat| stat.mode & 0o700 != 0o700;
     if files::stat(directory).is_some_and(is_closed) {
-        // by an earlier command
+        // an earlier command has closed it
         make_directories_writable(directory)?;
     }
     files::create_private_directory(directory)

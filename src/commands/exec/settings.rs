@@ -99,7 +99,7 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<FenceSettings, Error> {
         net,
         sockets: resolve_all(&sockets, &writable, &mut notes),
         rw: resolve_all(&rw, &writable, &mut notes),
-        // a link is not protected, and a command can replace it
+        // without notes: a link cannot be protected anyway, as a command can replace it
         read_only: resolve_all(&read_only, &writable, &mut ignored_notes),
         nested: options.nested,
         withholds: options.withhold,
@@ -259,7 +259,7 @@ fn read_only(stand_ins: &[StandIn], image: Option<&str>) -> Vec<Utf8PathBuf> {
         }
         return read_only;
     }
-    // a fence has a `/tmp` of its own, and a home directory there is to be seen
+    // a fence has its own `/tmp`, `/run` and `/dev`: a home directory there has to stay visible
     let mut covering = ["/tmp", "/run", "/dev"].iter();
     if covering.any(|place| home().starts_with(place)) {
         read_only.push(home());
@@ -364,9 +364,7 @@ fn place_of(path: &Utf8Path) -> Utf8PathBuf {
 /// Where a path leads when all its links are followed; parts that do not exist are taken as they
 /// are.
 fn target_of(path: &Utf8Path) -> Option<Utf8PathBuf> {
-    let mut ancestors = path.ancestors();
-    let nearest = ancestors.find(|above: &&Utf8Path| files::exists(*above));
-    let nearest = nearest.unwrap_or(path);
+    let nearest = path.ancestors().find(files::exists).unwrap_or(path);
     let target = files::canonical(nearest).ok()?;
     Some(join(target, path.strip_prefix(nearest).unwrap_or(path)))
 }

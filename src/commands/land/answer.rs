@@ -37,7 +37,7 @@ impl Answer for LandAnswer {
             }
             if let Some(removal) = &one.removal {
                 removal.print(&one.name, &one.path, &one.branch, text);
-                // after the answer that it follows from
+                // printed after the line above, as it follows from it
                 text.hints += &std::mem::take(&mut text.stderr);
             }
             if !one.is_valid() {

@@ -79,6 +79,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
     {
         return Err(Refusal::UnknownRemote { remote }.into());
     }
+    // 1
     let (worktrees, locks) = Worktree::lock_all(repository, &options.names)?;
     let stop = || session.check();
     let mut landings = Vec::new();
@@ -92,10 +93,12 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
             stop: &stop,
         });
     }
+    // 2
     let mut outcome = Outcome::done(LandAnswer::default());
     if landings.len() > 1 && !options.dry_run {
         verify_all(&landings, &mut outcome)?;
     }
+    // 3
     for landing in landings {
         if outcome.exit != ExitCode::Success {
             break;
@@ -109,6 +112,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
             outcome.exit = error.exit_code();
         }
     }
+    // 4; the process that empties the trash takes the locks, one at a time
     drop(locks);
     if !options.dry_run {
         let landed = outcome.answer.worktrees.iter();

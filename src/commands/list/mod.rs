@@ -226,8 +226,8 @@ fn verify_rows(
         }
     };
     let (_, main_changed) = verify_beside_main(repository, worktrees, show);
-    let drawing = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut completed = drawing.list.answer;
+    let drawn = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut completed = drawn.list.answer;
     completed.set_main_changed(main_changed);
     completed
 }

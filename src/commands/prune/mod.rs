@@ -52,7 +52,8 @@ pub struct PruneAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PrunedCandidate {
     /// `removed`, `would-remove`, `kept` or `failed`.
-    pub done: &'static str,
+    #[schemars(with = "String")]
+    pub done: PruneOutcome,
     /// `worktree`, `trash`, `lock`, …
     #[schemars(with = "String")]
     pub kind: LeftoverKind,
@@ -75,6 +76,30 @@ pub struct PrunedCandidate {
     /// The branch and its fate in words.
     #[serde(skip)]
     pub branch_words: String,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PruneOutcome {
+    Removed,
+    /// It would be removed (`-n`).
+    WouldRemove,
+    Kept,
+    /// It could not be removed.
+    Failed,
+}
+
+impl PruneOutcome {
+    /// The word in every output format.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::WouldRemove => "would-remove",
+            Self::Kept => "kept",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// Holds what one call works with.
@@ -151,13 +176,17 @@ impl Pruning<'_> {
     fn failed(&mut self, kind: LeftoverKind, what: &str, error: &Error) {
         self.failed = self.failed.or(Some(error.exit_code()));
         let help = miette::Diagnostic::help(error).map(|help| help.to_string());
-        let line = PrunedCandidate::new(kind, what, "failed", error.to_string());
+        let line = PrunedCandidate::new(kind, what, PruneOutcome::Failed, error.to_string());
         self.lines.push(PrunedCandidate { help, ..line });
     }
 
     /// The line of something that is gone, or would be.
     fn gone(&self, kind: LeftoverKind, what: &str, why: impl Into<String>) -> PrunedCandidate {
-        let done = would(self.options.dry_run, "removed", "would-remove");
+        let done = if self.options.dry_run {
+            PruneOutcome::WouldRemove
+        } else {
+            PruneOutcome::Removed
+        };
         PrunedCandidate::new(kind, what, done, why)
     }
 
@@ -167,7 +196,7 @@ impl Pruning<'_> {
         let what = &leftover.what;
         let mut line = self.gone(kind, what, &leftover.why);
         if !leftover.goes {
-            line.done = "kept";
+            line.done = PruneOutcome::Kept;
             line.help = leftover.help;
         } else if !self.options.dry_run {
             match leftover::clear(self.repository, &leftover, intent) {
@@ -255,7 +284,7 @@ impl Pruning<'_> {
             None => SharedFacts::read(self.repository)?,
         };
         let line = self.judge(worktree, why, &shared)?;
-        if line.done != "removed" {
+        if line.done != PruneOutcome::Removed {
             self.shared = Some(shared);
         }
         self.lines.push(line);
@@ -298,7 +327,7 @@ impl Pruning<'_> {
         match selected {
             Some(SelectedWorktree::Removed(reason)) => self.remove(&candidate, &reason),
             Some(SelectedWorktree::Kept(reason)) => Ok(kept(&name, reason)),
-            // without a survey of the worktree
+            // a removal that has begun has no survey
             None => Ok(kept(&name, "its removal has begun meanwhile".to_owned())),
         }
     }
@@ -396,7 +425,7 @@ impl Pruning<'_> {
 
 /// The line of a worktree that stays.
 fn kept(name: &str, why: String) -> PrunedCandidate {
-    PrunedCandidate::new(LeftoverKind::Worktree, name, "kept", why)
+    PrunedCandidate::new(LeftoverKind::Worktree, name, PruneOutcome::Kept, why)
 }
 
 /// The line of a name whose lock another process has.
@@ -409,11 +438,11 @@ fn in_use(name: &WorktreeName, leftovers: &NameLeftovers, holder: Option<u32>) -
         Some(pid) => format!("in use by process {pid}"),
         None => "in use".to_owned(),
     };
-    PrunedCandidate::new(kind, name.as_str(), "kept", why)
+    PrunedCandidate::new(kind, name.as_str(), PruneOutcome::Kept, why)
 }
 
 impl PrunedCandidate {
-    fn new(kind: LeftoverKind, what: &str, done: &'static str, why: impl Into<String>) -> Self {
+    fn new(kind: LeftoverKind, what: &str, done: PruneOutcome, why: impl Into<String>) -> Self {
         Self {
             done,
             kind,
@@ -429,19 +458,19 @@ impl PrunedCandidate {
 
     /// True for what is there in the end.
     fn stays(&self) -> bool {
-        matches!(self.done, "kept" | "failed")
+        matches!(self.done, PruneOutcome::Kept | PruneOutcome::Failed)
     }
 
     /// True for what was a worktree until now, in its place or in the trash.
     fn is_removed_worktree(&self) -> bool {
         let was_worktree = matches!(self.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
-        was_worktree && self.done == "removed"
+        was_worktree && self.done == PruneOutcome::Removed
     }
 
     /// The line of a worktree that `remove` refuses.
     fn refused(self, refusal: RemoveRefusal) -> Self {
         Self {
-            done: "kept",
+            done: PruneOutcome::Kept,
             why: format!("{}; {}", refusal.reason, self.why),
             help: Some(refusal.help),
             ..self
@@ -468,7 +497,7 @@ impl PrunedCandidate {
         let paint = text.paint;
         let what = paint.name(&escape_for_terminal(self.what.as_bytes()));
         let mut why = one_line(&self.why);
-        if self.done == "failed" {
+        if self.done == PruneOutcome::Failed {
             why = paint.bad(&format!("could not be removed: {why}"));
         }
         if !self.branch_words.is_empty() {
@@ -511,7 +540,7 @@ impl Answer for PruneAnswer {
         for candidate in &self.candidates {
             let trash = candidate.trash.as_ref().and_then(Trashed::lasting);
             let fields = [
-                candidate.done,
+                candidate.done.as_str(),
                 candidate.kind.as_str(),
                 &candidate.what,
                 &candidate.why,

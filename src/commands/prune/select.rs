@@ -184,8 +184,8 @@ fn has_own_commits(candidate: &RemovalCandidate, survey: &Survey) -> bool {
         return !heads.made_here().is_empty();
     }
     let branch_tip = candidate.facts.branch_tip.as_ref();
-    let branch_tip = branch_tip.or(heads.branch.as_ref());
-    let Some(tip) = branch_tip.or(heads.head.as_ref()) else {
+    let tips = [branch_tip, heads.branch.as_ref(), heads.head.as_ref()];
+    let Some(tip) = tips.into_iter().flatten().next() else {
         return false;
     };
     let worktree = &candidate.worktree;

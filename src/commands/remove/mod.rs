@@ -102,7 +102,7 @@ impl Removing<'_> {
         };
         let mut candidate = self.read(worktree, look)?;
         if (options.names.is_empty() && options.force == 0) || options.by_hook {
-            // the current worktree is meant, and nothing is lost
+            // the caller means the worktree that it is in: that is no reason to refuse
             candidate.facts.start.clone_from(&self.repository.root);
         }
         let plan = candidate.plan(&options.removal())?;

@@ -73,8 +73,8 @@ pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Err
     Ok(outcome)
 }
 
-/// Checks that this caller may do that: `--pull` takes one worktree and a call from outside of it;
-/// an agent syncs no other worktree than its own.
+/// Checks that this call is allowed: `--pull` names one worktree, and no agent pulls; an agent
+/// syncs no other worktree than its own.
 fn require_allowed(
     session: &Session,
     repository: &Repository,

@@ -49,7 +49,7 @@ pub struct Waiting {
     pub signal: Arc<AtomicUsize>,
     /// True if it refuses at once when another program works on the worktree (`--no-wait`).
     pub no_wait: bool,
-    /// Who is told of a long wait.
+    /// Where a long wait is reported.
     pub log: Log,
 }
 

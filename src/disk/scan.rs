@@ -77,6 +77,7 @@ impl<'scope, 'a: 'scope> RunningWalk<'scope, 'a> {
         Ok(Self::start(threads, walk, first, seen))
     }
 
+    /// Starts all threads but one: the caller itself is the last.
     fn start(
         threads: &'scope Scope<'scope, '_>,
         walk: Walk<'a>,

@@ -36,7 +36,8 @@ fn open_up(directory: &Utf8Path, is_kept: Option<IsKept<'_>>) -> Result<(), Disk
         .map_err(|error| DiskError::new(format!("make {directory} writable"), error))
 }
 
-/// Goes through all directories. Without `is_kept` files stay as they are.
+/// Makes each directory from `top` down writable. With `is_kept` it does so with files too, and
+/// removes what is not kept; without, files stay as they are.
 fn open_up_all(top: &Path, is_kept: Option<IsKept<'_>>) -> io::Result<()> {
     let mut waiting = vec![top.to_owned()];
     while let Some(directory) = waiting.pop() {

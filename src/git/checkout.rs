@@ -128,6 +128,7 @@ impl NewWorktree<'_> {
         })))
     }
 
+    /// The index of the new worktree, without stat data. Excluded files are marked as left out.
     fn index(&self, format: gix::hash::Kind) -> State {
         let mut index = State::new(format);
         for ((path, entry), access) in self.entries.iter().zip(self.accesses) {

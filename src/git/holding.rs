@@ -214,10 +214,13 @@ impl<'i> IdsBeside<'i> {
                 continue;
             }
             let level = self.objects.level(tree.as_ref())?;
+            let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
+            for entry in level.iter() {
+                in_tree.insert(&entry.name, entry);
+            }
             for child in &cached.children {
-                let name = child.name.as_slice();
-                let in_tree = level.iter().find(|entry| entry.name == name);
-                let tree_of_child = in_tree.and_then(TreeEntry::tree).copied();
+                let entry = in_tree.get(child.name.as_slice());
+                let tree_of_child = entry.and_then(|entry| entry.tree()).copied();
                 waiting.push((child, tree_of_child));
             }
         }

@@ -35,6 +35,8 @@ pub fn run<T: Send>(state: OwnState<'_>, work: impl FnOnce() -> T + Send) -> io:
     })
 }
 
+/// Gives this thread a umask or a directory of its own. A umask that cannot be had is no failure:
+/// files get their bits afterwards.
 #[cfg(target_os = "linux")]
 fn take_on(state: OwnState<'_>) -> io::Result<()> {
     use rustix::fs::Mode;

@@ -103,8 +103,8 @@ pub struct Walk<'a> {
 pub struct KnownDirectories<'a> {
     /// Which.
     pub clean: &'a CleanDirectories,
-    /// What was changed before this can be told from what is changed from now on; nanoseconds since
-    /// the epoch.
+    /// A change before this time has another stat than a change from now on; nanoseconds since the
+    /// epoch.
     pub before: i64,
     /// The device of the worktree: of another file system that is mounted in it nothing is known.
     pub device: u64,

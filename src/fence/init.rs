@@ -30,7 +30,7 @@ use crate::fence::supervise::{CommandEnd, CommandProcess, Supervisor};
 
 /// The word that starts us so, before every other argument.
 pub const INIT: &str = "__init";
-/// Instead of a file: restricts itself, and tells of it by the status.
+/// Instead of a file: restricts itself, and reports by the status whether it can.
 pub const PROBE: &str = "--probe";
 
 /// Holds what a command's process is restricted to: the start file.

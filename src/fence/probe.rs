@@ -234,9 +234,12 @@ fn probe_docker() -> Result<String, ProbeFailure> {
 fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String, ProbeFailure> {
     let directory = tempfile::tempdir().map_err(|error| no_directory(&error))?;
     let rootfs = Utf8Path::from_path(directory.path()).unwrap_or(Utf8Path::new("/nonexistent"));
-    let above = binary.parent().and_then(|path| path.strip_prefix("/").ok());
-    std::fs::create_dir_all(rootfs.join(above.unwrap_or(rootfs)))
-        .map_err(|error| no_directory(&error))?;
+    // our program is mounted at its own path
+    let mut mount_directory = rootfs.to_owned();
+    if let Some(above) = binary.parent() {
+        mount_directory.push(above.as_str().trim_start_matches('/'));
+    }
+    std::fs::create_dir_all(mount_directory).map_err(|error| no_directory(&error))?;
     // there is nothing of ours in an image
     let inside: Vec<OsString> = match request.image {
         Some(_) => vec!["true".into()],

@@ -218,7 +218,8 @@ impl<'a> Watch<'a> {
         unheard_signal.map_or_else(|| CommandEnd::of(status), CommandEnd::Signal)
     }
 
-    /// Nobody tells that a process stops which is no child of ours: how often it is looked at.
+    /// How often a process that is no child of ours is looked at: the system does not report to us
+    /// that it stops.
     fn stop_check(&self) -> Option<Duration> {
         let is_child = self.process == CommandProcess::Below(0);
         (self.has_terminal && !is_child).then_some(STOP_CHECK)

@@ -1,6 +1,6 @@
 //! Decides which paths differ from the base, from states and reference trees; pure.
 //!
-//! Everything is told as a difference ([`Delta`]) from the tree that was checked out when the
+//! Everything is a difference ([`Delta`]) from the tree that was checked out when the
 //! worktree was made: the base's, or that of a branch that was there. A *state* is something
 //! that this worktree answers for: the tree of a commit, the index, the disk. A *reference* is a
 //! tree that it may have taken over without touching anything: the base, and upstream work that
@@ -140,7 +140,7 @@ fn merge_path<'d>(
     outcomes
 }
 
-/// Returns what stands at a path in a tree that is told as a difference from the base's.
+/// Returns what stands at a path in a tree that is given as a difference from the base's.
 pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
     match delta.get(path) {
         Some(entry) => *entry,

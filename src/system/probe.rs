@@ -14,7 +14,7 @@ use crate::system::shell::{ShellEnd, ShellLine};
 pub struct Question {
     /// The worktree's name.
     pub name: String,
-    /// Who asks, if `add` was told.
+    /// Who asks, if `add` was given an owner.
     pub owner: Option<String>,
     /// The attempt that is about to be made: 2 for the first retry.
     pub attempt: u32,

@@ -21,7 +21,7 @@ pub enum Role {
     Settings,
     /// Programs that git runs.
     Hooks,
-    /// What git is told about files.
+    /// What git reads about files: ignore rules, attributes, sparse patterns.
     Info,
     /// The git directories of submodules.
     Modules,

@@ -89,6 +89,8 @@ enum HookState {
     AtWork,
 }
 
+/// Says what the hooks of a git may still do, after this process has `waited` for them. The age of
+/// HEAD's log counts: git writes that before the hook of ours runs.
 fn hook_state(
     record: &Record,
     journal: Option<&Journal>,

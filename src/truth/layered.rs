@@ -19,7 +19,7 @@ use crate::worktree::loaded::Worktree;
 pub struct Layers<'a> {
     /// What may be edited.
     pub scope: &'a Scope,
-    /// The tree that each difference is told from; of a hook only what commits touched.
+    /// The tree from which each difference is; for a hook only the paths that commits touched.
     pub manifest: &'a Manifest,
     /// Where the whole of that tree is.
     pub whole_base: WholeBase<'a>,

@@ -126,7 +126,7 @@ pub fn collect_with(
     })
 }
 
-/// Collects the changes that a hook tells of, to this extent.
+/// Collects the changes that a hook reports, to this extent.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.

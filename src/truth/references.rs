@@ -21,7 +21,7 @@ use crate::words::name::CommitId;
 pub struct ReferenceTrees {
     /// The commits that count as work of others, with all that they have.
     pub trusted: Vec<CommitId>,
-    /// The reference that the files on disk are nearest to; none when it cannot be told.
+    /// The reference that the files on disk are nearest to; none if that is not known.
     pub nearest: Option<CommitId>,
     /// HEAD's tree.
     pub head: Delta,
@@ -451,7 +451,7 @@ pub struct References {
 
 impl<'a> Trees<'a> {
     /// Starts with the tree that was checked out when the worktree was made: all differences are
-    /// told from it, as the manifest is.
+    /// from that tree, as the manifest is.
     ///
     /// # Errors
     /// Fails when the commit cannot be read.

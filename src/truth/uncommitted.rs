@@ -1,5 +1,5 @@
-//! Tells what is not committed as git tells it: by what git would store of a file, not by the
-//! bytes that it has.
+//! Finds what is not committed as git does: by what git would store of a file, not by the bytes
+//! that the file has.
 //!
 //! A committed file can have other bytes than HEAD where git converts what it stores: by line
 //! endings, filters or an encoding (gitattributes(5)).

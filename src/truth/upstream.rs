@@ -202,8 +202,8 @@ impl Tips {
     /// worktree may have been rebased on a commit that the user reworded since. Work of the worktree
     /// that was taken over and taken back is work of the worktree again, and not trusted.
     ///
-    /// Only for a ref that is not where it was at `add`: where the log of `add` ends is told by the
-    /// commit of then, and what the ref had before that is no work of upstream.
+    /// Only for a ref that is not where it was at `add`: the commit of then marks the place in the
+    /// log before which nothing is work of upstream.
     fn add_former_places(
         &mut self,
         objects: &Objects,

@@ -1,4 +1,4 @@
-//! Holds [`Log`]: who is told, line by line, what a command does while it does it.
+//! Holds [`Log`]: where a command reports, line by line, what it does while it does it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Compares the hooks and the files in git directories with what `add` sealed of them: what hooks
 //! run, states of other worktrees, and what nobody knows.
 //!
-//! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
+//! The [`Cause`] of a change says whether git can run a program by it, or hides something.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -384,25 +384,25 @@ fn judge_unknown(before: Option<&String>, now: Option<&String>) -> FileChange {
     FileChange::new(Kind::Config, Cause::Unknown, detail)
 }
 
-/// Says what a change of the commands of a rebase means; none if it ended. A rebase that began
-/// with programs to start is told also by the worktree in which it stands: no record of that
-/// worktree says who wrote the commands.
+/// Says what a change of the commands of a rebase means; none if it ended. A rebase that began with
+/// programs to start is a finding in its own worktree too: no record there says who wrote the
+/// commands.
 fn judge_todo(before: Option<&String>, now: Option<&String>) -> Option<FileChange> {
     let starts_program = now?.ends_with(STARTS);
-    let (cause, detail) = match before {
-        None if !starts_program => return judge_operation(before, now),
-        None => (Cause::Unknown, STARTS_PROGRAMS.to_owned()),
-        Some(_) => {
-            let done = done_to(before, now);
-            let detail = format!("the commands of this rebase were {done} since `add`");
-            let cause = if starts_program {
-                Cause::RunsCode
-            } else {
-                Cause::Unknown
-            };
-            (cause, detail)
-        }
+    if before.is_none() && starts_program {
+        let change = FileChange::new(Kind::Config, Cause::Unknown, STARTS_PROGRAMS);
+        return Some(change);
+    }
+    if before.is_none() {
+        return judge_operation(before, now);
+    }
+    let cause = if starts_program {
+        Cause::RunsCode
+    } else {
+        Cause::Unknown
     };
+    let done = done_to(before, now);
+    let detail = format!("the commands of this rebase were {done} since `add`");
     Some(FileChange::new(Kind::Config, cause, detail))
 }
 

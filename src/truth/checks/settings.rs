@@ -1,6 +1,6 @@
 //! Compares the settings that a worktree shares with others with those that `add` sealed.
 //!
-//! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
+//! The [`Cause`] of a change says whether git can run a program by it, or hides something.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

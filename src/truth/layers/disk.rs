@@ -1,6 +1,6 @@
-//! Turns a walk of the disk, and an index, into differences from the base, as trees are told.
+//! Turns a walk of the disk into a difference from the base, as a tree is one.
 //!
-//! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds
+//! Untracked files are distinguished from ignored ones by the ignore rules of the base: what an agent adds
 //! to a `.gitignore` or to `info/exclude` hides nothing.
 
 use std::cell::OnceCell;
@@ -426,8 +426,8 @@ impl<'a> LargeFileReader<'a> {
         Ok(true)
     }
 
-    /// True if a file has the size of a blob that it must be told from: one that a reference has at
-    /// its path, or one that the scope excludes.
+    /// True if only the content of a file says that it is not a certain blob: it has the size of one
+    /// that a reference has at its path, or of one that the scope excludes.
     fn may_be_a_blob(&self, found: &FoundEntry) -> Result<bool, Error> {
         let manifest = &self.inputs.manifest;
         let mut blobs = Vec::new();

@@ -1,4 +1,4 @@
-//! Turns an index into differences from the base, as trees are told.
+//! Turns an index into differences from the base, as a tree is one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

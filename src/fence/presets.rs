@@ -189,8 +189,10 @@ impl State {
     /// directories).
     fn path_by_variable(&self, user: UserEnvironment<'_>) -> Option<Utf8PathBuf> {
         let value = Utf8PathBuf::from((user.variable)(self.variable.as_deref()?)?);
-        let path = || value.iter().chain(&self.below).collect();
-        value.is_absolute().then(path)
+        if !value.is_absolute() {
+            return None;
+        }
+        Some(value.iter().chain(&self.below).collect())
     }
 
     fn path(&self, user: UserEnvironment<'_>) -> Utf8PathBuf {

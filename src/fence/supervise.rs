@@ -42,12 +42,16 @@ pub enum CommandEnd {
 
 impl CommandEnd {
     fn of(status: ExitStatus) -> Self {
-        let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
         match status.signal() {
-            Some(signal) => Self::Signal(byte(signal)),
-            None => Self::Status(byte(status.code().unwrap_or(1))),
+            Some(signal) => Self::Signal(to_byte(signal)),
+            None => Self::Status(to_byte(status.code().unwrap_or(1))),
         }
     }
+}
+
+/// The number of a signal or a status, which fits into a byte.
+fn to_byte(number: i32) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
 }
 
 /// Says which process is the command.
@@ -208,14 +212,22 @@ impl<'a> Watch<'a> {
         }
         let unheard_signal = match self.process {
             CommandProcess::Below(_) => self.early,
-            // podman that is asked before its container is there says that all went well
-            CommandProcess::InContainer if status.success() => {
-                let goes_on = || first_of_container(self.ours).is_some();
-                self.early.or_else(|| self.requested.filter(|_| goes_on()))
-            }
-            CommandProcess::InContainer => None,
+            CommandProcess::InContainer => self.signal_unheard_by_container(status),
         };
         unheard_signal.map_or_else(|| CommandEnd::of(status), CommandEnd::Signal)
+    }
+
+    /// The signal that a container should have ended by, though its program reports success: podman
+    /// does so if the signal comes before the container is there.
+    fn signal_unheard_by_container(&self, status: ExitStatus) -> Option<u8> {
+        if !status.success() {
+            return None;
+        }
+        if self.early.is_some() {
+            return self.early;
+        }
+        let goes_on = first_of_container(self.ours).is_some();
+        self.requested.filter(|_| goes_on)
     }
 
     /// How often a process that is no child of ours is looked at: the system does not report to us

@@ -119,9 +119,9 @@ impl NewWorktree<'_> {
         if let Some(first) = outcome.errors.first() {
             return Creation::failed(Some(first.path.as_ref()), &first.error);
         }
-        let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let blob_sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Creation::Done(Box::new(CheckedOut {
-            converted: converted(&index, &filtered, &sizes),
+            converted: converted(&index, &filtered, &blob_sizes),
             collisions: colliding_paths(&outcome),
             index,
             format: self.format,

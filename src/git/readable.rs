@@ -50,8 +50,8 @@ impl Objects {
         let header = self
             .store
             .try_header(id)
-            .map_err(|error| state_after(&error))?;
-        let header = header.ok_or(HistoryState::Missing)?;
+            .map_err(|error| state_after(&error))?
+            .ok_or(HistoryState::Missing)?;
         if header.kind() == Kind::Blob && header.size() > LARGEST {
             return Ok(Vec::new());
         }

@@ -491,10 +491,12 @@ impl Content {
     /// The key and the text by which a record names the content; none if the content is not
     /// known: of a file that was not read, a dirty submodule, a nested repository or a device.
     pub fn named(&self) -> Option<(String, String)> {
-        let absent = || ABSENT.to_owned();
         match self {
-            Self::Value { key, value } => Some((key.clone(), value.clone().unwrap_or_else(absent))),
-            Self::Entry(None) => Some((String::new(), absent())),
+            Self::Value { key, value } => {
+                let text = value.as_deref().unwrap_or(ABSENT);
+                Some((key.clone(), text.to_owned()))
+            }
+            Self::Entry(None) => Some((String::new(), ABSENT.to_owned())),
             Self::Entry(Some(entry)) => {
                 let is_known = entry.id != ObjectId::none() || entry.mode == Mode::EmptyDirectory;
                 let mode = entry.mode.git_octal().unwrap_or("directory");

@@ -164,8 +164,8 @@ pub struct PassFindings {
 pub fn run_passes(layers: &Layers<'_>, options: &SurveyOptions) -> Result<PassFindings, Error> {
     let read_policy = &options.read_policy;
     let net = net_changes(layers);
-    let leaks_of_net = leaks(layers, &contents(&net, &layers.deltas));
-    let leaks_of_net = read_policy.or(leaks_of_net, Vec::new)?;
+    let found_leaks = leaks(layers, &contents(&net, &layers.deltas));
+    let leaks_of_net = read_policy.or(found_leaks, Vec::new)?;
     let net_paths = paths_of(&net);
     let mut history = reverted_paths(layers, &net_paths);
     let leaks_of_history = leaks(layers, &layers.history.contents(&net_paths));

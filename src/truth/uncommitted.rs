@@ -139,8 +139,8 @@ impl Question<'_> {
         files_of_tree(&states.manifest, &states.references.head, is_attributes)
     }
 
-    /// Adds each of the files that were written into a directory by what git converts it to there:
-    /// with no setting of the worktree, and nothing of it that a filter could start.
+    /// Adds each file to the uncommitted ones by what git makes of its copy in `dir`: there no
+    /// setting of the worktree counts, and nothing of it is there that a filter could start.
     fn classify_converted(
         &self,
         candidates: Vec<Candidate>,

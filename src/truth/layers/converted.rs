@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::disk::error::DiskError;
+use crate::disk::error::Attempt as _;
 use crate::disk::files;
 use crate::disk::files::Temporary;
 use crate::git::lfs::is_named_by;
@@ -254,12 +254,13 @@ pub fn put_aside(
 /// # Errors
 /// Fails when the disk refuses.
 pub fn write_aside(path: &RepoPath, content: &[u8], dir: &Temporary) -> Result<(), Error> {
-    let failed = |error| DiskError::new(format!("write {path} aside"), error);
+    let shown = format!("{path} aside");
     let relative = path
         .to_os_path()
-        .map_err(|error| failed(std::io::Error::other(error)))?;
+        .map_err(std::io::Error::other)
+        .attempting("write", &shown)?;
     let file = dir.path().as_std_path().join(relative);
-    Ok(files::put(&file, content).map_err(failed)?)
+    Ok(files::put(&file, content).attempting("write", &shown)?)
 }
 
 /// A blob that a file on disk may have been written from.

@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 use gix::hash::ObjectId;
 use gix::objs::{Data, Find, FindExt, Kind};
 use gix::revision::plumbing::{Graph, merge_base};
@@ -507,26 +507,5 @@ impl Git {
             commits: self.history()?.walk(starts, sorted.len())?,
             tips: sorted.into_iter().cloned().collect(),
         })
-    }
-
-    /// Returns the names of the refs below these prefixes that contain a commit.
-    ///
-    /// # Errors
-    /// Fails when the refs cannot be read, or a commit is missing or damaged.
-    pub fn refs_containing(
-        &self,
-        commit: &CommitId,
-        prefixes: &[&str],
-    ) -> Result<Vec<BString>, GitError> {
-        let history = self.history()?;
-        let mut refs = Vec::new();
-        for reference in self.for_each_ref(prefixes)? {
-            if let Some(newer) = history.peel(&reference.id)? {
-                refs.push((reference.name, newer));
-            }
-        }
-        let reach = self.reach(refs.iter().map(|(_, newer)| newer).chain([commit]))?;
-        refs.retain(|(_, newer)| reach.has(newer, commit));
-        Ok(refs.into_iter().map(|(name, _)| name).collect())
     }
 }

@@ -274,11 +274,6 @@ impl Trace {
         Self(Some(Arc::new(receiver)))
     }
 
-    /// True if events are reported.
-    pub fn is_on(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Reports an event.
     pub fn report(&self, event: &TraceEvent<'_>) {
         if let Some(receiver) = &self.0 {

@@ -8,6 +8,7 @@ use camino::Utf8Path;
 use crate::disk::error::DiskError;
 use crate::disk::open::{Opened, open_below};
 use crate::git::object_format::ObjectFormat;
+use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;
 use crate::judge::compare::{Delta, entry_in};
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -83,6 +84,28 @@ fn add_gitlink(
     {
         commits.entry(path.clone()).or_default().insert(entry.id);
     }
+}
+
+/// True if one of these trees, each a difference from the base, has a blob of this size at a path.
+///
+/// # Errors
+/// Fails when a blob cannot be read.
+pub fn is_size_of_blob<'d>(
+    objects: &Objects,
+    manifest: &Manifest,
+    trees: impl IntoIterator<Item = &'d Delta>,
+    path: &RepoPath,
+    size: u64,
+) -> Result<bool, Error> {
+    for tree in trees {
+        if let Some(blob) = entry_in(manifest, tree, path)
+            && blob.mode.is_regular()
+            && objects.size(&blob.id)? == size
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Lists the wanted files of a tree with their entries. The tree is a difference from the base.

@@ -19,7 +19,7 @@ use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
-use crate::truth::layers::content::{gitlinks, read_content};
+use crate::truth::layers::content::{gitlinks, is_size_of_blob, read_content};
 use crate::truth::layers::converted::{Converted, Filters};
 use crate::truth::layers::index::IndexState;
 use crate::truth::layers::submodules;
@@ -429,18 +429,14 @@ impl<'a> LargeFileReader<'a> {
     /// True if only the content of a file says that it is not a certain blob: it has the size of one
     /// that a reference has at its path, or of one that the scope excludes.
     fn may_be_a_blob(&self, found: &FoundEntry) -> Result<bool, Error> {
-        let manifest = &self.inputs.manifest;
-        let mut blobs = Vec::new();
-        for reference in &self.references {
-            blobs.extend(entry_in(manifest, reference, &found.path));
+        let size = found.stat.size;
+        let base = Delta::new();
+        let trees = self.references.iter().copied().chain([&base]);
+        let objects = &self.inputs.objects;
+        if is_size_of_blob(objects, &self.inputs.manifest, trees, &found.path, size)? {
+            return Ok(true);
         }
-        blobs.extend(manifest.base(&found.path));
-        for blob in blobs {
-            if blob.mode.is_regular() && self.inputs.objects.size(&blob.id)? == found.stat.size {
-                return Ok(true);
-            }
-        }
-        Ok(self.excluded_sizes()?.contains(&found.stat.size))
+        Ok(self.excluded_sizes()?.contains(&size))
     }
 
     /// The sizes of the files of the base that the scope excludes.

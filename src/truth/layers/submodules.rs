@@ -21,7 +21,7 @@ use crate::git::settings_file::meaning;
 use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in};
-use crate::truth::layers::content::{LARGE, gitlinks, read_content};
+use crate::truth::layers::content::{LARGE, gitlinks, is_size_of_blob, read_content};
 use crate::truth::layers::converted::{Blob, UnreadFiles, undo_checkout};
 use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, is_ignored, rules};
 use crate::truth::layers::index::IndexState;
@@ -284,7 +284,7 @@ impl<'a> OpenSubmodule<'a> {
         let mut entry = found.entry;
         if found.is_unread() {
             let size = found.stat.size;
-            if self.may_be_a_blob(manifest, references, &found.path, size)? {
+            if is_size_of_blob(&self.objects, manifest, references, &found.path, size)? {
                 entry.id = read_content(&self.directory, self.layout.format, &found.path)?;
             } else {
                 seen.unread.insert(found.path.clone(), size);
@@ -315,25 +315,6 @@ impl<'a> OpenSubmodule<'a> {
             mode: Mode::Gitlink,
             id: below.clean_head.unwrap_or(ObjectId::none()),
         }
-    }
-
-    /// True if a reference has a blob of this size at a path.
-    fn may_be_a_blob(
-        &self,
-        manifest: &Manifest,
-        references: &[Delta],
-        path: &RepoPath,
-        size: u64,
-    ) -> Result<bool, Error> {
-        for reference in references {
-            let Some(blob) = entry_in(manifest, reference, path) else {
-                continue;
-            };
-            if blob.mode.is_regular() && self.objects.size(&blob.id)? == size {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// A path in the submodule as one of the repository around it.

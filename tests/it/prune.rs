@@ -216,6 +216,10 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
             "entry | $TMP/repo/.git/worktrees/task |",
         ),
         (
+            "mkdir .git/worktrees/task/sequencer; rm -rf .agentwt/worktrees/task .git/agentwt/worktrees/task",
+            "entry | $TMP/repo/.git/worktrees/task |",
+        ),
+        (
             "git worktree add -q --detach ../other; rm -r ../other",
             "entry | $TMP/repo/.git/worktrees/other |",
         ),

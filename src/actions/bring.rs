@@ -12,7 +12,7 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::actions::lfs_contents::copy_contents;
-use crate::actions::saved::rescue_ref;
+
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::environment::GitMode;
@@ -259,7 +259,7 @@ fn ids_at_home(own: &Repository, worktree: &Worktree) -> Result<BTreeSet<CommitI
 /// What `restore` saved in the clone and is not at home, with its ref there. Where home has
 /// something else under that name, it is kept by its commit.
 fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error> {
-    let below = rescue_ref(&worktree.record.name, "");
+    let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
     let home_git = own.home().git.with_mode(GitMode::Hardened);
     let at_home = home_git.for_each_ref(&[&below])?;
     let mut saved = Vec::new();

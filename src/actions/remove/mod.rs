@@ -241,7 +241,7 @@ impl RemovalCandidate {
         Ok(())
     }
 
-    /// Does what is left of the removal: [`finish`] on the worktree as it is recorded by now.
+    /// Does what is left of the removal: [`finish()`] on the worktree as it is recorded by now.
     fn finish(
         &self,
         repository: &Repository,
@@ -294,7 +294,7 @@ impl RemovalCandidate {
 
     /// Moves directory and private git directory into the trash, and returns the worktree as it
     /// stands there. Where the directory cannot be renamed, what was to go for the short term stays
-    /// in its place, where [`finish`] deletes it.
+    /// in its place, where [`finish()`] deletes it.
     fn move_to_trash(
         &self,
         repository: &Repository,

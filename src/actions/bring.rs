@@ -68,15 +68,15 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     let mut notes = Vec::new();
     if let Some(tip) = new_tip {
         notes.push(name_incoming(own.home(), worktree, &tip)?);
-        let temporary = kept_ref(worktree, &tip);
-        wanted.retain(|fetched| fetched.name != temporary);
+        let deleted = kept_ref(worktree, &tip);
+        wanted.retain(|fetched| fetched.name != deleted);
     }
     notes.extend(note_of(&wanted));
     Ok(notes)
 }
 
-/// Names the tip of a clone's branch, which has come in, as such; returns what the user should hear
-/// of it.
+/// Names the tip of a clone's branch by the ref of what came in, instead of the ref under which it
+/// was fetched; returns what the user should hear of it.
 fn name_incoming(home: &Repository, worktree: &Worktree, tip: &CommitId) -> Result<String, Error> {
     let name = &worktree.record.name;
     let incoming = incoming_ref(worktree);

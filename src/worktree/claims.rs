@@ -195,8 +195,8 @@ impl Claims {
         Ok(())
     }
 
-    /// Decides whether we may take the name. Another's claim is an error, and `state` notes when
-    /// it was first seen: that time decides when it has lapsed.
+    /// Decides whether we may take the name. Another's claim is an error; `state` then notes when
+    /// it was first seen, from which its lease is counted.
     fn decide_to_take(
         &self,
         current: CurrentClaim,
@@ -204,11 +204,13 @@ impl Claims {
         who: &Who,
     ) -> Result<Decision, Error> {
         let remote = &self.remote.name;
-        let own = state.own.as_ref();
-        let own = own.filter(|own| own.remote == *remote && own.owner == who.owner);
+        let own = state
+            .own
+            .as_ref()
+            .filter(|own| own.remote == *remote && own.owner == who.owner);
         let seen = state.seen.as_ref().filter(|seen| seen.remote == *remote);
         let commit = current.commit().cloned();
-        // a time by the clock of an earlier boot cannot be counted from
+        // a time by the clock of an earlier boot cannot be counted from: it is noted anew
         let is_already_noted = seen.is_some_and(|seen| {
             Some(&seen.commit) == commit.as_ref() && current.asked.since(&seen.first).is_some()
         });

@@ -113,8 +113,9 @@ fn entries_of(objects: &Objects, commit: &CommitId) -> Result<BTreeMap<RepoPath,
     Ok(objects.list(&tree)?.into_iter().collect())
 }
 
-/// True if a killed `add` left a worktree that an agent has worked in. `admin_dir` is the private
-/// git directory, if git has created one.
+/// True if a killed `add` left a worktree that an agent has worked in: HEAD has moved, something is
+/// in git's files there, or a file is none that `add` writes. `admin_dir` is the private git
+/// directory, if git has created one.
 ///
 /// # Errors
 /// Fails when something cannot be read.

@@ -154,6 +154,7 @@ impl Comparison<'_> {
         if alike.is_empty() {
             return Ok(None);
         }
+        // without the own side: a commit there is what is looked for, not where it came
         let listed = self.git.rev_list(&[&target.id], &own_tips)?;
         let of_target: BTreeSet<CommitId> = listed.into_iter().collect();
         let patches = Patches {

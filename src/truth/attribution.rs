@@ -265,6 +265,10 @@ impl RefRecords<'_> {
         let is_ref = matches!(last, Some(Target::Ref(_)));
         let was_linked = is_ref && now.is_some_and(Ref::is_symbolic);
         if before == current && !was_linked {
+            // it was linked elsewhere, or past git
+            if now.is_some_and(Ref::is_symbolic) {
+                return self.origin_of_unjournaled(name);
+            }
             let is_lost = before.is_none() && self.belonged_to_others(name);
             return if is_lost {
                 Origin::OfOthersDeletedHere

@@ -91,6 +91,7 @@ move to the same place, then by the user | refs/heads/main | A | D | ->C | A clo
 branch linked here | refs/heads/main | A | @refs/heads/agent/x=B | A>@ | A clone: from x | made B | MovedHere
 branch linked here to the same commit | refs/heads/main | A | @refs/heads/agent/x=A | A>@ | A clone: from x | | MovedHere
 new branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
+branch moved here and back, then linked elsewhere to the same commit | refs/heads/main | A | @refs/heads/y=A | A>B, B>A | A clone: from x; B; A | made B | Unexplained
 branch linked and put back | refs/heads/main | A | A | A>@, @>A | A clone: from x | | Unchanged
 HEAD of the main worktree | main-worktree/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
 HEAD of another worktree | worktrees/other/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere

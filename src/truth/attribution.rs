@@ -196,11 +196,10 @@ impl RefRecords<'_> {
             || is_created_and_deleted_here
             || moves_from_here.iter().any(deletes_or_replaces);
         if !was_there {
-            let is_made_here = now.is_some() && !moves_from_here.is_empty();
-            return if is_made_here {
-                Origin::MadeHere
-            } else {
-                Origin::Unchanged
+            // only looked at because it was moved from here
+            return match now {
+                Some(_) => Origin::MadeHere,
+                None => Origin::Unchanged,
             };
         }
         let loss = match now {

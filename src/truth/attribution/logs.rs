@@ -127,7 +127,7 @@ impl RefRecords<'_> {
         }
         let log = self.log(name.into());
         let mut proven = 0;
-        let mut unproven = 0;
+        let mut is_each_proven = true;
         for (at, entry) in log.iter().enumerate() {
             let stayed = log.get(at + 1).is_some_and(|older| older.id == entry.id);
             if entry.id != *place || stayed {
@@ -136,7 +136,7 @@ impl RefRecords<'_> {
             if !entry.is_push_of(place) && self.entry_proves_foreign_move(name, entry) {
                 proven += 1;
             } else {
-                unproven += 1;
+                is_each_proven = false;
             }
         }
         let ends_there = log.first().is_some_and(|newest| newest.id == *place);
@@ -144,7 +144,7 @@ impl RefRecords<'_> {
         let mut journaled = 0;
         for (at, one) in moves.iter().enumerate() {
             // a push of what is there does not say where the ref was, and moves nothing
-            let stayed = unproven == 0 && ends_there && may_have_stayed(moves, at);
+            let stayed = is_each_proven && ends_there && may_have_stayed(moves, at);
             if one.new == Target::Object(place.clone()) && one.old != one.new && !stayed {
                 journaled += 1;
             }

@@ -63,7 +63,7 @@ impl RefRecords<'_> {
                 own.clone_from(renamed);
             }
         }
-        own == *name && *name != self.branch
+        own == *name
     }
 
     /// True if a ref's log begins where the journal has the ref created, at first or again after it
@@ -129,16 +129,14 @@ impl RefRecords<'_> {
 
     /// True if the worktree deleted a ref that it had not made, and that came after `add`.
     pub(super) fn belonged_to_others(&self, name: &BStr) -> bool {
-        let Some(first) = self.journal.moves(name).first() else {
-            return false;
-        };
-        match (&first.old, &first.new) {
+        let first = self.journal.moves(name).first();
+        match first.map(|first| (&first.old, &first.new)) {
             // a rename past the hooks left nothing but the base
-            (Target::Object(old), Target::Nothing) => {
+            Some((Target::Object(old), Target::Nothing)) => {
                 !self.was_made_or_moved_here(old) && *old != self.base
             }
-            (Target::Nothing, Target::Nothing) => true,
-            (_, _) => false,
+            Some((Target::Nothing, Target::Nothing)) => true,
+            Some((_, _)) | None => false,
         }
     }
 

@@ -134,10 +134,8 @@ impl RefRecords<'_> {
                     touched.insert(commit.clone());
                 }
             }
-            if !touched.is_empty() {
-                for commit in self.before.values() {
-                    touched.remove(commit);
-                }
+            for commit in self.before.values() {
+                touched.remove(commit);
             }
             touched
         })

@@ -6,9 +6,12 @@
 //! zeros and `@` for a ref, of another ref after its name and a colon. The log has the oldest entry
 //! first, with a semicolon between entries, that of another HEAD with a slash.
 
+mod own;
+mod proofs;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString};
 
 use super::past_hooks::commits_past_hooks;
 use super::records::{OtherHead, RecordCache, RecordSource, RefRecords};
@@ -22,6 +25,7 @@ const ROWS: &str = "\
 unchanged branch | refs/heads/main | A | A | | A clone: from x | | none
 back where it was | refs/heads/main | A | A | A>B, B>A | A clone: from x | | Unchanged
 back after a deletion | refs/heads/main | A | A | A>-, ->A | | | Unchanged
+branch at a commit of others, back after a deletion | refs/heads/dev | C | C | C>-, ->C | C branch: Created from C | | Unchanged
 own branch is not judged | refs/heads/agent/x | A | B | A>B | A branch: Created; B commit: b | made B | none
 new branch | refs/heads/new | - | A | ->A | A branch: Created from HEAD | | MadeHere
 new branch with commits | refs/heads/new | - | B | ->A, A>B | A branch: Created from HEAD; B commit: b | made B | MadeHere
@@ -48,6 +52,8 @@ new branch renamed from the own one, without its log | refs/heads/y | - | B | A>
 branch of others that HEAD went to, without its log | refs/heads/y | - | B | A>B, HEAD:->@ | | made B | OfOthersMovedHere
 branch of others that was renamed here, without its log | refs/heads/y | - | B | A>B, HEAD:A>-, HEAD:->@ | | made B | OfOthersMovedHere
 new branch on which an agent works | refs/heads/new | - | B | ->B | B branch: Created | agent refs/heads/new; made B | OfOthersMovedHere
+new branch while an agent works on another | refs/heads/new | - | B | ->B | B branch: Created | agent refs/heads/y; made B | MadeHere
+new branch that the user checked out in a linked worktree | refs/heads/new | - | B | ->B | B branch: Created | linked refs/heads/new; made B | MadeHere
 new branch that the user checked out | refs/heads/new | - | B | ->B | B branch: Created | main refs/heads/new: B checkout: moving from main to new; made B | MadeHere
 branch of others made since | refs/heads/theirs | - | C | | C branch: Created | | none
 branch of others made since and moved here | refs/heads/theirs | - | D | C>D | C branch: Created; D branch: Reset to D | | OfOthersMovedHere
@@ -62,6 +68,7 @@ branch moved here without a log | refs/heads/main | A | B | A>B | | made B | Mov
 branch moved here twice | refs/heads/main | A | C | A>B, B>C | A clone: from x; B push; C push | made B; made C | MovedHere
 branch moved here and back halfway | refs/heads/main | A | B | A>B, B>C, C>B | A clone: from x; B push; C push; B push | made B; made C | MovedHere
 branch deleted here | refs/heads/main | A | - | A>- | | | DeletedHere
+branch moved here and deleted here | refs/heads/main | A | - | A>B, B>- | | made B | DeletedHere
 branch deleted here with a log left | refs/heads/main | A | - | A>- | A clone: from x | | DeletedHere
 tag moved here | refs/tags/v1 | A | B | A>B | | | MovedHere
 tag deleted here | refs/tags/v1 | A | - | A>- | | | DeletedHere
@@ -75,15 +82,19 @@ branch deleted here, then made elsewhere where the own branch went back to | ref
 branch deleted here, then made past the hooks on a commit of here | refs/heads/dev | A | C | A>- | C branch: Created from HEAD | made C | MovedHerePastHooks
 new branch moved on by others | refs/heads/new | - | C | ->B | B branch: Created; C commit: c | main refs/heads/new: C commit: c | MovedHereThenElsewhere
 move to where a commit of the user had put it | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to where a commit of the user had put it, then past its log | refs/heads/main | A | D | ->C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
 move to where a commit of the user had put it, by a log of a branch alone | refs/heads/main | A | C | ->C | A clone: from x; C commit: c | | MovedHere
 move back to a commit that the user had taken back | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move back to a commit that the user had taken back, with the words of a commit | refs/heads/main | A | C | ->C | A clone: from x; C commit: c; A reset: moving to HEAD~; C commit: c | main refs/heads/main: A clone: from x / C commit: c / A reset: moving to HEAD~ | MovedHere
 move to a commit of here that the user is on | refs/heads/main | A | B | ->B | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | MovedHere
 move to where the user had merged this work | refs/heads/main | A | B | ->B | A clone: from x; B merge agent/x: Fast-forward | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
 move to where the user had put it, which a table logs again | refs/heads/main | A | C | C>C | A clone: from x; C commit: c; C | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to where the user had put it, which a table logs again, then by the user | refs/heads/main | A | C | B>B | A clone: from x; B commit: b; C commit: c | main refs/heads/main: A clone: from x / B commit: b / C commit: c | MovedHereThenElsewhere
+move from here, then by the user, and again from here to the same place | refs/heads/main | A | C | A>B, C>C | A clone: from x; B; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
 move by update-ref, which a table also logs for the HEAD there | refs/heads/main | A | C | A>C | A clone: from x; C | main refs/heads/main: A clone: from x / C | MovedHere
 two moves, one to where the user had put it | refs/heads/main | A | C | A>D, D>C | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHere
 move to the place of add, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
+move to the place of add, then by update-ref and by the user | refs/heads/main | A | C | ->A | A clone: from x; D; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedElsewhere
 move to the place of add by a log of a branch alone, then by the user | refs/heads/main | A | C | ->A | A clone: from x; C commit: c | | MovedHereThenElsewhere
 move back to the place of add, then by the user | refs/heads/main | A | D | ->A | A clone: from x; C commit: c; A; D commit: d | main refs/heads/main: A clone: from x / C commit: c / D commit: d | MovedHereThenElsewhere
 move away from the place of add and back, then by the user | refs/heads/main | A | C | A>B, ->A | A clone: from x; B; A; C commit: c | made B; main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
@@ -91,7 +102,9 @@ move to the same place, then by the user | refs/heads/main | A | D | ->C | A clo
 branch linked here | refs/heads/main | A | @refs/heads/agent/x=B | A>@ | A clone: from x | made B | MovedHere
 branch linked here to the same commit | refs/heads/main | A | @refs/heads/agent/x=A | A>@ | A clone: from x | | MovedHere
 new branch linked here | refs/heads/new | - | @refs/heads/agent/x=B | ->@ | | made B | OfOthersMovedHere
+branch linked here, then deleted elsewhere | refs/heads/main | A | - | A>@ | | | MovedHereThenElsewhere
 branch moved here and back, then linked elsewhere to the same commit | refs/heads/main | A | @refs/heads/y=A | A>B, B>A | A clone: from x; B; A | made B | Unexplained
+move to the place of add, then linked elsewhere | refs/heads/main | A | @refs/heads/y=C | ->A | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | MovedHereThenElsewhere
 branch linked and put back | refs/heads/main | A | A | A>@, @>A | A clone: from x | | Unchanged
 HEAD of the main worktree | main-worktree/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
 HEAD of another worktree | worktrees/other/HEAD | - | - | A>B | | | OfOtherWorktreeMovedHere
@@ -100,6 +113,8 @@ packed branch | refs/heads/main | A | A | ->A, A>- | A clone: from x | | none
 
 commit by the user | refs/heads/main | A | C | | A clone: from x; C commit: c | main refs/heads/main: C commit: c | MovedElsewhere
 commit by the user whose HEAD log is gone | refs/heads/main | A | C | | A clone: from x; C commit: c | | MovedElsewhere
+commit by the user whose HEAD was moved there from here | refs/heads/main | A | C | main-worktree/HEAD:A>C | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | Unexplained
+commit by the user that was packed from here | refs/heads/main | A | C | ->C, C>- | A clone: from x; C commit: c | | MovedElsewhere
 pull by the user | refs/heads/main | A | C | | A clone: from x; C pull: Fast-forward | main refs/heads/main: C pull: Fast-forward | MovedElsewhere
 merge of this work by the user | refs/heads/main | A | B | | A clone: from x; B merge agent/x: Fast-forward | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
 merge of this work that no HEAD shows | refs/heads/main | A | B | | A clone: from x; B merge agent/x: Fast-forward | made B | Unexplained
@@ -107,6 +122,7 @@ reset by the user to a commit of others | refs/heads/main | A | C | | A clone: f
 reset to a commit of here | refs/heads/main | A | B | | A clone: from x; B reset: moving to B | made B | Unexplained
 reset by the user to where the worktree went too | refs/heads/main | A | C | refs/heads/agent/x:A>C | A clone: from x; C reset: moving to HEAD~ | main refs/heads/main: A clone: from x / C reset: moving to HEAD~ | MovedElsewhere
 the same without a log of another HEAD | refs/heads/main | A | C | refs/heads/agent/x:A>C | A clone: from x; C reset: moving to HEAD~ | | Unexplained
+the same with the log of a HEAD that is on another branch | refs/heads/main | A | C | refs/heads/agent/x:A>C | A clone: from x; C reset: moving to HEAD~ | main refs/heads/y: A clone: from x / C reset: moving to HEAD~ | Unexplained
 the same after the older log is gone | refs/heads/main | A | C | refs/heads/agent/x:A>C | C reset: moving to HEAD~ | main refs/heads/main: C reset: moving to HEAD~ | MovedElsewhere
 reset by the user to a commit of here | refs/heads/main | A | B | | A clone: from x; B reset: moving to B | made B; main refs/heads/main: B reset: moving to B | Unexplained
 rebase by the user | refs/heads/main | A | C | | A clone: from x; C rebase (finish): refs/heads/main onto D | | MovedElsewhere
@@ -114,7 +130,9 @@ branch -f by the user | refs/heads/main | A | C | | A clone: from x; C branch: R
 branch -f onto a commit of here | refs/heads/main | A | B | | A clone: from x; B branch: Reset to B | made B | Unexplained
 fetch into a branch by the user | refs/heads/main | A | C | | A clone: from x; C fetch origin main:main: fast-forward | | MovedElsewhere
 update-ref without a message | refs/heads/main | A | C | | A clone: from x; C | | Unexplained
+update-ref that a table also logs for the HEAD there | refs/heads/main | A | C | | A clone: from x; C | main refs/heads/main: A clone: from x / C | MovedElsewhere
 update-ref onto a commit of here | refs/heads/main | A | B | | A clone: from x; B | made B | MovedHerePastHooks
+update-ref onto a commit of a branch that was made and deleted here | refs/heads/main | A | C | refs/heads/tmp:->C, refs/heads/tmp:C>- | A clone: from x; C | | MovedHerePastHooks
 update-ref onto a commit of here that the user took over | refs/heads/dev | A | B | | A clone: from x; B | made B; main refs/heads/main: B merge agent/x: Fast-forward | Unexplained
 push of this work, which the user took over, to this repository | refs/heads/dev | A | B | | A clone: from x; B push | made B; main refs/heads/main: B merge agent/x: Fast-forward | Unexplained
 branch -f onto a commit of here that the user took over | refs/heads/dev | A | B | | A clone: from x; B branch: Reset to main | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
@@ -123,18 +141,22 @@ push of this work to this repository | refs/heads/main | A | B | | A clone: from
 rename over a branch | refs/heads/main | A | C | | A clone: from x; C Branch: renamed refs/heads/y to refs/heads/main | | Unexplained
 rename of this work over a branch | refs/heads/main | A | B | | A clone: from x; B Branch: renamed refs/heads/agent/x to refs/heads/main | made B | MovedHerePastHooks
 file written past git | refs/heads/main | A | C | | A clone: from x | | Unexplained
+file written past git after a commit of the user | refs/heads/main | A | D | | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | Unexplained
 file written past git onto a commit of here | refs/heads/main | A | B | | A clone: from x | made B | MovedHerePastHooks
 log that does not have the place of add | refs/heads/main | A | C | | C commit: c | | Unexplained
 log that is gone | refs/heads/main | A | C | | | | Unexplained
 log that is gone, on a commit of here | refs/heads/main | A | B | | | made B | MovedHerePastHooks
+log that is gone, on a commit of here that the user took over | refs/heads/dev | A | B | | | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
 no logs in this repository | refs/heads/main | A | C | | | nologs | MovedElsewhere
 no logs in this repository, on a commit of here | refs/heads/main | A | B | | | nologs; made B | MovedElsewhere
 branch deleted elsewhere | refs/heads/main | A | - | | | | DeletedElsewhere
 branch deleted with its log left | refs/heads/main | A | - | | A clone: from x | | Unexplained
 branch linked elsewhere | refs/heads/main | A | @refs/heads/y=C | | A clone: from x; C commit: c | | Unexplained
 branch linked elsewhere to the same commit | refs/heads/main | A | @refs/heads/y=A | | A clone: from x | | Unexplained
+branch linked elsewhere that is where the user left it | refs/heads/main | A | @refs/heads/y=C | | A clone: from x; C commit: c | main refs/heads/main: A clone: from x / C commit: c | Unexplained
 branch linked elsewhere without a log | refs/heads/main | A | @refs/heads/y=A | | | | Unchanged
 tag moved elsewhere | refs/tags/v1 | A | C | | | | Unexplained
+tag moved elsewhere to a commit of the user | refs/tags/v1 | A | C | | | main refs/heads/main: C commit: c | Unexplained
 tag deleted elsewhere | refs/tags/v1 | A | - | | | | DeletedElsewhere
 tag fetched over another with a log | refs/tags/v1 | A | C | | A fetch origin: storing ref; C fetch origin: updating tag | | MovedElsewhere
 note of others | refs/notes/commits | A | C | | A notes: Notes added; C notes: Notes added | | Unexplained
@@ -142,12 +164,15 @@ note of others without a log | refs/notes/commits | A | C | | | | MovedElsewhere
 note onto a commit of here without a log | refs/notes/commits | A | B | | | made B | MovedHerePastHooks
 
 fetch elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch origin: fast-forward | | MovedElsewhere
+fetch elsewhere of a commit of here | refs/remotes/origin/main | A | B | | A clone: from x; B fetch origin: fast-forward | made B | MovedElsewhere
 forced fetch elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch --prune origin: forced-update | | MovedElsewhere
 fetch of a path elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch . HEAD:refs/remotes/origin/main: storing head | | Unexplained
 fetch under another name elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch origin +side:refs/remotes/origin/main: storing head | | Unexplained
 fetch of another remote elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C fetch team: fast-forward | | Unexplained
 push elsewhere | refs/remotes/origin/main | A | C | | A clone: from x; C update by push | | MovedElsewhere
 update-ref of a remote-tracking branch | refs/remotes/origin/main | A | C | | A clone: from x; C | | Unexplained
+update-ref of a remote-tracking branch onto a commit of here that the user took over | refs/remotes/origin/main | A | B | | A clone: from x; B | made B; main refs/heads/main: B merge agent/x: Fast-forward | MovedElsewhere
+remote-tracking branch linked elsewhere to the same commit | refs/remotes/origin/main | A | @refs/remotes/origin/next=A | | A clone: from x | | Unchanged
 remote-tracking branch past its log | refs/remotes/origin/main | A | C | | A clone: from x | | Unexplained
 remote-tracking branch without a log | refs/remotes/origin/main | A | C | | | | MovedElsewhere
 remote-tracking branch without a log on a commit of here | refs/remotes/origin/main | A | B | | | made B | MovedHerePastHooks
@@ -162,6 +187,7 @@ fetch from here, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clo
 fetch from here past its log, then elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; D fetch origin: fast-forward | | MovedHereThenElsewhere
 update-ref from here, then a fetch elsewhere | refs/remotes/origin/main | A | D | A>C | A clone: from x; C; D fetch origin: fast-forward | | MovedHereThenElsewhere
 push of what is there from here, then a push elsewhere | refs/remotes/origin/main | A | C | ->A | A clone: from x; C update by push | | MovedElsewhere
+push of what was pushed elsewhere before, then a push elsewhere | refs/remotes/origin/main | A | C | ->A | A update by push; C update by push | | MovedElsewhere
 push of what is there from here, then a push elsewhere, in a clone | refs/remotes/origin/main | A | C | ->A | C update by push | | MovedElsewhere
 push of what is there from here, then a fetch past its log | refs/remotes/origin/main | A | C | ->A | | | MovedHereThenElsewhere
 move from here to the place of add, then elsewhere | refs/remotes/origin/main | A | C | ->A | D fetch origin: fast-forward; A; C update by push | | MovedHereThenElsewhere
@@ -187,9 +213,13 @@ push to a new branch that was deleted there and pushed again | refs/remotes/orig
 push to a branch of others that was deleted there from here | refs/remotes/origin/side | - | C | ->-, ->C | C update by push | made C | PushedHere C add
 push to a fetched branch of others that was deleted there from here | refs/remotes/origin/side | - | C | ->D, ->-, ->C | C update by push | made C | PushedHere C add
 push to a branch of others made since | refs/remotes/origin/side | - | B | C>B | C fetch origin: storing head; B update by push | made B | PushedHere B add
+push to a branch that others pushed since | refs/remotes/origin/side | - | B | C>B | C update by push; B update by push | made B | PushedHere B add
+push of a commit of others to a new branch | refs/remotes/origin/side | - | A | ->A | A update by push | | PushedHere A later
 move from here with an emptied log | refs/remotes/origin/main | A | C | A>C | | | RemoteMovedPastLog add
 move from here without logs in this repository | refs/remotes/origin/main | A | C | A>C | | nologs | Everyday
 move onto a commit of here without a log | refs/remotes/origin/main | A | B | A>B | | made B | RemoteMovedPastLog add
+move onto a commit of here without logs in this repository | refs/remotes/origin/main | A | B | A>B | | nologs; made B | RemoteMovedPastLog add
+remote-tracking branch linked here, then moved by a push elsewhere | refs/remotes/origin/main | A | @refs/remotes/origin/next=C | A>@ | A clone: from x; C update by push | | RemoteMovedHere add
 move past its log from here | refs/remotes/origin/main | A | C | A>C | A clone: from x | | RemoteMovedPastLog add
 
 symbolic as before | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/main=C | | | | Unchanged
@@ -199,6 +229,8 @@ symbolic branch removed from here | refs/heads/alias | @refs/heads/main=A | - | 
 symbolic that names a commit | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | A | | | | SymbolicDetached
 symbolic set to another branch upstream | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/next=C | | | | SymbolicRetargeted unknown
 symbolic set to a commit of here | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/heads/agent/x=B | | | made B | SymbolicRetargeted here
+symbolic set to another branch upstream that is on a commit of here | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/next=B | | | made B | SymbolicRetargeted here
+symbolic set to a branch upstream that was fetched from here | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/remotes/origin/new=C | refs/remotes/origin/new:->C | | log refs/remotes/origin/new=C fetch origin: storing head | SymbolicRetargeted unknown
 symbolic set to the own branch | refs/remotes/origin/HEAD | @refs/remotes/origin/main=A | @refs/heads/agent/x=A | | | | SymbolicRetargeted here
 symbolic branch set from here | refs/heads/alias | @refs/heads/main=A | @refs/heads/y=C | ->@ | | | SymbolicRetargeted here
 symbolic set to a branch of others | refs/heads/alias | @refs/heads/main=A | @refs/heads/y=C | | | | SymbolicRetargeted unknown
@@ -208,9 +240,15 @@ rescued work deleted from here | refs/agentwt/rescue/a | C | - | C>- | | | Saved
 rescued work deleted elsewhere | refs/agentwt/rescue/a | C | - | | | | SavedWorkLost deleted unknown
 rescued work replaced from here | refs/agentwt/rescue/a | C | D | C>D | | | SavedWorkLost replaced here
 rescued work replaced elsewhere | refs/agentwt/rescue/a | C | D | | | | SavedWorkLost replaced unknown
+rescued work replaced from here and put back | refs/agentwt/rescue/a | C | C | C>D, D>C | | | Unchanged
+rescued work that came later, replaced from here | refs/agentwt/rescue/a | - | D | C>D | | | SavedWorkLost replaced here
+rescued work that came later, deleted here, whatever it was | refs/agentwt/rescue/a | - | - | ->- | | | SavedWorkLost deleted here
+rescued work that came later, deleted here and made again | refs/agentwt/rescue/a | - | C | C>-, ->C | | | SavedWorkLost replaced here
 rescued work made by a command | refs/agentwt/rescue/a | - | C | | | | none
 rescued work made by hand | refs/agentwt/rescue/a | - | C | ->C | | | MadeHere
 kept work made by hand | refs/agentwt/kept/a/b | - | C | ->C | | | MadeHere
+kept work made by hand that a command took away | refs/agentwt/kept/a/b | - | - | ->C | | | Unchanged
+kept work made by hand twice and deleted from here | refs/agentwt/kept/a/b | - | - | ->C, ->D, D>- | | | SavedWorkLost deleted here
 trash made by hand | refs/agentwt/trash/a/b | - | C | ->C | | | MadeHere
 what came in by hand | refs/agentwt/incoming/a | - | C | ->C | | | MadeHere
 what came in by a command | refs/agentwt/incoming/a | - | C | | | | none
@@ -219,9 +257,12 @@ ref of an unknown directory made here | refs/custom/a | - | C | ->C | | | MadeHe
 rescued work that is there | refs/agentwt/rescue/a | C | C | | | | none
 kept work that expired | refs/agentwt/kept/a | C | - | | | | DeletedElsewhere
 kept work deleted from here | refs/agentwt/kept/a | C | - | C>- | | | SavedWorkLost deleted here
+kept work replaced and deleted from here, which looks packed | refs/agentwt/kept/a | C | - | ->D, D>- | | | SavedWorkLost deleted here
+kept work that was packed, then replaced elsewhere | refs/agentwt/kept/a | C | D | ->C, C>- | | | SavedWorkLost replaced unknown
 trash that was replaced | refs/agentwt/trash/a | C | D | | | | SavedWorkLost replaced unknown
 trash made and deleted from here | refs/agentwt/trash/a | - | - | C>- | | | SavedWorkLost deleted here
 ref of our own commands | refs/agentwt/run/x/b | - | B | ->B | | | none
+ref of our own commands that was there, moved from here | refs/agentwt/run/y/b | A | B | A>B | | | MovedHere
 replace refs are judged as a whole | refs/replace/a | A | B | A>B | | | none
 prefetched refs are not judged | refs/prefetch/a | A | B | A>B | | | none
 the stash is judged by its entries | refs/stash | A | B | A>B | | | none
@@ -323,6 +364,12 @@ impl World {
         }
     }
 
+    fn add_facts(&mut self, facts: &str) {
+        for fact in facts.split("; ") {
+            self.add_fact(fact);
+        }
+    }
+
     fn add_fact(&mut self, fact: &str) {
         let (word, rest) = fact.split_once(' ').unwrap_or((fact, ""));
         match word {
@@ -330,9 +377,9 @@ impl World {
             "made" => drop(self.made_here.insert(commit(rest))),
             "remote" => drop(self.files.remotes.insert(rest.to_owned())),
             "nologs" => self.files.has_no_logs = true,
-            "agent" => self.files.linked.push(OtherHead {
+            "agent" | "linked" => self.files.linked.push(OtherHead {
                 branch: Some(rest.to_owned()),
-                is_of_agent: true,
+                is_of_agent: word == "agent",
                 ..OtherHead::default()
             }),
             "main" => {
@@ -340,6 +387,7 @@ impl World {
                 self.files.main = Some(OtherHead {
                     branch: Some(branch.to_owned()),
                     log: log(&entries.replace(" / ", "; ")),
+                    name: "main-worktree/HEAD".to_owned(),
                     ..OtherHead::default()
                 });
             }
@@ -408,7 +456,7 @@ fn row(line: &str) -> Row {
         let (other, entries) = other.split_once('=').expect("a ref and its log");
         world.files.logs.insert(other.into(), log(entries));
     } else {
-        facts.split("; ").for_each(|fact| world.add_fact(fact));
+        world.add_facts(facts);
     }
     Row {
         title: title.to_owned(),
@@ -548,6 +596,7 @@ fn a_stash_is_known_by_its_entries() {
         ("", "B On main: x", "->B", StashOrigin::MadeHere),
         ("C", "C; B", "C>B", StashOrigin::MadeHere),
         ("C", "C", "C>B", StashOrigin::Unchanged),
+        ("C", "C", "C>B, B>C", StashOrigin::Unchanged),
         ("", "C", "", StashOrigin::Unchanged),
     ] {
         assert_eq!(stash(before, log_of_stash, journal), expected, "{journal}");
@@ -556,11 +605,28 @@ fn a_stash_is_known_by_its_entries() {
         let lost = StashOrigin::Lost { number: 1, mover };
         assert_eq!(stash("C", "", journal), lost);
     }
+    let mover = Mover::Unknown;
+    let replaced = StashOrigin::Lost { number: 1, mover };
+    assert_eq!(stash("C", "B", "C>B"), replaced, "nothing was dropped");
+}
+
+#[test]
+fn a_stash_that_was_not_the_last_can_be_lost() {
+    let mut world = World::default();
+    world.add_before("refs/stash", "C");
+    world.add_before("refs/stash@{1}", "B");
+    world.add_now("refs/stash", "C");
+    let lost = StashOrigin::Lost {
+        number: 1,
+        mover: Mover::Unknown,
+    };
+    assert_eq!(world.records().stash_origin(), lost);
 }
 
 fn stash(before: &str, log_of_stash: &str, journal: &str) -> StashOrigin {
     let name = "refs/stash";
     let mut world = World::default();
+    world.add_before("refs/heads/main", "A");
     if !before.is_empty() {
         world.add_before(name, before);
     }
@@ -573,83 +639,6 @@ fn stash(before: &str, log_of_stash: &str, journal: &str) -> StashOrigin {
     }
     world.files.logs.insert(name.into(), entries);
     world.records().stash_origin()
-}
-
-#[test]
-fn a_move_is_proven_by_the_log_of_the_ref_or_of_a_head() {
-    let main = "refs/heads/main";
-    let tracking = "refs/remotes/origin/main";
-    for (name, entry, facts, is_proven) in [
-        (main, "C commit: c", "", true),
-        (
-            main,
-            "C commit: c",
-            "main refs/heads/main: A clone: from x",
-            false,
-        ),
-        (
-            main,
-            "C commit: c",
-            "main refs/heads/main: C commit: c",
-            true,
-        ),
-        (main, "C commit: c", "main refs/heads/y: C commit: c", true),
-        (main, "C", "", false),
-        (main, "C", "main refs/heads/main: C commit: c", true),
-        (
-            main,
-            "C",
-            "main refs/heads/main: C reset: moving to C",
-            false,
-        ),
-        (
-            main,
-            "C fetch origin main:main: fast-forward",
-            "agent refs/heads/main",
-            true,
-        ),
-        (
-            main,
-            "C merge x: Fast-forward",
-            "agent refs/heads/main",
-            false,
-        ),
-        (main, "C branch: Reset to C", "", false),
-        (
-            main,
-            "C",
-            "main refs/heads/y: C rebase (start): checkout main",
-            false,
-        ),
-        (
-            main,
-            "C rebase (finish): refs/heads/main onto C",
-            "main refs/heads/main: C rebase (finish): returning to refs/heads/main",
-            true,
-        ),
-        (main, "C push", "", false),
-        (tracking, "C fetch origin: fast-forward", "", true),
-        (tracking, "C fetch . x: fast-forward", "", false),
-        (tracking, "C update by push", "", true),
-        (tracking, "C commit: c", "", false),
-        (tracking, "C", "main refs/heads/main: C commit: c", false),
-    ] {
-        let mut world = World::default();
-        world.add_fact(facts);
-        let entry = log(entry).remove(0);
-        let found = world.records().entry_proves_foreign_move(name, &entry);
-        assert_eq!(found, is_proven, "{name}: {} ({facts})", entry.reason);
-    }
-}
-
-#[test]
-fn a_head_that_was_moved_from_here_proves_nothing() {
-    let mut world = World::default();
-    world.add_fact("main refs/heads/main: C commit: c");
-    let main = world.files.main.as_mut().expect("it was added");
-    main.name = "main-worktree/HEAD".to_owned();
-    world.add_journal("main-worktree/HEAD", "A>C");
-    assert!(!world.records().is_logged_elsewhere(&commit("C")));
 }
 
 #[test]
@@ -678,6 +667,20 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
             "",
         ),
         ("C checkout: moving from agent/x to C; D commit: d", "", "D"),
+        // a checkout is in the log, and not always in the journal
+        (
+            "B commit: b; A checkout: moving from agent/x to main; B checkout: moving from main to \
+             agent/x",
+            "HEAD:A>B, A>B",
+            "",
+        ),
+        // of one move, git may report that of HEAD and that of the branch
+        (
+            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "HEAD:A>B, A>B",
+            "B",
+        ),
+        ("B commit: b; C commit: c", "HEAD:A>B, A>B, B>C", ""),
     ] {
         let mut world = World::default();
         world.add_journal(branch, journal);
@@ -685,90 +688,5 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
         let silent = commits_past_hooks(&log(entries), Some(branch), branch, &journal);
         let letters = silent.iter().map(|one| one.as_str()[..1].to_uppercase());
         assert_eq!(letters.collect::<String>(), expected, "{entries}");
-    }
-}
-
-#[test]
-fn a_fetch_from_here_is_told_by_the_log_from_a_move_from_here() {
-    let name = "refs/remotes/origin/main";
-    for (entries, journal, is_fetched) in [
-        ("C fetch origin: fast-forward", "A>C", true),
-        ("C fetch origin: fast-forward", "A>C, C>D, D>C", false),
-        // a push of what is there does not say where the ref was
-        ("C fetch origin: fast-forward", "A>C, ->C", true),
-        (
-            "C fetch origin: fast-forward; C update by push",
-            "A>C, ->C",
-            true,
-        ),
-        (
-            "C fetch origin: fast-forward; D fetch origin: fast-forward; C",
-            "A>C, ->C",
-            false,
-        ),
-        (
-            "C fetch origin: fast-forward; D fetch origin: fast-forward",
-            "A>C, ->C",
-            false,
-        ),
-        ("C update by push", "A>C", false),
-        ("C", "A>C", false),
-        ("", "A>C", false),
-        ("", "", true),
-    ] {
-        let mut world = World::default();
-        world.add_journal(name, journal);
-        world.files.logs.insert(name.into(), log(entries));
-        let found = world.records().is_fetched_place(name, &commit("C"));
-        assert_eq!(found, is_fetched, "{entries} ({journal})");
-    }
-    let records = World::default().records();
-    assert!(!records.is_fetched_place("refs/heads/main", &commit("C")));
-    assert!(!records.is_fetched(name.as_bytes().as_bstr(), &commit("C")));
-}
-
-#[test]
-fn a_ref_that_the_worktree_took_back_was_not_rewound_by_others() {
-    let main = "refs/heads/main";
-    let tracking = "refs/remotes/origin/main";
-    let reset = "A clone: from x; C reset: moving to HEAD~";
-    for (name, entries, journal, facts, is_by_others) in [
-        (main, reset, "", "", true),
-        (main, reset, "A>C", "", false),
-        (
-            main,
-            reset,
-            "->C",
-            "main refs/heads/main: C reset: moving to HEAD~",
-            true,
-        ),
-        (main, "A clone: from x; C", "", "", false),
-        (main, "A clone: from x; C push", "", "", false),
-        (main, "", "", "", true),
-        (main, "", "A>C", "", false),
-        (tracking, "A clone: from x; C", "A>C", "", false),
-        (tracking, "A clone: from x; C", "", "", false),
-        (
-            tracking,
-            "A clone: from x; C fetch origin: forced-update",
-            "A>C",
-            "",
-            true,
-        ),
-        (tracking, "A clone: from x; C update by push", "", "", true),
-        (
-            tracking,
-            "A clone: from x; C update by push",
-            "A>C",
-            "",
-            false,
-        ),
-    ] {
-        let mut world = World::default();
-        world.add_fact(facts);
-        world.add_journal(name, journal);
-        world.files.logs.insert(name.into(), log(entries));
-        let found = world.records().is_rewound_by_others(name, &commit("C"));
-        assert_eq!(found, is_by_others, "{name}: {entries} ({facts})");
     }
 }

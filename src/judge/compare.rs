@@ -223,14 +223,17 @@ mod tests {
     }
 
     /// The base has `a`, `b` and `d/e` with content 1.
-    fn changes(state: &Delta, references: &[Delta]) -> Vec<(String, Kind)> {
+    fn base() -> Manifest {
         let item = |text| Item {
             path: path(text),
             base: Some(file(1)),
             disk: None,
         };
-        let base = Manifest::new(vec![item("a"), item("b"), item("d/e")], 0);
-        let found = compare(&base, &[State::new(state, references, &|_| Seen::Disk)]);
+        Manifest::new(vec![item("a"), item("b"), item("d/e")], 0)
+    }
+
+    fn changes(state: &Delta, references: &[Delta]) -> Vec<(String, Kind)> {
+        let found = compare(&base(), &[State::new(state, references, &|_| Seen::Disk)]);
         found
             .iter()
             .map(|change| (change.place.to_string(), change.kind))
@@ -283,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_changed_when_none_of_several_references_has_it() {
+        let one = delta(&[("a", Some(file(2)))]);
+        let two = delta(&[("a", Some(file(3)))]);
+        let state = delta(&[("a", Some(file(4)))]);
+        let expected = [("a".to_owned(), Kind::Modified)];
+        assert_eq!(changes(&state, &[one, two]), expected);
+    }
+
+    #[test]
+    fn a_path_of_which_a_state_says_nothing_is_no_change() {
+        let delta = delta(&[("a", Some(file(2))), ("b", None)]);
+        let references = [Delta::new()];
+        let state = State {
+            silent: &|path| path.as_bstr() == "b",
+            ..State::new(&delta, &references, &|_| Seen::Disk)
+        };
+        let found = compare(&base(), &[state]);
+        let places: Vec<String> = found.iter().map(|one| one.place.to_string()).collect();
+        assert_eq!(places, ["a"]);
+    }
+
+    #[test]
     fn of_several_references_those_that_changed_a_path_count() {
         let one = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
         let two = delta(&[("b", Some(file(3))), ("c", None)]);
@@ -297,6 +322,26 @@ mod tests {
             merge_references(&[Delta::new(), kept], &ancestor),
             [Delta::new()]
         );
+        // what all have from the ancestor stays, and what all did alike is there once
+        let all = delta(&[("a", Some(file(2))), ("b", Some(file(3)))]);
+        assert_eq!(
+            merge_references(&[all.clone(), all.clone()], &ancestor),
+            [all]
+        );
+    }
+
+    #[test]
+    fn three_references_that_went_different_ways_are_three() {
+        let tree = |a, b, c| {
+            delta(&[
+                ("a", Some(file(a))),
+                ("b", Some(file(b))),
+                ("c", Some(file(c))),
+            ])
+        };
+        let references = [tree(2, 2, 2), tree(3, 3, 3), tree(3, 4, 3)];
+        let merged = merge_references(&references, &Delta::new());
+        assert_eq!(merged, references);
     }
 
     #[test]
@@ -310,5 +355,9 @@ mod tests {
             ("b".to_owned(), Kind::Typechange),
         ];
         assert_eq!(changes(&state, &[Delta::new()]), expected);
+        // back from the link to the file
+        let link = delta(&[("b", Some(entry(Mode::Link, 1)))]);
+        let expected = [("b".to_owned(), Kind::Typechange)];
+        assert_eq!(changes(&Delta::new(), &[link]), expected);
     }
 }

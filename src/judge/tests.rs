@@ -43,12 +43,13 @@ fn change_set(changes: Vec<Change>) -> ChangeSet {
     ChangeSet::new(commit("a"), commit("b"), changes)
 }
 
-/// `src` is to be written, `docs` to be read, names that end with `.pem` are excluded, and no rule
-/// says anything of other paths.
+/// `src` is to be written, `docs` and any directory `lib` to be read, names that end with `.pem` are
+/// excluded, and no rule says anything of other paths.
 fn scope() -> Scope {
     let rules = [
         (RuleList::Write, "src/**"),
         (RuleList::Read, "docs/**"),
+        (RuleList::Read, "lib/"),
         (RuleList::Exclude, "*.pem"),
     ];
     let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, RuleOrigin::Default));
@@ -159,6 +160,21 @@ fn where_a_change_was_seen_has_a_word_and_a_text() {
 }
 
 #[test]
+fn an_answer_has_each_word_once_and_every_commit() {
+    let mut twice = change("a", Kind::Modified, Seen::Commit(commit("a")));
+    twice.seen.insert(Seen::Commit(commit("b")));
+    let answer = serde_json::to_value(&twice).expect("it is plain data");
+    let commits = [commit("a"), commit("b")];
+    let expected = serde_json::json!({
+        "path": "a",
+        "kind": "modified",
+        "seen": ["commit"],
+        "commits": commits,
+    });
+    assert_eq!(answer, expected);
+}
+
+#[test]
 fn changes_are_counted_by_kind_and_by_where_they_were_seen() {
     let mut twice = change("a", Kind::Modified, Seen::Commit(commit("a")));
     twice.seen.insert(Seen::Commit(commit("b")));
@@ -252,6 +268,7 @@ fn a_submodule_that_was_never_filled_is_an_empty_directory() {
         (None, empty, true),
         (None, file, false),
         (file, None, false),
+        (gitlink, None, false),
         (None, None, true),
     ] {
         assert_eq!(same(reference, now), is_same, "{reference:?}, {now:?}");
@@ -303,6 +320,10 @@ fn what_a_link_or_a_submodule_names_is_its_content() {
         assert_eq!(changes[0].kind, Kind::Modified, "{mode:?}");
         assert_eq!(changes[0].is_directory, mode == Mode::Gitlink, "{mode:?}");
     }
+    let gitlink = entry(Mode::Gitlink, 2);
+    let changes = changes_of(entry(Mode::File, 1), gitlink, gitlink);
+    assert_eq!(changes[0].kind, Kind::Typechange);
+    assert!(changes[0].is_directory, "it is one by now");
     let executable = entry(Mode::Executable, 2);
     let changes = changes_of(entry(Mode::File, 1), executable, executable);
     assert_eq!(changes[0].kind, Kind::Modified, "both differ");
@@ -314,6 +335,7 @@ fn a_net_change_is_judged_by_the_access_of_its_path() {
         ("src/a", Seen::Disk, ""),
         ("docs/a", Seen::Disk, "docs/a read-only violation"),
         ("other", Seen::Disk, "other excluded violation"),
+        ("lib", Seen::Disk, "lib excluded violation"),
         ("src/k.pem", Seen::Disk, "src/k.pem excluded violation"),
         // build output is allowed for, unless a rule excludes it
         ("docs/out", Seen::Ignored, ""),
@@ -326,6 +348,7 @@ fn a_net_change_is_judged_by_the_access_of_its_path() {
     }
     for (text, expected) in [
         ("docs/sub", "docs/sub read-only violation"),
+        ("lib", "lib read-only violation"),
         ("sub.pem", "sub.pem excluded violation"),
     ] {
         let changes = change_set(vec![directory(text, Seen::Disk)]);
@@ -354,6 +377,10 @@ fn what_does_no_harm_is_a_notice() {
         let changes = change_set(vec![change(text, kind, seen)]);
         assert_eq!(verdict_on(changes), [format!("{text} {level}")]);
     }
+    let mut staged = change(state, Kind::Created, Seen::Untracked);
+    staged.seen.insert(Seen::Index);
+    let expected = format!("{state} excluded violation");
+    assert_eq!(verdict_on(change_set(vec![staged])), [expected]);
 }
 
 #[test]
@@ -366,6 +393,7 @@ fn a_change_that_is_set_apart_is_judged_once() {
         converted,
         ignoring_itself,
         directory("d.pem", Seen::Untracked),
+        directory("other", Seen::Untracked),
         change("k.pem", Kind::Modified, Seen::Disk),
     ];
     let expected = [
@@ -373,6 +401,7 @@ fn a_change_that_is_set_apart_is_judged_once() {
         "docs/a read-only notice",
         "docs/d read-only notice",
         "k.pem excluded notice",
+        "other excluded notice",
     ];
     assert_eq!(verdict_on(changes), expected);
 }

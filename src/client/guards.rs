@@ -301,12 +301,18 @@ fn wildcards(pattern: &str) -> Wildcards {
     let is_anywhere = !is_anchored(pattern) || path.starts_with("**/");
     // `/**/` stands for any number of directories, also none
     let flat = path.trim_start_matches("**/").replace("/**/", "/*");
-    let middle = flat.strip_suffix('*').unwrap_or(&flat);
-    let is_exact = if is_anywhere {
-        is_literal(middle.trim_start_matches('*'))
+    // a star at the end stands for what is below as well, and one at the start of what may be
+    // anywhere for what is above; any other wildcard would match too much
+    let inner = flat.strip_suffix('*').unwrap_or(&flat);
+    let inner_of_any_depth = inner.trim_start_matches('*');
+    let literal_part = if is_anywhere {
+        inner_of_any_depth
     } else {
-        is_literal(middle)
+        inner
     };
+    // `gen*/` matches no file, and the glob `gen*` does
+    let may_match_files = is_of_directories && flat.ends_with('*');
+    let is_exact = is_literal(literal_part) && !may_match_files;
     let mut entries = vec![simplified(&flat)];
     if is_anywhere && !entries[0].starts_with('*') {
         entries.push(format!("*/{}", entries[0]));

@@ -647,6 +647,10 @@ fn opencode_has_rules_of_which_the_last_that_matches_counts() {
         // it would deny too much
         ("conf/*.pem", "conf/x/a.pem", true),
         ("conf/*.pem", "conf/a.pem", true),
+        ("gen*/", "src/generate.rs", true),
+        ("*/", "src/a.rs", true),
+        ("a/*/", "a/b", true),
+        ("gen*", "src/generate.rs", false),
     ] {
         let rules = [all, (RuleList::Exclude, pattern)];
         assert_eq!(opencode_allows(&rules, path), expected, "{pattern} {path}");

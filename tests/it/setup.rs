@@ -217,7 +217,7 @@ fn a_failed_set_up_leaves_the_worktree_and_a_second_add_runs_it_again() {
     note: task: setup 1 of 3: echo one >one
     note: task: setup 2 of 3: test -e ../../../go
     error: the set-up of `task` failed: `test -e ../../../go` ended with status 1
-    help: the worktree was removed; to try again: git agentwt add task --rollback-on-failure
+    help: to try again: git agentwt add task --rollback-on-failure
     --- status 5
     ");
     assert!(!repo.worktree("task").exists());
@@ -232,6 +232,16 @@ fn a_rollback_keeps_what_would_be_lost() {
     assert!(!repo.worktree("task").exists());
     repo.agentwt(&["remove", "--undo", "task"]).ok();
     assert_eq!(repo.sh(&repo.worktree("task"), "cat README.md").ok(), "2");
+}
+
+#[test]
+fn a_rollback_is_not_stopped_by_the_owner_who_asked_for_it() {
+    let repo = trusted("[\"false\"]", "[]");
+    let owner = std::process::id().to_string();
+    let add = ["add", "task", "--rollback-on-failure", "--owner", "ci"];
+    let said = repo.agentwt(&[&add[..], &["--owner-pid", &owner]].concat());
+    said.fails(5);
+    assert!(!repo.worktree("task").exists(), "{said}");
 }
 
 #[test]
@@ -397,7 +407,7 @@ fn an_interrupted_rollback_or_teardown_is_named_as_such() {
     --- stderr
     note: task: setup 1 of 1: echo 1 >up; exec sleep 600
     error: the set-up of `task` was interrupted by signal 15
-    help: the worktree was removed; to try again: git agentwt add task --rollback-on-failure
+    help: to try again: git agentwt add task --rollback-on-failure
     --- status 143
     ");
     configure(&repo, "[]", "[\"echo 1 >down; exec sleep 600\"]");
@@ -429,7 +439,7 @@ fn a_submodule_that_cannot_be_fetched_leaves_the_worktree_with_the_command_to_tr
     assert!(said.stderr.contains(help), "{said}");
     let said = repo.agentwt(&["add", "new", "--rollback-on-failure"]);
     assert!(
-        said.fails(5).stderr.contains("the worktree was removed"),
+        said.fails(5).stderr.contains("to try again: git agentwt add new --rollback-on-failure"),
         "{said}"
     );
 }

@@ -117,7 +117,7 @@ fn run_pending(
     }
     let again = &session.command_line;
     let help = match on_failure {
-        OnFailure::RollBack => format!("the worktree was removed; to try again: {again}"),
+        OnFailure::RollBack => format!("to try again: {again}"),
         OnFailure::Stay => format!(
             "the worktree stays; to run the set-up again: git agentwt add {name}; to remove \
                 it: git agentwt remove {name}"
@@ -228,11 +228,16 @@ fn run_steps(
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
 fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
     let (_lock, worktree) = Worktree::lock(home, name)?;
-    let forced = RemoveOptions {
-        force: 1,
+    let allowed = RemoveOptions {
+        // this `add` made it, so that its own live owner does not stop the removal
+        owner: worktree.record.owner.as_ref().map(|owner| owner.id.clone()),
         ..RemoveOptions::default()
     };
-    if let Err(error) = take_away(session, home, worktree.clone(), &RemoveOptions::default()) {
+    let forced = RemoveOptions {
+        force: 1,
+        ..allowed.clone()
+    };
+    if let Err(error) = take_away(session, home, worktree.clone(), &allowed) {
         // only a refusal is about work that would be lost, and only that is what force is for
         if error.find::<RemoveRefusal>().is_none() {
             return Err(error);

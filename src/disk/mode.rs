@@ -37,8 +37,11 @@ pub struct ChangedBits {
     pub seen: Vec<SeenBits>,
     /// Files that keep their bits, and why: what the system said, or that they have other names,
     /// which may be files of the user's.
-    pub refused: Vec<(RepoPath, String)>,
+    pub refused: RefusedBits,
 }
+
+/// The files whose write bits cannot be set, each with the reason.
+pub type RefusedBits = Vec<(RepoPath, String)>;
 
 /// What a file was before its bits were changed, and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

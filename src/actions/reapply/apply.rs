@@ -79,6 +79,9 @@ impl Worktree {
             let applied = self.set_bits_of(&index_now, &placed, BitsChange::Apply)?;
             bits.changed.extend(applied.changed);
             bits.refused = applied.refused;
+            let refused = &bits.refused;
+            bits.changed
+                .retain(|path| refused.iter().all(|(other, _)| other != path));
             self.hardened_git(repository).update_index_refresh()?;
             reapplied.stays = self.excluded_on_disk(&index_now);
         }

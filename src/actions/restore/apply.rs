@@ -21,7 +21,7 @@ use crate::actions::scope_edit::{set_bits, sparse_patterns};
 use crate::disk::copy::staging::{CopyItem, Source};
 use crate::disk::entries::stat_entries;
 use crate::disk::error::DiskError;
-use crate::disk::mode::BitsChange;
+use crate::disk::mode::{BitsChange, RefusedBits};
 use crate::disk::{entries, files};
 use crate::git::environment::GitMode;
 use crate::git::plumbing::nul_ended;
@@ -171,24 +171,26 @@ impl Restoring<'_> {
         Ok(before)
     }
 
-    /// Puts the paths back. When a step fails, the journal undoes it.
+    /// Puts the paths back. When a step fails, the journal undoes it. Returns the files whose write
+    /// bits cannot be set.
     ///
     /// # Errors
     /// Fails when git or the disk does; what could not be undone is named.
-    pub fn apply(&self, before: &Before) -> Result<(), Error> {
+    pub fn apply(&self, before: &Before) -> Result<RefusedBits, Error> {
         let mut journal = StepJournal::begin(
             journal::directory(&self.worktree.dir),
             JournaledCommand::Restore,
         )?;
-        let applied = self.take_steps(before, &mut journal);
-        if let Err(error) = applied {
-            return Err(self.undo(before, &journal, error));
+        match self.take_steps(before, &mut journal) {
+            Ok(refused) => {
+                journal.end();
+                Ok(refused)
+            }
+            Err(error) => Err(self.undo(before, &journal, error)),
         }
-        journal.end();
-        Ok(())
     }
 
-    fn take_steps(&self, before: &Before, journal: &mut StepJournal) -> Result<(), Error> {
+    fn take_steps(&self, before: &Before, journal: &mut StepJournal) -> Result<RefusedBits, Error> {
         if let Some(rescue) = &before.rescue {
             journal.add(Step::RestoredPaths {
                 worktree: self.worktree.record.name.clone(),
@@ -227,7 +229,7 @@ impl Restoring<'_> {
     }
 
     /// Changes branch, disk and index; write bits and the stat data in the index last.
-    fn change(&self, before: &Before) -> Result<(), Error> {
+    fn change(&self, before: &Before) -> Result<RefusedBits, Error> {
         let repository = self.repository;
         let worktree = self.worktree;
         let plan = self.plan;
@@ -245,12 +247,14 @@ impl Restoring<'_> {
             self.write_files(&before.paths)?;
             self.put_placed_back()
         })?;
-        self.set_write_bits()?;
-        Ok(worktree.hardened_git(repository).update_index_refresh()?)
+        let refused = self.set_write_bits()?;
+        worktree.hardened_git(repository).update_index_refresh()?;
+        Ok(refused)
     }
 
-    /// Sets the write bits of what was restored, and of what had got write bits alone.
-    fn set_write_bits(&self) -> Result<(), Error> {
+    /// Sets the write bits, as the scope says, of the tracked files that were restored, and of all
+    /// files of which nothing but the write bits had changed. Returns the files that refuse.
+    fn set_write_bits(&self) -> Result<RefusedBits, Error> {
         let worktree = self.worktree;
         let plan = self.plan;
         let mut made_writable: HashSet<&[u8]> = HashSet::new();
@@ -264,19 +268,20 @@ impl Restoring<'_> {
         let mut index = read_own_index(self.repository, worktree)?;
         index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
         let placed = worktree.placed()?;
+        // those that were restored got theirs in `put_placed_back`
         let placed_files = placed
             .files()
             .iter()
             .filter(|file| made_writable.contains(&**file.path.as_bstr()));
         let root = &worktree.record.path;
-        set_bits(
+        let bits = set_bits(
             root,
             &worktree.scope,
             &index,
             placed_files,
             BitsChange::Apply,
         )?;
-        Ok(())
+        Ok(bits.refused)
     }
 
     /// Replaces what stands at the paths by what is to be there.

@@ -111,7 +111,7 @@ fn restore(
             saving: Saving::begin(repository, &worktree.record.name)?,
             progress: &session.progress,
         };
-        apply(session, &restoring, &mut outcome.answer)?;
+        apply(session, &restoring, &mut outcome)?;
     }
     // 4
     if !options.dry_run {
@@ -161,20 +161,30 @@ fn answer(worktree: &Worktree, plan: &RestorePlan) -> RestoreAnswer {
     }
 }
 
-/// Saves what stands at the paths, puts them back, and completes the answer.
+/// Saves what stands at the paths, puts them back, and completes the answer. A file whose write bits
+/// cannot be set is a note.
 fn apply(
     session: &Session,
     restoring: &Restoring<'_>,
-    answer: &mut RestoreAnswer,
+    outcome: &mut Outcome<RestoreAnswer>,
 ) -> Result<(), Error> {
     let commit = restoring.write_commit()?;
     // a large file takes long, and nothing was changed: a signal ends it, and the next call removes
     // what was stored
     let paths = session.waiting(|| restoring.read_paths())?;
     let before = restoring.save(commit, paths, &Session::now())?;
-    restoring.apply(&before)?;
-    answer.rescue = before.rescue.as_ref().map(SavedWork::from);
-    answer.commit = before.commit;
+    for (path, reason) in restoring.apply(&before)? {
+        let refused = PathText::from(path.as_bstr());
+        outcome
+            .answer
+            .write_bits
+            .retain(|changed| *changed != refused);
+        outcome
+            .notes
+            .push(format!("cannot set the write bits of {path}: {reason}"));
+    }
+    outcome.answer.rescue = before.rescue.as_ref().map(SavedWork::from);
+    outcome.answer.commit = before.commit;
     Ok(())
 }
 

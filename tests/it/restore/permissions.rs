@@ -20,6 +20,19 @@ fn permission_bits_come_back() {
     assert_eq!(world.sh(FILES), before);
 }
 
+/// The other name would lose its bits too, and may be anywhere.
+#[test]
+fn a_file_with_other_names_keeps_its_write_bit_and_that_is_said() {
+    let world = World::after("chmod u+w README.md; ln README.md ../readme-elsewhere");
+    let said = world.restore(&[]);
+    assert!(
+        said.stderr
+            .contains("cannot set the write bits of README.md"),
+        "{said}"
+    );
+    assert!(!said.stdout.contains("README.md"), "{said}");
+}
+
 #[test]
 fn setuid_and_closed_directories_come_back() {
     let files = "stat -c '%a %n' docs/keys docs/keys/key docs/empty docs/tool";

@@ -253,6 +253,8 @@ impl RefRecords<'_> {
         }
     }
 
+    /// Says how a ref came to be what it is that the journal has moves of: from here, unless it is
+    /// as at `add`, others alone moved it, or it stands where we never moved it.
     fn origin_of_journaled(&self, name: &BStr) -> Origin {
         if !name.starts_with(b"refs/") {
             return Origin::OfOtherWorktreeMovedHere;
@@ -261,11 +263,11 @@ impl RefRecords<'_> {
         let now = self.now.get(name);
         let current = now.map(|now| &now.id);
         let last = self.journal.moves(name).last().map(|last| &last.new);
-        let is_ref = matches!(last, Some(Target::Ref(_)));
-        let was_linked = is_ref && now.is_some_and(Ref::is_symbolic);
-        if before == current && !was_linked {
+        let is_symbolic = now.is_some_and(Ref::is_symbolic);
+        let is_symbolic_by_us = is_symbolic && matches!(last, Some(Target::Ref(_)));
+        if before == current && !is_symbolic_by_us {
             // it was linked elsewhere, or past git
-            if now.is_some_and(Ref::is_symbolic) {
+            if is_symbolic {
                 return self.origin_of_unjournaled(name);
             }
             let is_lost = before.is_none() && self.belonged_to_others(name);
@@ -275,25 +277,25 @@ impl RefRecords<'_> {
                 Origin::Unchanged
             };
         }
-        let is_where_we_left_it = match current {
-            Some(current) => self.was_left_at(name, current),
-            None => last == Some(&Target::Nothing),
-        };
         if self.is_moved_by_others_alone(name, now) {
             return self.origin_of_unjournaled(name);
         }
-        if !was_linked && !is_where_we_left_it {
+        // any place where we moved it counts, not only the last
+        let is_by_us = match current {
+            Some(current) => is_symbolic_by_us || self.was_moved_to(name, current),
+            None => last == Some(&Target::Nothing),
+        };
+        if !is_by_us {
             return match self.origin_of_unjournaled(name) {
                 Origin::MovedHerePastHooks => Origin::MovedHerePastHooks,
                 _by_others => Origin::MovedHereThenElsewhere,
             };
         }
         if name.starts_with(b"refs/remotes/") {
-            return match (before, current) {
-                (_, Some(current)) => self.origin_of_journaled_remote(name, current),
+            return match current {
+                Some(current) => self.origin_of_journaled_remote(name, current),
                 // a push can delete the branch there, and `fetch --prune` only removes the ref
-                (Some(_), None) => Origin::RemoteRemovedHere,
-                (None, None) => Origin::Unchanged,
+                None => Origin::RemoteRemovedHere,
             };
         }
         match (before, current) {
@@ -329,7 +331,9 @@ impl RefRecords<'_> {
         true
     }
 
-    /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.
+    /// Says how a remote-tracking branch came to be where it is that the worktree moved. A fetch
+    /// brings what is upstream, and a push of the own branch is how work is handed in: both are
+    /// everyday work.
     fn origin_of_journaled_remote(&self, name: &BStr, current: &CommitId) -> Origin {
         let log = self.log(name);
         let is_own_upstream = self.is_own_upstream(name);
@@ -338,17 +342,16 @@ impl RefRecords<'_> {
             let commit = commit.clone();
             return Origin::PushedHere { commit, since };
         }
-        let Some(newest) = log.first().filter(|newest| newest.id == *current) else {
-            let may_be_fetched = is_own_upstream || !self.was_made_or_moved_here(current);
-            // git logs each fetch and each push, so a log that is empty was emptied: it hides a
-            // push to the branch of another
-            let is_log_emptied = !is_own_upstream && self.source.keeps_logs();
-            return if may_be_fetched && log.is_empty() && !is_log_emptied {
+        let Some(newest) = log.first() else {
+            return if is_own_upstream || self.may_be_fetched_unlogged(current) {
                 Origin::Everyday
             } else {
                 Origin::RemoteMovedPastLog { since }
             };
         };
+        if newest.id != *current {
+            return Origin::RemoteMovedPastLog { since };
+        }
         let is_everyday = if newest.reason.starts_with("update by push") {
             is_own_upstream
         } else {
@@ -359,6 +362,13 @@ impl RefRecords<'_> {
         }
         let reason = newest.reason.clone();
         Origin::RemoteMovedHere { reason, since }
+    }
+
+    /// True if a fetch may have brought a commit to a ref without a log. Where git keeps logs, it
+    /// logs each fetch and each push: there the log was emptied, which hides a push to the branch
+    /// of another.
+    fn may_be_fetched_unlogged(&self, commit: &CommitId) -> bool {
+        !self.source.keeps_logs() && !self.was_made_or_moved_here(commit)
     }
 
     /// What the worktree pushed first is its own, and came later. The log of a branch goes when the

@@ -42,7 +42,7 @@ pub fn plan(
         branch,
         merged: facts.merged.clone(),
         term: term(facts, options),
-        hidden_places: ignored_places(facts),
+        hidden_places: hidden_places(facts),
         keep: commits_to_keep(record, facts, deleted_tip.as_ref()),
         tip: deleted_tip,
         dry_run: options.dry_run,
@@ -157,7 +157,7 @@ fn note_of_hidden(facts: &RemoveFacts) -> String {
     format!(
         "the base's own ignore rules do not name {} ({}), so the worktree is kept in the trash",
         count(files, "ignored file", "ignored files"),
-        largest(&ignored_places(facts))
+        largest(&hidden_places(facts))
     )
 }
 
@@ -172,7 +172,7 @@ fn note_of_converted(files: &[RepoPath]) -> String {
 }
 
 /// Where ignored files are that the base's own rules do not name.
-fn ignored_places(facts: &RemoveFacts) -> Vec<IgnoredPlace> {
+fn hidden_places(facts: &RemoveFacts) -> Vec<IgnoredPlace> {
     facts.hidden.iter().map(IgnoredPlace::new).collect()
 }
 

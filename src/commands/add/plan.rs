@@ -462,12 +462,13 @@ fn find_difference(
     Ok(None)
 }
 
-/// The owner that is recorded from now on; `None` if the record stays as it is. `running` lists the
-/// processes that work in the worktree, without our own and the one that asks.
+/// The owner that is recorded from now on; `None` if the record stays as it is. The same owner is
+/// never refused. `running` lists the processes that work in the worktree, without our own and the
+/// one that asks.
 ///
 /// # Errors
-/// Unless it is taken over, refuses a worktree whose other owner may be alive, and one without an
-/// owner in which a process works.
+/// Unless it is taken over, refuses a worktree whose other owner may be alive, and one in which a
+/// process works though it has no owner, or one that has ended.
 fn new_owner(
     existing: &Record,
     asked: Option<&Owner>,

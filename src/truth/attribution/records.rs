@@ -148,7 +148,7 @@ impl RefRecords<'_> {
 
     /// True if the worktree moved the ref to this place. A move from there to there is none if the
     /// worktree moved the ref elsewhere: others took it there.
-    pub(super) fn was_left_at(&self, name: &BStr, commit: &CommitId) -> bool {
+    pub(super) fn was_moved_to(&self, name: &BStr, commit: &CommitId) -> bool {
         let place = Target::Object(commit.clone());
         let moves = self.journal.moves(name);
         let mut is_moved = false;

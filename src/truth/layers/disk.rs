@@ -41,7 +41,7 @@ pub struct DiskState {
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
     pub inside: Vec<Change>,
-    /// How large each file is that was not there when the worktree was made.
+    /// How large each regular file is that the walk found and that is not placed.
     pub sizes: BTreeMap<RepoPath, u64>,
     /// Directories that were read and have what the base has there, and nothing else.
     pub walked: Vec<(RepoPath, Stat)>,
@@ -125,8 +125,8 @@ impl DiskState {
         Ok(state)
     }
 
-    /// Adds the files that the walk found. Returns those of which the blob is not known by their
-    /// bytes.
+    /// Adds the files that the walk found. Returns those whose bytes do not yet say which blob they
+    /// are: large ones that were not read, and ones that git converted at `add` and that changed.
     fn add_found_files(
         &mut self,
         references: &DiskReferences<'_>,
@@ -152,7 +152,7 @@ impl DiskState {
                     uncertain.unread.insert(found.path.clone(), found.stat.size);
                 }
             }
-            if item.is_some_and(|item| may_be_as_stored(item, &found)) {
+            if item.is_some_and(|item| was_converted_and_changed(item, &found)) {
                 uncertain.stored.insert(found.path.clone());
             }
             self.add(inputs.worktree, item, found);
@@ -481,8 +481,8 @@ fn was_made_writable(recorded: &Stat, now: &Stat) -> bool {
     has_new_write_bit && now.mtime == recorded.mtime && now.inode == recorded.inode
 }
 
-/// True if a file was converted at `add` and has other bytes now: those that git stores, perhaps.
-fn may_be_as_stored(item: &Item, found: &FoundEntry) -> bool {
+/// True if git converted a file at `add` and it has other bytes now: those that git stores, perhaps.
+fn was_converted_and_changed(item: &Item, found: &FoundEntry) -> bool {
     let Some(base) = item.base else {
         return false;
     };

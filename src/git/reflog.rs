@@ -255,6 +255,141 @@ mod tests {
     }
 
     #[test]
+    fn the_first_entry_of_a_log_can_have_made_a_commit() {
+        let entries = log(&[('a', "commit (initial): a")]);
+        assert_eq!(made_commits(&entries), [entries[0].id.clone()]);
+    }
+
+    #[test]
+    fn a_command_that_only_went_to_a_commit_did_not_make_it() {
+        for (reason, made) in [
+            ("commit: c", true),
+            ("commit (amend): c", true),
+            ("merge x: Merge made by the 'ort' strategy.", true),
+            ("rebase (pick): c", true),
+            ("rebase (start): checkout main", false),
+            ("rebase (finish): returning to refs/heads/x", false),
+            ("rebase (abort): updating HEAD", false),
+            ("merge x: Fast-forward", false),
+            ("checkout: moving from main to x", false),
+            ("reset: moving to HEAD~", false),
+            ("branch: Created from main", false),
+            ("Branch: renamed refs/heads/x to refs/heads/y", false),
+            ("clone: from x", false),
+            ("", false),
+        ] {
+            let entry = &log(&[('a', reason)])[0];
+            assert_eq!(entry.made_a_commit(), made, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_goes_on_needs_a_ref_and_a_bare_move_needs_nothing() {
+        for (reason, goes_on, is_bare) in [
+            ("commit: c", true, false),
+            ("commit (initial): c", false, false),
+            ("merge x: Fast-forward", true, false),
+            ("rebase (finish): refs/heads/main onto C", true, false),
+            ("cherry-pick: c", true, false),
+            ("revert: c", true, false),
+            ("am: c", true, false),
+            ("pull: Fast-forward", true, false),
+            ("reset: moving to HEAD~", true, true),
+            ("checkout: moving from main to x", false, true),
+            ("branch: Created from main", false, true),
+            ("Branch: renamed refs/heads/x to refs/heads/y", false, true),
+            ("push", false, true),
+            ("update by push", false, true),
+            ("fetch origin: storing head", false, false),
+            ("clone: from x", false, false),
+            // `git update-ref`
+            ("", false, true),
+        ] {
+            let entry = &log(&[('a', reason)])[0];
+            assert_eq!(entry.goes_on(), goes_on, "{reason}");
+            assert_eq!(entry.is_bare_move(), is_bare, "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_came_from_elsewhere_is_known_by_the_command_and_its_arguments() {
+        let main = "refs/heads/main";
+        let tracking = "refs/remotes/origin/main";
+        for (name, reason, is_from_elsewhere) in [
+            (main, "commit: c", true),
+            (main, "merge x: Fast-forward", true),
+            (main, "rebase (finish): refs/heads/main onto C", true),
+            (main, "am: c", true),
+            (main, "cherry-pick: c", true),
+            (main, "revert: c", true),
+            (tracking, "commit: c", false),
+            (
+                tracking,
+                "remote: renamed refs/remotes/x/main to refs/remotes/origin/main",
+                true,
+            ),
+            (tracking, "update by push", true),
+            (tracking, "update: main", false),
+            (main, "update by push", false),
+            // what a fetch names: another remote, this repository, or another branch
+            (tracking, "fetch origin: fast-forward", true),
+            (tracking, "fetch origin2: fast-forward", false),
+            (main, "fetch origin main:main: fast-forward", true),
+            (main, "fetch . main:main: fast-forward", false),
+            (main, "fetch /srv/x main:main: fast-forward", false),
+            (main, "fetch file:///srv/x main:main: fast-forward", false),
+            (main, "fetch origin side:main: storing head", false),
+            (
+                tracking,
+                "fetch origin +main:refs/remotes/origin/main: storing head",
+                true,
+            ),
+            (main, "fetch origin side:heads/main: storing head", false),
+            (
+                tracking,
+                "fetch origin side:origin/main: storing head",
+                false,
+            ),
+            (
+                main,
+                "fetch origin main:main side:other: fast-forward",
+                true,
+            ),
+        ] {
+            let entry = &log(&[('a', reason)])[0];
+            let found = entry.came_from_elsewhere(name);
+            assert_eq!(found, is_from_elsewhere, "{name}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_detached_head_is_left_by_the_id_that_it_named() {
+        let from_commit = format!("checkout: moving from {} to main", "a".repeat(40));
+        for (reason, is_left) in [
+            (from_commit.as_str(), true),
+            ("checkout: moving from main to x", false),
+            ("commit: c", false),
+        ] {
+            let entry = &log(&[('b', reason)])[0];
+            assert_eq!(entry.left_a_detached_head(), is_left, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_from_its_end_without_what_went_to_nothing() {
+        let [zeros, a, b] = ["0", "a", "b"].map(|digit| digit.repeat(40));
+        let who = "A <a@example.invalid> 1700000000 +0000";
+        let lines = [
+            format!("{zeros} {a} {who}\tcommit (initial): a\n"),
+            format!("{a} {zeros} {who}\tdeleted\n"),
+            format!("{a} {b} {who}\tcommit: b\n"),
+        ];
+        let entries = parse_reflog_file(lines.concat().as_bytes());
+        let expected = log(&[('b', "commit: b"), ('a', "commit (initial): a")]);
+        assert_eq!(entries, expected);
+    }
+
+    #[test]
     fn the_last_move_of_a_log_is_one_that_went_elsewhere() {
         let entries = log(&[('b', ""), ('b', "commit: b"), ('a', "clone: from x")]);
         assert_eq!(last_move(&entries), Some(&entries[1]));

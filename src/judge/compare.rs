@@ -330,15 +330,17 @@ mod tests {
         );
     }
 
+    /// A tree in which these three are not as in the base.
+    fn tree(a: u8, b: u8, c: u8) -> Delta {
+        delta(&[
+            ("a", Some(file(a))),
+            ("b", Some(file(b))),
+            ("c", Some(file(c))),
+        ])
+    }
+
     #[test]
     fn three_references_that_went_different_ways_are_three() {
-        let tree = |a, b, c| {
-            delta(&[
-                ("a", Some(file(a))),
-                ("b", Some(file(b))),
-                ("c", Some(file(c))),
-            ])
-        };
         let references = [tree(2, 2, 2), tree(3, 3, 3), tree(3, 4, 3)];
         let merged = merge_references(&references, &Delta::new());
         assert_eq!(merged, references);

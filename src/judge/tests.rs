@@ -43,7 +43,7 @@ fn change_set(changes: Vec<Change>) -> ChangeSet {
     ChangeSet::new(commit("a"), commit("b"), changes)
 }
 
-/// `src` is to be written, `docs` and any directory `lib` to be read, names that end with `.pem` are
+/// `src` is to be written, `docs` and a directory `lib` to be read, names that end with `.pem` are
 /// excluded, and no rule says anything of other paths.
 fn scope() -> Scope {
     let rules = [

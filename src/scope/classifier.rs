@@ -33,8 +33,8 @@ struct JudgedDirectory {
 
 /// The deciding rule of each list: the one that matches the nearest level (the path itself, then
 /// its parents), there the last one. The lists stand in the order in which they win: the built-in
-/// rules, then exclude, write, read. After the first list that decides, the others have no rule,
-/// neither for the path nor for anything below.
+/// rules, then exclude, write, read: the first that has a rule decides, for the path and for all
+/// below.
 type RuleDecision = [Option<usize>; 4];
 
 impl<'s> Classifier<'s> {
@@ -77,9 +77,6 @@ impl Scope {
         let mut decision = RuleDecision::default();
         for list in 0..decision.len() {
             decision[list] = matching[list].or(directory.decision[list]);
-            if decision[list].is_some() {
-                break;
-            }
         }
         decision
     }

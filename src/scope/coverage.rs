@@ -170,10 +170,8 @@ fn unexpected_match<'t>(
     pattern: &ScopePattern,
     tally: &'t Tally,
 ) -> Option<&'t RepoPath> {
-    let is_meant_for_root = tally.is_in_root
-        && rule.list == RuleList::Write
-        && !pattern.is_anchored
-        && !pattern.is_everything();
+    let is_meant_for_root =
+        tally.is_in_root && rule.list == RuleList::Write && !pattern.is_anchored;
     if !is_meant_for_root {
         return None;
     }
@@ -199,6 +197,7 @@ mod tests {
             "package.json",
             "src/lib.rs",
             "src/main.rs",
+            "z/package.json",
         ]
         .map(|path| {
             (
@@ -219,7 +218,24 @@ mod tests {
             (Write, "/src"),
             (Write, "x/"),
         ]);
-        assert_eq!(scope.coverage(tracked()).matches, [2, 4, 2, 1]);
+        assert_eq!(scope.coverage(tracked()).matches, [2, 5, 2, 1]);
+    }
+
+    #[test]
+    fn built_in_rules_are_not_counted() {
+        let paths = [".agentwt/config.toml", ".agentwt/memory/a"];
+        let tracked = paths.map(|path| {
+            let path = RepoPath::parse(path).expect("it is normal");
+            (path, EntryKind::File)
+        });
+        assert_eq!(scope(&[(Read, "**")]).coverage(tracked).matches, [2]);
+    }
+
+    #[test]
+    fn a_rule_that_nobody_wrote_is_no_mistake() {
+        let rule = ScopeRule::new(Write, "lib/**", RuleOrigin::Default);
+        let scope = Scope::compile(vec![rule], Case::Sensitive).expect("the rule is valid");
+        assert!(scope.coverage(tracked()).advice.is_empty());
     }
 
     #[test]
@@ -230,7 +246,10 @@ mod tests {
             (Write, "/package.json"),
             (Write, "*.rs"),
             (Read, "package.json"),
+            (Write, "**/package.json"),
             (Write, "*"),
+            (Exclude, "{secret}"),
+            (Exclude, "secret,"),
             (Exclude, "secret/"),
             (Exclude, ".git/**"),
         ]);
@@ -241,6 +260,8 @@ mod tests {
                  not expand in these patterns; write one for each",
                 "--write: the write pattern `package.json` also matches below the root \
                  (`a/x/package.json`); write `/package.json` for the root only",
+                "--exclude: the exclude pattern `{secret}` matches no tracked file",
+                "--exclude: the exclude pattern `secret,` matches no tracked file",
                 "--exclude: the exclude pattern `secret/` matches no tracked file",
             ]
         );

@@ -44,9 +44,8 @@ impl<T> Descent<T> {
         judge: impl Fn(&T, EntryPath<'_>) -> T,
     ) -> (EntryPath<'_>, &T) {
         let common = self.common_prefix(path);
-        // `a/b` is a directory of `a/b/c`, but not of `a/bc`, which begins alike
-        self.levels
-            .retain(|(end, _)| *end < common || (*end == common && path.get(*end) == Some(&b'/')));
+        // `a/b` is a directory of `a/b/c`, but not of `a/bc`: of that the slash is not in common
+        self.levels.retain(|(end, _)| *end < common);
         self.path.truncate(common);
         self.path.extend_from_slice(&path[common..]);
         if self.case == Case::Insensitive {

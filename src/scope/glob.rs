@@ -406,18 +406,22 @@ mod tests {
     #[test]
     fn stars_stop_at_slashes_and_double_stars_do_not() {
         for (body, yes, no) in [
-            ("a*c", &["ac", "abc", "abcc"][..], &["a/c", "ab"][..]),
+            ("a*c", &["ac", "abc", "abcc"][..], &["a/c", "ab", "bc"][..]),
+            ("a?c", &["abc"], &["a/c", "ac"]),
             ("a/*", &["a/b"], &["a/b/c", "a"]),
             ("a/**", &["a/b", "a/b/c"], &["a", "ab"]),
             ("a/**/c", &["a/c", "a/b/c", "a/b/b/c"], &["a/bc", "ac"]),
             ("**/c", &["c", "a/c", "a/b/c"], &["ac", "c/d"]),
             ("**/a/**/b*c", &["a/bc", "x/a/y/a/bxc"], &["a/b/c", "a/bcd"]),
+            ("**/*b/c", &["b/c", "xx/yb/c"], &["b/x/c"]),
             ("a**/c", &["ab/c", "a/c"], &["a/b/c", "ac"]),
+            ("a/**c", &["a/c", "a/bc"], &["a/b/c"]),
             ("*/c", &["a/c"], &["c", "a/b/c"]),
             ("*a*b*/**/x", &["ab/x", "0a1b2/y/x"], &["a/b/x", "ba/x"]),
             ("?[!b]", &["ac"], &["ab", "a/", "a"]),
             (r"\*\a", &["*a"], &["xa"]),
             (r"a/**\/c", &["a/b/c", "a/b/b/c"], &["a/c"]),
+            (r"a/***\/c", &["a/b/c"], &["a/c"]),
         ] {
             for text in yes {
                 assert!(matches(body, text), "{body} matches {text}");
@@ -459,6 +463,7 @@ mod tests {
             (r"a-\c]", "abc"),
             ("[:digit:]x]", "0123456789x"),
             ("[:x]", ":[x"),
+            ("a:digit:]", ":adgit"),
             ("[:]", ":["),
             ("a/b]", "ab"),
         ] {
@@ -475,6 +480,7 @@ mod tests {
     fn git_folds_ranges_but_not_single_class_members() {
         assert!(class_members("A]", Case::Insensitive).eq("A"));
         assert!(class_members("A-C]", Case::Insensitive).contains("abc"));
+        assert_eq!(class_members("a-c]", Case::Insensitive), "abc");
         assert!(class_members("[:upper:]]", Case::Insensitive).contains("abc"));
     }
 

@@ -354,6 +354,8 @@ mod tests {
             ("src/**", "src/deep/**/x/*.rs", Some("src/deep/x/a.rs")),
             ("src/**/x/*.rs", "src/y/**", Some("src/y/x/a.rs")),
             ("src/test_*", "*.py", Some("src/test_a.py")),
+            ("src/test_*", "**/test_x/*", Some("src/test_x/a")),
+            ("a/", "src/test_*", Some("src/test_a/a/a")),
             ("/src", "src/a/b.c", Some("src/a/b.c")),
             ("src/main.rs", "src/main.rs.bak", None),
             ("/*.rs", "/*.toml", None),
@@ -371,6 +373,42 @@ mod tests {
             let turned = meets(&[(Write, second)], &[(Write, first)]);
             assert_eq!(turned.is_some(), example.is_some(), "{second} and {first}");
         }
+    }
+
+    #[test]
+    fn one_letter_that_is_excluded_is_not_the_only_one() {
+        let narrow = [(Write, "/?"), (Exclude, "/a")];
+        let met = meets(&narrow, &[(Write, "/?")]);
+        assert_eq!(met.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn only_the_patterns_that_cover_a_path_meet_there() {
+        let shared = shared_patterns(&scope(&["src/**", "docs/**"]), &scope(&["src/**"]));
+        let said: Vec<String> = shared.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["`src/**` (such as src/a)"]);
+    }
+
+    #[test]
+    fn what_worktrees_read_does_not_keep_them_apart() {
+        let read_more = [(RuleList::Write, "src/**"), (RuleList::Read, "docs/")];
+        let rules = read_more.map(|(list, text)| ScopeRule::new(list, text, RuleOrigin::Default));
+        let reader = Scope::compile(rules.into(), Case::Sensitive).expect("the rules are valid");
+        let mut all = worktrees(&[("a", &["src/**"])]);
+        all.push(("b".to_owned(), reader));
+        assert_eq!(groups(&all).len(), 1);
+    }
+
+    #[test]
+    fn a_new_worktree_meets_each_that_may_write_the_same() {
+        let tracked = [(RepoPath::parse("amz").expect("normal"), EntryKind::File)];
+        let all = worktrees(&[("a", &["/a*z"]), ("b", &["/b*"])]);
+        // the file is in both, and no example of the patterns is
+        let overlaps = overlaps_of(&scope(&["/*m*"]), &all, &tracked);
+        let items = refused_items(&overlaps);
+        assert_eq!(items[0], "`a`: the same file: amz");
+        assert!(overlaps[0].patterns.is_empty());
+        assert_eq!(overlaps_of(&scope(&["/c*z"]), &all, &tracked), []);
     }
 
     #[test]
@@ -420,6 +458,27 @@ mod tests {
             "{said}"
         );
         assert_eq!(note_on(&[]), None);
-        assert_eq!(refused_items(&overlaps)[1], "`b`, `c`: the same file: a");
+        let patterns = SharedPatterns {
+            first: "a*".to_owned(),
+            second: "*b".to_owned(),
+            example: RepoPath::parse("ab").expect("normal"),
+        };
+        let mut with_patterns = overlaps.clone();
+        for overlap in &mut with_patterns {
+            overlap.patterns.push(patterns.clone());
+        }
+        let meet = "`a*` and `*b` (such as ab)";
+        assert_eq!(
+            refused_items(&with_patterns),
+            [
+                format!("`a`: the same new files: {meet}"),
+                "`b`, `c`: the same file: a".to_owned(),
+                format!("  by {meet}"),
+            ]
+        );
+        assert_eq!(
+            refused_items(&overlaps)[1..],
+            ["`b`, `c`: the same file: a"]
+        );
     }
 }

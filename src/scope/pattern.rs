@@ -185,7 +185,11 @@ fn check_component(component: &[Token]) -> Result<(), PatternFault> {
 /// Git ignores trailing spaces unless they are quoted with a backslash; no other white space.
 fn without_trailing_spaces(pattern: &str) -> &str {
     let trimmed = pattern.trim_end_matches(' ');
-    let backslashes = trimmed.len() - trimmed.trim_end_matches('\\').len();
+    let backslashes = trimmed
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte == b'\\')
+        .count();
     let quoted = backslashes % 2 == 1 && trimmed.len() < pattern.len();
     &pattern[..trimmed.len() + usize::from(quoted)]
 }

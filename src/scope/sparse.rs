@@ -208,6 +208,8 @@ mod tests {
     fn everything_is_one_line_and_needs_no_other() {
         assert_lines(&[(Read, "**"), (Write, "src/**")], &["/*"]);
         assert_lines(&[(Read, "docs/"), (Write, "*")], &["/*"]);
+        // the lines of the memory bank are there once
+        assert_lines(&[(Read, "**"), (Exclude, "/.agentwt")], &["/*"]);
     }
 
     #[test]
@@ -235,7 +237,13 @@ mod tests {
             ("**/", ["!*/", "!**/*/**"]),
             (r"x\ ", [r"!x\ ", r"!**/x\ /**"]),
             (r"\#x", [r"!\#x", r"!**/\#x/**"]),
+            ("a/*", ["!a/*", "!a/*/**"]),
+            ("a/**b", ["!a/*b", "!a/*b/**"]),
+            ("a/**/b", ["!a/**/b", "!a/**/b/**"]),
+            ("**/a/b", ["!**/a/b", "!**/a/b/**"]),
+            (r"a/**\/b", [r"!a/**\/b", r"!a/**\/b/**"]),
             ("a**b/c***", ["!a*b/c*", "!a*b/c*/**"]),
+            ("/[+-**]", ["!/[+-**]", "!/[+-**]/**"]),
             (r"/[*]**\**", [r"!/[*]*\**", r"!/[*]*\**/**"]),
         ] {
             assert_lines(&[(Exclude, pattern)], &lines);
@@ -259,8 +267,24 @@ mod tests {
         let rendered: Vec<&BStr> = file.lines().map(BStr::new).collect();
         assert_eq!(rendered[5..7], ["!/sub", "!/a/sub"]);
         assert_eq!(rendered.len(), 10, "the others need none");
-        let odd = RepoPath::parse(b"a*\xff\n[ ".as_slice()).expect("it is normal");
-        assert_eq!(literal(&odd), b"/a\\*\xff?\\[\\ ".as_slice());
+        let rule = ScopeRule::new(Read, "sub/", RuleOrigin::Default);
+        let only_links = Scope::compile(vec![rule], Case::Sensitive).expect("it is valid");
+        let file = only_links.sparse_patterns(&links[..1]);
+        let rendered: Vec<&BStr> = file.lines().map(BStr::new).collect();
+        assert_eq!(rendered[..2], ["sub/", "/sub"]);
+    }
+
+    #[test]
+    fn the_line_of_one_path_escapes_what_git_would_not_take_as_written() {
+        for (path, line) in [
+            (b"a*\xff\n[ ".as_slice(), b"/a\\*\xff?\\[\\ ".as_slice()),
+            (b"a b", b"/a b"),
+            (b"a\rb", b"/a\rb"),
+            (b"a\r", b"/a?"),
+        ] {
+            let path = RepoPath::parse(path).expect("it is normal");
+            assert_eq!(literal(&path), line);
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 use RuleList::{Exclude, Read, Write};
 
 use crate::scope::compiled::Scope;
-use crate::scope::reach::Reach;
-use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, ScopeRule};
+use crate::scope::glob::parse_class;
+use crate::scope::reach::{Reach, quote_for_regex};
+use crate::scope::rule::{Access, Case, EntryKind, RuleList, RuleOrigin, RuleText, ScopeRule};
+use crate::words::entry::Mode;
 use crate::words::path::RepoPath;
 
 fn rules(rules: &[(RuleList, &str)]) -> Vec<ScopeRule> {
@@ -114,7 +116,32 @@ fn case_folds_only_where_the_repository_says_so() {
         (".AGENTWT/memory/a", Access::Read, "built-in"),
     ];
     assert_verdicts(&folded, &expected);
-    assert_verdicts(&scope(&list), &[("SRC/a", Access::Excluded, "-")]);
+    let expected = [
+        ("SRC/a", Access::Excluded, "-"),
+        ("Src/a", Access::Write, "config:1"),
+    ];
+    assert_verdicts(&scope(&list), &expected);
+}
+
+#[test]
+fn a_pattern_is_found_in_every_directory_where_it_can_match() {
+    let list = [
+        (Write, "a*b"),
+        (Write, "*/c/*.rs"),
+        (Write, "**/test/*.py"),
+        (Write, "/d/e*/f"),
+    ];
+    let expected = [
+        ("x/y/a1b", Access::Write, "config:1"),
+        ("x/c/y.rs", Access::Write, "config:2"),
+        ("c/y.rs", Access::Excluded, "-"),
+        ("test/x.py", Access::Write, "config:3"),
+        ("x/test/y.py", Access::Write, "config:3"),
+        ("x/test/y/z.py", Access::Excluded, "-"),
+        ("d/e1/f", Access::Write, "config:4"),
+        ("x/d/e1/f", Access::Excluded, "-"),
+    ];
+    assert_verdicts(&scope(&list), &expected);
 }
 
 #[test]
@@ -126,6 +153,9 @@ fn all_mistakes_are_reported_at_once_with_help() {
         (Read, "a//b"),
     ];
     let errors = Scope::compile(rules(&list), Case::Sensitive).expect_err("three are invalid");
+    let help = miette::Diagnostic::help(&errors).map(|help| help.to_string());
+    let help_of_first = miette::Diagnostic::help(&*errors.first).map(|help| help.to_string());
+    assert_eq!(help, help_of_first);
     let said: Vec<_> = std::iter::once(&*errors.first)
         .chain(&errors.others)
         .map(|error| {
@@ -246,4 +276,93 @@ fn a_path_of_very_many_directories_is_judged_as_any_other() {
         let parsed = RepoPath::parse(path).expect("the path is normal");
         assert_eq!(scope.verdict(&parsed, EntryKind::File).access, access);
     }
+}
+
+/// The bytes of these texts, in order.
+fn sorted(texts: &[&str]) -> Vec<u8> {
+    let mut bytes = texts.concat().into_bytes();
+    bytes.sort_unstable();
+    bytes
+}
+
+#[test]
+fn a_named_class_has_the_bytes_that_git_gives_it() {
+    let digit = "0123456789";
+    let lower = "abcdefghijklmnopqrstuvwxyz";
+    let upper = lower.to_ascii_uppercase();
+    // without `/`, which no class has
+    let punct = r##"!"#$%&'()*+,-.:;<=>?@[\]^_`{|}~"##;
+    for (name, expected) in [
+        ("alnum", sorted(&[digit, lower, &upper])),
+        ("alpha", sorted(&[lower, &upper])),
+        ("blank", sorted(&["\t "])),
+        ("cntrl", (1..0x20).chain([0x7f]).collect()),
+        ("digit", sorted(&[digit])),
+        ("graph", sorted(&[digit, lower, &upper, punct])),
+        ("lower", sorted(&[lower])),
+        ("print", sorted(&[" ", digit, lower, &upper, punct])),
+        ("punct", sorted(&[punct])),
+        // neither a vertical tab nor a form feed
+        ("space", sorted(&["\t\n\r "])),
+        ("upper", sorted(&[&upper])),
+        ("xdigit", sorted(&[digit, "ABCDEFabcdef"])),
+    ] {
+        let text = format!("[:{name}:]]");
+        let (set, _) = parse_class(text.as_bytes(), Case::Sensitive).expect("it is known");
+        let members: Vec<u8> = (0..=u8::MAX).filter(|b| set[usize::from(*b)]).collect();
+        assert_eq!(members, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_pattern_is_a_regular_expression_of_what_it_covers() {
+    for (pattern, case, expected) in [
+        ("**", Case::Sensitive, "(.*/)?.*(/.*)?"),
+        ("src/**", Case::Sensitive, "src/.*(/.*)?"),
+        ("*.md", Case::Sensitive, r"(.*/)?[^/]*\.md(/.*)?"),
+        ("a/**/b?", Case::Sensitive, "a/(.*/)?b[^/](/.*)?"),
+        ("/src/", Case::Sensitive, "src/.*"),
+        ("/aB1", Case::Insensitive, "[aA][bB]1(/.*)?"),
+        (r"/a\*$", Case::Insensitive, r"[aA]\*\$(/.*)?"),
+        ("/[ab]", Case::Sensitive, "[ab](/.*)?"),
+        ("/[a-ce]", Case::Sensitive, "[a-ce](/.*)?"),
+        ("/[a-c]", Case::Insensitive, "[A-Ca-c](/.*)?"),
+        ("/[!a]", Case::Sensitive, "[^/a](/.*)?"),
+        // `]` first, `-` and `^` where they stand for themselves
+        ("/[]a]", Case::Sensitive, "[]a](/.*)?"),
+        ("/[a^]", Case::Sensitive, "[a^](/.*)?"),
+        ("/[a-]", Case::Sensitive, "[a-](/.*)?"),
+        (r"/[\^-]", Case::Sensitive, "[-^](/.*)?"),
+        (r"/[a\^-]", Case::Sensitive, "[a^-](/.*)?"),
+        (r"/[\^]", Case::Sensitive, r"\^(/.*)?"),
+        ("/[!^]", Case::Sensitive, "[^/^](/.*)?"),
+    ] {
+        let scope = Scope::compile(rules(&[(Write, pattern)]), case).expect("it is valid");
+        let regexes: Vec<String> = scope.regexes(Write).collect();
+        assert_eq!(regexes, [expected], "{pattern}");
+    }
+    assert_eq!(quote_for_regex("a.b(C)"), r"a\.b\(C\)");
+}
+
+#[test]
+fn the_words_of_a_scope_are_those_of_a_record() {
+    for (list, access, word) in [
+        (Exclude, Access::Excluded, "excluded"),
+        (Read, Access::Read, "read"),
+        (Write, Access::Write, "write"),
+    ] {
+        assert_eq!(Access::from(list), access);
+        assert_eq!(access.to_string(), word);
+    }
+    for (mode, kind) in [
+        (Mode::File, EntryKind::File),
+        (Mode::Link, EntryKind::File),
+        (Mode::Gitlink, EntryKind::Directory),
+    ] {
+        assert_eq!(EntryKind::of(mode), kind);
+    }
+    assert_eq!(Case::of(true), Case::Insensitive);
+    assert_eq!(Case::of(false), Case::Sensitive);
+    let rule = ScopeRule::new(Read, "a\u{1b}", RuleOrigin::Default);
+    assert_eq!(RuleText::from(&rule).text(), r"read a\033 (default)");
 }

@@ -439,7 +439,9 @@ fn a_submodule_that_cannot_be_fetched_leaves_the_worktree_with_the_command_to_tr
     assert!(said.stderr.contains(help), "{said}");
     let said = repo.agentwt(&["add", "new", "--rollback-on-failure"]);
     assert!(
-        said.fails(5).stderr.contains("to try again: git agentwt add new --rollback-on-failure"),
+        said.fails(5)
+            .stderr
+            .contains("to try again: git agentwt add new --rollback-on-failure"),
         "{said}"
     );
 }

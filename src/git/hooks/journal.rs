@@ -216,8 +216,43 @@ mod tests {
     }
 
     #[test]
+    fn head_is_never_packed() {
+        let deleted = [('0', 'b', "HEAD"), ('b', '0', "HEAD")];
+        assert_eq!(journal(&deleted).moves(b"HEAD").len(), 2);
+    }
+
+    #[test]
+    fn what_was_touched_is_of_refs_that_may_be_work() {
+        let journal = journal(&[
+            ('0', 'a', "refs/heads/x"),
+            ('0', 'b', "refs/remotes/origin/x"),
+            ('0', 'c', "refs/stash"),
+            ('0', 'd', "refs/worktree/x"),
+            ('0', 'e', "refs/bisect/bad"),
+            ('0', 'f', "refs/rewritten/x"),
+        ]);
+        let touched: Vec<String> = journal.touched().iter().map(ToString::to_string).collect();
+        assert_eq!(touched, [id('a')]);
+        let private: Vec<&BString> = journal.private().collect();
+        assert_eq!(private, ["refs/worktree/x"]);
+    }
+
+    #[test]
+    fn an_id_with_zeros_in_it_is_an_id() {
+        let id = "a0".repeat(20);
+        let journal = Journal::parse(format!("{id} {id} refs/heads/x\n").as_bytes());
+        let places: Vec<String> = journal
+            .places(b"refs/heads/x")
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(places, [id]);
+    }
+
+    #[test]
     fn what_is_no_line_says_nothing() {
         let odd = b"\n0000\nzz yy refs/heads/x\nref:refs/heads/a ref:refs/heads/b HEAD\n";
         assert_eq!(shared(&Journal::parse(odd)), []);
+        let without_old = format!(" {} refs/heads/x\n", id('a'));
+        assert_eq!(shared(&Journal::parse(without_old.as_bytes())), []);
     }
 }

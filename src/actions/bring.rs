@@ -12,7 +12,6 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::actions::lfs_contents::copy_contents;
-
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::environment::GitMode;

@@ -13,6 +13,7 @@ pub mod incomplete;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::trash::empty::{Expired, expire_unless_used};
+use crate::actions::trash::expiry::Expiry;
 use crate::actions::trash::list::list;
 use crate::actions::unfinished::remove_unfinished;
 use crate::disk::files;
@@ -436,9 +437,10 @@ fn is_without_links(path: &Utf8Path) -> bool {
 
 /// Expires what is in the trash, unless it is back by now or in use.
 fn expire(repository: &Repository, leftover: &Leftover) -> Result<bool, Error> {
+    let expiry = Expiry::read(repository)?;
     let entries = list(repository)?;
     match entries.iter().find(|entry| entry.shown() == leftover.what) {
-        Some(entry) => Ok(expire_unless_used(repository, entry)? == Expired::Deleted),
+        Some(entry) => Ok(expire_unless_used(repository, &expiry, entry)? == Expired::Deleted),
         None => Ok(false),
     }
 }

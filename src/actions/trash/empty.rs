@@ -147,7 +147,7 @@ fn expire_clean(repository: &Repository, failures: &mut Vec<String>) -> Result<(
         if entry.term() != Term::Short || !expiry.is_over(&entry) {
             continue;
         }
-        if let Err(error) = expire_unless_used(repository, &entry) {
+        if let Err(error) = expire_unless_used(repository, &expiry, &entry) {
             failures.push(format!("cannot delete {}: {error}", entry.shown()));
         }
     }
@@ -160,17 +160,25 @@ fn expire_clean(repository: &Repository, failures: &mut Vec<String>) -> Result<(
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
-pub fn expire_unless_used(repository: &Repository, entry: &Trashed) -> Result<Expired, Error> {
+pub fn expire_unless_used(
+    repository: &Repository,
+    expiry: &Expiry,
+    entry: &Trashed,
+) -> Result<Expired, Error> {
     let Some(_held) = Lock::if_free(&repository.name_lock(&entry.name))? else {
         return Ok(Expired::Kept);
     };
-    if entry.removal.is_some() && read_entry(repository, &entry.id()).is_none() {
+    let Some(entry) = read_again(repository, entry) else {
         // a removal or an undo of it has ended meanwhile
+        return Ok(Expired::Kept);
+    };
+    if !expiry.is_over(&entry) {
+        // another process has found work in it meanwhile
         return Ok(Expired::Kept);
     }
     match entry.term() {
         Term::Long => {
-            discard(repository, entry)?;
+            discard(repository, &entry)?;
             if let Some(name) = &entry.reference
                 && let Some(commit) = &entry.commit
             {
@@ -178,8 +186,21 @@ pub fn expire_unless_used(repository: &Repository, entry: &Trashed) -> Result<Ex
             }
             Ok(Expired::Deleted)
         }
-        Term::Short => expire_clean_entry(repository, entry),
+        Term::Short => expire_clean_entry(repository, &entry),
     }
+}
+
+/// Reads an entry as it stands now; none if it is gone. Commits alone have nothing to be read.
+fn read_again(repository: &Repository, entry: &Trashed) -> Option<Trashed> {
+    if entry.removal.is_none() {
+        return Some(entry.clone());
+    }
+    let now = read_entry(repository, &entry.id())?;
+    Some(Trashed {
+        reference: entry.reference.clone(),
+        commit: entry.commit.clone(),
+        ..now
+    })
 }
 
 /// Deletes a clean entry whose term is over, unless it is in use, or has work by now.

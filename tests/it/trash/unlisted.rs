@@ -216,6 +216,30 @@ fn what_an_older_version_removed_expires() {
     }
 }
 
+/// The entry is clean when `prune` lists what has expired, and has work when it comes to delete.
+#[test]
+fn what_another_process_finds_to_be_work_meanwhile_stays() {
+    let world = World::new();
+    world.agentwt(&["remove", "task"]).ok();
+    world.wait_for_the_background();
+    let repo = &world.repo;
+    repo.git(&["config", "agentwt.trashExpireClean", "now"]);
+    let bin = repo.root().join("bin");
+    std::fs::create_dir(&bin).expect("it is new");
+    let record = repo.main().join(".git/agentwt/trash");
+    let script = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \"$*\" in *expiry-date*trashExpireClean)
+        sed -i '/^term/d' {}/*/removing\nesac\nexec git \"$@\"\n",
+        record.display()
+    );
+    std::fs::write(bin.join("git"), script).expect("it is ours");
+    crate::support::chmod(&bin.join("git"), 0o755);
+    let prune = format!("PATH={}:$PATH git-agentwt prune", bin.display());
+    let said = repo.sh(repo.main(), &prune);
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    assert!(!said.stdout.contains("removed"), "{said}");
+}
+
 #[test]
 fn a_removal_that_an_older_version_was_killed_in_is_finished_both_ways() {
     for is_undone in [true, false] {

@@ -245,6 +245,24 @@ fn a_rollback_is_not_stopped_by_the_owner_who_asked_for_it() {
 }
 
 #[test]
+fn a_rollback_leaves_the_worktree_to_an_owner_who_took_it_over() {
+    let other = std::process::id();
+    let take_over = format!(
+        "cd ../../.. && git agentwt add task --owner b --owner-pid {other} --take-over --no-setup"
+    );
+    let repo = trusted(&format!("[\"{take_over}\", \"false\"]"), "[]");
+    let add = ["add", "task", "--rollback-on-failure", "--owner", "a"];
+    let said = repo.agentwt(&add);
+    assert!(
+        said.fails(5)
+            .stderr
+            .contains("what is left: worktree `task`"),
+        "{said}"
+    );
+    assert!(repo.worktree("task").exists(), "{said}");
+}
+
+#[test]
 fn a_dry_run_shows_what_would_run_and_no_setup_runs_nothing() {
     let repo = with_commands("[\"touch .ready\", \"true\"]", "[]");
     let said = repo.agentwt(&["add", "task", "-n"]).ok();

@@ -129,7 +129,8 @@ fn run_pending(
     if on_failure == OnFailure::Stay {
         return Err(error);
     }
-    match roll_back(session, &home, name) {
+    let owner = options.programs.owner.clone();
+    match roll_back(session, &home, name, owner) {
         Ok(()) => Err(error),
         Err(why) => Err(error.leaving(vec![format!("worktree `{name}` ({why})")])),
     }
@@ -226,11 +227,17 @@ fn run_steps(
 }
 
 /// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
-fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
+/// `owner` is the one that this `add` named; another one, who has taken the worktree over, stops
+/// the removal.
+fn roll_back(
+    session: &Session,
+    home: &Repository,
+    name: &WorktreeName,
+    owner: Option<String>,
+) -> Result<(), Error> {
     let (_lock, worktree) = Worktree::lock(home, name)?;
     let allowed = RemoveOptions {
-        // this `add` made it, so that its own live owner does not stop the removal
-        owner: worktree.record.owner.as_ref().map(|owner| owner.id.clone()),
+        owner,
         ..RemoveOptions::default()
     };
     let forced = RemoveOptions {

@@ -11,6 +11,9 @@ use git_agentwt::fence::supervise::{CommandProcess, Supervisor};
 use super::{World, alone, as_each_user, is_there};
 use crate::support::wait_until;
 
+/// How long a command may take to end that was asked to, unless `KILL_AFTER` says it.
+const SHORTLY: Duration = Duration::from_millis(300);
+
 /// Looks after the command in `LINE` (words apart by newlines), and writes how it ended into `END`.
 #[test]
 #[ignore = "other tests start it: it ends all that its process has started"]
@@ -18,13 +21,16 @@ fn supervisor() {
     let variable = |name: &str| std::env::var(name).expect("it is given");
     let line: Vec<String> = variable("LINE").split('\n').map(Into::into).collect();
     let seconds = std::env::var("SECONDS_LEFT").ok();
+    let kill_after = std::env::var("KILL_AFTER").ok();
     let mut command = std::process::Command::new(&line[0]);
     command.args(&line[1..]).env_clear();
     command.env("PATH", variable("PATH")).env("TERM", "dumb");
     let supervisor = Supervisor {
         command,
         timeout: seconds.map(|text| Duration::from_secs_f64(text.parse().expect("a number"))),
-        kill_after: Duration::from_millis(300),
+        kill_after: kill_after.map_or(SHORTLY, |text| {
+            Duration::from_secs_f64(text.parse().expect("a number"))
+        }),
         signal: &Arc::default(),
         process: CommandProcess::Below(
             std::env::var("ABOVE").map_or(0, |text| text.parse().expect("a number")),
@@ -152,8 +158,7 @@ fn nothing_that_a_command_started_is_left() {
 #[test]
 fn a_storm_of_processes_ends() {
     as_each_user(|world| {
-        let script =
-            "for i in 1 2 3 4 5 6 7 8; do (while :; do (sleep 0.001 &) ; done) & done; sleep 0.2";
+        let script = "for i in 1 2 3 4; do (while :; do (sleep 0.001 &) ; done) & done; sleep 0.2";
         assert_eq!(world.end_of(&["sh", "-c", script], None), "Status(0)");
     });
 }
@@ -162,8 +167,15 @@ fn a_storm_of_processes_ends() {
 fn a_timeout_asks_first_and_kills_then() {
     as_each_user(|world| {
         let began = Instant::now();
+        // it ends by itself, so only its start and its end are given much time
         let asked = "trap 'echo asked >src/asked; exit 3' TERM; sleep 600 & wait";
-        assert_eq!(world.end_of(&["sh", "-c", asked], Some(0.8)), "TimedOut");
+        let line = world.fenced(&world.start(), &["sh", "-c", asked]);
+        let status = world
+            .supervised(&line, Some(2.0))
+            .env("KILL_AFTER", "120")
+            .status();
+        assert!(status.expect("it starts").success());
+        assert_eq!(world.end(), "TimedOut");
         assert!(is_there(&world.path("work/src/asked")));
         let deaf = "trap '' TERM; while :; do sleep 600; done";
         assert_eq!(world.end_of(&["sh", "-c", deaf], Some(0.8)), "TimedOut");

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::answer::paint::Paint;
+use crate::disk::mode::RefusedBits;
 use crate::inventory::placed::{Drift, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::scope::rule::{RuleList, RuleText, ScopeRule};
 use crate::words::name::CommitId;
@@ -54,6 +55,36 @@ impl WorktreeBase {
             revision: Some(revision.to_owned()),
             ..Self::commit(commit)
         }
+    }
+}
+
+/// A file whose write bits cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RefusedFile {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// Why the write bits cannot be set.
+    pub detail: String,
+}
+
+impl RefusedFile {
+    /// All of these files.
+    pub fn all(refused: &RefusedBits) -> Vec<Self> {
+        let mut files = Vec::new();
+        for (path, detail) in refused {
+            files.push(Self {
+                path: PathText::from(path),
+                detail: detail.clone(),
+            });
+        }
+        files
+    }
+
+    /// The line for people.
+    pub fn message(&self) -> String {
+        let path = self.path.shown();
+        format!("cannot set the write bits of {path}: {}", self.detail)
     }
 }
 

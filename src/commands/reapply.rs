@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::answer::shapes::RefusedFile;
 use crate::answer::text::Text;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
@@ -54,16 +55,6 @@ pub struct ReapplyAnswer {
     pub refused: Vec<RefusedFile>,
 }
 
-/// A file whose write bits cannot be set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RefusedFile {
-    /// The path.
-    #[serde(flatten)]
-    pub path: PathText,
-    /// Why the write bits cannot be set.
-    pub detail: String,
-}
-
 impl Answer for ReapplyAnswer {
     const DOCUMENT: &'static str = "reapply";
 
@@ -76,11 +67,8 @@ impl Answer for ReapplyAnswer {
             text.line(format!("bits      {}", path.shown()));
         }
         let error = text.paint.bad("error:");
-        for RefusedFile { path, detail } in &self.refused {
-            let path = path.shown();
-            text.tell(format!(
-                "{error} cannot set the write bits of {path}: {detail}"
-            ));
+        for refused in &self.refused {
+            text.tell(format!("{error} {}", refused.message()));
         }
         let name = text.paint.name(&self.name);
         let is_same = !self.patterns && self.present.is_empty() && self.write_bits.is_empty();
@@ -120,13 +108,6 @@ pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer
         worktree.reapply(&repository)?
     };
     let bits = &reapplied.bits;
-    let mut refused = Vec::new();
-    for (path, detail) in &bits.refused {
-        refused.push(RefusedFile {
-            path: PathText::from(path),
-            detail: detail.clone(),
-        });
-    }
     let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -134,7 +115,7 @@ pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer
         patterns: reapplied.patterns,
         present: paths(&reapplied.present),
         write_bits: paths(&bits.changed),
-        refused,
+        refused: RefusedFile::all(&bits.refused),
     });
     outcome.notes = reapplied.notes();
     Ok(outcome)

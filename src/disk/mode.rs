@@ -43,6 +43,12 @@ pub struct ChangedBits {
 /// The files whose write bits cannot be set, each with the reason.
 pub type RefusedBits = Vec<(RepoPath, String)>;
 
+/// Leaves out the files whose write bits cannot be set.
+pub fn remove_refused(files: &mut Vec<RepoPath>, refused: &RefusedBits) {
+    let refused_paths: BTreeSet<&RepoPath> = refused.iter().map(|(path, _)| path).collect();
+    files.retain(|path| !refused_paths.contains(path));
+}
+
 /// What a file was before its bits were changed, and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenBits {
@@ -132,8 +138,8 @@ struct BitsResult {
 }
 
 /// Sets the write bits of one file; none if nothing stands at the path. What is not a regular file
-/// stays as it is. A file with other names keeps its bits, which the names share, and counts as
-/// refused with `MLINK`.
+/// stays as it is. The bits of a file with other names, which share them, are not cleared: that
+/// counts as refused with `MLINK`.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,

@@ -4,7 +4,7 @@ use crate::actions::scope_edit::{set_bits, sparse_patterns};
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
-use crate::disk::mode::{BitsChange, ChangedBits};
+use crate::disk::mode::{BitsChange, ChangedBits, remove_refused};
 use crate::git::index::{IndexEntry, read_index};
 use crate::inventory::placed::Placed;
 use crate::scope::rule::{Access, EntryKind};
@@ -79,9 +79,7 @@ impl Worktree {
             let applied = self.set_bits_of(&index_now, &placed, BitsChange::Apply)?;
             bits.changed.extend(applied.changed);
             bits.refused = applied.refused;
-            let refused = &bits.refused;
-            bits.changed
-                .retain(|path| refused.iter().all(|(other, _)| other != path));
+            remove_refused(&mut bits.changed, &bits.refused);
             self.hardened_git(repository).update_index_refresh()?;
             reapplied.stays = self.excluded_on_disk(&index_now);
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
-use crate::answer::shapes::{BranchMove, SavedWork};
+use crate::answer::shapes::{BranchMove, RefusedFile, SavedWork};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
 use crate::judge::finding::Finding;
@@ -33,6 +33,9 @@ pub struct RestoreAnswer {
     pub restored: Vec<RestoredPath>,
     /// The read-only files that lost their write bits.
     pub write_bits: Vec<PathText>,
+    /// The files whose write bits cannot be set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedFile>,
     /// Whether the sparse patterns were put back.
     pub patterns: bool,
     /// The placed files that stay as they are, as their source is not what was placed any more.
@@ -69,6 +72,10 @@ impl Answer for RestoreAnswer {
             rows.push(path_row(Some("perm"), path));
         }
         text.table(&rows, "");
+        let error = text.paint.bad("error:");
+        for refused in &self.refused {
+            text.tell(format!("{error} {}", refused.message()));
+        }
         let number = count(rows.len(), "path", "paths");
         let summary = match &self.rescue {
             Some(rescue) if self.undo => self.undo_summary(&rescue.reference, &number),
@@ -91,7 +98,7 @@ impl RestoreAnswer {
 
     /// What a restore did, in words; `number` is that of the paths.
     fn restore_summary(&self, number: &str) -> String {
-        if self.changes_nothing() && self.stays.is_empty() {
+        if self.changes_nothing() && self.stays.is_empty() && self.refused.is_empty() {
             return "nothing to restore".to_owned();
         }
         if self.changes_nothing() {

@@ -14,12 +14,13 @@ use crate::actions::restore::plan::{RestorePlan, plan};
 use crate::actions::restore::refusal::RestoreRefusal;
 use crate::actions::restore::undo_plan::UndoPlan;
 use crate::actions::saved::{SavedRestore, Saving, find_restores};
-use crate::answer::shapes::SavedWork;
+use crate::answer::shapes::{RefusedFile, SavedWork};
 use crate::answer::verdict::VerdictReport;
 use crate::commands::restore::answer::{RestoreAnswer, RestoredPath, SHOWN};
 use crate::commands::restore::arguments::Restore;
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
+use crate::disk::mode::remove_refused;
 use crate::inventory::placed::PlacedOrigin;
 use crate::judge::finding::VerifyOptions;
 use crate::truth::survey::Survey;
@@ -111,7 +112,7 @@ fn restore(
             saving: Saving::begin(repository, &worktree.record.name)?,
             progress: &session.progress,
         };
-        apply(session, &restoring, &mut outcome)?;
+        apply(session, &restoring, &mut outcome.answer)?;
     }
     // 4
     if !options.dry_run {
@@ -161,30 +162,24 @@ fn answer(worktree: &Worktree, plan: &RestorePlan) -> RestoreAnswer {
     }
 }
 
-/// Saves what stands at the paths, puts them back, and completes the answer. A file whose write bits
-/// cannot be set is a note.
+/// Saves what stands at the paths, puts them back, and completes the answer.
 fn apply(
     session: &Session,
     restoring: &Restoring<'_>,
-    outcome: &mut Outcome<RestoreAnswer>,
+    answer: &mut RestoreAnswer,
 ) -> Result<(), Error> {
     let commit = restoring.write_commit()?;
     // a large file takes long, and nothing was changed: a signal ends it, and the next call removes
     // what was stored
-    let paths = session.waiting(|| restoring.read_paths())?;
-    let before = restoring.save(commit, paths, &Session::now())?;
-    for (path, reason) in restoring.apply(&before)? {
-        let refused = PathText::from(path.as_bstr());
-        outcome
-            .answer
-            .write_bits
-            .retain(|changed| *changed != refused);
-        outcome
-            .notes
-            .push(format!("cannot set the write bits of {path}: {reason}"));
-    }
-    outcome.answer.rescue = before.rescue.as_ref().map(SavedWork::from);
-    outcome.answer.commit = before.commit;
+    let paths_before = session.waiting(|| restoring.read_paths())?;
+    let before = restoring.save(commit, paths_before, &Session::now())?;
+    let refused = restoring.apply(&before)?;
+    let mut write_bits = restoring.plan.write_bits.clone();
+    remove_refused(&mut write_bits, &refused);
+    answer.write_bits = paths(write_bits.iter().map(RepoPath::as_bstr));
+    answer.refused = RefusedFile::all(&refused);
+    answer.rescue = before.rescue.as_ref().map(SavedWork::from);
+    answer.commit = before.commit;
     Ok(())
 }
 

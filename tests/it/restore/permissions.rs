@@ -31,6 +31,7 @@ fn a_file_with_other_names_keeps_its_write_bit_and_that_is_said() {
         "{said}"
     );
     assert!(!said.stdout.contains("README.md"), "{said}");
+    assert!(!said.stderr.contains("nothing to restore"), "{said}");
 }
 
 #[test]

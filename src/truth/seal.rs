@@ -182,8 +182,9 @@ impl<'a> Seal<'a> {
         Ok(scripts)
     }
 
-    /// Digests the files in the directories below a directory of hooks, which hooks can run or read:
-    /// `depth` directories deep, and no more than [`MOST`], of which there are `count` so far.
+    /// Digests the files in the directories below a directory of hooks, which hooks can run or
+    /// read: `depth` directories deep, and no more than [`MOST`], of which there are `count` so
+    /// far.
     fn read_scripts(
         &mut self,
         directory: &Utf8Path,
@@ -467,30 +468,31 @@ impl<'a> Seal<'a> {
         }
     }
 
-    /// Seals which commit or branch a worktree is on, and which operation is in progress there. Only
-    /// what is among the `names` in its git directory is read: there may be hundreds of worktrees.
+    /// Seals which commit or branch a worktree is on, and which operation is in progress there.
+    /// Only what is among the `names` in its git directory is read: there may be hundreds of
+    /// worktrees.
     fn read_state(&mut self, git_dir: &Utf8Path, names: &[String]) -> Result<(), Error> {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
         }
         for state in OPERATION {
-            if is_below_any(state, names) {
+            if may_be_among(state, names) {
                 self.read_file(&git_dir.join(state));
             }
         }
         let patches = git_dir.join("rebase-apply");
-        if is_below_any("rebase-apply", names)
+        if may_be_among("rebase-apply", names)
             && let Some(digest) = self.digester.patches(&patches)?
         {
             self.insert(&patches, digest);
         }
-        if is_below_any(AUTOSTASH, names)
+        if may_be_among(AUTOSTASH, names)
             && let Some(digest) = self.digester.autostash(git_dir)
         {
             self.insert(&git_dir.join(AUTOSTASH), digest);
         }
         let todo = git_dir.join(TODO);
-        if is_below_any(TODO, names)
+        if may_be_among(TODO, names)
             && let Some(digest) = self.digester.commands(&todo)
         {
             self.insert(&todo, digest);
@@ -602,8 +604,11 @@ fn target_of(dot_git: &Utf8Path) -> Option<Utf8PathBuf> {
     files::canonical(&target).ok()
 }
 
-/// True if the first part of a path is one of these names.
-fn is_below_any(path: &str, names: &[String]) -> bool {
+/// True if what stands at a path may be among these names, by the first part of the path. Where the
+/// file system folds case, git opens `merge_head` as `MERGE_HEAD`.
+fn may_be_among(path: &str, names: &[String]) -> bool {
     let first = path.split('/').next().unwrap_or(path);
-    names.iter().any(|name| name == first)
+    names
+        .iter()
+        .any(|name| !name.is_ascii() || name.eq_ignore_ascii_case(first))
 }

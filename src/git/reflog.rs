@@ -21,17 +21,22 @@ const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:",
 /// Steps of other commands that make no commit.
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "Fast-forward"];
 
-/// Commands that move a ref on from where it is, and so cannot have begun its log.
-const COMMANDS_THAT_GO_ON: [&str; 8] = [
+/// Commands that move a ref on from where it is, and so cannot have begun its log, unless they made
+/// the ref.
+const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "commit",
     "merge",
     "rebase",
     "cherry-pick",
     "revert",
     "am",
+    "fetch",
     "pull",
     "reset",
 ];
+
+/// How the entry of a fetch or a pull ends that made the ref (builtin/fetch.c).
+const STORED: [&str; 3] = [": storing head", ": storing ref", ": storing tag"];
 
 /// Commands that can bring a commit from anywhere.
 const BARE_MOVES: [&str; 6] = [
@@ -116,13 +121,19 @@ impl ReflogEntry {
     /// the beginning of the log was expired.
     pub fn goes_on(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
-        if command == "fetch" {
-            return self.reason.ends_with(": forced-update")
-                || self.reason.ends_with(": fast-forward");
-        }
         let is_reset_branch = self.reason.starts_with("branch: Reset to");
-        let is_first_commit = self.reason.starts_with("commit (initial)");
-        is_reset_branch || COMMANDS_THAT_GO_ON.contains(&command) && !is_first_commit
+        let goes_on = COMMANDS_THAT_GO_ON.contains(&command) && !self.made_the_ref(command);
+        is_reset_branch || goes_on
+    }
+
+    /// True if a command that mostly goes on made the ref: the first commit, or a fetch or a pull
+    /// under a new name.
+    fn made_the_ref(&self, command: &str) -> bool {
+        match command {
+            "commit" => self.reason.starts_with("commit (initial)"),
+            "fetch" | "pull" => STORED.iter().any(|end| self.reason.ends_with(end)),
+            _other => false,
+        }
     }
 
     /// True if `git reset` moved the ref.
@@ -301,6 +312,12 @@ mod tests {
             ("push", false, true),
             ("update by push", false, true),
             ("fetch origin: storing head", false, false),
+            ("fetch origin v1:v1: storing tag", false, false),
+            ("fetch origin x:refs/x: storing ref", false, false),
+            ("fetch . +HEAD:new: forced-update", true, false),
+            ("fetch . HEAD:new: fast-forward", true, false),
+            ("pull origin side:new: storing head", false, false),
+            ("branch: Reset to main", true, true),
             ("clone: from x", false, false),
             // `git update-ref`
             ("", false, true),

@@ -261,12 +261,9 @@ fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error
     let below = format!("refs/agentwt/rescue/{}/", worktree.record.name);
     let home_git = own.home().git.with_mode(GitMode::Hardened);
     let at_home = home_git.for_each_ref(&[&below])?;
+    let own_git = own.git.with_mode(GitMode::Hardened);
     let mut saved = Vec::new();
-    for rescue in own
-        .git
-        .with_mode(GitMode::Hardened)
-        .for_each_ref(&[&below])?
-    {
+    for rescue in own_git.for_each_ref(&[&below])? {
         if at_home.contains(&rescue) {
             continue;
         }

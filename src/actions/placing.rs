@@ -286,7 +286,7 @@ impl<'d> Destination<'d> {
     }
 
     /// Writes the texts of context, so that `restore` can put them back, the exclude file, and the
-    /// list; when one fails, what stood there is put back.
+    /// list. Where that fails, exclude file and list are as before; texts that were written stay.
     fn write_down(&self, placing: &Placing, moved_in: &MovedIn) -> Result<WrittenLists, Error> {
         let placed = self.list(placing, moved_in)?;
         for item in &placing.items {

@@ -134,8 +134,8 @@ impl Registration<'_> {
         Ok(Manifest::new(items, settled))
     }
 
-    /// Reads the disk, where a process may have worked since the checkout, and adds what is there to
-    /// the items, which are sorted; what was placed has a list of its own.
+    /// Reads the disk, where a process may have worked since the checkout, and adds what is there
+    /// to the items, which are sorted; what was placed has a list of its own.
     fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
         let checked_out = Manifest::new(items.clone(), 0);
         let (expected, placed) = self.placed.clone().laid_over(checked_out, &|_| false);

@@ -308,7 +308,7 @@ pub fn find_restores(
     named: Option<&str>,
 ) -> Result<Vec<SavedRestore>, GitError> {
     let mut rescues = git.for_each_ref(&[&rescue_ref(name, "")])?;
-    rescues.sort_by_key(|rescue| order_of(&time_of(rescue, name)));
+    rescues.sort_by_cached_key(|rescue| order_of(&time_of(rescue, name)));
     let mut restores = Vec::new();
     for rescue in rescues.into_iter().rev() {
         let is_meant = named.is_none_or(|named| is_named(&rescue, name, named));

@@ -141,9 +141,9 @@ impl Repository {
         Ok(below)
     }
 
-    /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is asked first of
-    /// what is in no other such directory: all below an ignored directory is ignored too
-    /// (gitignore(5)), and need not be asked of a `git check-ignore` that takes its time.
+    /// Drops what only `.worktreeinclude` selects and git does not ignore. `git check-ignore` is
+    /// slow, so it is first asked of what is in no other selected directory: all below an ignored
+    /// directory is ignored too (gitignore(5)), and it is not asked of that.
     fn keep_ignored(&self, candidates: &mut Candidates) -> Result<(), GitError> {
         let mut included = Vec::new();
         for candidate in &candidates.entries {

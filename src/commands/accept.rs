@@ -302,12 +302,13 @@ fn is_selected(options: &Accept, paths: &[RepoPath], finding: &Finding) -> bool 
 
 /// Adds the sizes of files: a file that has another size later is changed, which needs no reading.
 fn add_sizes(accepted: &mut [AcceptedFinding], sizes: &BTreeMap<RepoPath, u64>) {
+    let mut sizes_by_place = BTreeMap::new();
     for (path, size) in sizes {
-        let place = Place::Path(path.clone()).to_tsv();
-        for finding in &mut *accepted {
-            if finding.place == place {
-                finding.size = Some(*size);
-            }
+        sizes_by_place.insert(Place::Path(path.clone()).to_tsv(), *size);
+    }
+    for finding in accepted {
+        if let Some(size) = sizes_by_place.get(&finding.place) {
+            finding.size = Some(*size);
         }
     }
 }

@@ -159,8 +159,8 @@ impl CandidateWalk<'_> {
         Ok(WalkState::Continue)
     }
 
-    /// Adds an entry that patterns select to the candidates. A file that git tracks is only counted:
-    /// the worktree has it anyway, and so it has a tracked directory.
+    /// Adds an entry that patterns select to the candidates, unless git tracks it, or something in
+    /// it: the worktree has that anyway. A tracked file is counted.
     fn take_if_selected(
         &self,
         entry: &DirEntry,

@@ -83,7 +83,8 @@ impl TrashBin {
                 renamed => return renamed.attempting("move", moved),
             }
         }
-        Err(Errno::BUSY).attempting("move", moved)
+        // not BUSY: that is a directory that can never be renamed
+        Err(Errno::AGAIN).attempting("move", moved)
     }
 
     /// Renames an entry of the trash back among the worktrees; nothing there is fine.
@@ -229,8 +230,8 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
 /// Deletes a directory with all that is in it. Returns what cannot be deleted, and why; or none if
 /// the `deadline` passed before the end. `shown` is its path for people.
 ///
-/// It takes rounds: the next one deletes what came meanwhile, and what was too deep and was moved to
-/// the top. The last round is the one that fails as the round before did.
+/// It takes rounds: the next one deletes what came meanwhile, and what was too deep and was moved
+/// to the top. It gives up when a round fails as the one before did.
 fn delete(
     parent: &OwnedFd,
     name: &str,

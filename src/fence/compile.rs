@@ -334,8 +334,8 @@ impl Compiler<'_, '_> {
         (self.facts.exists)(path)
     }
 
-    /// What is excluded and stands in the worktree, as far as a pattern names its path or git tracks
-    /// it. Computed at the first call.
+    /// What is excluded and stands in the worktree, as far as a pattern names its path or git
+    /// tracks it. Computed at the first call.
     fn excluded(&self) -> &[RepoPath] {
         self.excluded.get_or_init(|| {
             let mut excluded: Vec<RepoPath> = Vec::new();

@@ -226,8 +226,8 @@ impl<'a> Watch<'a> {
         if self.early.is_some() {
             return self.early;
         }
-        let goes_on = first_of_container(self.ours).is_some();
-        self.requested.filter(|_| goes_on)
+        let requested = self.requested?;
+        first_of_container(self.ours).is_some().then_some(requested)
     }
 
     /// How often a process that is no child of ours is looked at: the system does not report to us

@@ -164,10 +164,7 @@ impl<'i> IdsBeside<'i> {
         directory: &IndexDirectory<'i>,
     ) -> Result<Vec<IndexDirectory<'i>>, GitError> {
         let level = self.objects.level(directory.tree.as_ref())?;
-        let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
-        for entry in level.iter() {
-            in_tree.insert(&entry.name, entry);
-        }
+        let in_tree = by_name(&level);
         let mut children = Vec::new();
         let mut remaining = directory.entries;
         while let Some(first) = remaining.first() {
@@ -214,10 +211,7 @@ impl<'i> IdsBeside<'i> {
                 continue;
             }
             let level = self.objects.level(tree.as_ref())?;
-            let mut in_tree: HashMap<&[u8], &TreeEntry> = HashMap::new();
-            for entry in level.iter() {
-                in_tree.insert(&entry.name, entry);
-            }
+            let in_tree = by_name(&level);
             for child in &cached.children {
                 let entry = in_tree.get(child.name.as_slice());
                 let tree_of_child = entry.and_then(|entry| entry.tree()).copied();
@@ -237,6 +231,15 @@ impl<'i> IdsBeside<'i> {
             self.ids.insert(id);
         }
     }
+}
+
+/// The entries of a directory of a tree by their names.
+fn by_name(level: &[TreeEntry]) -> HashMap<&[u8], &TreeEntry> {
+    let mut entries: HashMap<&[u8], &TreeEntry> = HashMap::new();
+    for entry in level {
+        entries.insert(&entry.name, entry);
+    }
+    entries
 }
 
 /// The sides of conflicts that were resolved, as the extension of an index has them. Where it is,

@@ -65,7 +65,8 @@ impl WorktreeHead {
         let branch_commit = in_private(repository, git.rev_parse_commit(&branch_ref));
         let mut branch = read_policy.or(branch_commit, || None)?;
         if head.is_none() && branch.is_none() {
-            // git reads no ref where HEAD is damaged, and what was committed is verified all the same
+            // git reads no ref where HEAD is damaged, and what was committed is verified all the
+            // same
             branch = read_branch(repository, record, read_policy)?;
         }
         let symbolic = read_symbolic(repository, &git, read_policy)?;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::candidates::is_git_directory;
@@ -266,17 +265,8 @@ impl Survey {
     pub fn nested(&self) -> Vec<RepoPath> {
         let mut directories: Vec<RepoPath> = Vec::new();
         for (path, entry) in &self.states.disk.delta {
-            if entry.is_none() {
-                continue;
-            }
-            let above_git: Vec<&[u8]> = path
-                .as_bstr()
-                .split_str("/")
-                .take_while(|part| *part != b".git")
-                .collect();
-            let directory = above_git.join(&b'/');
-            if directory.len() < path.as_bstr().len() {
-                directories.extend(RepoPath::parse(directory).ok());
+            if entry.is_some() {
+                directories.extend(path.repository_inside());
             }
         }
         directories.dedup();

@@ -199,8 +199,8 @@ impl Tips {
     }
 
     /// Trusts the commits that a ref was on between `add` and now, if others moved it there: the
-    /// worktree may have been rebased on a commit that the user reworded since. Work of the worktree
-    /// that was taken over and taken back is work of the worktree again, and not trusted.
+    /// worktree may have been rebased on a commit that the user reworded since. Work of the
+    /// worktree that was taken over and taken back is work of the worktree again, and not trusted.
     ///
     /// Only for a ref that is not where it was at `add`: the commit of then marks the place in the
     /// log before which nothing is work of upstream.
@@ -392,8 +392,8 @@ impl UpstreamStates {
 /// Reads the states that upstream had of each path in the commits that HEAD does not have.
 ///
 /// A path that upstream now has as the `reference` of HEAD has it is left out: upstream took its
-/// changes back, and a worktree with one of them would bring it again with a merge. `newest` are the
-/// newest trees of upstream.
+/// changes back, and a worktree with one of them would bring it again with a merge. `newest` are
+/// the newest trees of upstream.
 ///
 /// # Errors
 /// Fails when git or an object cannot be read.

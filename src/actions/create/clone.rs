@@ -78,8 +78,8 @@ impl FetchedClone {
     }
 }
 
-/// Clones the repository without any file, with all refs that a linked worktree would share; returns
-/// the clone, seen from the repository.
+/// Clones the repository without any file, with all refs that a linked worktree would share;
+/// returns the clone, seen from the repository.
 ///
 /// # Errors
 /// Fails when git or the disk does; the caller removes what is there by then.

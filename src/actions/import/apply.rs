@@ -52,21 +52,25 @@ pub fn apply(
     run_index: Option<Vec<u8>>,
 ) -> Result<Applied, Error> {
     let mut new_index = None;
-    if plan.index == IndexStep::TakenFromRun {
-        new_index = run_index.map(|bytes| NewIndex {
-            bytes,
-            source: IndexSource::Run,
-        });
-    } else if plan.index == IndexStep::MovedToCommits
-        && let BranchStep::Moves { from, to } = &plan.branch
-    {
-        let Some(bytes) = move_index(run, from, to)? else {
-            return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));
-        };
-        new_index = Some(NewIndex {
-            bytes,
-            source: IndexSource::User,
-        });
+    match plan.index {
+        IndexStep::Stays => {}
+        IndexStep::TakenFromRun => {
+            new_index = run_index.map(|bytes| NewIndex {
+                bytes,
+                source: IndexSource::Run,
+            });
+        }
+        IndexStep::MovedToCommits => {
+            if let BranchStep::Moves { from, to } = &plan.branch {
+                let Some(bytes) = move_index(run, from, to)? else {
+                    return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));
+                };
+                new_index = Some(NewIndex {
+                    bytes,
+                    source: IndexSource::User,
+                });
+            }
+        }
     }
     if let Some(new_index) = &new_index {
         // killed after this, the next run moves the branch

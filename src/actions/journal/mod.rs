@@ -93,10 +93,10 @@ impl StepJournal {
         match result {
             Ok(()) => {}
             // git would run what was planted: a person removes or accepts that first
-            Err(error) if is_planted(&error) => undone.waits.push(with_help(&error)),
+            Err(error) if is_planted(&error) => undone.waits.push(error.with_help()),
             // it has looked before it touched anything
             Err(error) if error.exit_code() == ExitCode::Refused => {
-                undone.stays.push(with_help(&error));
+                undone.stays.push(error.with_help());
             }
             // it is not part of a worktree, and harms none
             Err(error) if step.file_change().is_some() => undone.stays.push(error.to_string()),
@@ -181,12 +181,4 @@ fn created_entry<'a>(path: &'a Utf8Path, undoing: Undoing<'a>) -> CreatedEntry<'
 /// True if a worktree was left alone because of settings that were planted there.
 fn is_planted(error: &Error) -> bool {
     matches!(error.find(), Some(WorktreeFault::Planted { .. }))
-}
-
-/// Returns an error with what to do about it, in one line.
-fn with_help(error: &Error) -> String {
-    match miette::Diagnostic::help(error) {
-        Some(help) => format!("{error}; {help}"),
-        None => error.to_string(),
-    }
 }

@@ -107,8 +107,9 @@ pub fn of_name(
     Ok(leftovers)
 }
 
-/// Finds what is left over of a name whose record is damaged, or is another repository's: then
-/// nothing else of the name is ours to judge. Any other error stays one.
+/// Finds what is left over of a name whose record cannot be used. One that is damaged counts as
+/// none; where it is another repository's, nothing else of the name is ours to judge. Any other
+/// error stays one.
 fn of_faulty_record(
     repository: &Repository,
     name: &WorktreeName,

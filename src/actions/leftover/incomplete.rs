@@ -261,7 +261,6 @@ impl<'a> ExpectedFiles<'a> {
         {
             return true;
         }
-
         entry.is_none() && digest_of(&*written).is_ok_and(|digest| self.placed.contains(&digest))
     }
 }

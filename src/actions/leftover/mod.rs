@@ -141,9 +141,9 @@ enum PlaceState {
     Other,
 }
 
-/// Judges what stands at the path of a name that has no record, or a damaged one: then `damage` says
-/// what is wrong with it. Without a record there is no scope and no base, so whether work is there
-/// cannot be told.
+/// Judges what stands at the path of a name that has no record, or a damaged one: then `damage`
+/// says what is wrong with it. Without a record there is no scope and no base, so whether work is
+/// there cannot be told.
 fn judge_name(name: &str, state: PlaceState, damage: Option<&str>) -> Option<Leftover> {
     let place = format!("{WORKTREES}/{name}");
     match damage {

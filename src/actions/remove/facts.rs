@@ -386,7 +386,7 @@ fn read_files(
 }
 
 /// Reads which repositories are inside the worktree, and which of these are submodules with work.
-/// Uses which files cannot be read.
+/// `facts.unreadable` must have been read: git is not started where it would wait for a pipe.
 fn read_nested(
     facts: &mut RemoveFacts,
     repository: &Repository,
@@ -547,8 +547,9 @@ fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
 }
 
 /// True if the repository of a submodule, below `modules/`, may have work of its own. A clone, also
-/// one with `--reference`, leaves one pack, no loose object, and no trace of `git gc`: anything else
-/// counts. So do its own worktrees and submodules, which git finds only where the worktree was made.
+/// one with `--reference`, leaves one pack, no loose object, and no trace of `git gc`: anything
+/// else counts. So do its own worktrees and submodules, which git finds only where the worktree was
+/// made.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.

@@ -140,7 +140,7 @@ fn write_saved(
         &wanted,
         |directory, paths| {
             for path in paths {
-                write_entry(&objects, directory, new_entries[path])?;
+                write_file(&objects, directory, new_entries[path])?;
             }
             Ok(())
         },
@@ -149,7 +149,7 @@ fn write_saved(
 }
 
 /// Writes a file or a link as it was saved into a directory.
-fn write_entry(objects: &Objects, directory: &Utf8Path, saved: &SavedPath) -> Result<(), Error> {
+fn write_file(objects: &Objects, directory: &Utf8Path, saved: &SavedPath) -> Result<(), Error> {
     let Some(entry) = saved.disk else {
         return Ok(());
     };

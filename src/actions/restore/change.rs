@@ -199,8 +199,8 @@ pub fn replace_files(
     Ok(removed?)
 }
 
-/// Replaces files by what is first written into the directory `staging`, as far as one can be made
-/// there; else each is written in its place.
+/// Replaces files by what is first written into the directory `staging`, beside the worktree. Where
+/// that cannot be created, or a file cannot be moved from there, files are written in their place.
 fn replace_through(
     staging: &Utf8Path,
     repository: &Repository,

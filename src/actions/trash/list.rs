@@ -48,8 +48,8 @@ pub fn list(repository: &Repository) -> Result<Vec<Trashed>, Error> {
 /// directory.
 fn add_ref(entries: &mut Vec<Trashed>, kept: Ref) {
     let reference = kept.name.to_string();
-    let below = reference.strip_prefix(REFS).unwrap_or_default();
-    let Some((name, time)) = below.split_once('/') else {
+    let below = reference.strip_prefix(REFS);
+    let Some((name, time)) = below.and_then(|below| below.split_once('/')) else {
         return;
     };
     for entry in entries.iter_mut() {

@@ -170,21 +170,20 @@ impl Landing<'_> {
         let base_lock = self.lock(outcome)?;
         // 2
         let PlannedLanding { mut answer, step } = self.verify_and_plan()?;
-        let is_removed = match &step {
-            LandingStep::Refuse => false,
-            LandingStep::FinishRemoval => true,
-            LandingStep::Merge(_) => !self.options.keep,
-        };
         // 3
-        match step {
-            LandingStep::Refuse => outcome.exit = ExitCode::Violations,
-            LandingStep::FinishRemoval => {}
+        let is_removed = match step {
+            LandingStep::Refuse => {
+                outcome.exit = ExitCode::Violations;
+                false
+            }
+            LandingStep::FinishRemoval => true,
             LandingStep::Merge(merge) => {
                 if !self.options.dry_run {
                     self.merge(&merge, base_lock.as_ref(), &mut answer, outcome)?;
                 }
+                !self.options.keep
             }
-        }
+        };
         // 4; the answer goes first, so that it is there if the removal fails
         let landed = answer.landed.clone();
         outcome.answer.worktrees.push(answer);

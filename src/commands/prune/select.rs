@@ -9,6 +9,7 @@ use crate::disk::files;
 use crate::record::worktree::Alive;
 use crate::truth::survey::Survey;
 use crate::words::error::Error;
+use crate::words::text::count;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -142,12 +143,9 @@ pub fn select_by_commits(
     if own_repository.is_clone() {
         unmerged = unmerged.max(unmerged_of_clone(repository.home(), shared, survey)?);
     }
-    if unmerged == 1 {
-        let why = "1 commit is on no other branch".to_owned();
-        return Ok(SelectedWorktree::Kept(why));
-    }
-    if unmerged > 1 {
-        let why = format!("{unmerged} commits are on no other branch");
+    if unmerged > 0 {
+        let commits = count(unmerged, "commit is", "commits are");
+        let why = format!("{commits} on no other branch");
         return Ok(SelectedWorktree::Kept(why));
     }
     Ok(SelectedWorktree::Removed(match &facts.merged {

@@ -179,7 +179,7 @@ fn find_in_trash(
     let chosen = choose(removals.iter().copied(), from);
     let keeps_directory = chosen.is_some_and(|entry| entry.removal.is_some());
     let is_there = files::exists(&repository.record_dir(name));
-    // first, as a worktree that is in its place needs no undo, whatever else is kept
+    // first: if only commits are kept, a worktree that is in its place needs no undo
     if is_there && !keeps_directory && from.is_none() {
         return Err(refuse_there(name, chosen).into());
     }
@@ -207,7 +207,7 @@ fn find_in_trash(
     })
 }
 
-/// Refuses because the worktree is in its place: an earlier call has brought it back.
+/// Refuses because the worktree is in its place, and no removal of it keeps a directory.
 fn refuse_there(name: &WorktreeName, only_commits: Option<&Trashed>) -> RemoveRefusal {
     let message = format!("the worktree `{name}` is there already");
     let help = match only_commits {
@@ -323,7 +323,7 @@ fn require_free_place(repository: &Repository, returning: &ReturningWorktree) ->
     Ok(())
 }
 
-/// The branch that HEAD named, and that of the worktree. None for a clone: its branches are in its
+/// The branch that HEAD named, and that of the worktree. Empty for a clone: its branches are in its
 /// own repository.
 fn removed_branches(returning: &ReturningWorktree) -> Vec<RemovedBranch> {
     let record = &returning.worktree.record;
@@ -430,8 +430,11 @@ fn apply(
     let git = planted::git_without_hooks(repository, &trashed);
     let brought_back = create_branches(&git, new_branches)
         .and_then(|()| restore_from_trash(repository, &worktree, &returning.stamp));
-    brought_back
-        .map_err(|error| error.leaving(remove_again(repository, &git, returning, new_branches)))
+    let Err(error) = brought_back else {
+        return Ok(());
+    };
+    let remains = remove_again(repository, &git, returning, new_branches);
+    Err(error.leaving(remains))
 }
 
 /// Moves a worktree that came back in part into the trash again. Returns what could not be undone.

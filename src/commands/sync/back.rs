@@ -29,6 +29,7 @@ use crate::words::path_text::{PathText, paths};
 use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::loaded::{PLACED, Worktree};
 use crate::worktree::operands;
+use crate::worktree::repository::WORKTREES;
 
 type Stats = BTreeMap<RepoPath, Stat>;
 
@@ -310,7 +311,7 @@ fn apply_pull(
 /// are moved in by a rename; beside the worktrees, if these are in the main worktree.
 fn staging_in_main(from: &Destination<'_>) -> Utf8PathBuf {
     let name = from.path.file_name().unwrap_or("worktree");
-    let worktrees = from.main.join(".agentwt/worktrees");
+    let worktrees = from.main.join(WORKTREES);
     if files::is_directory(&worktrees) {
         staging(&worktrees.join(name))
     } else {

@@ -148,8 +148,8 @@ fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
     Ok(denied)
 }
 
-/// The sockets that cannot be created (socket(2)): those for which all conditions of a rule hold. So
-/// a rule that tests for "not A" and "not B" leaves A and B, and denies everything else.
+/// The sockets that cannot be created (socket(2)): those for which all conditions of a rule hold.
+/// So a rule that tests for "not A" and "not B" leaves A and B, and denies everything else.
 fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendError> {
     let mut denied = Vec::new();
     if request.sockets.is_empty() {

@@ -1,7 +1,7 @@
-//! Turns a walk of the disk into a difference from the base, as a tree is one.
+//! Turns a walk of the disk into a [`Delta`]: what differs from the base.
 //!
-//! Untracked files are distinguished from ignored ones by the ignore rules of the base: what an agent adds
-//! to a `.gitignore` or to `info/exclude` hides nothing.
+//! Untracked files are distinguished from ignored ones by the ignore rules of the base: what an
+//! agent adds to a `.gitignore` or to `info/exclude` hides nothing.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -426,8 +426,8 @@ impl<'a> LargeFileReader<'a> {
         Ok(true)
     }
 
-    /// True if only the content of a file says that it is not a certain blob: it has the size of one
-    /// that a reference has at its path, or of one that the scope excludes.
+    /// True if only the content of a file says that it is not a certain blob: it has the size of
+    /// one that a reference has at its path, or of one that the scope excludes.
     fn may_be_a_blob(&self, found: &FoundEntry) -> Result<bool, Error> {
         let size = found.stat.size;
         let base = Delta::new();
@@ -481,7 +481,8 @@ fn was_made_writable(recorded: &Stat, now: &Stat) -> bool {
     has_new_write_bit && now.mtime == recorded.mtime && now.inode == recorded.inode
 }
 
-/// True if git converted a file at `add` and it has other bytes now: those that git stores, perhaps.
+/// True if git converted a file at `add` and it has other bytes now: those that git stores,
+/// perhaps.
 fn was_converted_and_changed(item: &Item, found: &FoundEntry) -> bool {
     let Some(base) = item.base else {
         return false;

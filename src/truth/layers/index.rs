@@ -1,4 +1,4 @@
-//! Turns an index into differences from the base, as a tree is one.
+//! Turns an index into [`Delta`]s: what differs from the base, a second time for a conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 

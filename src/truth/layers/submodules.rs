@@ -108,8 +108,8 @@ impl<'a> OpenSubmodule<'a> {
     /// Opens it; none if there is no `.git`.
     ///
     /// # Errors
-    /// Fails if git did not make that `.git` for a submodule: nothing of another repository is read,
-    /// since git runs what its settings say.
+    /// Fails if git did not make that `.git` for a submodule: nothing of another repository is
+    /// read, since git runs what its settings say.
     fn open(
         repository: &'a Repository,
         worktree: &'a Worktree,

@@ -107,9 +107,9 @@ fn read_rules(
     inputs.options.read_policy.or(read.map(Some), || None)
 }
 
-/// Finds the ignored paths that the base's own rules do not ignore: upstream's `.gitignore` that was
-/// taken over hides them, or a rule of the user's own. Adds them to `self_ignored`, the files in
-/// directories that ignore themselves.
+/// Finds the ignored paths that the base's own rules do not ignore: upstream's `.gitignore` that
+/// was taken over hides them, or a rule of the user's own. Adds them to `self_ignored`, the files
+/// in directories that ignore themselves.
 ///
 /// # Errors
 /// Fails when the ignore rules of the base cannot be read.

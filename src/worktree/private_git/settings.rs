@@ -54,7 +54,7 @@ pub(super) fn settings_of_run(
     if ObjectFormat::of(&record.base.commit) != ObjectFormat::default() {
         settings.push(("extensions.objectFormat".to_owned(), "sha256".into()));
     }
-    // git reads extensions in a repository of this version only
+    // git refuses `objectFormat` in a repository of version 0 (git-config(1), `extensions.*`)
     let has_extensions = settings
         .iter()
         .any(|(key, _)| key.starts_with("extensions."));

@@ -124,7 +124,12 @@ impl Repository {
         Ok(candidates)
     }
 
-    fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
+    /// What the main worktree tracks, sorted. Git lists an index that has whole directories (a
+    /// sparse index).
+    ///
+    /// # Errors
+    /// Fails when the index cannot be read, or git does.
+    pub fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
         let index = self.common_dir.join("index");
         let paths = index::read_paths(&index, self.format)?;
         paths.map_or_else(|| self.git.ls_files(), Ok)

@@ -451,6 +451,22 @@ fn pull_brings_the_executable_bit_and_refuses_what_is_no_edit() {
 }
 
 #[test]
+fn pull_replaces_no_tracked_file_where_the_index_has_whole_directories() {
+    let (repo, worktree) = with_patterns("'tracked'");
+    repo.write("tracked", "x\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    std::fs::write(worktree.join("tracked"), "agent\n").expect("it is written");
+    let line = "git sparse-checkout set --sparse-index src; git add -f tracked
+        git ls-files --sparse | grep /$";
+    repo.sh(repo.main(), line).ok();
+    let said = repo.agentwt(&["sync", "task", "--force", "--pull", "tracked"]);
+    assert!(
+        said.fails(4).stderr.contains("the main worktree tracks it"),
+        "{said}"
+    );
+}
+
+#[test]
 fn force_is_named_only_where_a_pull_with_it_would_work() {
     let (repo, worktree) = with_patterns("'a'");
     repo.write("a", "x\n");

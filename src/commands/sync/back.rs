@@ -18,7 +18,6 @@ use crate::disk::drift::drift;
 use crate::disk::entries::stat_entries;
 use crate::disk::error::DiskError;
 use crate::disk::files;
-use crate::git::index::read_paths;
 use crate::inventory::manifest::Stat;
 use crate::inventory::placed::{
     CopyState, Drift, Placed, PlacedFile, PlacedKind, PlacedOrigin, SourceState,
@@ -69,8 +68,7 @@ impl Run<'_> {
         let path = &worktree.record.path;
         let asked = operands::parse_all(repository, path, &options.pull)?;
         let home = repository.home();
-        // of a sparse index only git knows; what is in it as a directory is not on disk
-        let tracked = read_paths(&home.common_dir.join("index"), home.format)?.unwrap_or_default();
+        let tracked = home.tracked()?;
         let copies = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
         let drifts = self.drift(worktree, placed)?;
         let plan = plan_pull(&PullFacts {
@@ -90,8 +88,8 @@ impl Run<'_> {
         let rescue = self.save(worktree, &repository.root, &plan.save)?;
         synced.rescue = rescue.as_ref().map(SavedWork::from);
         let stop = || self.session.check();
-        let from = Destination::new(repository, worktree, &self.session.progress, &stop);
-        let warnings = apply_pull(&from, placed, &copies, &plan.pull)?;
+        let copied_into = Destination::new(repository, worktree, &self.session.progress, &stop);
+        let warnings = apply_pull(&copied_into, placed, &copies, &plan.pull)?;
         self.notes.extend(warnings);
         Ok(())
     }
@@ -272,12 +270,12 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
 /// Copies these files over those of the main worktree, which keep their permissions, and records
 /// that both sides are the same again; all or nothing. Returns what could not be tidied up.
 fn apply_pull(
-    from: &Destination<'_>,
+    copied_into: &Destination<'_>,
     placed: &Placed,
     copies: &Stats,
     pull: &[&PlacedFile],
 ) -> Result<Vec<String>, Error> {
-    let replaced = stat_entries(from.main, pull.iter().map(|file| &file.path))?.entries;
+    let replaced = stat_entries(copied_into.main, pull.iter().map(|file| &file.path))?.entries;
     let mut items = Vec::new();
     for file in pull {
         if let Some(stat) = copies.get(&file.path) {
@@ -288,20 +286,26 @@ fn apply_pull(
             });
         }
     }
-    let directory = staging_in_main(from);
+    let directory = staging_in_main(copied_into);
     files::remove_directory(&directory)?;
     let copying = Staging {
-        source: from.path,
+        source: copied_into.path,
         directory: &directory,
-        progress: from.progress,
-        stop: from.stop,
+        progress: copied_into.progress,
+        stop: copied_into.stop,
     };
     let staged = stage(&copying, &items);
-    from.progress.end();
+    copied_into.progress.end();
     // in the main worktree nothing is ours
     let nothing_placed = Placed::default();
-    let moved = move_in(&copying, from.main, staged?, &replaced, &nothing_placed)?;
-    match record_pulled(from, placed, copies, &moved.staged) {
+    let moved = move_in(
+        &copying,
+        copied_into.main,
+        staged?,
+        &replaced,
+        &nothing_placed,
+    )?;
+    match record_pulled(copied_into, placed, copies, &moved.staged) {
         Ok(()) => Ok(moved.done()),
         Err(error) => Err(Error::from(error).leaving(moved.take_back())),
     }
@@ -309,13 +313,13 @@ fn apply_pull(
 
 /// The directory in which files for the main worktree are staged: on its file system, so that they
 /// are moved in by a rename; beside the worktrees, if these are in the main worktree.
-fn staging_in_main(from: &Destination<'_>) -> Utf8PathBuf {
-    let name = from.path.file_name().unwrap_or("worktree");
-    let worktrees = from.main.join(WORKTREES);
+fn staging_in_main(copied_into: &Destination<'_>) -> Utf8PathBuf {
+    let name = copied_into.path.file_name().unwrap_or("worktree");
+    let worktrees = copied_into.main.join(WORKTREES);
     if files::is_directory(&worktrees) {
         staging(&worktrees.join(name))
     } else {
-        staging(&from.main.join(name))
+        staging(&copied_into.main.join(name))
     }
 }
 
@@ -331,7 +335,7 @@ fn permissions(file: &PlacedFile, replaced: Option<&Stat>, copy: &Stat) -> u32 {
 
 /// Records of these files that the copy and the main worktree's are the same.
 fn record_pulled(
-    from: &Destination<'_>,
+    copied_into: &Destination<'_>,
     placed: &Placed,
     copies: &Stats,
     staged: &[Staged],
@@ -353,9 +357,9 @@ fn record_pulled(
     }
     let ctimes = pulled.iter().map(|file| file.stat.ctime);
     let newest = ctimes.max().unwrap_or(0);
-    let time = files::settled_time(from.path, newest)?;
+    let time = files::settled_time(copied_into.path, newest)?;
     let list = placed.replaced_by(pulled, time);
-    files::write(&from.record_dir.join(PLACED), &list.to_bytes())
+    files::write(&copied_into.record_dir.join(PLACED), &list.to_bytes())
 }
 
 /// Removes copies, and directories of ours that are then empty; forgets these, and those that are

@@ -8,6 +8,8 @@ use insta::assert_snapshot;
 
 use crate::support::{Said, TestRepo, skipped, wait_until};
 
+mod requests;
+
 const HEAD: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n";
 
 /// A project with this set-up and teardown, as lists of TOML.
@@ -634,23 +636,6 @@ fn an_installer_that_writes_where_git_runs_hooks_leaves_ours() {
         .ok();
     let said = repo.sh(&worktree, "git commit -qam out");
     assert!(said.stderr.contains("README.md"), "{said}");
-}
-
-#[test]
-fn the_code_of_a_pull_request_runs_only_when_the_user_adds_it_again() {
-    let repo = trusted("[\"touch .ready\"]", "[]");
-    let line = "git clone -q --bare . ../server && git remote add origin ../server &&
-        git --git-dir ../server update-ref refs/pull/7/head main && git fetch -q";
-    repo.sh(repo.main(), line).ok();
-    let said = repo.agentwt(&["add", "task", "--pr", "7"]);
-    said.ok();
-    assert!(
-        said.stderr.contains("the code of the pull request"),
-        "{said}"
-    );
-    assert!(!is_there(&repo, ".ready"));
-    repo.agentwt(&["add", "task", "--pr", "7"]).ok();
-    assert!(is_there(&repo, ".ready"));
 }
 
 #[test]

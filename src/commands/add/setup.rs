@@ -48,8 +48,9 @@ pub(super) fn plan(
 
 /// Runs the set-up that was planned, if there is one.
 ///
-/// Commands that the user has not trusted are skipped, and so is the whole set-up of a new worktree
-/// of a pull request, since it could run the request's code. A note says how to run them.
+/// The set-up of a new worktree of a pull request is skipped as a whole, since it could run the
+/// request's code. Elsewhere commands that the user has not trusted are skipped, and the submodules
+/// are filled all the same. A note says how to run what was skipped.
 pub(super) fn apply(
     session: &Session,
     options: &Add,
@@ -65,7 +66,7 @@ pub(super) fn apply(
         return Ok(());
     };
     let again = &session.command_line;
-    if setup.trusted && is_new && is_of_request {
+    if is_new && is_of_request {
         setup.state = "skipped";
         outcome.notes.push(format!(
             "the set-up is skipped, as it could run the code of the pull request; when you have \

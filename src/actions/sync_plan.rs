@@ -98,7 +98,7 @@ pub struct SyncFacts<'a> {
 pub struct SyncPlan {
     /// What is copied, sorted by path.
     pub copy: Vec<PlannedCopy>,
-    /// How many files and links are there already as they are in the main worktree.
+    /// How many files and links are there already and stay.
     pub kept: usize,
     /// What the scope excludes, with the rule that says so.
     pub excluded: Vec<(RepoPath, String)>,
@@ -158,8 +158,8 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
     require_limits(&facts.selection.limits, &allowed)?;
     let mut edited = Vec::new();
     for (candidate, access) in allowed {
-        require_place(facts, candidate)?;
-        match place(facts, candidate) {
+        require_same_kind(facts, candidate)?;
+        match compare_with_existing(facts, candidate) {
             PlaceNow::Free => plan.copy.push(planned_copy(candidate, access, None)),
             PlaceNow::Replaceable(existing) => {
                 plan.copy
@@ -202,7 +202,7 @@ fn planned_copy(candidate: &Candidate, access: Access, over: Option<Stat>) -> Pl
 enum PlaceNow {
     /// Nothing.
     Free,
-    /// The file as it would be copied, or a directory.
+    /// What stays: the file as it would be copied, a directory, or what the set-up wrote.
     Kept,
     /// Something of the worktree's own.
     Edited(Stat),
@@ -211,7 +211,7 @@ enum PlaceNow {
 }
 
 /// Looks at what stands where a candidate is to be copied.
-fn place(facts: &SyncFacts<'_>, candidate: &Candidate) -> PlaceNow {
+fn compare_with_existing(facts: &SyncFacts<'_>, candidate: &Candidate) -> PlaceNow {
     let Some(existing) = facts.there.existing.get(&candidate.path) else {
         return PlaceNow::Free;
     };
@@ -463,7 +463,7 @@ fn advice_to_raise(key: &str, bytes: u64) -> String {
 
 /// Refuses where something of another kind is in the way: nothing is written through a link, and no
 /// directory takes the place of a file.
-fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
+fn require_same_kind(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
     let path = &candidate.path;
     for above in &facts.there.in_the_way {
         if path.is_below(above.as_bstr()) {

@@ -352,6 +352,8 @@ impl WorktreeStatus {
         records.rows
     }
 
+    /// The names and values of the records for scripts, in their order; none is no record. Scripts
+    /// know the names: one may be added, none is renamed.
     fn facts(&self) -> Vec<(&'static str, Option<String>)> {
         let recorded = self.recorded.facts();
         let position = &self.recorded.position;

@@ -13,7 +13,7 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::error::GitError;
-use crate::git::git_dir::{common_dir, read_path, require_file, require_files};
+use crate::git::git_dir::{common_dir, read_path, refuse_special_file, refuse_special_files};
 
 /// A usual repository that was found from a directory.
 pub(super) struct Discovered {
@@ -35,7 +35,7 @@ pub(super) fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitEr
     let start_device = device(&start);
     for level in start.ancestors() {
         let dot_git = level.join(".git");
-        require_file(&dot_git)?;
+        refuse_special_file(&dot_git)?;
         // git stops where another file system begins
         if device(level) != start_device {
             return Ok(None);
@@ -68,7 +68,7 @@ fn usual_repository(
     let Ok(git_dir) = toplevel.join(target).canonicalize_utf8() else {
         return Ok(None);
     };
-    require_files(&git_dir)?;
+    refuse_special_files(&git_dir)?;
     let belongs_to_us = is_ours(toplevel) && is_ours(dot_git) && is_ours(&git_dir);
     if !belongs_to_us || !has_head(&git_dir) || !has_objects_and_refs(&git_dir) {
         return Ok(None);

@@ -25,20 +25,20 @@ const OPENED_FILES: [&str; 11] = [
     "shallow",
 ];
 
-/// Refuses a git directory in which something else stands for a file that git opens: to open a FIFO
-/// waits for ever, and a device can be without end.
-pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
+/// Refuses a git directory in which a special file stands for a file that git opens.
+pub(super) fn refuse_special_files(git_dir: &Utf8Path) -> Result<(), GitError> {
     for file in OPENED_FILES {
-        require_file(git_dir.join(file))?;
+        refuse_special_file(git_dir.join(file))?;
     }
     Ok(())
 }
 
-/// Refuses what is neither a file nor a directory nor missing; links are followed.
+/// Refuses what is neither a file nor a directory nor missing: to open a FIFO waits for ever, and a
+/// device can be without end. Links are followed.
 ///
 /// # Errors
 /// Fails where a FIFO, a socket or a device stands.
-pub fn require_file(path: impl AsRef<Path>) -> Result<(), GitError> {
+pub fn refuse_special_file(path: impl AsRef<Path>) -> Result<(), GitError> {
     let path = path.as_ref();
     let Ok(metadata) = std::fs::metadata(path) else {
         return Ok(());
@@ -60,7 +60,7 @@ fn is_dev_null(path: &Path) -> bool {
 /// Reads a whole file of git's; none if there is no file.
 pub(super) fn read_file(path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, GitError> {
     let path = path.as_ref();
-    require_file(path)?;
+    refuse_special_file(path)?;
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) => match error.kind() {

@@ -15,7 +15,7 @@ use gix::index::{Entry as RawEntry, File, State, Version};
 use sha1::Digest;
 
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::git_dir::{read_file, require_file};
+use crate::git::git_dir::{read_file, refuse_special_file};
 use crate::git::object_format::{ObjectFormat, id_of};
 use crate::inventory::manifest::IndexStat;
 use crate::words::entry::{Entry, Mode};
@@ -136,7 +136,7 @@ impl OpenIndex {
         if base.is_null() {
             return Ok(());
         }
-        require_file(file.with_file_name(format!("sharedindex.{base}")))?;
+        refuse_special_file(file.with_file_name(format!("sharedindex.{base}")))?;
         let whole = File::at(file.as_std_path(), self.format.0, false, options())
             .map_err(|error| unreadable(&self.what, &error))?;
         self.state = whole.into_parts().0;

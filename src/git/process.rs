@@ -14,7 +14,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::environment::{CONFIG_VARIABLES, GitMode, HARDENED_VARIABLES, LOCAL_VARIABLES};
 use crate::git::error::{GitError, unreadable};
-use crate::git::git_dir::{common_dir, require_file, require_files};
+use crate::git::git_dir::{common_dir, refuse_special_file, refuse_special_files};
 use crate::git::quarantine::Quarantine;
 use crate::git::repo::OpenRepos;
 use crate::git::retry::retry_on_lock;
@@ -245,9 +245,9 @@ impl Git {
     fn run_once(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         if let Some(git_dir) = &self.named {
             // git would wait for ever for the other end of a FIFO
-            require_files(git_dir)?;
+            refuse_special_files(git_dir)?;
             let common_dir = common_dir(git_dir).unwrap_or_else(|| git_dir.clone());
-            require_file(common_dir.join("info/exclude"))?;
+            refuse_special_file(common_dir.join("info/exclude"))?;
         }
         let words = self.with_settings(args);
         let environment = self.environment();

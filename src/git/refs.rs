@@ -7,7 +7,7 @@ use gix::refs::{FullName, FullNameRef, Target};
 use gix::remote::Direction;
 
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::git_dir::{read_file, require_file};
+use crate::git::git_dir::{read_file, refuse_special_file};
 use crate::git::object_format::commit_id_of;
 use crate::git::process::{Git, odd_output};
 use crate::git::reflog::{ReflogEntry, parse_reflog_file};
@@ -119,7 +119,7 @@ impl Repo {
             return Ok(None);
         };
         if let Ok(text) = name.to_str() {
-            require_file(self.common_dir.join(text))?;
+            refuse_special_file(self.common_dir.join(text))?;
         }
         let found = local
             .refs
@@ -468,7 +468,7 @@ fn require_ref_files(repo: &Repo, revision: &str) -> Result<(), GitError> {
         .next()
         .unwrap_or_default();
     for prefix in REF_PREFIXES {
-        require_file(repo.common_dir.join(format!("{prefix}{name}")))?;
+        refuse_special_file(repo.common_dir.join(format!("{prefix}{name}")))?;
     }
     Ok(())
 }

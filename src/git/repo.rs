@@ -20,7 +20,7 @@ use crate::git::commit_memory::CommitMemory;
 use crate::git::environment;
 use crate::git::environment::GitMode;
 use crate::git::error::{GitError, reading, unreadable};
-use crate::git::git_dir::{common_dir, require_file, require_files};
+use crate::git::git_dir::{common_dir, refuse_special_file, refuse_special_files};
 use crate::git::object_format::ObjectFormat;
 use crate::git::settings_file::section_settings;
 
@@ -143,11 +143,11 @@ impl Repo {
     /// # Errors
     /// Fails when that is none, is damaged, or has an extension that changes its format.
     pub fn open(git_dir: &Utf8Path, mode: GitMode) -> Result<Self, GitError> {
-        require_files(git_dir)?;
+        refuse_special_files(git_dir)?;
         if let Some(common) = common_dir(git_dir)
             && common != git_dir
         {
-            require_files(&common)?;
+            refuse_special_files(&common)?;
         }
         require_users_files()?;
         let what = format!("the repository {git_dir}");
@@ -266,7 +266,7 @@ fn require_users_files() -> Result<(), GitError> {
     for source in [Source::System, Source::Git, Source::User] {
         let file = source.storage_location(&mut |name| std::env::var_os(name));
         if let Some(file) = file {
-            require_file(file)?;
+            refuse_special_file(file)?;
         }
     }
     Ok(())

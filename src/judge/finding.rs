@@ -148,14 +148,15 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     report
 }
 
-/// The changes of paths that are judged, each once.
+/// The changes that are judged, with how each counts. What is set apart as harmless is not judged as
+/// a net change too, which it is as well.
 fn weighted_changes(changes: &ChangeSet, options: VerifyOptions) -> Vec<(&Change, Weight)> {
     let mut weighted = Vec::new();
-    // The net changes have these places too, but for directories that ignore themselves: of those
-    // no content is known.
     let mut harmless_places = BTreeSet::new();
     for change in &changes.apart {
         weighted.push((change, Weight::Harmless));
+        // without content it is a directory that ignores itself: a net change of the same place is
+        // another one
         if !change.now.is_empty() {
             harmless_places.insert(&change.place);
         }

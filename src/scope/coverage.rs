@@ -62,13 +62,12 @@ impl Scope {
         let mut descent = Descent::new(self.case, root);
         for (tracked_path, kind) in tracked {
             let path = tracked_path.borrow();
-            let (entry, directory) = descent.enter(path.as_bstr(), |above, directory| {
-                above.enter(self, directory)
-            });
-            for matched in directory.matched.iter() {
+            let (entry, parent) =
+                descent.enter(path.as_bstr(), |above, inner| above.child(self, inner));
+            for matched in parent.matched.iter() {
                 tallies[matched.place].add(path, *matched);
             }
-            for matched in directory.new_matches(self, entry, kind) {
+            for matched in parent.new_matches(self, entry, kind) {
                 tallies[matched.place].add(path, matched);
             }
         }
@@ -98,7 +97,7 @@ impl Tally {
 
 impl CoveredDirectory {
     /// A directory in this one.
-    fn enter(&self, scope: &Scope, directory: EntryPath<'_>) -> Self {
+    fn child(&self, scope: &Scope, directory: EntryPath<'_>) -> Self {
         let new_matches: Vec<RuleMatch> = self
             .new_matches(scope, directory, EntryKind::Directory)
             .collect();

@@ -331,13 +331,14 @@ impl RefRecords<'_> {
         true
     }
 
-    /// Says how a remote-tracking branch came to be where it is that the worktree moved. A fetch
+    /// Says how a remote-tracking branch that the worktree moved came to be at `current`. A fetch
     /// brings what is upstream, and a push of the own branch is how work is handed in: both are
-    /// everyday work.
+    /// everyday work. A push of another branch counts before all else, even if the ref moved on
+    /// since; otherwise the newest entry of its log decides.
     fn origin_of_journaled_remote(&self, name: &BStr, current: &CommitId) -> Origin {
         let log = self.log(name);
         let is_own_upstream = self.is_own_upstream(name);
-        let since = self.since(name, &log);
+        let since = self.presence_at_add(name, &log);
         if !is_own_upstream && let Some(commit) = self.first_pushed_place(name) {
             let commit = commit.clone();
             return Origin::PushedHere { commit, since };
@@ -371,9 +372,10 @@ impl RefRecords<'_> {
         !self.source.keeps_logs() && !self.was_made_or_moved_here(commit)
     }
 
-    /// What the worktree pushed first is its own, and came later. The log of a branch goes when the
-    /// branch is deleted there: then what was pushed first is its own if it was made here.
-    fn since(&self, name: &BStr, log: &[ReflogEntry]) -> Since {
+    /// Says whether a remote-tracking branch was there at `add`. One that the worktree's own push
+    /// made came later. The log of a branch goes when the branch is deleted there: then what was
+    /// pushed first is its own if it was made here.
+    fn presence_at_add(&self, name: &BStr, log: &[ReflogEntry]) -> Since {
         if self.before.contains_key(name) || self.belonged_to_others(name) {
             return Since::Add;
         }

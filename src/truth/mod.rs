@@ -64,7 +64,7 @@ use crate::truth::layered::{CreatedHere, FormerVersions, Layers, WholeBase};
 use crate::truth::layers::converted::Filters;
 use crate::truth::layers::disk::DiskState;
 use crate::truth::layers::index::IndexState;
-use crate::truth::layers::untracked::{classify, find_hidden};
+use crate::truth::layers::untracked::{classify_unknown_to_git, find_hidden};
 use crate::truth::options::SurveyOptions;
 use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
@@ -380,7 +380,7 @@ impl UntrackedFiles {
         let index = &reading.index;
         let placed = &reading.placed;
         let disk = &reading.disk.delta;
-        let mut seen = classify(inputs, facts, placed, disk, index)?;
+        let mut seen = classify_unknown_to_git(inputs, facts, placed, disk, index)?;
         let self_ignored = find_self_ignored(inputs, facts, index, placed, &mut seen);
         let hidden = find_hidden(inputs, facts, disk, &seen, self_ignored.files)?;
         Ok(Self {
@@ -468,7 +468,9 @@ fn changes_beside_net(
     net: &[Change],
 ) -> Vec<Change> {
     let net_paths = paths_of(net);
-    let mut changes = disk.present(inputs, &facts.references.working, &net_paths);
+    let references = &facts.references.working;
+    let mut changes = disk.inside.clone();
+    changes.extend(disk.present_though_excluded(inputs, references, &net_paths));
     for path in &disk.permissions {
         if !net_paths.contains(path) {
             let place = Place::Path(path.clone());

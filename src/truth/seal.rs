@@ -29,8 +29,8 @@ const MOST: usize = 500;
 /// How many directories deep hooks, submodules and includes are followed.
 const DEEP: usize = 6;
 
-/// Reads what a worktree shares with others now, and what is in its private git directory
-/// (`admin_dir`): git runs what the repositories of its submodules name as well.
+/// Digests what a worktree shares with others now, and what is in its private git directory
+/// (`admin_dir`), where the repositories of its submodules are: git runs what those name as well.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -51,9 +51,10 @@ pub fn read(repository: &Repository, admin_dir: Option<&Utf8Path>) -> Result<Sha
     if let Some(own) = own {
         seal.read_own_git_dir(own)?;
     }
+    // last: it asks which directories were read
     seal.seal_links();
     let mut sealed = seal.sealed;
-    // a file that is included is compared setting by setting
+    // a file of settings, which `settings` has by its lines, is no sealed file as well
     let settings_files = &sealed.settings;
     sealed
         .files

@@ -337,14 +337,14 @@ impl Claims {
     }
 
     /// Reads the claim on the server, lets `next` decide what takes its place (none deletes the
-    /// ref), and moves the ref by compare-and-swap. While others move the ref, all of that is done
-    /// again.
+    /// ref), and moves the ref by compare-and-swap. While others move the ref or the server
+    /// refuses, all of that is done again, `next` included, up to [`TRIES`] times.
     fn swap(
         &self,
         doing: &'static str,
         mut next: impl FnMut(CurrentClaim) -> Result<Option<Claim>, Error>,
     ) -> Result<Option<WrittenClaim>, Error> {
-        let mut refusal = String::new();
+        let mut last_refusal = String::new();
         for _ in 0..TRIES {
             let current = self.read(doing)?;
             let old_commit = current.commit().cloned();
@@ -354,8 +354,9 @@ impl Claims {
                 written = Some(WrittenClaim { commit, claim });
             }
             let new_commit = written.as_ref().map(|written| &written.commit);
-            refusal = match self.push(doing, old_commit.as_ref(), new_commit)? {
+            last_refusal = match self.push(doing, old_commit.as_ref(), new_commit)? {
                 Pushed::Moved => return Ok(written),
+                // perhaps another push held the lock of the ref
                 Pushed::Refused(why) => why,
                 Pushed::OthersWereFirst => "others were quicker each time".to_owned(),
             };
@@ -363,7 +364,7 @@ impl Claims {
             let pause = 20 + random::number() % 60;
             std::thread::sleep(Duration::from_millis(pause));
         }
-        Err(self.server_error(doing, &refusal))
+        Err(self.server_error(doing, &last_refusal))
     }
 
     /// Tries once to move the ref from one commit to another; none is no ref.

@@ -92,7 +92,7 @@ impl WorkToMerge<'_> {
         let into = &plan.landed.into;
         let step = step_of(plan, &commit);
         let mut journal = begin_journal(self.repository, into)?;
-        if let Err(error) = self.make_room_and_push(&step, plan, scratch, &commit, &mut journal) {
+        if let Err(error) = self.prepare_and_push(&step, plan, scratch, &commit, &mut journal) {
             // what cannot be forgotten now goes with the next merge into the branch
             let _ = end_journal(self.repository, into);
             return Err(error);
@@ -103,8 +103,9 @@ impl WorkToMerge<'_> {
         Ok(commit)
     }
 
-    /// Makes room and pushes; then writes down that the base branch moves next.
-    fn make_room_and_push(
+    /// Prepares the worktree of the base branch and pushes; then writes down that the base branch
+    /// moves next.
+    fn prepare_and_push(
         &self,
         step: &Step,
         plan: &MergePlan,
@@ -113,7 +114,8 @@ impl WorkToMerge<'_> {
         journal: &mut StepJournal,
     ) -> Result<(), Error> {
         if let Step::BroughtForward(step) = step {
-            self.make_room(step, scratch, journal.directory())?;
+            self.require_room(step, scratch, journal.directory())?;
+            self.keep_replaced(step, journal.directory())?;
         }
         self.push(plan, commit)?;
         Ok(journal.add(step.clone())?)

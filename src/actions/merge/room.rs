@@ -19,12 +19,12 @@ use crate::words::error::Error;
 use crate::words::size::Size;
 
 impl WorkToMerge<'_> {
-    /// Looks for room in the worktree of the base branch, and keeps what git will replace there in
-    /// the directory of the journal.
+    /// Refuses where files are in the way in the worktree of the base branch, or the disk has too
+    /// little space for what git will write there.
     ///
     /// # Errors
-    /// Refuses where there is none; fails when git or the disk does.
-    pub fn make_room(
+    /// The refusal; fails when git or the disk does.
+    pub fn require_room(
         &self,
         step: &ForwardMove,
         scratch: &QuarantinedObjects,
@@ -33,6 +33,7 @@ impl WorkToMerge<'_> {
         self.require_free(step, scratch)?;
         let repository = self.repository;
         let measured = missing_room(repository, step, directory);
+        // a signal ends the git that measures too: it is the signal that is told
         self.follower.check()?;
         let missing = measured.map_err(|failure| self.not_written(step, &failure))?;
         if missing > 0 {
@@ -41,6 +42,16 @@ impl WorkToMerge<'_> {
                 why: format!("{} more are needed", Size(missing)),
             }));
         }
+        Ok(())
+    }
+
+    /// Keeps what git will replace in the worktree of the base branch, in the directory of the
+    /// journal.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn keep_replaced(&self, step: &ForwardMove, directory: &Utf8Path) -> Result<(), Error> {
+        let repository = self.repository;
         let worktree = ForwardedWorktree {
             repository,
             directory,

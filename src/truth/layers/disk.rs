@@ -271,15 +271,15 @@ impl DiskState {
         !matches!(self.delta.get(path), Some(Some(_))) && scope.excludes_file(path)
     }
 
-    /// Lists the excluded paths that are there though a reference has them, and are no net change;
-    /// and what was changed inside submodules.
-    pub fn present(
+    /// Lists the paths that the scope excludes and a reference has, so that they were not checked
+    /// out, but that are on disk; without those in `net`.
+    pub fn present_though_excluded(
         &self,
         inputs: &SurveyInputs<'_>,
         references: &[Delta],
         net: &BTreeSet<&RepoPath>,
     ) -> Vec<Change> {
-        let mut present = self.inside.clone();
+        let mut present = Vec::new();
         let mut classifier = inputs.worktree.scope.classifier();
         for (path, content) in &self.delta {
             let Some(entry) = content else {

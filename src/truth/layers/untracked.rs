@@ -17,12 +17,13 @@ use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
-/// Says of every path on disk that git does not know whether it is ignored, or was placed and is
-/// not as it was.
+/// Says how each path is seen that no tree and no index has, so that git does not know it: it is
+/// ignored, untracked, or was placed. `disk` is what differs on disk from the base, and has a placed
+/// path only if that is not as it was placed.
 ///
 /// # Errors
 /// Fails when the ignore rules of the base cannot be read.
-pub fn classify(
+pub fn classify_unknown_to_git(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,
     placed: &Placed,

@@ -361,6 +361,11 @@ const PROCESSES: &[Attempt] = &[
         said_escaped,
     ),
     attempt(
+        "a datagram of a raw pair to a socket of the user",
+        "python3 -c 'import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW); a.sendto(b\"x\", \"{home}/datagrams\")' && echo ESCAPED",
+        said_escaped,
+    ),
+    attempt(
         "a namespace of its own",
         "unshare -Urm sh -c 'mount -t tmpfs none docs' && echo ESCAPED",
         said_escaped,

@@ -55,6 +55,7 @@ const NETLINK: u64 = 16;
 /// Types of sockets, below the flags (socket(2)).
 const TYPE_MASK: u64 = 0xf;
 const DATAGRAM: u64 = 2;
+const RAW: u64 = 3;
 const PACKETS: u64 = 5;
 
 /// Protocols of sockets (protocols(5)).
@@ -132,9 +133,11 @@ fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
         }
     }
     if request.sockets.is_empty() {
-        // one of a pair of datagram sockets can send to any other socket (unix(7))
-        let pair = all([equal(0, UNIX), has_type(DATAGRAM)])?;
-        denied.insert(libc::SYS_socketpair, vec![pair]);
+        // one of a pair of datagram sockets can send to any other socket (unix(7)), and so can one
+        // of a raw pair, which Linux makes of datagram sockets (unix_create, af_unix.c)
+        let datagrams = all([equal(0, UNIX), has_type(DATAGRAM)])?;
+        let raw = all([equal(0, UNIX), has_type(RAW)])?;
+        denied.insert(libc::SYS_socketpair, vec![datagrams, raw]);
     }
     if request.net != Net::Host {
         denied.insert(libc::SYS_sendto, vec![all([has_flags(3, FAST_OPEN)])?]);

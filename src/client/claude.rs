@@ -189,21 +189,23 @@ impl ClaudeSettings {
         }
     }
 
-    /// Finds the commands of an event of ours; none of another event.
-    fn handlers(&self, event: &str) -> Result<Vec<Handler>, String> {
-        let Some((event, ending)) = EVENTS.into_iter().find(|(name, _)| *name == event) else {
+    /// Finds the commands of an event, ours and those of the user; no command for an event that is
+    /// not one of [`EVENTS`].
+    fn handlers(&self, event_name: &str) -> Result<Vec<Handler>, String> {
+        let ours = EVENTS.into_iter().find(|(name, _)| *name == event_name);
+        let Some((event, ending)) = ours else {
             return Ok(Vec::new());
         };
         let mut handlers = Vec::new();
         let groups = self.elements(&[Step::Key(HOOKS), Step::Key(event)])?;
         for group in 0..groups.len() {
-            let commands = [
+            let list_place = [
                 Step::Key(HOOKS),
                 Step::Key(event),
                 Step::At(group),
                 Step::Key(HOOKS),
             ];
-            for (at, text) in self.elements(&commands)?.into_iter().enumerate() {
+            for (at, text) in self.elements(&list_place)?.into_iter().enumerate() {
                 let handler: Value = serde_json::from_str(&self.0[text]).unwrap_or_default();
                 let command = handler["command"].as_str().unwrap_or_default();
                 let owner = if command.ends_with(ending) {
@@ -212,7 +214,7 @@ impl ClaudeSettings {
                     Owner::User
                 };
                 handlers.push(Handler {
-                    place: [&commands[..], &[Step::At(at)]].concat(),
+                    place: [&list_place[..], &[Step::At(at)]].concat(),
                     command: command.to_owned(),
                     owner,
                 });
@@ -304,7 +306,8 @@ impl ClaudeSettings {
         "  ".to_owned()
     }
 
-    /// Removes a value with its key and a comma, or what holds nothing else.
+    /// Removes a value with its key and one comma. Where it is the only one in its object or array,
+    /// that is removed instead, and so on outwards; the outermost object is left empty.
     fn remove(&mut self, steps: &[Step]) -> Result<(), String> {
         let Some(value) = self.find(steps)? else {
             return Ok(());
@@ -321,9 +324,11 @@ impl ClaudeSettings {
         let before = self.0[..start].trim_end();
         let after = self.0[value.end..].trim_start();
         if before.ends_with(',') {
+            // not the first: without the comma before it
             let comma = before.len() - 1;
             self.0.replace_range(comma..value.end, "");
         } else if let Some(next) = after.strip_prefix(',') {
+            // the first of several: without the comma after it
             let end = self.0.len() - next.trim_start().len();
             self.0.replace_range(start..end, "");
         } else if above.is_empty() {

@@ -291,7 +291,7 @@ struct Wildcards {
 }
 
 /// Translates a pattern of gitignore(5): the globs match what the pattern matches, and everything
-/// below that.
+/// below that. Where the language cannot say it, they match more ([`Wildcards::is_exact`]).
 fn wildcards(pattern: &str) -> Wildcards {
     let is_of_directories = pattern.ends_with('/');
     let mut path = pattern.trim_matches('/').to_owned();
@@ -301,8 +301,9 @@ fn wildcards(pattern: &str) -> Wildcards {
     let is_anywhere = !is_anchored(pattern) || path.starts_with("**/");
     // `/**/` stands for any number of directories, also none
     let flat = path.trim_start_matches("**/").replace("/**/", "/*");
-    // a star at the end stands for what is below as well, and one at the start of what may be
-    // anywhere for what is above; any other wildcard would match too much
+    // the globs are exact if all wildcards are stars at the two ends. One at the end may match
+    // slashes: what is below is meant too. So may one at the start of a pattern that matches at any
+    // depth. Any other wildcard would match too much.
     let inner = flat.strip_suffix('*').unwrap_or(&flat);
     let inner_of_any_depth = inner.trim_start_matches('*');
     let literal_part = if is_anywhere {

@@ -107,8 +107,8 @@ impl AgentProgram {
         Err(self.refusal(context, state))
     }
 
-    /// What is written where the context stands at `path`; none where that, or the configuration
-    /// that belongs to it, is not free.
+    /// Returns what is written if the context goes to `path`; none if that path, or the path of the
+    /// configuration that belongs to it, is not free.
     fn layout_at(
         &self,
         path: &str,

@@ -69,11 +69,13 @@ fn mistake(message: impl Into<String>, span: Range<usize>, help: impl Into<Strin
     }
 }
 
-/// Reads and checks all values, each with its line.
+/// Reads a config, checks its values and sets the line of each. Adds what is wrong to `mistakes`:
+/// if there is any, the config is not complete.
 fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
     let Some(mut table) = parse_toml(text, mistakes) else {
         return Config::default();
     };
+    // before `deserialize`, which takes a profile with a mistake out of the table
     let names = profile_names(table.get_ref());
     let document = deserialize(&mut table, mistakes);
     check_schema_version(document.schema_version.as_ref(), mistakes);

@@ -99,9 +99,10 @@ pub const DEFAULT_BRANCH_PREFIX: &str = "agentwt/";
 pub const DEFAULT_PROFILE: &str = "default";
 
 impl Settings {
-    /// Layers the settings. `environment` may hold any variables, `git_config` any lower-cased
-    /// `git config --list` keys: what is not ours is ignored. In a layer the last value counts,
-    /// as in git; an environment variable that is empty counts as not set.
+    /// Takes each setting from the highest layer that sets it. `environment` may hold any
+    /// variables, `git_config` any lower-cased `git config --list` keys: what is not ours is
+    /// ignored. In a layer the last value counts, as in git; an environment variable that is empty
+    /// counts as not set.
     ///
     /// # Errors
     /// Returns every value that would count and is invalid, each with the name of its variable. A
@@ -124,6 +125,7 @@ impl Settings {
         let strategy = layers.find(STRATEGY, value::choice, file.strategy.as_ref());
         let client = layers.find(CLIENT, value::choice, file.client.as_ref());
         let violation = layers.find(VIOLATION, value::choice, file.on_violation.as_ref());
+        // the config file defines scope profiles, but chooses none
         let scope = layers.find(SCOPE, value::scope, None);
         if !layers.mistakes.is_empty() {
             return Err(ConfigError::in_settings(layers.mistakes));

@@ -67,15 +67,14 @@ fn fold(path: &RepoPath, case: Case) -> BString {
 }
 
 /// Finds what is to be copied from a main worktree: the untracked entries that the matcher
-/// selects by its patterns, of which there are `patterns`. A path that is gone since it was listed
-/// is passed over.
+/// selects by its `pattern_count` patterns. A path that is gone since it was listed is passed over.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
 pub fn find_candidates(
     root: &Utf8Path,
     matcher: &Matcher,
-    patterns: usize,
+    pattern_count: usize,
     paths: &MainPaths,
 ) -> Result<Candidates, DiskError> {
     let walk = CandidateWalk {
@@ -83,7 +82,7 @@ pub fn find_candidates(
         matcher,
         paths,
         candidates: Mutex::new(Candidates {
-            tracked: vec![0; patterns],
+            tracked: vec![0; pattern_count],
             ..Candidates::default()
         }),
         failed: Mutex::new(None),

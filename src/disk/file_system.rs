@@ -66,7 +66,7 @@ fn reserve(directory: &Utf8Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Returns the name of the file system of a directory, as mount(8) has it; none when it is of a
-/// kind that is not listed here.
+/// kind that is not listed here, or the system does not tell.
 #[cfg(target_os = "linux")]
 pub fn kind(directory: &Utf8Path) -> Option<&'static str> {
     /// statfs(2), and `magic.h` of Linux.

@@ -166,6 +166,7 @@ impl Lock {
             if let Some(lock) = Self::if_free(file)? {
                 return Ok(lock);
             }
+            // a lock without a name is held for a short step only, so it is waited for in any case
             if file.waiting.no_wait
                 && let Some(name) = &file.name
             {

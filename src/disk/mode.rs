@@ -28,7 +28,7 @@ pub enum WriteBits {
     Owner,
 }
 
-/// What a change of write bits did.
+/// What a change of write bits did, or would do ([`BitsChange::Preview`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedBits {
     /// Files whose bits were changed.
@@ -82,7 +82,7 @@ pub fn set_write_bits(
         || Directories::open(root),
         |directories, (path, bits)| Ok(set_bits(directories, path, *bits, change)),
     )?;
-    let mut applied = ChangedBits::default();
+    let mut answer = ChangedBits::default();
     for ((path, _), result) in files.iter().zip(results) {
         let Some(result) = result else {
             continue;
@@ -91,17 +91,17 @@ pub fn set_write_bits(
         match result.after {
             Ok(after) if after.mode == before.mode => {}
             Ok(after) => {
-                applied.changed.push(path.clone());
-                applied.seen.push(SeenBits { before, after });
+                answer.changed.push(path.clone());
+                answer.seen.push(SeenBits { before, after });
             }
             Err(Errno::MLINK) => {
                 let why = "it has other names (hard links), and they share its mode";
-                applied.refused.push((path.clone(), why.to_owned()));
+                answer.refused.push((path.clone(), why.to_owned()));
             }
-            Err(error) => applied.refused.push((path.clone(), error.to_string())),
+            Err(error) => answer.refused.push((path.clone(), error.to_string())),
         }
     }
-    Ok(applied)
+    Ok(answer)
 }
 
 /// Gives files, sorted by path, their permission bits, and returns the stat data of each file
@@ -130,16 +130,16 @@ pub fn set_all_bits(
     )
 }
 
-/// What stood at a path before its bits were set, and what stands there now. `MLINK` says
-/// that the bits are those of other names too.
+/// What stood at a path before its bits were set, and what stands there then; in a preview, what
+/// would. `MLINK` says that the bits are those of other names too.
 struct BitsResult {
     before: Stat,
     after: Result<Stat, Errno>,
 }
 
-/// Sets the write bits of one file; none if nothing stands at the path. What is not a regular file
-/// stays as it is. The bits of a file with other names, which share them, are not cleared: that
-/// counts as refused with `MLINK`.
+/// Sets the write bits of one file; none if nothing stands at the path, or it cannot be looked at.
+/// What is not a regular file stays as it is. The bits of a file with other names, which share them,
+/// are not cleared: that counts as refused with `MLINK`.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,

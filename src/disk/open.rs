@@ -205,16 +205,16 @@ mod tests {
     #[test]
     fn nothing_is_read_through_a_link() {
         let tmp = tempfile::tempdir().expect("a directory");
-        let tmp = Utf8Path::from_path(tmp.path()).expect("it is UTF-8");
-        let root = tmp.join("root");
-        for directory in [tmp.join("out"), root.join("in/side")] {
+        let outside = Utf8Path::from_path(tmp.path()).expect("it is UTF-8");
+        let root = outside.join("root");
+        for directory in [outside.join("out"), root.join("in/side")] {
             std::fs::create_dir_all(&directory).expect("a directory");
             std::fs::write(directory.join("f"), "text").expect("a file");
         }
-        std::os::unix::fs::symlink(tmp.join("out"), root.join("link")).expect("a link");
+        std::os::unix::fs::symlink(outside.join("out"), root.join("link")).expect("a link");
         std::os::unix::fs::symlink("in", root.join("near")).expect("a link");
-        let read = |path: &str| {
-            let path = RepoPath::parse(path).expect("a path");
+        let read = |text: &str| {
+            let path = RepoPath::parse(text).expect("a path");
             match open_below(&root, &path).expect("it can be read") {
                 Opened::File { size, .. } => format!("file {size}"),
                 Opened::Link(_) => "link".to_owned(),

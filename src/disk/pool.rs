@@ -23,13 +23,14 @@ pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
     start: impl Fn() -> Result<S, E> + Sync,
     each: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let threads = threads();
-    let block_size = (items.len() / threads / 4).clamp(1, AT_ONCE);
+    let thread_count = threads();
+    // several blocks a thread: one that is done early takes more
+    let block_size = (items.len() / thread_count / 4).clamp(1, AT_ONCE);
     let blocks: Vec<&[T]> = items.chunks(block_size).collect();
     let next = AtomicUsize::new(0);
     let mut blocks_done = std::thread::scope(|scope| {
         let mut others = Vec::new();
-        for _ in 1..threads.min(blocks.len()) {
+        for _ in 1..thread_count.min(blocks.len()) {
             others.push(scope.spawn(|| map_blocks(&blocks, &next, &start, &each)));
         }
         let mut results = map_blocks(&blocks, &next, &start, &each);
@@ -127,8 +128,9 @@ impl<T> WorkQueue<T> {
         self.wake.notify_all();
     }
 
-    /// Works until nothing waits and no thread is busy, since a busy one may bring more work;
-    /// several threads call it. `each` does one piece of work, and adds what that brings.
+    /// Works until nothing waits and no thread is busy, since a busy one may bring more work, or
+    /// until the work is given up; several threads call it. `each` does one piece of work, and adds
+    /// what that brings.
     pub fn work(&self, mut each: impl FnMut(T, &mut Vec<T>)) {
         let _guard = EndOnPanic(self);
         let mut more_work = Vec::new();

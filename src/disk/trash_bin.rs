@@ -228,7 +228,8 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
 }
 
 /// Deletes a directory with all that is in it. Returns what cannot be deleted, and why; or none if
-/// the `deadline` passed before the end. `shown` is its path for people.
+/// the `deadline` passed before the end. `shown` is its path for people. The directory itself may
+/// be a mount point, which is emptied; what is mounted below it stays.
 ///
 /// It takes rounds: the next one deletes what came meanwhile, and what was too deep and was moved
 /// to the top. It gives up when a round fails as the one before did.
@@ -313,6 +314,7 @@ impl Deletion<'_> {
                     self.delete_tree(directory, name, shown, depth)
                 }
                 _file => match unlink(directory, name) {
+                    // by now it may be a directory: Linux and POSIX have other errors for that
                     Err(Errno::ISDIR | Errno::PERM) => {
                         self.delete_tree(directory, name, shown, depth)
                     }

@@ -67,7 +67,8 @@ fn size_of(item: &CopyItem) -> u64 {
     }
 }
 
-/// Copies one item into the staging directory, where its number is its name.
+/// Copies one item into the staging directory, where its number is its name. Of a directory nothing
+/// is made there: only its stat data are returned.
 fn stage_item(
     staging: &Staging<'_>,
     source: &mut Directories,
@@ -159,7 +160,7 @@ impl Original<'_> {
     fn copy_link(&self, to: &Path) -> Result<FinishedCopy, Error> {
         let text = readlinkat(self.directory, self.name(), Vec::new())
             .map_err(|error| unreadable(self.path, error))?;
-        let copy = copy_link(text.as_bytes(), to, self.chosen).attempting("copy", self.path)?;
+        let copy = create_link(text.as_bytes(), to, self.chosen).attempting("copy", self.path)?;
         Ok(copy)
     }
 
@@ -175,7 +176,7 @@ impl Original<'_> {
             return Err(changed(self.path));
         }
         let copy =
-            copy_file(staging, &from, to, self.chosen, bits).attempting("copy", self.path)?;
+            copy_open_file(staging, &from, to, self.chosen, bits).attempting("copy", self.path)?;
         if copy.stat.size != self.chosen.size {
             return Err(changed(self.path));
         }
@@ -201,7 +202,7 @@ fn write(staging: &Staging<'_>, to: &Path, text: &[u8], bits: u32) -> io::Result
 }
 
 /// Creates a link with this text, and the time of its source.
-fn copy_link(text: &[u8], to: &Path, chosen: &Stat) -> io::Result<FinishedCopy> {
+fn create_link(text: &[u8], to: &Path, chosen: &Stat) -> io::Result<FinishedCopy> {
     symlinkat(text, CWD, to)?;
     utimensat(CWD, to, &mtime(chosen), AtFlags::SYMLINK_NOFOLLOW)?;
     let stat = statat(CWD, to, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -211,15 +212,16 @@ fn copy_link(text: &[u8], to: &Path, chosen: &Stat) -> io::Result<FinishedCopy> 
     })
 }
 
-/// Copies an open file: as a clone, without its holes, or with progress. A large clone has no
-/// digest, as reading takes longer than cloning.
-fn copy_file(
+/// Copies an open file: as a clone; else with its holes, if it has any; else byte by byte, with
+/// progress. A large clone has no digest, as reading takes longer than cloning.
+fn copy_open_file(
     staging: &Staging<'_>,
     from: &File,
     to: &Path,
     chosen: &Stat,
     bits: u32,
 ) -> io::Result<FinishedCopy> {
+    // where no clone can be made, an empty file may be left, which the other ways write over
     let is_clone = chosen.size > LARGE && clone(from, to)?;
     if is_clone {
         staging.progress.add_bytes(chosen.size);

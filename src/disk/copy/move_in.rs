@@ -41,8 +41,10 @@ pub struct MovedIn {
     closed: DirectoryModes,
 }
 
-/// Moves in what was staged. `over` are the files that may be replaced, as they were seen. A
-/// directory of `ours` that its owner cannot write to is opened meanwhile.
+/// Moves what was staged into the destination. `staged` is what `stage` returned, in the same
+/// order: the position of an entry is its name in the staging directory. `over` has the files that
+/// may be replaced, as they were seen. `ours` is what we placed earlier: a directory of it that its
+/// owner cannot write to is made writable meanwhile.
 ///
 /// # Errors
 /// Fails when something else stands there, a file to be replaced has changed, or the disk refuses;
@@ -184,13 +186,13 @@ impl MovedIn {
     fn place(
         &mut self,
         from: &OwnedFd,
-        staged: &str,
+        staged_name: &str,
         to: &OwnedFd,
         path: &RepoPath,
         over: &BTreeMap<RepoPath, Stat>,
     ) -> Result<(), Error> {
         let name = path.file_name().as_bytes();
-        match move_new(from, staged.as_bytes(), to, name) {
+        match move_new(from, staged_name.as_bytes(), to, name) {
             Err(Errno::EXIST | Errno::NOTEMPTY) => {}
             moved => return Ok(moved.attempting("place", path)?),
         }
@@ -204,8 +206,8 @@ impl MovedIn {
         if *seen != there {
             return Err(changed(path));
         }
-        exchange_if_same(from, staged, to, path, there)?;
-        self.replaced.push((path.clone(), staged.to_owned()));
+        exchange_if_same(from, staged_name, to, path, there)?;
+        self.replaced.push((path.clone(), staged_name.to_owned()));
         Ok(())
     }
 
@@ -221,8 +223,9 @@ impl MovedIn {
         warnings
     }
 
-    /// Takes back while the directories are open. What was replaced stays in the staging directory
-    /// if it cannot all be put back, and the warnings say where.
+    /// Removes what was placed, then puts back what it replaced; called only while the directories
+    /// are writable. If not all can be put back, the rest stays in the staging directory, and the
+    /// warnings say where.
     fn move_back(&self) -> Result<Vec<String>, DiskError> {
         let mut warnings = Vec::new();
         for (path, reason) in remove_placed(&self.destination, &self.staged)?.stayed {
@@ -231,14 +234,14 @@ impl MovedIn {
         let staging = open_staging(&self.staging)?;
         let mut directories = Directories::open(&self.destination)?;
         let mut all_is_back = true;
-        for (path, staged) in self.replaced.iter().rev() {
+        for (path, staged_name) in self.replaced.iter().rev() {
             let moved = directories.of(path).and_then(|directory| {
-                move_new(&staging, staged.as_bytes(), directory, path.file_name())
+                move_new(&staging, staged_name.as_bytes(), directory, path.file_name())
             });
             if let Err(error) = moved {
                 all_is_back = false;
                 let why = std::io::Error::from(error);
-                let kept = self.staging.join(staged);
+                let kept = self.staging.join(staged_name);
                 warnings.push(format!(
                     "cannot put {path} back: {why}; what was there is {kept}"
                 ));

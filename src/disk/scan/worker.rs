@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
         let Some(path) = &directory.path else {
             return listing.read(opened);
         };
-        // before the names are read: what changes from then on shows
+        // before the names are read: a change from now on gives the directory another stat
         let stat = fstat(opened)?;
         if device_of(&stat) != known_directories.device {
             return listing.read(opened);
@@ -145,13 +145,16 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         listing.read(opened)?;
+        // the next walk need not read it; not if it changed just now, as a change in the same tick
+        // of the clock would not show
         if now.ctime < known_directories.before && listing.is_of(items, name_start) {
             self.scan.clean_directories.push((path.clone(), now));
         }
         Ok(())
     }
 
-    /// Looks at each name of a directory; at no name where the directory is a submodule.
+    /// Looks at each name of a directory, but at no name in a submodule. A directory with a `.git`
+    /// waits in `undecided` while it is not known which are submodules.
     fn look_at_listing(
         &mut self,
         directory: QueuedDirectory,
@@ -187,8 +190,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Looks at one name. What the directory itself calls a directory is one; of everything else
-    /// the stat data say what it is.
+    /// Looks at one name: queues a directory, and looks at anything else at once. What the listing
+    /// calls a directory is one; of everything else the stat data say what it is. A `.git` that is
+    /// a repository is found as such, and never entered.
     fn look_at_name(
         &mut self,
         directory: &CurrentDirectory,

@@ -138,8 +138,8 @@ struct BitsResult {
 }
 
 /// Sets the write bits of one file; none if nothing stands at the path, or it cannot be looked at.
-/// What is not a regular file stays as it is. The bits of a file with other names, which share them,
-/// are not cleared: that counts as refused with `MLINK`.
+/// What is not a regular file stays as it is. The bits of a file with other names, which share
+/// them, are not cleared: that counts as refused with `MLINK`.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,

@@ -204,14 +204,14 @@ mod tests {
 
     #[test]
     fn nothing_is_read_through_a_link() {
-        let tmp = tempfile::tempdir().expect("a directory");
-        let outside = Utf8Path::from_path(tmp.path()).expect("it is UTF-8");
-        let root = outside.join("root");
-        for directory in [outside.join("out"), root.join("in/side")] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let tmp = Utf8Path::from_path(temporary.path()).expect("it is UTF-8");
+        let root = tmp.join("root");
+        for directory in [tmp.join("out"), root.join("in/side")] {
             std::fs::create_dir_all(&directory).expect("a directory");
             std::fs::write(directory.join("f"), "text").expect("a file");
         }
-        std::os::unix::fs::symlink(outside.join("out"), root.join("link")).expect("a link");
+        std::os::unix::fs::symlink(tmp.join("out"), root.join("link")).expect("a link");
         std::os::unix::fs::symlink("in", root.join("near")).expect("a link");
         let read = |text: &str| {
             let path = RepoPath::parse(text).expect("a path");

@@ -22,8 +22,8 @@ pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, Dis
     follow(path, keep).attempting("resolve", shown)
 }
 
-/// Follows every link in an absolute path, from the top. Where no component is
-/// left, `keep` is asked about the place: if it says true, a link there is not followed.
+/// Follows every link in an absolute path, from the top. Where no component is left, `keep` is
+/// asked about the place: if it says true, a link there is not followed.
 fn follow(path: &Path, keep: &dyn Fn(&Path) -> bool) -> std::io::Result<PathBuf> {
     // a stack: what a link leads to comes before the rest of the path
     let mut waiting: Vec<OsString> = components_from_the_end(path).collect();

@@ -74,7 +74,7 @@ pub fn compile(facts: &PolicyFacts<'_>) -> Policy {
     for (rule, reach) in facts.scope.reaches(RuleList::Write) {
         compiler.add_pattern(rule, &reach);
     }
-    // each step looks at what the ones before have granted
+    // `outermost_grants` takes all grants, so it comes after every step that adds one
     let ignored = compiler.add_ignored();
     compiler.add_matches();
     let grants = compiler.outermost_grants();
@@ -334,25 +334,27 @@ impl Compiler<'_, '_> {
         (self.facts.exists)(path)
     }
 
-    /// What is excluded and stands in the worktree, as far as a pattern names its path or git
-    /// tracks it. Computed at the first call.
+    /// The files and directories of the worktree that are excluded, as far as a pattern names the
+    /// path or git tracks it; no links. Computed at the first call.
     fn excluded(&self) -> &[RepoPath] {
         self.excluded.get_or_init(|| {
             let mut excluded: Vec<RepoPath> = Vec::new();
-            let mut has_open_pattern = false;
+            let mut needs_tracked = false;
             for (_, reach) in self.facts.scope.reaches(RuleList::Exclude) {
                 match reach {
                     Reach::Below(path) | Reach::Path(path) | Reach::Directory(path) => {
                         excluded.push(path);
                     }
                     Reach::Everything | Reach::SomeBelow(_) | Reach::Anywhere => {
-                        has_open_pattern = true;
+                        needs_tracked = true;
                     }
                 }
             }
-            if has_open_pattern {
+            // the other patterns name no single path: what they match is looked for
+            if needs_tracked {
                 excluded.extend(self.outermost(is_excluded));
             }
+            // ours, which no pattern needs to name
             excluded.extend(RepoPath::parse(".agentwt"));
             excluded.retain(|path| {
                 let entry = self.entry_at(path);

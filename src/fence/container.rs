@@ -65,7 +65,8 @@ impl HostUser {
     }
 }
 
-/// The arguments, without the program's own name.
+/// The arguments by which podman or docker runs the command in a container, without the program's
+/// own name.
 pub fn arguments(policy: &Policy, start: &ContainerStart<'_>) -> Vec<OsString> {
     let image = policy.request.container.image.as_deref();
     let mut list = Arguments::default();
@@ -199,7 +200,7 @@ impl Arguments {
         }
         self.word(format!("--name={}", start.name));
         if container.program == ContainerProgram::Podman {
-            // one that podman is just removing
+            // a container of this name may be there that podman is still removing
             self.word("--replace");
         }
         if container.image.is_some() {

@@ -229,8 +229,8 @@ fn probe_docker() -> Result<String, ProbeFailure> {
     Ok(version.trim().to_owned())
 }
 
-/// Runs the probe of our program in a container like that of the fence, or `true` in that of an
-/// image.
+/// Runs the probe of our program in a container with the host's root. For a fence with an image it
+/// runs `true` there instead: the image itself is not started.
 fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String, ProbeFailure> {
     let directory = tempfile::tempdir().map_err(|error| no_directory(&error))?;
     let rootfs = Utf8Path::from_path(directory.path()).unwrap_or(Utf8Path::new("/nonexistent"));
@@ -240,7 +240,7 @@ fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String,
         mount_directory.push(above.as_str().trim_start_matches('/'));
     }
     std::fs::create_dir_all(mount_directory).map_err(|error| no_directory(&error))?;
-    // there is nothing of ours in an image
+    // nothing of ours runs in an image, so what our program needs does not matter
     let inside: Vec<OsString> = match request.image {
         Some(_) => vec!["true".into()],
         None => vec![binary.as_str().into(), "__init".into(), "--probe".into()],

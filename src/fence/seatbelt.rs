@@ -67,6 +67,7 @@ fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
         .rw
         .iter()
         .partition(|path| path.starts_with(&places.common_dir) || path.starts_with(&places.root));
+    // a path around the repository or the worktree does not open these, a path in them is opened
     for path in around_repository {
         lines.push(allow_writing(&subpath(path)));
     }

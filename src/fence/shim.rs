@@ -91,7 +91,7 @@ fn find_real_git() -> Option<PathBuf> {
 
 /// The options before git's command, as far as they say where git works (git(1)).
 struct GlobalOptions {
-    /// The command line without `--git-dir`.
+    /// The command line without `--git-dir`, which would win against the `GIT_DIR` that we set.
     words: Vec<OsString>,
     /// Where git works.
     directory: PathBuf,
@@ -100,7 +100,8 @@ struct GlobalOptions {
 }
 
 impl GlobalOptions {
-    /// Parses a command line; none if git looks for no repository, or refuses the line.
+    /// Parses a command line. `start` is where git is started, `git_dir` what `GIT_DIR` says. None
+    /// if git looks for no repository, or refuses the line.
     fn parse(words: &[OsString], start: PathBuf, git_dir: Option<PathBuf>) -> Option<Self> {
         let mut options = Self {
             words: Vec::with_capacity(words.len()),

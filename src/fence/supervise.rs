@@ -180,7 +180,8 @@ impl<'a> Watch<'a> {
     fn wait(&mut self, child: &mut Child, inbox: &mut Inbox) -> io::Result<CommandEnd> {
         let mut received = inbox.read();
         for signal in &mut received {
-            // what came before the command was there did not reach the command
+            // it came before the command was there, so it is handed on: a signal of the terminal
+            // would not be
             signal.sender = Sender::Process(getpid());
         }
         loop {

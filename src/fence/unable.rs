@@ -7,13 +7,14 @@ use crate::config::value::{Fence, Net};
 use crate::fence::policy::{ContainerProgram, Policy};
 
 impl Policy {
-    /// The reasons why this fence cannot do at all what was requested; none if it can. The user has
-    /// to take another fence, or request less.
+    /// The reasons why this fence cannot do at all what was requested; empty if it can. The user
+    /// has to take another fence, or request less.
     pub fn unable(&self, fence: Fence) -> Vec<String> {
         let request = &self.request;
         let mut reasons = Vec::new();
         if fence > Fence::Perms {
-            // a request opens neither what the host trusts, the git directory, nor what is hidden
+            // no request may open the git directory, which the host trusts, the whole worktree, nor
+            // what is hidden
             let mut requested = request.rw.iter().chain(&request.sockets);
             if let Some(path) = requested.find(|path| self.opens_repository(path)) {
                 reasons.push(format!(

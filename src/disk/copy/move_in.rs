@@ -266,20 +266,20 @@ impl MovedIn {
 /// back is not the one that was `there`: it was changed in the moment before.
 fn exchange_if_same(
     from: &OwnedFd,
-    staged: &str,
+    staged_name: &str,
     to: &OwnedFd,
     path: &RepoPath,
     there: Stat,
 ) -> Result<(), Error> {
     let name = path.file_name().as_bytes();
-    exchange(from, staged, to, name).attempting("place", path)?;
-    let mut replaced = stat_entry(from, staged.as_bytes());
+    exchange(from, staged_name, to, name).attempting("place", path)?;
+    let mut replaced = stat_entry(from, staged_name.as_bytes());
     if let Ok(replaced) = &mut replaced {
         // a rename changes this time
         replaced.ctime = there.ctime;
     }
     if replaced != Ok(there) {
-        exchange(from, staged, to, name).attempting("place", path)?;
+        exchange(from, staged_name, to, name).attempting("place", path)?;
         return Err(changed(path));
     }
     Ok(())

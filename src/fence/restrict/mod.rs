@@ -109,8 +109,9 @@ impl ChildSetup {
     }
 }
 
-/// Makes a command restrict itself before it starts (with `landlock`), and end when this process
-/// ends for whatever reason. If it cannot, it says so and ends with 125, as env(1) does.
+/// Sets what the child that is to become a command does first: it restricts itself (with `landlock`
+/// only), and has itself ended when this process ends for whatever reason. A child that cannot do
+/// so says why and ends with 125, as env(1) does.
 ///
 /// # Errors
 /// Fails when what a rule names cannot be opened.

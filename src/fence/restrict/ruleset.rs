@@ -76,22 +76,23 @@ impl RuleAccess {
 /// # Errors
 /// Fails when what a rule names cannot be opened, or the kernel refuses.
 pub fn policy_rules(policy: &Policy, view: FileView) -> Result<RulesetCreated, RestrictError> {
-    let read_rules = match view {
+    let reading = match view {
         FileView::Host => read_rules(policy, &names),
         // what is hidden is not mounted
         FileView::Mounts => Vec::new(),
     };
-    let mut files = writing_rights();
-    if !read_rules.is_empty() {
-        files |= RuleAccess::Read.rights();
+    // a right that is named here is refused wherever no rule gives it
+    let mut file_rights = writing_rights();
+    if !reading.is_empty() {
+        file_rights |= RuleAccess::Read.rights();
     }
-    let net = match policy.request.net {
+    let net_rights = match policy.request.net {
         Net::Host => BitFlags::empty(),
         Net::None | Net::Ports(_) => AccessNet::ConnectTcp | AccessNet::BindTcp,
     };
-    let mut rules = Rules::new(files, net)?;
+    let mut rules = Rules::new(file_rights, net_rights)?;
     let root = open_root(&policy.places.root)?;
-    for rule in write_rules(policy, view).iter().chain(&read_rules) {
+    for rule in write_rules(policy, view).iter().chain(&reading) {
         rules.add(&root, rule)?;
     }
     for stream in [stdin(), stdout(), stderr()] {

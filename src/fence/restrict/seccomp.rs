@@ -122,9 +122,9 @@ fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
     let push_key = all([equal(1, PUSH_KEY)])?;
     let paste = all([equal(1, PASTE)])?;
     denied.insert(libc::SYS_ioctl, vec![push_key, paste]);
-    // who opens a file on which it has a lease waits
+    // a lease of the command on a file would make everyone wait who opens that file
     denied.insert(libc::SYS_fcntl, vec![all([equal(1, SET_LEASE)])?]);
-    // of another process: a limit on its time ends it
+    // refused for another process (0 is the own one), which a limit on its time would end
     denied.insert(libc::SYS_prlimit64, vec![all([differs(0, 0)])?]);
     if !request.nested {
         denied.extend(VIEWS.map(|call| (call, Vec::new())));
@@ -145,6 +145,7 @@ fn denied_calls(request: &FenceRequest) -> Result<Denied, BackendError> {
         denied.insert(libc::SYS_sendmmsg, vec![all([has_flags(3, FAST_OPEN)])?]);
     }
     let sockets = denied_sockets(request)?;
+    // an empty list would refuse every socket
     if !sockets.is_empty() {
         denied.insert(libc::SYS_socket, sockets);
     }
@@ -167,6 +168,7 @@ fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendErr
             denied.push(all(
                 [UNIX, NETLINK, INET, INET6].map(|family| differs(0, family))
             )?);
+            // of this type, the usual protocol is SCTP
             denied.push(all([
                 differs(0, UNIX),
                 differs(0, NETLINK),

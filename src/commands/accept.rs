@@ -194,8 +194,8 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     Ok(outcome)
 }
 
-/// Writes a decision into the record of a worktree, or takes it out again; then verifies the
-/// worktree, also for `list`.
+/// Writes a decision into the record of a worktree, or with `--undo` takes it out again; then
+/// verifies the worktree, which stores the verdict that `list` shows.
 fn record(
     repository: &Repository,
     options: &Accept,
@@ -255,6 +255,7 @@ fn plan(
 ) -> Result<Decisions, Error> {
     let name = &worktree.record.name;
     let paths = operands::parse_all(repository, &worktree.record.path, &options.paths)?;
+    // an acceptance records the content, so a large file that is accepted has to be read
     let large_files = if options.all {
         LargeFiles::ReadAll
     } else {
@@ -267,7 +268,8 @@ fn plan(
     if paths.is_empty() && !options.refs && !options.shared && !options.all {
         return Err(nothing_selected(worktree, &report).into());
     }
-    let mut accepted = acceptable(&report, |finding| is_selected(options, &paths, finding));
+    let is_chosen = |finding: &Finding| is_selected(options, &paths, finding);
+    let mut accepted = acceptances_of(&report, is_chosen);
     if options.all && accepted.is_empty() && !report.valid() {
         return Err(nothing_acceptable(name, &report).into());
     }
@@ -319,6 +321,7 @@ fn require_acceptable(
     paths: &[RepoPath],
     report: &Report,
 ) -> Result<(), Refusal> {
+    // a path whose findings are all accepted already is no mistake
     let mut acceptable = Vec::new();
     for finding in report.findings.iter().chain(&report.accepted) {
         if finding.accepted().is_some() {
@@ -352,7 +355,7 @@ fn find_same(
     named: &Decision,
 ) -> Option<OtherDecision> {
     let live = verify_now(repository, &worktree, VerifyOptions::default()).ok()?;
-    let mut accepted = acceptable(&live.report, Finding::is_shared);
+    let mut accepted = acceptances_of(&live.report, Finding::is_shared);
     accepted.retain(|finding| named.accepted.contains(finding));
     if accepted.is_empty() {
         return None;
@@ -364,9 +367,10 @@ fn find_same(
     Some(OtherDecision { worktree, decision })
 }
 
-/// What acceptances of these findings record, without those whose content could not be read.
-fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
-    let findings = report.findings.iter().filter(|finding| which(finding));
+/// What is recorded to accept the findings that are wanted, without those whose content is not
+/// known.
+fn acceptances_of(report: &Report, is_wanted: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
+    let findings = report.findings.iter().filter(|finding| is_wanted(finding));
     findings.filter_map(Finding::accepted).flatten().collect()
 }
 

@@ -13,9 +13,11 @@ use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::repository::{PARENT_HOME, Repository};
 
-/// Finds the repository that keeps the record of the new worktree. With `--repo` it may be one that
-/// only keeps records: that of `--parent`, or where no repository is around, that of the library's
-/// parent directory.
+/// Finds the repository that keeps the record of the new worktree: without `--repo`, the one around
+/// that has the commits too.
+///
+/// With `--repo` it is that of `--parent`, else the one around, else that of the library's parent
+/// directory. Those of a parent directory only keep records.
 pub(super) fn find_home(
     session: &Session,
     name: &WorktreeName,
@@ -23,20 +25,22 @@ pub(super) fn find_home(
 ) -> Result<Repository, Error> {
     if options.repo.is_none() {
         let repository = session.repository_to_change()?;
-        if repository.common_dir == repository.root.join(PARENT_HOME) {
+        let only_keeps_records = repository.common_dir == repository.root.join(PARENT_HOME);
+        if only_keeps_records {
             let name = name.to_string();
             let dir = repository.root;
             return Err(Refusal::NeedsRepo { name, dir }.into());
         }
+        // refuses a bare repository, unless we are in a worktree of it
         return session.repository_with_checkout();
     }
     if let Some(parent) = &options.parent {
         return repository_of_records(session, &session.resolve(parent));
     }
-    let around = session.repository_to_change();
-    let error = around.as_ref().err().and_then(Error::find);
-    let Some(GitError::NoRepository { dir }) = error else {
-        return around;
+    let found_around = session.repository_to_change();
+    let failure = found_around.as_ref().err().and_then(Error::find);
+    let Some(GitError::NoRepository { dir }) = failure else {
+        return found_around;
     };
     let Some(parent) = &session.parent_dir else {
         return Err(Refusal::NoParentDir { dir: dir.clone() }.into());

@@ -48,7 +48,7 @@ impl ContextFacts<'_> {
         record: &Record,
         prompt: &[u8],
     ) -> Result<ContextLayout, ClientRefusal> {
-        let Some(client) = programs::named(client.as_str()) else {
+        let Some(program) = programs::named(client.as_str()) else {
             return Ok(ContextLayout::default());
         };
         let context = Context {
@@ -60,7 +60,7 @@ impl ContextFacts<'_> {
             rules: &record.scope,
             root: self.root,
         };
-        let mut layout = client.layout(&context, &|path| self.state(path))?;
+        let mut layout = program.layout(&context, &|path| self.state(path))?;
         let guards = GuardFacts {
             scope: self.scope,
             worktree: &record.path,
@@ -68,7 +68,7 @@ impl ContextFacts<'_> {
             binary: self.binary,
             top: &top_entries(self.tracked.iter().map(|(path, _)| path)),
         };
-        client.add_guards(&guards, &mut layout, &|path| self.state(path));
+        program.add_guards(&guards, &mut layout, &|path| self.state(path));
         Ok(layout)
     }
 
@@ -157,8 +157,8 @@ pub(super) fn read_prompt(
     }
 }
 
-/// The note that an existing worktree keeps the context it has. `None` if that is what was asked
-/// for: this prompt, and the files of this client.
+/// The note that an existing worktree keeps the context it has. `None` if its context has all that
+/// was asked for: the prompt, if one was given, and the files of the client, if one was named.
 ///
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
@@ -168,24 +168,24 @@ pub(super) fn note_on_kept_context(
     prompt: Option<&[u8]>,
 ) -> Result<Option<String>, Error> {
     let root = &worktree.record.path;
-    let mut context = Vec::new();
+    let mut context_paths = Vec::new();
     for file in worktree.placed()?.files() {
         if file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File {
-            context.push(file.path.to_string());
+            context_paths.push(file.path.to_string());
         }
     }
     let has_client = match options.client.as_deref() {
-        Some(client) => is_context_of(client, &context),
+        Some(client) => is_context_of(client, &context_paths),
         None => true,
     };
     let has_prompt = match prompt {
-        Some(prompt) => is_prompt_in(prompt, root, &context)?,
+        Some(prompt) => is_prompt_in(prompt, root, &context_paths)?,
         None => true,
     };
     if has_prompt && has_client {
         return Ok(None);
     }
-    let note = match file_to_show(&context) {
+    let note = match file_to_show(&context_paths) {
         None => "context is only written when a worktree is made: this one was made without".into(),
         Some(file) => format!(
             "context is only written when a worktree is made; that of this one is {}",
@@ -220,8 +220,8 @@ fn file_to_show(context: &[String]) -> Option<&String> {
 /// True if these context files are those of a client; a client without any has none.
 fn is_context_of(client: &str, context: &[String]) -> bool {
     let mut paths: Vec<&str> = Vec::new();
-    if let Some(client) = programs::named(client) {
-        paths.extend(client.paths());
+    if let Some(program) = programs::named(client) {
+        paths.extend(program.paths());
     }
     paths.is_empty() == context.is_empty()
         && context.iter().all(|file| paths.contains(&file.as_str()))

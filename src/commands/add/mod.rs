@@ -157,15 +157,16 @@ impl Addition<'_> {
         let setup = setup::plan(session, &repositories.home, &loaded.config, options)?;
         // 4
         if let Some(worktree) = &existing {
-            let owner = plan::keep(source, &loaded, options, &wanted, &worktree.record)?;
-            let mut outcome = self.keep(&repositories.home, worktree, owner, attempts)?;
-            if worktree.record.setup == Some(SetupState::Pending) {
+            let record = &worktree.record;
+            let new_owner = plan::owner_of_kept(source, &loaded, options, &wanted, record)?;
+            let mut outcome = self.keep(&repositories.home, worktree, new_owner, attempts)?;
+            if record.setup == Some(SetupState::Pending) {
                 outcome.answer.setup = setup;
             }
             return Ok(outcome);
         }
         // 5
-        let mut planned = self.plan(&repositories, &loaded, wanted, &mut notes)?;
+        let mut planned = self.plan_worktree(&repositories, &loaded, wanted, &mut notes)?;
         planned.record.setup = setup.as_ref().map(|_| SetupState::Pending);
         planned.record.client = Some(client).filter(|client| *client != Client::None);
         // 6 to 8
@@ -174,12 +175,12 @@ impl Addition<'_> {
         Ok(outcome)
     }
 
-    /// Keeps the worktree that exists, and records a new owner or claim.
+    /// Keeps the worktree that exists, and records a new owner or claim; with `-n` records nothing.
     fn keep(
         &self,
         home: &Repository,
         worktree: &Worktree,
-        owner: Option<Owner>,
+        new_owner: Option<Owner>,
         attempts: &mut Attempts<'_>,
     ) -> Result<Outcome<AddAnswer>, Error> {
         let options = self.options;
@@ -196,7 +197,7 @@ impl Addition<'_> {
             &options.context,
             self.prompt,
         )?);
-        notes.extend(notes_on_kept(&record, owner.as_ref(), options));
+        notes.extend(notes_on_kept(&record, new_owner.as_ref(), options));
         let repository = worktree.readable_repository(home);
         let listing = Listing::read(&repository, &record.checked_out)?;
         let files = listing.classify(&worktree.scope).counts();
@@ -204,7 +205,7 @@ impl Addition<'_> {
             record.claim = Some(claim);
             notes.push(note);
         }
-        record.owner = owner.or(record.owner);
+        record.owner = new_owner.or(record.owner);
         if !options.dry_run {
             remove_rest_of_add(home, worktree)?;
             if record != worktree.record {
@@ -231,6 +232,7 @@ impl Addition<'_> {
             });
         };
         if let Some(worktree) = existing {
+            // the worktree is the clone that an earlier `add` made
             return Ok(Repositories {
                 source: worktree.readable_repository(&home),
                 home,
@@ -246,7 +248,7 @@ impl Addition<'_> {
     }
 
     /// Plans the record, and reads the commit and what may be copied.
-    fn plan(
+    fn plan_worktree(
         &self,
         repositories: &Repositories,
         loaded: &Loaded,
@@ -255,11 +257,11 @@ impl Addition<'_> {
     ) -> Result<PlannedWorktree, Error> {
         let session = self.session;
         let source = &repositories.source;
-        let plan = || plan::plan_new(source, loaded, self.options, wanted);
+        let plan_record = || plan::plan_new(source, loaded, self.options, wanted);
         let record = match AskedRequest::of(self.options) {
             // the server may never answer: a signal ends it
-            Some(_) => session.waiting(plan)?,
-            None => plan()?,
+            Some(_) => session.waiting(plan_record)?,
+            None => plan_record()?,
         };
         let scope = Scope::compile(record.scope.clone(), source.case()?)?;
         let start = plan::readable_start(source, &record)?;
@@ -297,7 +299,7 @@ impl Addition<'_> {
         let mut record = planned.record.clone();
         let scope = &planned.scope;
         let listing = &planned.listing;
-        // 6; another repository's files are not those of the worktrees here
+        // 6; a clone of a URL has no files in common with the worktrees here
         let neighbours = repositories.fetched.is_none().then_some(home);
         let classified = classify(neighbours, self.name, scope, listing, options, &mut notes)?;
         let tracked = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
@@ -391,8 +393,10 @@ impl Addition<'_> {
     }
 }
 
-/// Loads the worktree of this name, if it exists. A command on it that was killed is undone; what a
-/// killed `add` left is removed, and work in it is kept in the trash.
+/// Loads the worktree of this name, if it exists; called with the lock of the name held.
+///
+/// A command on it that was killed is undone. What a killed `add` left is removed, and work in it
+/// is kept in the trash. With `-n` nothing is undone, and what a killed `add` left is refused.
 fn load_existing(
     home: &Repository,
     name: &WorktreeName,

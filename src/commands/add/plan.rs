@@ -50,7 +50,8 @@ pub(super) fn load_settings(
 /// The record that was asked for, without what depends on the commits and branches that exist.
 ///
 /// # Errors
-/// Fails when neither the config nor the options have a write list.
+/// Fails when neither the config nor the options have a write list, the profile is unknown, or the
+/// process of `--owner-pid` does not exist.
 pub(super) fn wanted(
     repository: &Repository,
     loaded: &Loaded,
@@ -58,10 +59,12 @@ pub(super) fn wanted(
     name: &WorktreeName,
 ) -> Result<Record, Error> {
     let settings = &loaded.settings;
+    // for the clone of a URL, only a profile that is named counts
     let mut profile = None;
     if options.repo.is_none() || options.scope.profile.is_some() {
         profile = settings.profile(&loaded.config)?;
     }
+    // only for the message that there is no write list
     let config_found = loaded.found && options.repo.is_none();
     let branch = match &options.branch {
         Some(text) => branch_of(text).to_owned(),
@@ -323,8 +326,10 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
     }))
 }
 
-/// The base of the new worktree: its commit, and the revision that names it. `tip` is that of a
-/// branch which exists: it is the base, unless `--base` names another.
+/// The base of the new worktree: its commit, and the name of the base.
+///
+/// `tip` is the commit of a branch that exists, here or at a remote. Unless `--base` is given, the
+/// base has this commit, and still the name of the settings or of the main worktree's branch.
 fn base(
     repository: &Repository,
     loaded: &Loaded,
@@ -334,14 +339,14 @@ fn base(
     let git = &repository.git;
     let name = record.name.to_string();
     let setting = loaded.settings.base.as_ref();
-    let named = repository.base_name(setting.map(|setting| setting.value.as_str()))?;
+    let base_name = repository.base_name(setting.map(|setting| setting.value.as_str()))?;
     if let Some(tip) = tip
         && !is_base_asked(loaded)
     {
-        let revision = named.map_or_else(|| tip.to_string(), |(revision, _)| revision);
+        let revision = base_name.map_or_else(|| tip.to_string(), |(revision, _)| revision);
         return Ok((tip.clone(), revision));
     }
-    let Some((revision, full)) = named else {
+    let Some((revision, full)) = base_name else {
         return Err(Refusal::NoDefaultBase { name }.into());
     };
     let Some(commit) = git.rev_parse_commit(&full)? else {
@@ -384,12 +389,12 @@ fn is_base_asked(loaded: &Loaded) -> bool {
     setting.is_some_and(|setting| matches!(setting.set_by, SetBy::Flag(_)))
 }
 
-/// Decides whether a worktree of this name is kept, and its new owner. The same name and scope
-/// again is not an error; anything else under the name is.
+/// The new owner of an existing worktree, which is kept if it is as asked for; `None` if the
+/// recorded owner stays. The same name and scope again is not an error; anything else is.
 ///
 /// # Errors
 /// Refuses a worktree that is not as asked for, or that another owner has.
-pub(super) fn keep(
+pub(super) fn owner_of_kept(
     repository: &Repository,
     loaded: &Loaded,
     options: &Add,
@@ -433,6 +438,7 @@ fn find_difference(
     existing: &Record,
 ) -> Result<Option<String>, Error> {
     let settings = &loaded.settings;
+    // the base of a pull request's worktree is where the request left `--base`, not its tip
     if let Some(base) = &settings.base
         && is_base_asked(loaded)
         && existing.request.is_none()

@@ -43,9 +43,9 @@ impl AskedRequest {
         })
     }
 
-    /// Asks the server for the request's head, and fetches it; not if it is here, and not with
-    /// `-n`. The base branch is fetched with it: if ours were behind, commits that are merged there
-    /// would count as the request's.
+    /// Asks the server for the request's head and the base branch, and fetches both; not with `-n`,
+    /// and not if both are here. If our base branch were behind, commits that are merged at the
+    /// server would count as the request's. `base` is the name of the base.
     ///
     /// # Errors
     /// Fails when no remote is meant, the server cannot be asked, or it has no such ref.
@@ -55,19 +55,19 @@ impl AskedRequest {
         let ref_name = self.ref_name.clone();
         let asked = AskedRemote::to_read(remote.clone());
         let both = [ref_name.as_str(), remote_base.ref_name.as_str()];
-        // an answer for each name, in their order
+        // one answer for each name, in the order of the names
         let mut tips = git.ls_remote(&asked, &both)?.into_iter();
         let Some(head) = tips.next().flatten() else {
             return Err(Refusal::NoRequest { remote, ref_name }.into());
         };
         let base_tip = tips.next().flatten();
         let mut names = vec![ref_name.as_str()];
-        let mut is_here = git.rev_parse_commit(head.as_str())?.is_some();
+        let mut are_here = git.rev_parse_commit(head.as_str())?.is_some();
         if let Some(tip) = &base_tip {
             names.push(&remote_base.ref_name);
-            is_here &= git.rev_parse_commit(tip.as_str())?.is_some();
+            are_here &= git.rev_parse_commit(tip.as_str())?.is_some();
         }
-        if !is_here && !options.dry_run {
+        if !are_here && !options.dry_run {
             git.fetch_refs(&asked, &names)?;
         }
         Ok(FetchedRequest {
@@ -86,14 +86,15 @@ struct RemoteBase {
     ref_name: String,
 }
 
-/// Finds the remote of the pull requests: the one that the base tracks, or that its name begins
-/// with, else the only one, else `origin`.
+/// Finds the remote of the pull requests, and the base branch there. The remote is the one that the
+/// base tracks, or that its name begins with, else the only one, else `origin`.
 fn find_remote_base(git: &Git, base: &str) -> Result<RemoteBase, Error> {
     let remotes = git.remotes()?;
     let branch = branch_of(base);
     let tracked_remote = git.config_get(&format!("branch.{branch}.remote"))?;
     let tracked_branch = git.config_get(&format!("branch.{branch}.merge"))?;
     if let (Some(remote), Some(ref_name)) = (tracked_remote, tracked_branch)
+        // a branch that tracks one of this repository has the remote `.`
         && remotes.contains(&remote)
     {
         return Ok(RemoteBase { remote, ref_name });

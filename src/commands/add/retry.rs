@@ -123,6 +123,7 @@ impl Attempts<'_> {
         for prober in session.prober.iter().chain(&command) {
             let answer = prober.ask(&question);
             let by = prober.title();
+            // before the answer counts: a signal for us may have ended the prober too
             session.check()?;
             match answer {
                 Ownership::Ours => {}
@@ -152,8 +153,9 @@ impl Attempts<'_> {
         ));
     }
 
-    /// Takes the claim that was asked for, unless an earlier attempt has; with `-n` only checks
-    /// that it is free. Returns what is recorded of it, and a note for the user.
+    /// Takes the claim that was asked for, unless an earlier attempt has. Returns what is recorded
+    /// of it, and a note for the user; `None` if none was asked for, and with `-n`, which only
+    /// checks that it is free. `existing` is the record of a worktree that is kept.
     ///
     /// # Errors
     /// Fails when another user has the claim, or an existing worktree has its claim elsewhere.

@@ -79,7 +79,6 @@ pub(super) fn apply(
     } else {
         OnFailure::Stay
     };
-    // without trust, only submodules are filled
     run_pending(session, options, setup, name, on_failure)?;
     if setup.trusted {
         setup.state = "done";

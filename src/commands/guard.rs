@@ -77,7 +77,7 @@ pub fn run(session: &Session, options: &Guard) -> Outcome<GuardAnswer> {
     let reason = match denials(session, &call) {
         Ok(reasons) if reasons.is_empty() => return Outcome::done(GuardAnswer::default()),
         Ok(reasons) => reasons.join("\n"),
-        Err(error) if is_elsewhere(&error) => return passed(&error.to_string()),
+        Err(error) if is_about_no_worktree(&error) => return passed(&error.to_string()),
         Err(error) => format!("git agentwt cannot tell whether this is in scope: {error}"),
     };
     Outcome::done(GuardAnswer {
@@ -86,7 +86,7 @@ pub fn run(session: &Session, options: &Guard) -> Outcome<GuardAnswer> {
 }
 
 /// True if an error says that this is no worktree of ours.
-fn is_elsewhere(error: &Error) -> bool {
+fn is_about_no_worktree(error: &Error) -> bool {
     let fault = error.find::<WorktreeFault>();
     is_nowhere(error) || matches!(fault, Some(WorktreeFault::NotInWorktree { .. }))
 }
@@ -147,7 +147,7 @@ impl Judge<'_> {
         let shown = escape_for_terminal(named.as_bytes());
         let root = &self.worktree.record.path;
         let name = &self.worktree.record.name;
-        let place = self.elsewhere(resolved)?;
+        let place = self.other_place_of(resolved)?;
         let is_file = |below: &&Path| !below.starts_with(".git") && !below.as_os_str().is_empty();
         let Some(inside) = place.path.filter(is_file) else {
             return Some(format!(
@@ -214,10 +214,12 @@ impl Judge<'_> {
         Ok(rules.ignores_file(path))
     }
 
-    /// Where a path outside of the worktree is; `None` if it is not of this repository.
-    fn elsewhere<'p>(&self, resolved: &'p Path) -> Option<OtherPlace<'_, 'p>> {
+    /// Where a path outside of the worktree is; `None` if a task need not leave it alone
+    /// (`Repository::closed_root`).
+    fn other_place_of<'p>(&self, resolved: &'p Path) -> Option<OtherPlace<'_, 'p>> {
         let root = &self.repository.root;
         let common = &self.repository.home().common_dir;
+        // first, as the main worktree has git's directory in it
         if resolved.starts_with(common) {
             return Some(OtherPlace {
                 root: common,

@@ -13,8 +13,8 @@ use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::worktree::repository::{PARENT_HOME, Repository};
 
-/// Finds the repository that keeps the record of the new worktree: without `--repo`, the one around
-/// that has the commits too.
+/// Finds the repository that keeps the record of the new worktree: without `--repo`, the one
+/// around, which has the commits too.
 ///
 /// With `--repo` it is that of `--parent`, else the one around, else that of the library's parent
 /// directory. Those of a parent directory only keep records.

@@ -284,6 +284,7 @@ impl Collector<'_> {
         uncommitted: &[Change],
         answer: &mut ChangedAnswer,
     ) -> Result<(), Error> {
+        // a patch must not lack a file without a word
         if let Some(unreadable) = survey.states.disk.unreadable.first() {
             let path = match &unreadable.path {
                 Some(path) => path.to_string(),
@@ -293,11 +294,11 @@ impl Collector<'_> {
             return Err(DiskError::new(format!("read {path}"), why).into());
         }
         let references = &survey.states.references;
-        let nearest = references.nearest.as_ref().unwrap_or(&survey.changes.base);
+        let patch_base = references.nearest.as_ref().unwrap_or(&survey.changes.base);
         let colour = self.asked.colour;
-        let patches = Patches::new(self.repository, self.worktree, survey, nearest, colour)?;
-        let net_patch = patches.to_disk(nearest, net)?;
-        answer.patch_base = Some(nearest.clone());
+        let patches = Patches::new(self.repository, self.worktree, survey, patch_base, colour)?;
+        let net_patch = patches.to_disk(patch_base, net)?;
+        answer.patch_base = Some(patch_base.clone());
         answer.patch = Some(PatchText::new(&net_patch.text));
         for path in &net_patch.left_out {
             answer.not_in_patch.push(path.to_string());
@@ -311,7 +312,7 @@ impl Collector<'_> {
             commit.patch = Some(PatchText::new(&patches.of_commit(&commit.commit)?));
         }
         if let Some(listed) = &mut answer.uncommitted {
-            let onto = survey.head.head.as_ref().unwrap_or(nearest);
+            let onto = survey.head.head.as_ref().unwrap_or(patch_base);
             listed.patch = Some(PatchText::new(&patches.to_disk(onto, uncommitted)?.text));
         }
         Ok(())
@@ -333,7 +334,8 @@ impl Collector<'_> {
         Ok(commits)
     }
 
-    /// Reads a commit, with what it changed against its first parent.
+    /// Reads a commit, with what it changed against its first parent; of a merge, only the paths at
+    /// which it differs from every parent.
     fn read_commit(&self, objects: &Objects, id: &CommitId) -> Result<ChangedCommit, Error> {
         let commit = objects.commit(id)?;
         let headline = objects.headline(id)?;

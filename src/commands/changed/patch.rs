@@ -95,9 +95,12 @@ impl<'a> Patches<'a> {
         })
     }
 
-    /// The patch from a commit to what is on disk now, of these changed paths only. It leaves out
-    /// what no patch can hold (FIFOs, what is below a `.git`, edited submodules), what we placed,
-    /// and what is on disk as in the commit, whatever is staged or committed.
+    /// The patch from a commit to what is on disk now, of these changed paths only. `onto` is
+    /// the reference or HEAD, of which the survey has the entries.
+    ///
+    /// It leaves out what no patch can hold (FIFOs, what is below a `.git`, edited submodules, very
+    /// large files), what we placed, and what is on disk as in the commit, whatever is staged or
+    /// committed.
     ///
     /// # Errors
     /// Fails when a file cannot be read, or git fails.
@@ -188,11 +191,11 @@ impl<'a> Patches<'a> {
 
     /// What a patch has at a path, decided in this order:
     ///
-    /// 1. nothing of a file that we placed: no commit is to have it;
+    /// 1. a file that we placed is left out: no commit is to have it;
     /// 2. what is staged, if the scope leaves the path out of the worktree;
     /// 3. a deletion, if nothing is on disk;
-    /// 4. nothing below a `.git`, which git does not take;
-    /// 5. what is on disk, stored if its content is new.
+    /// 4. what is at or below a `.git` is left out, as git does not take it;
+    /// 5. what is on disk, stored if its content is new; a file too large for a patch is left out.
     fn entry_on_disk(&self, path: &RepoPath) -> Result<PatchEntry, Error> {
         let states = &self.survey.states;
         // 1

@@ -144,8 +144,8 @@ fn kept(abilities: Result<FileSystemAbilities, DiskError>) -> Option<DoctorCheck
     None
 }
 
-/// Checks the set-up of the config: whether it is trusted and was run, and whether its programs are
-/// there.
+/// Checks the set-up of the config: whether it is trusted and was run, whether its programs are
+/// there, and what `init` would propose beside it.
 pub(super) fn setup(
     session: &Session,
     context: &DoctorContext<'_>,

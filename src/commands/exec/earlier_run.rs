@@ -41,7 +41,7 @@ impl Preparation<'_> {
     ///
     /// 1. What an earlier command left running ends.
     /// 2. What it left is imported: the branch moves, or its commits are kept by refs.
-    /// 3. The git directory is written on, or a new one is written.
+    /// 3. Its git directory is reused if it is still there; else a new one is written.
     ///
     /// Returns how the branch moved in that import.
     ///
@@ -78,9 +78,9 @@ impl Preparation<'_> {
             let commit = moved.to.short();
             notes.push(format!("verified, {branch} moved to {commit}"));
         }
-        // 3
+        // 3; the import removes a git directory in which nothing is left
         if private.is_there() {
-            self.write_on(&before)?;
+            self.reuse(&before)?;
         } else {
             self.write_new()?;
         }
@@ -90,6 +90,9 @@ impl Preparation<'_> {
     /// Keeps commits of the earlier run by refs if they do not fit what the user did meanwhile: the
     /// next command then begins on the branch. A merge or rebase in progress is left as it is, and
     /// the next command goes on with it.
+    ///
+    /// # Errors
+    /// Refuses the next command while the lock of the worktree's index is the conflict.
     fn keep_conflicting_commits(
         &self,
         imported: Imported,
@@ -148,8 +151,8 @@ impl Preparation<'_> {
             .write_new(self.repository, self.worktree, self.binary, self.objects)
     }
 
-    /// Writes the git directory that the earlier run left for the next command.
-    fn write_on(&self, before: &ImportedBefore) -> Result<(), Error> {
+    /// Makes the git directory of the earlier run the one of the next command.
+    fn reuse(&self, before: &ImportedBefore) -> Result<(), Error> {
         let has_all = self.private.objects()? == RunObjects::Shared;
         if has_all && self.objects == RunObjects::Withheld {
             let name = &self.worktree.record.name;

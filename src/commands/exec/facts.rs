@@ -287,11 +287,12 @@ pub(super) fn variables(
         added.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
     if matches!(fence, Fence::Landlock | Fence::Seatbelt)
-        && let Some(programs) = environment::variable("PATH")
+        && let Some(inherited_path) = environment::variable("PATH")
     {
+        // our `git` comes first (`fence/shim.rs`); `mount` and `container` replace `.git` instead
         let mut path = OsString::from(private.dir.join("bin"));
         path.push(":");
-        path.push(programs);
+        path.push(inherited_path);
         added.push(("PATH".into(), path));
     }
     let mut variables = environment::variables();

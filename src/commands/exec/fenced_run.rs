@@ -96,6 +96,7 @@ impl FencedRun<'_> {
     /// Fails when the command cannot be started, or the import fails: then the branch is where it
     /// was.
     pub fn apply(&self, notes: &mut Vec<String>) -> Result<EndedRun, Error> {
+        // before the preparation, which writes a private one in any case
         let git_directory = if self.launch.fence <= Fence::Perms {
             GitDirectoryOfRun::OfWorktree
         } else if self.private.is_there() {

@@ -15,7 +15,8 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::incoming_ref;
 use crate::worktree::repository::Repository;
 
-/// Fills the answer, and says with which status the program ends.
+/// Fills the answer but for what the command left, which [`describe_rest`] adds. Says with which
+/// status the program ends.
 pub(super) fn fill_answer(
     outcome: &mut Outcome<ExecAnswer>,
     worktree: &Worktree,

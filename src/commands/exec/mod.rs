@@ -131,7 +131,7 @@ pub fn run_in(
         client_states: &client_states,
         launch,
     };
-    run_fenced(run, &settings.directories_to_make, outcome)
+    run_fenced(run, &settings.preset_directories, outcome)
 }
 
 /// Runs a command in its fence, and fills the answer.
@@ -146,7 +146,7 @@ pub fn run_in(
 /// As [`run`].
 fn run_fenced(
     mut run: FencedRun<'_>,
-    directories_to_make: &[Utf8PathBuf],
+    preset_directories: &[Utf8PathBuf],
     mut outcome: Outcome<ExecAnswer>,
 ) -> Result<Outcome<ExecAnswer>, Error> {
     let repository = run.repository;
@@ -158,7 +158,7 @@ fn run_fenced(
     run.tell_fence(&mut outcome.notes);
     // 2
     let run_lock = take_run_lock(repository, worktree)?;
-    for directory in directories_to_make {
+    for directory in preset_directories {
         // if that fails, the program that needs the directory says so
         let _ = files::create_directories(directory);
     }
@@ -220,6 +220,7 @@ fn read_request(
         start: start_in(session, worktree),
         worktrees: &worktrees,
     })?;
+    // only here the settings choose the command, by their client
     if given.is_empty() && recorded_client.is_none() {
         let client_notes = loaded.git_settings.notes(&["agentwt.client"]);
         settings.notes.extend(client_notes);

@@ -31,7 +31,7 @@ pub(super) struct FenceSettings {
     /// What the policy is computed from.
     pub request: FenceRequest,
     /// The directories of presets, which are created where they are missing.
-    pub directories_to_make: Vec<Utf8PathBuf>,
+    pub preset_directories: Vec<Utf8PathBuf>,
     /// The directories in whose place clients get others.
     pub stand_ins: Vec<StandIn>,
     /// Which settings of the repository or the config do not count.
@@ -54,11 +54,11 @@ pub(super) struct Sources<'a> {
     pub worktrees: &'a [Utf8PathBuf],
 }
 
-/// The paths of the presets.
+/// The paths of all presets that count.
 #[derive(Default)]
-struct PresetPaths {
+struct JoinedPresetPaths {
     rw: Vec<Utf8PathBuf>,
-    directories_to_make: Vec<Utf8PathBuf>,
+    directories: Vec<Utf8PathBuf>,
     stand_ins: Vec<StandIn>,
 }
 
@@ -106,20 +106,19 @@ pub(super) fn read(sources: &Sources<'_>) -> Result<FenceSettings, Error> {
         strict: options.strict,
         container: container_request(config, fence, image),
     };
-    let presets_to_make = &presets.directories_to_make;
     Ok(FenceSettings {
         fence,
         request,
-        directories_to_make: resolve_all(presets_to_make, &writable, &mut ignored_notes),
+        preset_directories: resolve_all(&presets.directories, &writable, &mut ignored_notes),
         stand_ins: presets.stand_ins,
         notes,
     })
 }
 
 impl Sources<'_> {
-    /// The fence that is asked for: by the option, or else the user's setting. An agent can write
-    /// the repository's configuration and the config, so these only count where they ask for
-    /// `mount` or `container`.
+    /// The fence that is asked for: by `--fence` or `--image`, or else by the user's setting;
+    /// `auto` where nothing that counts asks for one. An agent can write the repository's
+    /// configuration and the config, so these only count where they ask for `mount` or `container`.
     fn fence(&self, notes: &mut Vec<String>) -> Result<Fence, Error> {
         const KEY: &str = "agentwt.fence";
         let git_settings = &self.loaded.git_settings;
@@ -220,8 +219,8 @@ impl Sources<'_> {
     }
 
     /// The paths of the presets that are named, and of that of the program.
-    fn preset_paths(&self) -> Result<PresetPaths, Error> {
-        let mut all = PresetPaths::default();
+    fn preset_paths(&self) -> Result<JoinedPresetPaths, Error> {
+        let mut all = JoinedPresetPaths::default();
         for preset in presets(self.options, self.command)? {
             let paths = preset.paths(UserEnvironment {
                 home: &home(),
@@ -229,7 +228,7 @@ impl Sources<'_> {
                 variable: &variable,
             });
             all.rw.extend(paths.rw);
-            all.directories_to_make.extend(paths.made);
+            all.directories.extend(paths.made);
             for stand_in in paths.stand_ins {
                 if !all.stand_ins.contains(&stand_in) {
                     all.stand_ins.push(stand_in);
@@ -311,13 +310,14 @@ fn resolve_all(
         let untrusted = highest_untrusted(path, &writable);
         let below = path.strip_prefix(untrusted).unwrap_or(path);
         let without_links = join(place_of(untrusted), below);
-        let target = target_of(path).unwrap_or_else(|| "its target".into());
-        if target == without_links {
+        let target = target_of(path);
+        if target.as_ref() == Some(&without_links) {
             resolved.push(without_links);
         } else {
+            let target_text = target.as_deref().map_or("its target", Utf8Path::as_str);
             notes.push(format!(
                 "{path} is not followed, as a command can have made the link; if \
-                you made it, name {target}"
+                you made it, name {target_text}"
             ));
         }
     }

@@ -3,8 +3,8 @@
 //! All that its refs, HEADs and reflogs reach and the repository that made it does not have is
 //! fetched: the tip of its branch into `refs/agentwt/incoming/<name>`, work that was saved there
 //! under the name it has there, everything else into `refs/agentwt/kept/<name>/<commit>`. Nothing
-//! that is kept already is overwritten (`docs/decisions/0017-clones.md`). What git-lfs stored beside
-//! the objects is copied.
+//! that is kept already is overwritten (`docs/decisions/0017-clones.md`). What git-lfs stored
+//! beside the objects is copied.
 
 use std::collections::BTreeSet;
 
@@ -39,15 +39,16 @@ pub fn kept_ref(worktree: &Worktree, id: &CommitId) -> String {
     kept_refs(worktree) + id.as_str()
 }
 
-/// Fetches what only a clone has; for a worktree that is not a clone, what a run left of which the
-/// directory is gone. Returns what the user should hear of it.
+/// Fetches into the repository what only the worktree has: from a clone, all that is new there; for
+/// another worktree whose directory is gone, what a fenced command left. Returns what the user
+/// should hear of it.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
 pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>, Error> {
     let own = worktree.repository(repository);
     if !own.is_clone() {
-        return bring_run(repository, worktree);
+        return bring_run_without_directory(repository, worktree);
     }
     copy_contents(&own.common_dir, &own.home().common_dir)?;
     let new = read_new_objects(&own, worktree)?;
@@ -55,6 +56,7 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     let branch_tip = git.rev_parse_commit(&worktree.record.branch.full_ref())?;
     let new_tip = branch_tip.filter(|tip| new.commits.contains(tip));
     let mut wanted = saved(&own, worktree)?;
+    // where another new commit is on top of the branch, its tip is not among `new.tips`
     for id in new.tips.iter().chain(&new_tip).chain(&new.others) {
         if !wanted.iter().any(|fetched| fetched.id == *id) {
             wanted.push(FetchedRef {
@@ -128,9 +130,14 @@ fn fetch(own: &Repository, worktree: &Worktree, wanted: &[FetchedRef]) -> Result
     Ok(())
 }
 
-/// Fetches what a run left that no other run can import, as there is no directory for it.
-fn bring_run(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>, Error> {
+/// Fetches what a fenced command left in the record of a worktree whose directory is gone. Returns
+/// what the user should hear of it.
+fn bring_run_without_directory(
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<Vec<String>, Error> {
     let private = PrivateGit::new(worktree);
+    // while the directory is there, the next run imports it
     if files::is_directory(&worktree.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
@@ -204,18 +211,19 @@ fn read_new_objects(own: &Repository, worktree: &Worktree) -> Result<NewObjects,
     Ok(new)
 }
 
-/// Lists the commits that refs, reflogs and git's own files of the clone reach, and the ones at
-/// home do not.
+/// Lists the commits that the refs, the reflogs and git's own files of the clone reach, and that
+/// the ids in `at_home` do not reach. In the answer, `others` is still empty.
 fn list_new_commits(
     own: &Repository,
     worktree: &Worktree,
     at_home: &BTreeSet<CommitId>,
 ) -> Result<NewObjects, Error> {
     let mut input = String::new();
-    // these are in no ref
+    // these may be in no ref and in no reflog
     for id in read_put_aside(own, worktree)? {
         input += &format!("{id}\n");
     }
+    // without a reflog, so that what was made here counts too: nothing of a clone stays behind
     for id in read_passing(own, worktree, &WorktreeHead::default())? {
         input += &format!("{id}\n");
     }
@@ -228,6 +236,7 @@ fn list_new_commits(
     let output = git.perform_with(what, command, &[], input.as_bytes())?;
     let mut commits = BTreeSet::new();
     let mut parents = BTreeSet::new();
+    // in each line, a commit and its parents
     for line in output.lines() {
         let words = line.split_str(" ");
         let mut ids = words.filter_map(|id| CommitId::parse(&id.to_str_lossy()).ok());

@@ -109,7 +109,8 @@ impl EmptyWorktree<'_> {
         })
     }
 
-    /// Creates the files through gix. A second thread looks for a signal meanwhile, and stops gix.
+    /// Creates the files through gix, or says why only git can. A second thread looks for a signal
+    /// meanwhile, and stops gix.
     fn create_files(&self) -> Result<Creation, Error> {
         self.follower.tell_step("check the files out");
         let new = NewWorktree {
@@ -133,6 +134,7 @@ impl EmptyWorktree<'_> {
             watcher.thread().unpark();
             creation
         });
+        // first: where a signal has stopped gix, the signal is the error
         self.follower.check()?;
         Ok(creation?)
     }

@@ -86,34 +86,36 @@ impl FetchedClone {
 pub fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
     let from = &home.common_dir;
     let path = &record.path;
-    // before the clone: what a ref names by now is in it, and what is committed meanwhile is not
-    let mut shared_refs = home.git.for_each_ref(&SHARED)?;
-    shared_refs.retain(|shared| !shared.is_symbolic());
+    // read before the clone, which then has every commit that they name
+    let mut refs_to_create = home.git.for_each_ref(&SHARED)?;
+    refs_to_create.retain(|shared| !shared.is_symbolic());
     // by the directory alone: git would take GIT_WORK_TREE for that of the clone
     let git = home.git.at(&home.root);
     git.clone_no_checkout(from.as_str(), path)?;
     let own = home.clone_at(path, home.format);
     let origin = origin_of(home)?;
     let cloned_branch = own.git.symbolic_ref_head()?;
-    // what git has named in its own way is replaced by the shared refs
-    let mut replaced_refs = own.git.for_each_ref(&["refs/"])?;
+    let mut refs_to_delete = own.git.for_each_ref(&["refs/"])?;
     if origin == OriginOwner::Repository {
-        replaced_refs.retain(|of_git| !of_git.name.starts_with(b"refs/remotes/origin/"));
+        // what git has fetched from the repository keeps the names that git gave it
+        refs_to_delete.retain(|of_git| !of_git.name.starts_with(b"refs/remotes/origin/"));
     }
     let reason = format!("clone: from {from}");
     if files::exists(&own.common_dir.join("shallow")) {
-        own.git.replace_refs(&replaced_refs, &[], &reason)?;
+        // the clone may not have what the refs name: a fetch brings both
+        own.git.replace_refs(&refs_to_delete, &[], &reason)?;
         fetch_all_refs(&own, from, record)?;
-        replaced_refs.clear();
-        shared_refs.clear();
+        refs_to_delete.clear();
+        refs_to_create.clear();
     }
-    shared_refs.extend(new_branch(record));
+    refs_to_create.extend(new_branch(record));
     own.git
-        .replace_refs(&replaced_refs, &shared_refs, &reason)?;
+        .replace_refs(&refs_to_delete, &refs_to_create, &reason)?;
     own.git.begin_on(&record.branch.full_ref())?;
     if origin == OriginOwner::User {
         remove_remote_of_git(&own, cloned_branch.as_deref())?;
     }
+    // last: the user's `origin` comes in the place of git's
     copy_settings(home, &own)?;
     Ok(own)
 }

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::create::checkout::EmptyWorktree;
 use crate::actions::create::clone::FetchedClone;
-use crate::actions::create::undo::{begin_journal, undo_steps, withdraw_worktree};
+use crate::actions::create::undo::{begin_journal, undo_steps, withdraw_worktree_steps};
 use crate::actions::follower::Follower;
 use crate::actions::journal::{LastGit, branch};
 use crate::actions::placing::{Destination, Placing, staging};
@@ -173,7 +173,7 @@ impl WorktreeToCreate<'_> {
         Ok(ports)
     }
 
-    /// Takes the steps:
+    /// Creates the worktree, in these steps:
     ///
     /// 1. Makes git ignore our worktrees.
     /// 2. Registers the worktree with its sparse patterns, or clones.
@@ -196,9 +196,10 @@ impl WorktreeToCreate<'_> {
         self.follower.check()?;
         let worktree = self.register(listing, journal)?;
         self.follower.check()?;
-        let checked_out = self.check_out(&worktree, classified, notes)?;
-        let placed = self.place(&worktree, listing, notes)?;
+        let checked_out = self.check_out_and_run_hook(&worktree, classified, notes)?;
+        let placed = self.place_files(&worktree, listing, notes)?;
         if checked_out.disk.is_none() {
+            // a hook of the user's has run, and can have set other write bits
             self.reset_bits(&worktree)?;
         }
         let mut record = self.complete_record(&worktree)?;
@@ -238,7 +239,7 @@ impl WorktreeToCreate<'_> {
                 Ok(RegisteredWorktree::new(own, admin_dir, path))
             }
             Strategy::Clone => {
-                let own = self.clone(journal)?;
+                let own = self.create_clone(journal)?;
                 own.git.sparse_checkout_set(&patterns)?;
                 let git_dir = own.common_dir.clone();
                 Ok(RegisteredWorktree::new(own, git_dir, path))
@@ -258,7 +259,7 @@ impl WorktreeToCreate<'_> {
     }
 
     /// Clones into the place of the worktree, or moves the clone of a URL there.
-    fn clone(&self, journal: &mut StepJournal) -> Result<Repository, Error> {
+    fn create_clone(&self, journal: &mut StepJournal) -> Result<Repository, Error> {
         let wanted = self.record;
         self.add_directories(journal)?;
         self.create_directory(journal)?;
@@ -281,8 +282,8 @@ impl WorktreeToCreate<'_> {
         Ok(())
     }
 
-    /// Creates the directory of a clone. Git would also clone into one that another process created,
-    /// and the undo would remove that.
+    /// Creates the directory of a clone. Git would also clone into one that another process
+    /// created, and the undo would remove that.
     fn create_directory(&self, journal: &mut StepJournal) -> Result<(), DiskError> {
         let path = &self.record.path;
         if let Some(above) = path.parent() {
@@ -319,6 +320,7 @@ impl WorktreeToCreate<'_> {
     }
 
     /// Creates branch and worktree, each as a step of its own, and sets upstream and patterns.
+    /// Returns the private git directory. The shared lock is held.
     fn register_in_git(
         &self,
         patterns: &[u8],
@@ -334,9 +336,10 @@ impl WorktreeToCreate<'_> {
         self.add_directories(journal)?;
         let added = home.git.worktree_add_no_checkout(path, &record.branch);
         if added.as_ref().is_err_and(|error| !error.was_killed()) {
-            // git has failed by itself, and maybe created nothing
+            // git has failed by itself, and maybe created nothing; what a killed one has created is
+            // not certain yet: its steps stay
             let since = intent_file(home, &record.name);
-            withdraw_worktree(home, path, &since, journal)?;
+            withdraw_worktree_steps(home, path, &since, journal)?;
         }
         added?;
         let git = home.git.at(path);
@@ -366,8 +369,8 @@ impl WorktreeToCreate<'_> {
         Ok(created?)
     }
 
-    /// Checks the files out, and runs the user's post-checkout hook.
-    fn check_out(
+    /// Checks the files out, and runs the user's post-checkout hook if there is one.
+    fn check_out_and_run_hook(
         &self,
         worktree: &RegisteredWorktree,
         classified: &Classified<'_>,
@@ -421,14 +424,15 @@ impl WorktreeToCreate<'_> {
         Ok(record)
     }
 
-    /// Copies files and writes the context. What a hook of the user's has put there meanwhile is
-    /// looked at first: nothing else can have edited a worktree that is being created.
-    fn place(
+    /// Copies files and writes the context. Refuses where a file is in the way: a hook of the
+    /// user's has written it, as nothing else works in a worktree that is being created.
+    fn place_files(
         &self,
         worktree: &RegisteredWorktree,
         listing: &Listing,
         notes: &mut Vec<String>,
     ) -> Result<PlacedFiles, Error> {
+        // no file is placed yet, but what decides which files are copied is remembered
         let mut before = Placed::none(self.globs.to_vec());
         before.without_config = self.config_patterns == ConfigPatterns::Unused;
         let copies = self.plan_copies(listing, &before)?;

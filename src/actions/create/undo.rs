@@ -55,8 +55,8 @@ pub fn read_journal(repository: &Repository, intent: &Intent) -> Result<StepJour
     }
 }
 
-/// Undoes the steps of an `add`, and removes the record of the worktree where nothing is left. The
-/// shared lock is held.
+/// Undoes the steps of an `add`, and removes the record of the worktree, with the journal, where no
+/// step failed. The shared lock is held.
 pub fn undo_steps(
     repository: &Repository,
     name: &WorktreeName,
@@ -69,6 +69,7 @@ pub fn undo_steps(
     if last_git == LastGit::Killed {
         end_locks(repository, own_branch, &since);
     }
+    // temporary files of killed writes
     let common_dir = &repository.common_dir;
     let worktrees = repository.root.join(WORKTREES);
     for directory in [common_dir, &common_dir.join("info"), &worktrees] {
@@ -78,7 +79,7 @@ pub fn undo_steps(
         repository,
         since: &since,
     });
-    // a git that could not take its own lock away again has said so, and ended well
+    // a git that could not remove its own lock has only warned, and counts as successful
     if let Some(branch) = own_branch {
         remove_dead_locks(&[lock_of(repository, branch)], &since);
     }
@@ -91,13 +92,15 @@ pub fn undo_steps(
     undone
 }
 
-/// Writes down that a worktree was not created, nor the directories that it needs, after git has
-/// failed by itself. Where git has written its entry, the steps stay, and the undo reverts them:
-/// the entry is written before the directory, so without it nothing that stands there is ours.
+/// Writes down that the last steps were not taken: the worktree, and the directories that it needs.
+/// Called only after a `git worktree add` that failed by itself.
+///
+/// Git writes its entry before the directory. Where the entry is there, the steps stay, and the
+/// undo reverts them; where it is not, what stands at the path is not ours to remove.
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn withdraw_worktree(
+pub fn withdraw_worktree_steps(
     repository: &Repository,
     path: &Utf8Path,
     since: &Utf8Path,

@@ -40,8 +40,9 @@ enum IndexSource {
     User,
 }
 
-/// Performs the plan of an import. `run_index` are the bytes of the index of the run, which may
-/// become that of the worktree.
+/// Performs the plan of an import that keeps nothing away: its branch is never
+/// [`BranchStep::Kept`]. `run_index` are the bytes of the index of the run, which may become that
+/// of the worktree. Where the plan changes an index, the lock of that index is held.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -61,6 +62,7 @@ pub fn apply(
             });
         }
         IndexStep::MovedToCommits => {
+            // always so: an index moves only with the branch
             if let BranchStep::Moves { from, to } = &plan.branch {
                 let Some(bytes) = move_index(run, from, to)? else {
                     return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));
@@ -73,7 +75,7 @@ pub fn apply(
         }
     }
     if let Some(new_index) = &new_index {
-        // killed after this, the next run moves the branch
+        // after a kill from here on, the next import moves the branch
         write_index(run, new_index)?;
     }
     if let BranchStep::Moves { from, to } = &plan.branch
@@ -82,6 +84,7 @@ pub fn apply(
         return Ok(Applied::NotAtAll(conflict));
     }
     if new_index.is_some() && user_index == UserIndex::AsInRun {
+        // the next import tells by this whether the user staged something since
         run.private.link_index(run.worktree)?;
     }
     set_write_bits(run)?;

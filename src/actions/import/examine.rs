@@ -60,9 +60,12 @@ pub fn examine_objects(
     }
 }
 
-/// Examines a commit that git did not fetch in two tries though its objects can be read: does git
-/// refuse what is in them (`fetch.fsckObjects`)? It is fetched into a quarantine with that check,
-/// and then without: where only the second succeeds, it is the objects.
+/// Says whether git refuses what is in the objects of a commit (`fetch.fsckObjects`): `Unreadable`
+/// where it does. Called for a commit that git did not fetch in two tries though its objects can be
+/// read.
+///
+/// The commit is fetched into a quarantine with that check, and then without. Where only the second
+/// fetch succeeds, git refuses the content; in all other cases something else stopped git.
 pub fn examine_content(
     repository: &Repository,
     worktree: &Worktree,

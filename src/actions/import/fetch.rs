@@ -100,7 +100,8 @@ pub fn fetch_staged(run: &RunToImport<'_>, staged: &BTreeSet<ObjectId>) -> Resul
 }
 
 /// Fetches the tip of the branch. Where git fails though all objects can be read, it is started
-/// once more: a child of it can have been ended, as for want of memory.
+/// once more: a child of it can have been ended, as for want of memory. The failure says whether a
+/// later import may succeed.
 fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure> {
     let specs = [spec(tip, &run_ref(run, tip))];
     let Err(first_error) = fetch_specs(run, &specs) else {
@@ -113,6 +114,7 @@ fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure>
         return Ok(());
     };
     let examination = if matches!(error, GitError::TimedOut { .. }) {
+        // no later import would have more time
         Examination::Unreadable
     } else {
         examine_content(
@@ -151,14 +153,15 @@ fn fetch_each(run: &RunToImport<'_>, wanted: &BTreeMap<&CommitId, String>) -> Ve
     lost
 }
 
-/// Finds what is to be fetched beside the tip of the branch: what no ref names yet.
+/// Finds what is to be fetched beside the tip of the branch: what no ref names yet, and branches
+/// and tags also where only a ref for a time names them.
 fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     let git = hardened(run);
     let result = &run.result;
     let mut lasting = named_by_refs(&git, &kept_refs(run.worktree))?;
     lasting.extend(run.before.iter().chain(&run.tip).cloned());
     lasting.extend(result.began.iter().cloned());
-    // an import that was stopped has fetched these
+    // the refs for a time too: an import that was stopped has fetched what they name
     let mut named = named_by_refs(&git, &run_refs(run.worktree))?;
     named.extend(lasting.iter().cloned());
     let mut work = BTreeMap::new();
@@ -171,6 +174,7 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     for (name, id) in &result.others {
         if !lasting.contains(id) {
             branches.push((name, id));
+            // in place of a ref for a time, where HEAD is on the same commit
             work.insert(id, kept_ref(run.worktree, id));
         }
     }
@@ -189,8 +193,8 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     })
 }
 
-/// Finds the commits on which HEAD was, by its reflog, and that neither the branch nor the refs
-/// that the run began with reach. A reflog can name what is gone, for which no git is asked.
+/// Finds those of the commits `been_on` that neither the branch nor the refs that the run began
+/// with reach. They come from a reflog, which can name commits that are gone: these are left out.
 fn find_abandoned<'a>(
     run: &RunToImport<'_>,
     git: &Git,
@@ -198,12 +202,12 @@ fn find_abandoned<'a>(
 ) -> Result<Vec<&'a CommitId>, Error> {
     let objects = run.repository.objects()?;
     let mut in_repository = Vec::new();
-    let mut abandoned = Vec::new();
+    let mut elsewhere = Vec::new();
     for id in been_on {
         if objects.has(id) {
             in_repository.push(id);
         } else {
-            abandoned.push(id);
+            elsewhere.push(id);
         }
     }
     let branch: Vec<&CommitId> = run.before.iter().chain(&run.tip).collect();
@@ -215,8 +219,10 @@ fn find_abandoned<'a>(
         in_repository.retain(|id| unreached.contains(*id));
     }
     if let Ok(objects_of_run) = Objects::open(&run.private.git_dir(), run.repository.format) {
-        abandoned.retain(|id| objects_of_run.has(id));
+        elsewhere.retain(|id| objects_of_run.has(id));
     }
+    // what the repository does not have, nothing there reaches
+    let mut abandoned = elsewhere;
     abandoned.extend(in_repository);
     Ok(abandoned)
 }

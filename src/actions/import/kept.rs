@@ -84,17 +84,17 @@ pub fn take_own_lock(worktree: &Worktree, file: &Utf8Path) -> Result<Option<Mark
     Ok(MarkedLock::take(file, &mark, LOCK_PATIENCE)?)
 }
 
-/// Writes the commits that the branch does not have into the reflog of HEAD, as if HEAD had gone
-/// there and back: git does so for a commit and a reset. Where there is no such log, or a git has
-/// it locked, refs keep the commits.
+/// Writes those commits of these refs that the branch does not have into the reflog of HEAD, as if
+/// HEAD had gone there and back: git does so for a commit and a reset. Where there is no such log,
+/// or a git has it locked, refs keep the commits.
 fn log_abandoned(repository: &Repository, worktree: &Worktree, refs: &[Ref]) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     let branch = worktree.record.branch.full_ref();
-    let Some(head) = git.rev_parse_commit(&branch)? else {
+    let Some(branch_commit) = git.rev_parse_commit(&branch)? else {
         return Ok(());
     };
     let ids: Vec<&CommitId> = refs.iter().map(|run_ref| &run_ref.id).collect();
-    let listed = git.rev_list(&ids, &[&head])?;
+    let listed = git.rev_list(&ids, &[&branch_commit])?;
     let unreachable: BTreeSet<CommitId> = listed.into_iter().collect();
     let mut abandoned = ids;
     abandoned.retain(|id| unreachable.contains(*id));
@@ -105,8 +105,8 @@ fn log_abandoned(repository: &Repository, worktree: &Worktree, refs: &[Ref]) -> 
     let mut lines = String::new();
     for id in &abandoned {
         lines.push_str(&format!(
-            "{head} {id} {who}\tbranch: abandoned in git agentwt exec\n\
-             {id} {head} {who}\tbranch: kept as {head}\n"
+            "{branch_commit} {id} {who}\tbranch: abandoned in git agentwt exec\n\
+             {id} {branch_commit} {who}\tbranch: kept as {branch_commit}\n"
         ));
     }
     if append_to_head_log(worktree, &lines)? == Appended::Yes {

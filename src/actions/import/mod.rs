@@ -24,7 +24,7 @@ use crate::actions::import::plan::{
     UserIndex, plan,
 };
 use crate::actions::import::run::RunToImport;
-use crate::actions::import::staged::{keep_staged, user_index};
+use crate::actions::import::staged::{compare_user_index, keep_staged};
 use crate::actions::import::verify::{Verified, seal_of, verify};
 use crate::actions::lfs_contents::copy_contents;
 use crate::answer::shapes::BranchMove;
@@ -38,7 +38,7 @@ use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
 
 /// Imports what the last run left. The processes of that run have ended, and the lock of the name
-/// is held.
+/// is held. `now` is the time, RFC 3339 in UTC.
 ///
 /// 1. The git directory of the run is made readable, and what the run left is listed.
 /// 2. All of it is fetched with fsck, and named by refs: from here on nothing can be lost.
@@ -68,9 +68,9 @@ pub fn import(
     let left_behind = find_left_behind(&run, &fetched, &verified)?;
     // 4
     let lock = take_own_lock(worktree, &worktree.record.admin_dir.join("index"))?;
-    let user_index = user_index(&run);
+    let user_index = compare_user_index(&run);
     if user_index == UserIndex::AsInRun && lock.is_some() {
-        // what was compared is what the next import compares with
+        // git can have written it anew: the next import compares with this one
         private.link_index(worktree)?;
     }
     let facts = read_facts(&run, &verified, left_behind, user_index, lock.as_ref())?;
@@ -84,6 +84,7 @@ pub fn import(
     if plan.staged == StagedStep::KeptByRef {
         notes.extend(keep_staged(&run, &verified.staged_only)?);
     }
+    // as if the branch stayed: `perform` corrects that
     let mut imported = Imported {
         moved: None,
         stays_away: facts.tip.clone(),
@@ -100,7 +101,8 @@ pub fn import(
     Ok(imported)
 }
 
-/// Finds what the run left beside commits on its branch.
+/// Finds what the run left beside commits on its branch, and fetches the staged files, as only that
+/// shows which of them git cannot fetch.
 fn find_left_behind(
     run: &RunToImport<'_>,
     fetched: &Fetched,
@@ -116,6 +118,7 @@ fn find_left_behind(
         left.push(LeftBehind::UnfetchedFiles);
     }
     if let Some(operation) = run.result.operation {
+        // in the middle of a rebase, HEAD is detached: that is not told beside it
         left.push(LeftBehind::Operation(operation));
     } else if !run.result.is_on_branch(run.worktree) {
         left.push(LeftBehind::OtherHead);
@@ -132,8 +135,9 @@ fn find_left_behind(
     Ok(left)
 }
 
-/// Reads what decides. With `lock`, nothing is staged between here and the end; without it, a git
-/// works on the index, and the plan takes that for a conflict.
+/// Reads the facts by which the import is planned. `lock` is that of the user's index: with it,
+/// nothing is staged between here and the end; without it, a git works on that index, and the plan
+/// takes that for a conflict.
 fn read_facts(
     run: &RunToImport<'_>,
     verified: &Verified,
@@ -168,7 +172,8 @@ fn read_facts(
     })
 }
 
-/// Performs the plan, and writes down in which state the run is then.
+/// Performs the plan, writes down in which state the run is then, and corrects `imported`. There is
+/// no `run_index` where the index of the run cannot be read.
 fn perform(
     run: &RunToImport<'_>,
     plan: &ImportPlan,

@@ -38,9 +38,9 @@ impl StagedEntry {
     }
 }
 
-/// Says whether the user staged files or switched in the worktree; git can also have read the files
-/// anew only.
-pub fn user_index(run: &RunToImport<'_>) -> UserIndex {
+/// Says whether the user staged files or switched in the worktree: the entries are compared, as git
+/// can have written the index anew without a change.
+pub fn compare_user_index(run: &RunToImport<'_>) -> UserIndex {
     let index = run.worktree.record.admin_dir.join("index");
     // the second: an import that was stopped has written that of the run
     let indexes_of_run = [run.private.begun_index(), run.private.index()];
@@ -69,7 +69,8 @@ fn is_same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
 }
 
 /// Makes the bytes of the index of the worktree, moved from one commit to another
-/// (git-read-tree(1), "Two Tree Merge"): what the user staged stays. None where that does not fit.
+/// (git-read-tree(1), "Two Tree Merge"): what the user staged stays. None where that does not fit,
+/// or git fails. The index itself is not changed.
 ///
 /// # Errors
 /// Fails when the disk refuses.
@@ -79,6 +80,7 @@ pub fn move_index(
     to: &CommitId,
 ) -> Result<Option<Vec<u8>>, Error> {
     let copy = run.private.dir.join("index.moved");
+    // the lock of a git that was killed
     files::remove_file(&copy.with_extension("moved.lock"))?;
     files::link_or_copy(&run.worktree.record.admin_dir.join("index"), &copy)?;
     let begun = read_entries(run, &run.private.begun_index());

@@ -44,7 +44,8 @@ impl Verified {
     }
 }
 
-/// Verifies the worktree.
+/// Verifies the worktree as if its branch had the commits of the run, and its index were that of
+/// the run. Where the run has no index that can be read, the one of the worktree is looked at.
 ///
 /// # Errors
 /// Fails when git or the disk does.

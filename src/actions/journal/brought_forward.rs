@@ -65,7 +65,7 @@ impl ForwardedWorktree<'_> {
         {
             return Ok(HalfWritten::Over);
         }
-        let changed = self.changed()?;
+        let changed = self.paths_of_user()?;
         if !changed.is_empty() {
             return Ok(HalfWritten::Changed(changed));
         }
@@ -107,9 +107,9 @@ impl ForwardedWorktree<'_> {
         self.repository.git.at(&self.step.checkout)
     }
 
-    /// Lists what stands there and is neither what was there before nor what git writes, whole or
-    /// cut.
-    fn changed(self) -> Result<Vec<String>, Error> {
+    /// Lists the touched paths where something of the user's stands: neither what was there before,
+    /// nor what git writes there, nor the beginning of that.
+    fn paths_of_user(self) -> Result<Vec<String>, Error> {
         let kept = self.kept();
         let touched = touched_paths(self.repository, self.step)?;
         let written: BTreeSet<&Path> = written_files(&touched);
@@ -119,11 +119,11 @@ impl ForwardedWorktree<'_> {
             let is_changed = match kept.state(number, &path.file)? {
                 EntryState::Nothing | EntryState::Kept => false,
                 EntryState::File => {
-                    // decided below, for many at once
+                    // not known yet: git is asked below, for many at once
                     files.push(path);
                     false
                 }
-                // a file is to be put back in its place
+                // it is in the way only where a file is to be put back
                 EntryState::Directory => {
                     path.old_file().is_some() && kept.has_others(&path.file, &written)
                 }

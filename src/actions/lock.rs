@@ -105,7 +105,8 @@ pub fn undo_killed(repository: &Repository, worktree: &Worktree) -> Result<Kille
     Ok(Killed::Something)
 }
 
-/// Reads the journal of a command that was killed in a worktree; none where nothing is to be undone.
+/// Reads the journal of a command that was killed in a worktree; none where there is nothing to
+/// undo.
 fn read_left(worktree: &Worktree) -> Result<Option<StepJournal>, Error> {
     let directory = journal::directory(&worktree.dir);
     match StepJournal::read(directory.clone())? {

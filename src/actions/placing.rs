@@ -204,7 +204,8 @@ impl<'d> Destination<'d> {
         let staging_result = stage(&copying, &placing.items);
         self.progress.end();
         let staged = staging_result?;
-        // whatever fails from here on, nothing stays announced or staged
+        // whatever fails from here on, nothing stays announced or staged; `move_in` itself removes
+        // what is staged
         self.announce(placing, &staged).inspect_err(|_| {
             self.withdraw();
             let _ = files::remove_directory(&directory);

@@ -126,7 +126,7 @@ impl Registration<'_> {
             });
         }
         if self.disk.is_none() {
-            self.walk(&mut items)?;
+            self.add_what_is_on_disk(&mut items)?;
         }
         let changed = items.iter().filter_map(|item| Some(item.disk?.stat.ctime));
         let newest = changed.max().unwrap_or(0);
@@ -134,9 +134,10 @@ impl Registration<'_> {
         Ok(Manifest::new(items, settled))
     }
 
-    /// Reads the disk, where a process may have worked since the checkout, and adds what is there
-    /// to the items, which are sorted; what was placed has a list of its own.
-    fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
+    /// Reads the disk, and adds what is there to the items, which are the sorted entries of the
+    /// commit. Called where a hook or an agent may have worked since the checkout. Placed files are
+    /// left out: they have a list of their own.
+    fn add_what_is_on_disk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
         let checked_out = Manifest::new(items.clone(), 0);
         let (expected, placed) = self.placed.clone().laid_over(checked_out, &|_| false);
         let format = self.repository.format;
@@ -154,6 +155,7 @@ impl Registration<'_> {
             unread_above: None,
             hash: &hash,
         })?;
+        // what is pushed below is not sorted
         let tracked = items.len();
         for file in walked.found {
             if placed.get(&file.path).is_some() {

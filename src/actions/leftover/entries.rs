@@ -29,7 +29,7 @@ pub(super) fn find_entries(repository: &Repository, now: i64) -> Result<Vec<Left
         let name = worktree
             .as_deref()
             .and_then(|path| name_of(repository, path));
-        // before anything else is read, which may fail: `verify` reports that of what is recorded
+        // asked before the lock is read, which may fail: a recorded worktree is for `verify`
         if let Some(name) = &name
             && files::exists(&repository.record_dir(name))
         {

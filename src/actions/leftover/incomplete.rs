@@ -48,9 +48,11 @@ pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<
     let head = git.rev_parse_commit("HEAD")?;
     let reflog = match &head {
         Some(_) => git.reflog("HEAD")?,
+        // git reads no reflog of a HEAD that names no commit
         None => reflog_file(admin_dir)?,
     };
     if reflog.iter().any(ReflogEntry::left_a_detached_head) {
+        // where HEAD was before, there may be commits that nothing else names
         return Ok(true);
     }
     let mut commits = read_put_aside_in(&git, admin_dir)?;
@@ -115,7 +117,7 @@ fn entries_of(objects: &Objects, commit: &CommitId) -> Result<BTreeMap<RepoPath,
 
 /// True if a killed `add` left a worktree that an agent has worked in: HEAD has moved, something is
 /// in git's files there, or a file is none that `add` writes. `admin_dir` is the private git
-/// directory, if git has created one.
+/// directory, if git has created one; for a clone it is none.
 ///
 /// # Errors
 /// Fails when something cannot be read.
@@ -175,8 +177,8 @@ fn is_git_dir_of_repository(git_dir: &Utf8Path) -> bool {
     names.iter().all(|name| files::exists(&git_dir.join(name)))
 }
 
-/// True if HEAD was on more than one commit, as its reflog says. Git also logs the creation, a reset
-/// to the same commit, and with the null id a deleted branch.
+/// True if HEAD was on more than one commit, as its reflog says. Git also logs the creation, a
+/// reset to the same commit, and with the null id a deleted branch.
 fn was_on_several_commits(git_dir: &Utf8Path) -> Result<bool, Error> {
     let log = files::read(&git_dir.join("logs/HEAD"))?.unwrap_or_default();
     let mut commits = BTreeSet::new();

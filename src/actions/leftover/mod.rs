@@ -357,9 +357,10 @@ pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
 }
 
-/// Clears a leftover, and returns whether it did: not where by now it is something else. The caller
-/// holds the lock of the name. `intent` is that of a killed `add`. Worktrees, our locks and the old
-/// bin of deleted worktrees are not cleared here.
+/// Clears a leftover that goes ([`Leftover::goes`]), and returns whether it did: not where by now
+/// something else is there. The caller holds the lock of the name, where the leftover is one of a
+/// name. `intent` is that of a killed `add`. Worktrees, our locks and the old bin of deleted
+/// worktrees are not cleared here.
 ///
 /// # Errors
 /// Fails when git or the disk does.

@@ -55,11 +55,11 @@ impl WorkToMerge<'_> {
         Ok(Some(lock))
     }
 
-    /// Brings the base branch to the commit that lands the work, and returns that. The caller holds
-    /// the lock of the base branch.
+    /// Brings the base branch to the commit that lands the work, and returns that commit. The
+    /// caller holds the lock of the base branch.
     ///
     /// 1. Creates the commits, and looks whether git reads what was verified.
-    /// 2. Moves the objects into the repository.
+    /// 2. Looks whether the worktree's branch has moved, and moves the objects into the repository.
     /// 3. Makes room in the worktree that has the base branch checked out.
     /// 4. Pushes, if that was asked for.
     /// 5. Moves the base branch.
@@ -82,6 +82,7 @@ impl WorkToMerge<'_> {
         self.require_genuine(plan, scratch, &commit)?;
         self.follower.check()?;
         if commit == plan.landed.before {
+            // nothing moves here, but the remote may be behind
             self.push(plan, &commit)?;
             return Ok(commit);
         }
@@ -159,8 +160,9 @@ impl WorkToMerge<'_> {
         Ok(moved.err())
     }
 
-    /// Decides by where the base branch is now whether it moved, and undoes the steps if it did
-    /// not. `refusal` is why it did not, as git said.
+    /// Ends the merge after git was asked to move the base branch: where the branch has the commit
+    /// now, it moved; else the steps are undone, and the error says why. `refusal` is the error of
+    /// git, if there was one.
     fn conclude(
         &self,
         plan: &MergePlan,

@@ -32,6 +32,7 @@ impl WorkToMerge<'_> {
         let mut tip = plan.landed.before.clone();
         for new in &plan.new {
             let mut authorship = self.authorship(plan, scratch, &git, new)?;
+            // a rebase keeps the messages of its commits
             if how != MergeMethod::Rebase {
                 let file = scratch.directory().join("MESSAGE");
                 files::write(&file, &authorship.message)?;

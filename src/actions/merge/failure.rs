@@ -135,7 +135,7 @@ impl MergeFailure {
         }
     }
 
-    /// What to do before the command is typed again.
+    /// What to do before the command is typed again; the command follows right after this text.
     fn advice(&self, work: &WorkToMerge<'_>) -> String {
         match self {
             Self::Forged(_) => {

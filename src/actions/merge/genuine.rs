@@ -52,6 +52,7 @@ impl WorkToMerge<'_> {
         let mut read: BTreeSet<ObjectId> = new_commits.iter().map(object_of).collect();
         read.extend(bases.iter().map(object_of));
         read.insert(object_of(before));
+        // a checkout compares these two, and a merge each of its sides with each base
         objects.compared_trees(&tree_before, &tree_after, &mut read)?;
         for base in &bases {
             let base_tree = objects.commit(base)?.tree;
@@ -60,7 +61,7 @@ impl WorkToMerge<'_> {
         }
         for id in &new_commits {
             let new = objects.commit(id)?;
-            // a shallow clone has no parent of some
+            // in a shallow clone, some parents are not there
             for parent in new.parents.iter().filter(|parent| objects.has(parent)) {
                 let parent_tree = objects.commit(parent)?.tree;
                 objects.compared_trees(&parent_tree, &new.tree, &mut read)?;

@@ -22,7 +22,7 @@ pub mod trial;
 pub mod undo;
 pub mod work;
 
-use crate::actions::merge::plan::{MergePlan, method, place, plan};
+use crate::actions::merge::plan::{MergePlan, choose_method, choose_place, plan};
 use crate::actions::merge::trial::try_method;
 use crate::actions::merge::work::WorkToMerge;
 use crate::config::value::Strategy;
@@ -45,7 +45,8 @@ impl WorkToMerge<'_> {
     /// 1. Reads the worktree and the base branch, and decides where the merge is made.
     /// 2. Reads how both histories stand to each other, and decides by which method.
     /// 3. Tries the method: the objects stay in a directory of their own.
-    /// 4. Plans what the base branch gets. What an earlier call has pushed is taken again.
+    /// 4. Plans what the base branch gets: the commit that an earlier call has pushed, if that is
+    ///    what this call would create.
     ///
     /// # Errors
     /// Refuses what would lose work, and what git would have to ask the user about; fails when git
@@ -57,19 +58,20 @@ impl WorkToMerge<'_> {
     ) -> Result<PreparedMerge, Error> {
         // 1
         let place_facts = self.read_place(head, uncommitted)?;
-        let place = place(&place_facts).map_err(|obstacle| self.refuse(&obstacle))?;
+        let place = choose_place(&place_facts).map_err(|obstacle| self.refuse(&obstacle))?;
         // 2
         let home = self.repository.home();
         let name = self.worktree.record.name.as_str();
         let scratch = QuarantinedObjects::create(&home.common_dir, home.format, name)?;
         let git = self.repository.git.with_quarantine(&scratch.quarantine());
         if self.worktree.record.strategy == Strategy::Clone {
+            // this repository does not have the commits of the clone
             let clone = self.worktree.record.admin_dir.as_str();
             let commit = place.verified.to_string();
             git.fetch_objects(clone, FetchCheck::Fsck, &[commit])?;
         }
         let history = self.read_history(&git, &place.base.at, &place.verified)?;
-        let method = method(&history, self.request.wish, &place.base.name)
+        let method = choose_method(&history, self.request.wish, &place.base.name)
             .map_err(|obstacle| self.refuse(&obstacle))?;
         // 3
         let trial = try_method(&git, &scratch, &place, method)?;

@@ -70,7 +70,7 @@ pub struct MergePlace {
 ///
 /// # Errors
 /// Refuses what would lose work, or stand in the way.
-pub fn place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
+pub fn choose_place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
     if let Some(operation) = facts.operation {
         return Err(MergeObstacle::Operation(operation));
     }
@@ -164,18 +164,20 @@ pub enum FastForwardSetting {
 /// # Errors
 /// Refuses where more would be merged than was verified, or only a fast-forward is wanted and not
 /// possible.
-pub fn method(
+pub fn choose_method(
     facts: &HistoryFacts,
     wish: MergeWish,
     into: &BranchName,
 ) -> Result<MergeMethod, MergeObstacle> {
     if facts.relation == Relation::Contained {
+        // first: where nothing is merged, nothing had to be verified
         return Ok(MergeMethod::Already);
     }
     if facts.start == StartOfWork::OnlyInWork {
         return Err(MergeObstacle::NotVerified(into.clone()));
     }
     if facts.relation == Relation::Ahead {
+        // `merge.ff` counts only where the user did not say how
         return Ok(match wish {
             MergeWish::Squash => MergeMethod::Squash,
             MergeWish::AsConfigured if facts.setting == FastForwardSetting::Never => {
@@ -186,6 +188,7 @@ pub fn method(
             }
         });
     }
+    // both have commits of their own
     match wish {
         MergeWish::Squash => Ok(MergeMethod::Squash),
         MergeWish::Rebase => Ok(MergeMethod::Rebase),
@@ -200,7 +203,8 @@ pub fn method(
 /// What came of trying to create the commits of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// These are to be created, the oldest first; none where the base branch would not change.
+    /// These are to be created, the oldest first; none for a method that creates none, and where
+    /// the files of the base branch would not change.
     Commits(Vec<NewCommit>),
     /// The same lines changed in these paths.
     Conflict(Vec<String>),

@@ -52,7 +52,8 @@ impl Reapplied {
 }
 
 impl Worktree {
-    /// Sets sparse patterns and write bits as the scope says, or only looks for what differs.
+    /// Sets sparse patterns and write bits as the scope says, or only looks for what differs. To
+    /// set them, the caller holds the lock of the name.
     ///
     /// # Errors
     /// Fails when git or the disk does; to do the same again finishes it.
@@ -69,7 +70,7 @@ impl Worktree {
             present: self.excluded_on_disk(&index),
             ..Reapplied::default()
         };
-        // looked for first: our own hook puts them back as soon as git has moved a file
+        // looked for before git runs: as soon as git has moved a file, our own hook sets the bits
         let placed = self.placed()?;
         let mut bits = self.set_bits_of(&index, &placed, BitsChange::Preview)?;
         if change == BitsChange::Apply {
@@ -77,6 +78,7 @@ impl Worktree {
             self.set_sparse(repository, &patterns)?;
             let index_now = read_index(&index_file, repository.format)?;
             let applied = self.set_bits_of(&index_now, &placed, BitsChange::Apply)?;
+            // beside what differed before: the files that git has written by now
             bits.changed.extend(applied.changed);
             bits.refused = applied.refused;
             remove_refused(&mut bits.changed, &bits.refused);

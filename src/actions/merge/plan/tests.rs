@@ -57,12 +57,12 @@ fn busy_at(at: &str) -> MergeObstacle {
 
 #[test]
 fn a_merge_is_made_where_nothing_is_in_the_way() {
-    assert_eq!(place(&facts()), Ok(place_in(Some("/r"))));
+    assert_eq!(choose_place(&facts()), Ok(place_in(Some("/r"))));
     let nowhere = PlaceFacts {
         checkouts: Vec::new(),
         ..facts()
     };
-    assert_eq!(place(&nowhere), Ok(place_in(None)));
+    assert_eq!(choose_place(&nowhere), Ok(place_in(None)));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_is_in_the_way_of_a_merge_is_named() {
         ),
     ];
     for (facts, obstacle) in table {
-        assert_eq!(place(&facts), Err(obstacle), "{facts:?}");
+        assert_eq!(choose_place(&facts), Err(obstacle), "{facts:?}");
     }
 }
 
@@ -201,7 +201,7 @@ fn the_method_follows_from_the_history_and_the_wish() {
             start: StartOfWork::InBaseBranch,
             setting: row.setting,
         };
-        let method = method(&facts, row.wish, &main_branch());
+        let method = choose_method(&facts, row.wish, &main_branch());
         assert_eq!(method, row.method, "{facts:?} {:?}", row.wish);
     }
 }
@@ -215,7 +215,7 @@ fn no_more_is_merged_than_was_verified() {
             setting: FastForwardSetting::Allowed,
         };
         for wish in [MergeWish::AsConfigured, MergeWish::FastForwardOnly] {
-            let refused = method(&facts, wish, &main_branch());
+            let refused = choose_method(&facts, wish, &main_branch());
             assert_eq!(refused, Err(MergeObstacle::NotVerified(main_branch())));
         }
     }

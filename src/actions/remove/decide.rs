@@ -373,7 +373,8 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     reasons
 }
 
-/// The reasons that lie in what is in the worktree, beside its own files and commits.
+/// The reasons that lie in what is inside the worktree, beside uncommitted files and unmerged
+/// commits ([`lost_work`]).
 fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     let path = &record.path;
     let mut reasons = Vec::new();

@@ -358,6 +358,7 @@ fn merge_targets<'r>(record: &Record, staying: &[&'r Ref]) -> Vec<&'r Ref> {
 }
 
 /// Reads the files of the worktree: work, what cannot be read, what is hidden, repositories inside.
+/// `facts.is_there` must have been read.
 fn read_files(
     facts: &mut RemoveFacts,
     repository: &Repository,
@@ -373,6 +374,7 @@ fn read_files(
         }
         uncommitted_paths(worktree, survey)
     } else {
+        // without the directory every file is missing: only what was staged is work
         survey.staged_only()
     };
     let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, paths)?;
@@ -437,7 +439,8 @@ fn work_kind(survey: &Survey, path: &RepoPath) -> WorkKind {
     }
 }
 
-/// The submodules of the base whose repositories have work of their own.
+/// The submodules of the base whose repositories have work of their own. `facts.unreadable` must
+/// have been read.
 fn submodules_with_work(
     facts: &RemoveFacts,
     repository: &Repository,
@@ -452,6 +455,7 @@ fn submodules_with_work(
             continue;
         }
         let Ok(relative) = item.path.as_bstr().to_str() else {
+            // a repository there is in `facts.unreadable`: no path of ours leads to it
             continue;
         };
         let directory = worktree.record.path.join(relative);

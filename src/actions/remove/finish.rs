@@ -88,7 +88,8 @@ fn finish_deletion(
     delete_branch(repository, worktree, removal)
 }
 
-/// Deletes the branch if that was decided and it is still where it was then.
+/// Deletes the branch if that was decided and it is still where it was then; returns what became
+/// of it.
 fn delete_branch(
     repository: &Repository,
     worktree: &Worktree,
@@ -100,7 +101,7 @@ fn delete_branch(
     let branch = &worktree.record.branch;
     let since = worktree.dir.join(REMOVING);
     let Err(error) = delete_ref_despite_dead_locks(repository, worktree, tip) else {
-        // a git that could not delete its own lock, on a full disk, ends well all the same
+        // on a full disk git can leave its lock although it has deleted the branch
         remove_dead_locks(&[lock_of(repository, branch)], &since);
         return Ok(BranchFate::Deleted);
     };

@@ -28,7 +28,7 @@ const SETTINGS: &str =
     "[core]\n\tbare = true\n\tattributesFile = /dev/null\n[merge]\n\tdefault = text\n";
 
 /// How the content of `tip` came into one of the `targets`; none when it did not, or that cannot be
-/// told. `own` are the commits of `tip` that are nowhere else, the newest first.
+/// told, or `own` is empty. `own` are the commits of `tip` that are nowhere else, the newest first.
 ///
 /// It is compared in a git directory of its own: so nothing is written into the repository, and
 /// neither its attributes nor its merge drivers count.
@@ -42,6 +42,7 @@ pub fn find(
         return None;
     }
     let quarantine = QuarantineRepository::new(repository, SETTINGS).ok()?;
+    // without this file, git would look for the parents that a shallow clone does not have
     if let Some(shallow) = files::read(&repository.common_dir.join("shallow")).ok()? {
         files::write_beside(&quarantine.git_dir.join("shallow"), &shallow).ok()?;
     }
@@ -94,6 +95,7 @@ impl Comparison<'_> {
         let behind = self.git.rev_list_count(self.tip, &target.id)?;
         let ahead = self.git.rev_list_count(&target.id, self.tip)?;
         if behind == 0 {
+            // the ref has no commit that the tip does not have: nothing came into it
             return Ok(None);
         }
         let changes = self.own_changes(base)?;
@@ -154,7 +156,7 @@ impl Comparison<'_> {
         if alike.is_empty() {
             return Ok(None);
         }
-        // without the own side: a commit there is what is looked for, not where it came
+        // `alike` has commits of both sides: only those of the target show that a change came there
         let listed = self.git.rev_list(&[&target.id], &own_tips)?;
         let of_target: BTreeSet<CommitId> = listed.into_iter().collect();
         let patches = Patches {
@@ -202,7 +204,7 @@ fn merged_as(how: MergedHow, commit: &CommitId) -> Merged {
 /// What commits change, to be compared.
 struct Patches {
     of_commits: BTreeMap<CommitId, Vec<u8>>,
-    /// The commits that only the target has, the newest first.
+    /// Those of these commits that only the target has, the newest first.
     on_target: Vec<CommitId>,
 }
 

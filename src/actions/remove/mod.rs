@@ -65,7 +65,8 @@ pub struct RemovalCandidate {
     pub survey: Option<Survey>,
     /// What decides; of no meaning where an earlier removal has decided.
     pub facts: RemoveFacts,
-    /// What an earlier removal of the worktree has decided, which was interrupted.
+    /// What an interrupted removal has decided, if the directory is away already
+    /// ([`pending_move`]); none where this call decides.
     pub pending_removal: Option<Removal>,
     head: WorktreeHead,
     /// The branches that may go in the same command.
@@ -102,7 +103,7 @@ struct BegunRemoval {
 }
 
 impl RemovalCandidate {
-    /// Reads a worktree whose lock is ours. `leaving_branches` are those that go in the same
+    /// Reads a worktree whose lock is ours. `leaving_branches` are those that may go in the same
     /// command.
     ///
     /// # Errors
@@ -215,7 +216,7 @@ impl RemovalCandidate {
         let mut begun = match &self.pending_removal {
             Some(removal) => self.resume(plan, removal),
             None => {
-                // first, as the clone's repository goes with its directory
+                // before the move, as the clone's repository goes with its directory
                 plan.notes.extend(bring(repository, &self.worktree)?);
                 let removing = Removing {
                     repository,
@@ -226,8 +227,9 @@ impl RemovalCandidate {
                 self.move_away(plan, &removing)?
             }
         };
-        if let Some(held) = &record.claim {
-            let note = claims::release_or_note(repository, &record.name, held, environment);
+        if let Some(claim) = &record.claim {
+            // before the record goes: after a kill the next call finds the claim in it
+            let note = claims::release_or_note(repository, &record.name, claim, environment);
             plan.notes.extend(note);
         }
         let branch = self

@@ -88,10 +88,11 @@ pub struct RemoveFacts {
     /// Commits that only what git overwrites unasked names (`FETCH_HEAD`, `ORIG_HEAD`): they stop
     /// nothing.
     pub passing: Vec<CommitId>,
-    /// The commits of these that were not merged by content either, with their subjects, the
-    /// newest first.
+    /// The commits of `detached`, and those of their ancestors that no ref keeps either; empty if
+    /// their content is merged. With their subjects, the newest first.
     pub unmerged_detached: Vec<LostCommit>,
-    /// The same of the branch.
+    /// The commits of the branch that no ref which stays has; empty if their content is merged.
+    /// With their subjects, the newest first.
     pub unmerged: Vec<LostCommit>,
     /// How what the branch changes came into the base branch, where its commits are not in it.
     pub merged: Option<Merged>,

@@ -10,9 +10,9 @@
 //! them: a kill leaves one directory of a known name, which the next run for that worktree removes.
 //!
 //! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
-//! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
-//! (with its stage), or `intent` for one that only says that the file will be added; and `above`
-//! for each directory on the way, with its permission bits.
+//! there, or `-`, `directory`, `repository`, `special`, with its permission bits), then `index` for
+//! each entry (with its stage), or `intent` for one that only says that the file will be added; and
+//! `above` for each directory on the way, with its permission bits.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -157,6 +157,7 @@ impl<'a> Saving<'a> {
         let name = self.name;
         let scope = &worktree.scope;
         let list_tree = self.write_list(paths, &worktree.record.path)?;
+        // git finds the tree only in the repository
         self.scratch.migrate()?;
         let about_list = format!("git-agentwt: how {name} was before `restore`\n");
         let list = self
@@ -164,6 +165,7 @@ impl<'a> Saving<'a> {
             .commit_tree(&list_tree.to_string(), &about_list, &[])?;
         let mut changes: Changes<'_> = Vec::new();
         for saved in paths {
+            // what the scope excludes is absent on purpose, not deleted
             if saved.disk.is_some() || !scope.excludes_file(&saved.path) {
                 changes.push((&**saved.path.as_bstr(), saved.disk));
             }
@@ -181,7 +183,7 @@ impl<'a> Saving<'a> {
     /// Writes the tree with the list, and with what was staged.
     fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, Error> {
         let objects = self.scratch.objects();
-        // the directories that paths stand in, or are
+        // the paths and all that is above them: `DirectoryModes::of` takes the directories
         let mut with_above = BTreeSet::new();
         for saved in paths {
             if saved.disk.is_some() {
@@ -192,8 +194,10 @@ impl<'a> Saving<'a> {
         let modes = DirectoryModes::of(root, with_above.iter())?;
         let directories: Vec<_> = modes.0.into_iter().collect();
         let list = list_to_bytes(paths, &directories);
-        let id = objects.write_blob(list.len() as u64, &mut &*list)?;
-        let mode = Mode::File;
+        let list_entry = Entry {
+            mode: Mode::File,
+            id: objects.write_blob(list.len() as u64, &mut &*list)?,
+        };
         let mut staged = Vec::new();
         for saved in paths {
             for (stage, entry) in &saved.index {
@@ -202,7 +206,7 @@ impl<'a> Saving<'a> {
                 staged.push((place, *entry));
             }
         }
-        let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(Entry { mode, id }))];
+        let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(list_entry))];
         changes.extend(staged.iter().map(|(path, entry)| (&**path, Some(*entry))));
         Ok(objects.write_tree(None, changes)?)
     }
@@ -429,6 +433,7 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
                 intent_to_add: false,
             }),
             "index" | "intent" => {
+                // these follow the record `disk` of their path
                 let stage = u8::try_from(record.number?).ok()?;
                 if stage > 3 {
                     return None;
@@ -448,9 +453,9 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
 struct SavedRecord<'r> {
     /// `disk`, `index`, `intent` or `above`.
     what: &'r str,
-    /// What stands there; none for a mode of `-`.
+    /// What stands there; none for a mode of `-`, or one that is not known.
     entry: Option<Entry>,
-    /// Permissions, or the stage in the index; none for `-`.
+    /// Permissions, or the stage in the index; none for `-`, or what is no such number.
     number: Option<u32>,
     path: RepoPath,
 }

@@ -67,7 +67,7 @@ pub struct Before {
 }
 
 impl Restoring<'_> {
-    /// Makes a commit that gives the paths what they get back, if what is committed differs.
+    /// Makes a commit that gives the paths what they get back; none where HEAD has all of that.
     /// Changes nothing in the worktree.
     ///
     /// # Errors
@@ -81,14 +81,15 @@ impl Restoring<'_> {
             }
         }
         let objects = self.saving.scratch.objects();
-        let before = objects.commit(head)?.tree;
+        let head_tree = objects.commit(head)?.tree;
         let targets = committed
             .iter()
             .map(|restored| (&**restored.path.as_bstr(), restored.target));
-        let tree = objects.write_tree(Some(&before), targets)?;
-        if tree == before {
+        let tree = objects.write_tree(Some(&head_tree), targets)?;
+        if tree == head_tree {
             return Ok(None);
         }
+        // git finds the tree only in the repository
         self.saving.scratch.migrate()?;
         // as the user: it is a commit like any other
         let git = self.worktree.git(self.repository);
@@ -306,7 +307,7 @@ impl Restoring<'_> {
         )
     }
 
-    /// Lets git write the files of these paths into a directory, with the conversions of a checkout.
+    /// Lets git write the files of these paths into a directory, converted as in a checkout.
     fn check_out(&self, directory: &Utf8Path, paths: &[&RepoPath]) -> Result<(), Error> {
         for path in paths {
             entries::make_way(directory, path);
@@ -351,8 +352,9 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Puts placed files back from their sources, read-only: `restore` leaves alone what may be
-    /// edited. Directories come back with the empty ones in them.
+    /// Copies the placed files that are restored from their sources again, once
+    /// [`write_files`](Self::write_files) has removed what stood there. They are read-only, as
+    /// `restore` leaves alone what may be edited. A directory comes back with the empty ones in it.
     fn put_placed_back(&self) -> Result<(), Error> {
         let worktree = self.worktree;
         let repository = self.repository;
@@ -381,12 +383,14 @@ impl Restoring<'_> {
         };
         let stop = || Ok(());
         let destination = Destination::new(repository, worktree, self.progress, &stop);
-        // what was planted in the settings before stays a finding
+        // asked before the files are placed, which changes the settings: what was planted there
+        // stays a finding
         let may_renew = worktree.config_is_as_recorded(repository)?;
         let placed_now = destination.place(&placing)?;
         if placed_now.changed_config() && may_renew {
             worktree.renew_digests(repository, |file| file == WatchedFile::ConfigWorktree)?;
         }
+        // the next call clears what could not be tidied up
         let _ = placed_now.keep();
         Ok(())
     }
@@ -413,7 +417,7 @@ impl Restoring<'_> {
                     .parents()
                     .any(|parent| from_source.contains(parent));
             if file.kind == PlacedKind::Directory && is_wanted {
-                // another umask than that of the source's owner must not open it
+                // with its own mode: one from the umask may let others read it
                 put_directory(self.worktree, &file.path, file.stat.mode & 0o777)?;
             }
         }

@@ -50,8 +50,8 @@ pub fn bring_back(repository: &Repository, worktree: &Worktree, rescue: &str) ->
     write_back(repository, worktree, saved, &plan)
 }
 
-/// Brings all back as it was planned. A step in the journal names the restore: what is killed in the
-/// middle, or fails, the next command brings to its end.
+/// Brings all back as it was planned. A step in the journal names the restore: what is killed in
+/// the middle, or fails, the next command brings to its end.
 ///
 /// # Errors
 /// Fails when git or the disk does: it may be half undone, and what was saved stays saved.
@@ -109,7 +109,8 @@ fn write_back(
     Ok(worktree.hardened_git(repository).update_index_refresh()?)
 }
 
-/// Writes what was saved, and takes away what stands there.
+/// Writes the files and links that were saved, in place of what stands there. Directories are made
+/// by [`take_away`].
 fn write_saved(
     repository: &Repository,
     worktree: &Worktree,
@@ -119,7 +120,7 @@ fn write_saved(
     let objects = repository.objects()?;
     let mut replaced = Vec::new();
     let mut wanted = Vec::new();
-    let mut new_entries = BTreeMap::new();
+    let mut saved_files = BTreeMap::new();
     for now in &plan.paths {
         // a file with the same content may have other permissions
         let is_file = now.disk.is_some_and(|entry| entry.mode.is_regular());
@@ -131,7 +132,7 @@ fn write_saved(
             && (entry.mode.is_regular() || entry.mode == Mode::Link)
         {
             wanted.push(&now.saved.path);
-            new_entries.insert(&now.saved.path, &now.saved);
+            saved_files.insert(&now.saved.path, &now.saved);
         }
     }
     replace_files(
@@ -140,7 +141,7 @@ fn write_saved(
         &wanted,
         |directory, paths| {
             for path in paths {
-                write_file(&objects, directory, new_entries[path])?;
+                write_file(&objects, directory, saved_files[path])?;
             }
             Ok(())
         },
@@ -162,8 +163,8 @@ fn write_file(objects: &Objects, directory: &Utf8Path, saved: &SavedPath) -> Res
     Ok(entries::put_entry(directory, &saved.path, new)?)
 }
 
-/// Removes what stands at these paths, if it is what was planned, and makes the directories that
-/// were there.
+/// Removes what stands at these paths, if it is what was planned, and then makes the directories
+/// that were there.
 fn take_away(
     repository: &Repository,
     worktree: &Worktree,
@@ -175,10 +176,12 @@ fn take_away(
         .iter()
         .map(|now| now.saved.path.as_bstr())
         .collect();
+    // what is in a directory goes before the directory
     for file in worktree.placed()?.files().iter().rev() {
         let is_below_one = file.path.parents().any(|above| paths.contains(above));
         if file.kind == PlacedKind::Directory && is_below_one {
-            // one with something in it goes once that has gone, or a later step says why not
+            // one that is not empty stays: `remove_entry` removes it after the last file in it, or
+            // fails at a path where it is still in the way
             let _ = entries::remove_alone(root, &file.path);
         }
     }
@@ -190,6 +193,7 @@ fn take_away(
     sorted.sort_unstable();
     for (path, mode) in &saved.directories {
         if paths.contains(path.as_bstr()) || has_below(&sorted, path) {
+            // open to us while files are moved in; `change` then sets its own mode
             put_directory(worktree, path, *mode | 0o700)?;
         }
     }

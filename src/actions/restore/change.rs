@@ -80,6 +80,7 @@ fn replace_in_index(
     let mut announced = Vec::new();
     let mut absent = Vec::new();
     for target in targets {
+        // git can only announce a file that is there
         if target.intent_to_add && target.disk.is_some() {
             announced.push(&target.path);
         }

@@ -49,7 +49,8 @@ pub fn read<'a>(
     facts.permissions.sort_unstable();
     facts.others = match saved {
         Some(saved) => {
-            let restored = saved.paths.iter().map(|saved| &saved.path).collect();
+            let restored = saved.paths.iter().map(|saved_path| &saved_path.path).collect();
+            // an undo refuses only where something on disk is in its way
             others(survey, &restored, &[&survey.states.disk.delta])
         }
         None => {
@@ -86,7 +87,7 @@ fn add_finding(
         }
         Reason::ReadOnly | Reason::Excluded if finding.level == Level::Violation => {
             let violation = violation(repository, worktree, survey, finding, path);
-            // what only another branch has that was made here stays there
+            // a change that only commits of another branch have is not in this worktree
             if violation.committed || !finding.change.seen.iter().all(is_commit) {
                 facts.violations.push(violation);
             }
@@ -258,6 +259,7 @@ pub fn read_paths_now(
     let stages = stages(&index);
     let mut changed = BTreeMap::new();
     for change in &survey.changes.changes {
+        // a file that is only writable holds no work
         if change.kind != Kind::Perm {
             changed.insert(&change.place, &change.seen);
         }

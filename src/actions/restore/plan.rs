@@ -91,7 +91,8 @@ pub struct RestoreFacts<'a> {
     pub permissions: Vec<RepoPath>,
     /// Whether the sparse patterns or their settings are other ones.
     pub sparse: bool,
-    /// Other paths that stand on disk, in the index or in HEAD, and are not as in the base.
+    /// Other paths that are not as in the base: those that stand on disk, and, unless an undo is
+    /// decided, those in the index or in HEAD.
     pub others: BTreeSet<RepoPath>,
     /// Paths that commits of the worktree touched out of scope, and that are as before again.
     pub history: Vec<RepoPath>,
@@ -107,17 +108,17 @@ pub fn plan(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<RestorePlan,
     require_violations(facts, asked)?;
     let mut stays = Vec::new();
     let mut restored = Vec::new();
-    for path in selected(facts, asked) {
-        if path.source == PlacedSource::Changed {
-            stays.push(path.path);
+    for planned in selected(facts, asked) {
+        if planned.source == PlacedSource::Changed {
+            stays.push(planned.path);
         } else {
-            restored.push(path);
+            restored.push(planned);
         }
     }
     require_no_repository(facts.record, &restored)?;
     require_no_submodule(facts.record, &restored)?;
     require_free(facts.record, &facts.others, &restored)?;
-    if restored.iter().any(|path| path.committed) {
+    if restored.iter().any(|planned| planned.committed) {
         require_movable_branch(facts)?;
     }
     let mut write_bits = facts.permissions.clone();
@@ -269,7 +270,7 @@ fn require_free(
     Ok(())
 }
 
-/// Returns those of these paths that cannot be files where `path` is one: what is above or below it.
+/// Returns those of these paths that cannot be files where `path` is one: those above or below it.
 pub fn blocking<'o>(
     path: &'o RepoPath,
     others: &'o BTreeSet<RepoPath>,

@@ -68,8 +68,8 @@ pub fn plan_undo(
     Ok(UndoPlan { paths: now, branch })
 }
 
-/// Decides how the branch goes back; it stays where the restore made no commit, or is undone there
-/// already.
+/// Decides how the branch goes back; none where it stays, as the restore made no commit or the
+/// branch is back already.
 fn plan_branch_undo(
     facts: &RestoreFacts<'_>,
     saved: &SavedRestore,
@@ -112,22 +112,22 @@ fn require_nothing_newer(
     saved: &SavedRestore,
     now: &[PathNow],
 ) -> Result<(), RestoreRefusal> {
-    let mut newer: BTreeSet<&RepoPath> = BTreeSet::new();
-    for path in now {
-        if path.is_newer() {
-            newer.insert(&path.saved.path);
+    let mut at_risk: BTreeSet<&RepoPath> = BTreeSet::new();
+    for path_now in now {
+        if path_now.is_newer() {
+            at_risk.insert(&path_now.saved.path);
         }
-        if path.saved.disk.is_some() {
-            newer.extend(blocking(&path.saved.path, &facts.others));
+        if path_now.saved.disk.is_some() {
+            at_risk.extend(blocking(&path_now.saved.path, &facts.others));
         }
     }
-    let Some(first) = newer.first() else {
+    let Some(first) = at_risk.first() else {
         return Ok(());
     };
     let name = &facts.record.name;
     let root = &facts.record.path;
     let rescue = &saved.rescue;
-    let items: String = newer.iter().map(|path| format!("\n  {path}")).collect();
+    let items: String = at_risk.iter().map(|path| format!("\n  {path}")).collect();
     Err(RestoreRefusal::Undo {
         message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
         help: format!("see what was saved: git -C {root} diff {rescue} -- '{first}'"),

@@ -181,47 +181,48 @@ fn is_below_any(path: &RepoPath, directories: &HashSet<&BStr>) -> bool {
     path.parents().any(|above| directories.contains(above))
 }
 
-/// Reads what is in a worktree at the paths of the candidates. What its branch tracks is only
-/// asked for where there are candidates.
+/// Reads what is in the directory `worktree` at the paths of the candidates, which are from the
+/// directory `main`. `tracked` lists what the worktree's branch tracks, and is only called where
+/// there are candidates.
 ///
 /// # Errors
 /// Fails when it cannot be read.
 pub fn read_worktree_files(
-    path: &Utf8Path,
+    worktree: &Utf8Path,
     main: &Utf8Path,
     tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
     placed: Placed,
     candidates: &Candidates,
 ) -> Result<WorktreeFiles, Error> {
-    let mut files = WorktreeFiles {
+    let mut found = WorktreeFiles {
         placed,
         ..WorktreeFiles::default()
     };
     if candidates.entries.is_empty() {
-        return Ok(files);
+        return Ok(found);
     }
-    files.tracked = tracked()?;
+    found.tracked = tracked()?;
     let paths = candidates.entries.iter().map(|candidate| &candidate.path);
-    let there = stat_entries(path, paths)?;
-    let as_placed = as_placed(path, main, &files.placed, &there.entries)?;
-    for (file, stat) in there.entries {
-        let compared = if as_placed.contains(&file) {
+    let stats = stat_entries(worktree, paths)?;
+    let as_placed = find_as_placed(worktree, main, &found.placed, &stats.entries)?;
+    for (path, stat) in stats.entries {
+        let compared = if as_placed.contains(&path) {
             ComparedFiles::AsPlaced
-        } else if !stat.is_directory() && has_same_content(path, main, &file)? {
+        } else if !stat.is_directory() && has_same_content(worktree, main, &path)? {
             ComparedFiles::Same
         } else {
             ComparedFiles::Other
         };
-        files.existing.insert(file, ExistingFile { stat, compared });
+        found.existing.insert(path, ExistingFile { stat, compared });
     }
-    files.in_the_way = there.in_the_way;
-    Ok(files)
+    found.in_the_way = stats.in_the_way;
+    Ok(found)
 }
 
 /// The paths at which the files stand as they were placed. A file is only read where its stat data
 /// do not prove that.
-fn as_placed(
-    path: &Utf8Path,
+fn find_as_placed(
+    worktree: &Utf8Path,
     main: &Utf8Path,
     placed: &Placed,
     existing: &BTreeMap<RepoPath, Stat>,
@@ -237,7 +238,7 @@ fn as_placed(
             None => {}
         }
     }
-    let drifts = drift_of(path, Some(main), placed, &unproven)?;
+    let drifts = drift_of(worktree, Some(main), placed, &unproven)?;
     for (file, drift) in unproven.into_iter().zip(drifts) {
         if drift.copy == CopyState::Same {
             as_placed.insert(file.path.clone());

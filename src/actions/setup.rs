@@ -341,7 +341,8 @@ impl UserSteps<'_> {
                     format!("`{shown}` ended with status {status}")
                 }
                 Ok(ShellEnd::Ended(None)) => format!("`{shown}` was ended by a signal"),
-                // by the signal that came, which the error names
+                // stopped by a signal, which `fault` names instead of a reason; without a timeout
+                // no command is late
                 Ok(ShellEnd::Late | ShellEnd::Stopped) => String::new(),
                 Err(error) => format!("`{shown}` cannot be run: {error}"),
             };
@@ -408,7 +409,8 @@ impl UserSteps<'_> {
         Ok(())
     }
 
-    /// Lists the submodules that the main worktree has and the scope does not exclude.
+    /// Lists the submodules that the main worktree has and the scope does not exclude. Tells the
+    /// user of those that the main worktree does not have, which stay empty.
     fn submodules_to_fill(&self, worktree: &Worktree, git: &Git) -> Result<Vec<Submodule>, Error> {
         let home = self.repository.home();
         let record = &worktree.record;
@@ -513,8 +515,9 @@ impl UserSteps<'_> {
         Ok(worktree.write_record(&worktree.record)?)
     }
 
-    /// Runs the teardown of the config before a removal, if the user trusts it. A failure stops
-    /// nothing. The lock of the name is held.
+    /// Runs the teardown of the config before a removal, if the user trusts it, and notes what it
+    /// left in the worktree. A command that fails does not stop the removal. The lock of the name
+    /// is held; `state` is the user's state directory.
     ///
     /// # Errors
     /// Fails when the worktree cannot be read, or a signal came.
@@ -534,12 +537,13 @@ impl UserSteps<'_> {
                 let why = "you have not trusted it: git agentwt trust";
                 return Ok(TornDown::skipped(name, why));
             }
-            // no reason to keep a worktree
+            // a config that cannot be read is no reason to keep a worktree
             Err(error) => return Ok(TornDown::skipped(name, &error.to_string())),
         };
         let before = UntrackedBefore::read(self.repository, worktree)?;
         let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
         let result = self.run(worktree, UserTable::Teardown, &commands, &help);
+        // also after a failure: a new file would else be untracked work that stops the removal
         self.note(worktree.clone(), &before)?;
         let mut torn_down = TornDown {
             has_run: true,

@@ -154,7 +154,7 @@ pub const fn bits(mode: u32, access: Access) -> u32 {
 /// would overwrite the worktree's own work.
 pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
     let mut plan = SyncPlan::default();
-    let allowed = allowed(facts, &mut plan)?;
+    let allowed = select_allowed(facts, &mut plan)?;
     require_limits(&facts.selection.limits, &allowed)?;
     let mut edited = Vec::new();
     for (candidate, access) in allowed {
@@ -257,12 +257,12 @@ fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
 
 /// Selects the candidates that may be copied, with the access to each. What the scope excludes and
 /// what the worktree's branch tracks is noted in the plan instead.
-fn allowed<'a>(
+fn select_allowed<'a>(
     facts: &SyncFacts<'a>,
     plan: &mut SyncPlan,
 ) -> Result<Vec<(&'a Candidate, Access)>, SyncRefusal> {
     let mut allowed = Vec::new();
-    // the patterns of which the scope shows something
+    // the numbers of the patterns that select something that the scope does not exclude
     let mut shown_patterns = BTreeSet::new();
     let mut classifier = facts.scope.classifier();
     for candidate in &facts.selection.candidates.entries {
@@ -274,8 +274,8 @@ fn allowed<'a>(
         let verdict = classifier.verdict(path, entry);
         if verdict.access == Access::Excluded {
             if entry == EntryKind::File {
-                let none = || "not in scope: no read or write pattern matches".to_owned();
-                let rule = verdict.rule.map_or_else(none, rule_line);
+                let no_rule = || "not in scope: no read or write pattern matches".to_owned();
+                let rule = verdict.rule.map_or_else(no_rule, rule_line);
                 plan.excluded.push((path.clone(), rule));
             }
             continue;
@@ -303,7 +303,7 @@ fn rule_line(rule: &ScopeRule) -> String {
 
 /// Refuses a pattern that selects nothing, as a typo must not pass silently; and one that was given
 /// for this worktree and of which the scope excludes everything. A pattern of the config is for all
-/// scopes.
+/// scopes, and passes. `excluded` is sorted by path.
 fn require_matches(
     selection: &Selection,
     shown_patterns: &BTreeSet<usize>,
@@ -326,7 +326,7 @@ fn require_matches(
             pattern.origin(),
             PatternOrigin::File(_) | PatternOrigin::BuiltIn
         );
-        // none where only directories match, which are not listed
+        // none where only directories match: `excluded` has none of these
         let first_excluded = matching.iter().find_map(|candidate| {
             let found = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
             Some(&excluded[found.ok()?])
@@ -394,7 +394,8 @@ fn refuse_unmatched(pattern: &Pattern, number: usize, candidates: &Candidates) -
     }
 }
 
-/// Compares the sizes with the limits, before anything is copied.
+/// Refuses a file that is larger than the limit for one, and files that are larger together than
+/// the limit for all. Links and directories do not count.
 fn require_limits(
     limits: &FileSyncConfig,
     allowed: &[(&Candidate, Access)],

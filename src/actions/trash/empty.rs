@@ -154,9 +154,10 @@ fn expire_clean(repository: &Repository, failures: &mut Vec<String>) -> Result<(
     Ok(())
 }
 
-/// Deletes an entry whose term is over, unless its name is in use: the directory in the background,
-/// the record, and the ref unless that is kept longer. What was kept as clean is looked at once
-/// more: with work in it by now, it is kept as work is; while a process works in it, it stays.
+/// Deletes an entry whose term is over, unless the lock of its name is held: the record, the
+/// directory (in the background), and for the long term the ref. A ref of the short term stays, as
+/// an entry of its own. What was kept as clean is looked at once more: with work in it by now, it
+/// is kept as work is; while a process works in it, it stays.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -230,8 +231,8 @@ fn keep_as_work(repository: &Repository, entry: &Trashed) -> Result<(), DiskErro
     files::write(&file, to_text(&removal).as_bytes())
 }
 
-/// Looks at a worktree in the trash that was clean when it was removed. Brings home what only a
-/// clone has.
+/// Says what a worktree in the trash, which was clean when it was removed, is now: clean also where
+/// its directory is gone. Brings home what only a clone has.
 fn look_once_more(repository: &Repository, entry: &Trashed) -> Result<StateAtExpiry, Error> {
     let Some(path) = directory_of(repository, entry) else {
         return Ok(StateAtExpiry::Clean);

@@ -163,6 +163,7 @@ pub fn move_private_git_dir(
     let id = id(&worktree.record.name, &stamp.time);
     if let PrivateGitDir::Registered(git_dir) = PrivateGitDir::find(worktree) {
         sweep(&git_dir, &[""]);
+        // where an older version began this removal
         registered::put_files_back(repository, worktree, &git_dir, stamp)?;
         move_git_dir(repository, &id, &git_dir, &worktree.dir, stamp, held)?;
     }
@@ -177,7 +178,7 @@ pub fn move_private_git_dir(
             &worktree.dir.join(REMOVING),
             held,
         )?;
-        // as git does
+        // git, too, leaves no empty `worktrees`
         files::remove_if_empty(&repository.common_dir.join("worktrees"));
     }
     Ok(())
@@ -259,8 +260,9 @@ pub fn move_record(
     files::rename(&worktree.dir, &kept)
 }
 
-/// Keeps what a killed `add` left and an agent has worked in: as an entry without a record of the
-/// worktree. Returns the path of its directory.
+/// Keeps in the trash what a killed `add` left and an agent has worked in, for the long term: as an
+/// entry without a record of the worktree. `admin_dir` is its private git directory, if it has one.
+/// Returns where its directory is in the trash.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -299,7 +301,7 @@ pub fn keep_incomplete(
         bin.keep(name.as_str(), &id)?;
     }
     if admin_dir.is_some() {
-        // it does not come back, so git is to find its index from there
+        // no undo brings it back: in the trash its `.git` file leads git to its index
         let link = format!("gitdir: {}\n", record_dir.join(TRASHED_GIT_DIR));
         files::write(&place.join(".git"), link.as_bytes())?;
     }

@@ -63,8 +63,9 @@ impl Held {
     }
 }
 
-/// Keeps what a private git directory names by refs of the entry of this id, unless it is `held`
-/// already. Locks on these refs that are newer than the file `since` are of a git that was killed.
+/// Makes refs of the entry of this id keep what a private git directory names; then that is in
+/// `held`. Does nothing where `held` has exactly that already. Locks on these refs that are newer
+/// than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -118,8 +119,8 @@ fn ids_of_index(objects: &Objects, index: &OpenIndex, stamp: &TrashStamp) -> BTr
     }
 }
 
-/// Deletes the refs that hold objects for the entry of this id, and unlocks the worktrees inside it.
-/// Locks on the refs that are newer than the file `since` are of a git that was killed.
+/// Deletes the refs that hold objects for the entry of this id, and unlocks the worktrees inside
+/// it. Locks on the refs that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.

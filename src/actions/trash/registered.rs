@@ -18,8 +18,8 @@ pub(super) const ADMIN: &str = "admin";
 /// What makes git count a branch as checked out (git-worktree(1)), beside HEAD.
 const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 
-/// Puts the files back into the registered private git directory; what is back already stays.
-/// Nothing is to be done for what this version removed.
+/// Puts the files from `admin/` back into the registered private git directory; what is back
+/// already stays. Does nothing where there are none, as for what this version removed.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -44,7 +44,7 @@ pub(super) fn put_files_back(
     put_head_back(&git, git_dir, &aside.join("HEAD"), stamp)?;
     let head_log = git_dir.join("logs/HEAD");
     if files::exists(&aside.join("head-log")) && files::exists(&head_log) {
-        // nothing is written beside it: a file among the logs takes the name of a branch
+        // by a rename: git takes a temporary file among the logs for the log of a ref
         files::rename(&aside.join("head-log"), &head_log)?;
     }
     // it goes last, as it says that the others are to be put back

@@ -48,8 +48,8 @@ pub fn move_record_back(
     Ok(())
 }
 
-/// Brings private git directory and directory back, and ends the removal; the record is at its
-/// place. What is back already stays.
+/// Brings the private git directory and the directory of a worktree back, and ends the removal;
+/// what is back already stays. The record has been moved back, or never went.
 ///
 /// # Errors
 /// Fails when something stands in its place, or the disk or git does: the next call goes on.
@@ -78,7 +78,8 @@ pub fn restore_from_trash(
     let record = &returned.record;
     let is_registered = matches!(PrivateGitDir::find(&returned), PrivateGitDir::Registered(_));
     if is_registered && !files::exists(&record.path) {
-        // the directory was gone before the removal: what only the index has can be had again
+        // the directory was gone before the removal: with its `.git` file, what was staged can be
+        // had again
         files::write(&record.path.join(".git"), record.dot_git.as_bytes())?;
     }
     finish_undo(repository, &returned)

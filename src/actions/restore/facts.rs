@@ -49,7 +49,11 @@ pub fn read<'a>(
     facts.permissions.sort_unstable();
     facts.others = match saved {
         Some(saved) => {
-            let restored = saved.paths.iter().map(|saved_path| &saved_path.path).collect();
+            let restored = saved
+                .paths
+                .iter()
+                .map(|saved_path| &saved_path.path)
+                .collect();
             // an undo refuses only where something on disk is in its way
             others(survey, &restored, &[&survey.states.disk.delta])
         }

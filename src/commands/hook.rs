@@ -90,9 +90,9 @@ impl Answer for HookAnswer {
 
 /// Acts on an event of githooks(5).
 ///
-/// 1. Finds the worktree; in any other directory there is nothing to do.
+/// 1. Finds the worktree; in any other directory, or if its record cannot be used, nothing is done.
 /// 2. Before a commit or the move of the branch, decides whether that is refused.
-/// 3. After anything else, gives back the write bits that git took.
+/// 3. After anything else, gives back the write bits that git may have taken.
 /// 4. Verifies what may have been committed, and reports what the last verification did not find.
 ///
 /// # Errors
@@ -107,7 +107,7 @@ pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error>
     let Some(worktree) = worktree else {
         return Ok(Outcome::done(HookAnswer::default()));
     };
-    // where this fails, the scripts ask git
+    // writes down for the scripts where the user's hooks are; where this fails, they ask git
     let _ = hooks_of(&home.git, &worktree.record).and_then(|hooks| hooks.refresh());
     let repository = worktree.repository(&home);
     // 2
@@ -335,7 +335,7 @@ fn restore_tracked_bits(repository: &Repository, worktree: &Worktree) -> Result<
     if last_note == note_on_index(index_stat).as_bytes() {
         return Ok(());
     }
-    // 2
+    // 2; two file systems may have two clocks: their times cannot be compared
     let mut since = None;
     if files::on_one_file_system(&record.path, &record.admin_dir) {
         since = time_in_note(&last_note).map(|time| time - MARGIN);
@@ -352,11 +352,11 @@ fn restore_tracked_bits(repository: &Repository, worktree: &Worktree) -> Result<
             None => drop(worktree.hardened_git(repository).update_index_refresh()),
         }
     }
-    // 4; not if git has written another index since
-    if let Some(replaced) = files::stat(&index_file)
-        && replaced.mtime == index_stat.mtime
+    // 4; not if git has written another index since: `replace` keeps the time, git does not
+    if let Some(stat_now) = files::stat(&index_file)
+        && stat_now.mtime == index_stat.mtime
     {
-        files::write_beside(&note_file, note_on_index(replaced).as_bytes())?;
+        files::write_beside(&note_file, note_on_index(stat_now).as_bytes())?;
     }
     Ok(())
 }

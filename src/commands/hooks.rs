@@ -331,6 +331,7 @@ fn install_and_record(
     let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
     // asked again: the name may have been taken while we waited
     let name = free_name(repository, &target.path)?;
+    // before the record, which says what our hooks and settings are
     let method = install_hooks(repository, &record, &session.binary)?;
     let written = Registration {
         repository,
@@ -442,7 +443,8 @@ fn free_name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, E
     .into())
 }
 
-/// The base of a worktree that is there: where its HEAD left the base branch.
+/// The base of a worktree that plain git made: the commit where its HEAD left the base branch, or
+/// HEAD itself if the two have no commit in common.
 fn base_of(
     repository: &Repository,
     setting: Option<&str>,
@@ -450,13 +452,13 @@ fn base_of(
     name: &WorktreeName,
 ) -> Result<Base, Error> {
     let git = &repository.git;
-    let name = name.to_string();
     let Some((revision, full)) = repository.base_name(setting)? else {
+        let name = name.to_string();
         return Err(Refusal::NoDefaultBase { name }.into());
     };
     let Some(tip) = git.rev_parse_commit(&full)? else {
         return Err(Refusal::UnknownBase {
-            name,
+            name: name.to_string(),
             revision,
             set_by: "the base".to_owned(),
         }

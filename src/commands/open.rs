@@ -54,7 +54,7 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let program = find_program(session, &repository, &worktree, options)?;
-    // for a shell, the line that it runs
+    // of a command that `shell` made, the line of the setting
     let shown = match program.as_slice() {
         [sh, _, _, line, ..] if sh == "sh" => line,
         _plain => &program[0],
@@ -74,7 +74,8 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
 }
 
 /// The command line of the program: the opener of git's settings, or else the client, or else the
-/// editor that the user has set.
+/// editor that the user has set; then the prompt and the arguments. An opener gets the prompt as the
+/// client would.
 fn find_program(
     session: &Session,
     repository: &Repository,

@@ -1,7 +1,8 @@
 //! `git agentwt init`: writes a config to start from and makes git ignore the worktrees.
 //!
-//! It decides from the names of the tracked top-level entries alone and keeps whatever exists: a
-//! second `init` plans nothing.
+//! It decides from names alone: those of the tracked top-level entries, that of the repository, and
+//! whether there is a `.env` or a `.worktreeinclude`. It keeps whatever exists: a second `init` plans
+//! nothing.
 
 pub mod arguments;
 #[cfg(test)]
@@ -120,7 +121,7 @@ enum TopEntryKind {
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &Init) -> Result<Outcome<InitAnswer>, Error> {
     let repository = session.repository_with_checkout()?;
-    // nothing here starts git; a git that is missing or too old is reported at once
+    // what follows can do without git: one that is missing or too old is reported all the same
     repository.git.version()?;
     if !options.dry_run {
         session.require_no_agent(&repository, &session.command_line)?;
@@ -191,11 +192,11 @@ fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
 /// Decides what is written: what does not exist yet.
 fn plan(facts: &InitFacts, config: Utf8PathBuf) -> InitAnswer {
     let text = (!facts.has_config).then(|| config_text(facts));
-    let config_text = text.as_deref().unwrap_or_default();
+    let new_text = text.as_deref().unwrap_or_default();
     InitAnswer {
         config,
         dry_run: false,
-        proposes_commands: config_text.contains("\ncommands = "),
+        proposes_commands: new_text.contains("\ncommands = "),
         wrote_config: !facts.has_config,
         wrote_exclude_rule: !facts.ignored.exclude_rule,
         wrote_gitignore: !facts.ignored.gitignore,
@@ -333,7 +334,8 @@ struct Proposal {
 
 impl Proposal {
     /// Proposes what tasks may edit, from the names at the root of the repository: the directories
-    /// that usually have sources, else every directory, else everything.
+    /// that usually have sources, else every directory; with them the source files at the root. If
+    /// there is none of these, everything.
     fn plan(facts: &InitFacts) -> Self {
         let mut directories = Vec::new();
         let mut files = Vec::new();

@@ -127,7 +127,7 @@ pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Err
 /// Verifies and plans each, before the first is landed; those with violations are in the answer.
 fn verify_all(landings: &[Landing<'_>], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
     for landing in landings {
-        // only to put back what a landing left that was killed
+        // only to put back what a killed landing left: `land` takes the lock again
         drop(landing.lock(outcome)?);
         let planned = landing.verify_and_plan()?;
         if matches!(planned.step, LandingStep::Refuse) {
@@ -152,8 +152,8 @@ impl Landing<'_> {
         }
     }
 
-    /// Takes the lock of the base branch, if the worktree has one, and puts back what a landing
-    /// left that was killed.
+    /// Takes the lock of the base branch, if the worktree has one, and puts back what a killed
+    /// landing left.
     fn lock(&self, outcome: &mut Outcome<LandAnswer>) -> Result<Option<Lock>, Error> {
         let intent = self.options.intent();
         self.work().lock(intent, &mut outcome.notes)
@@ -161,17 +161,17 @@ impl Landing<'_> {
 
     /// Lands one worktree. If only its removal fails, the answer has what was landed.
     ///
-    /// 1. Takes the lock of the base branch; puts back what a landing left that was killed.
+    /// 1. Takes the lock of the base branch; puts back what a killed landing left.
     /// 2. Verifies the worktree, plans the merge and the removal.
     /// 3. Merges.
-    /// 4. Removes the worktree.
+    /// 4. Removes the worktree, or with `--keep` leaves it.
     fn land(&self, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
         // 1
         let base_lock = self.lock(outcome)?;
         // 2
         let PlannedLanding { mut answer, step } = self.verify_and_plan()?;
         // 3
-        let is_removed = match step {
+        let removal_is_due = match step {
             LandingStep::Refuse => {
                 outcome.exit = ExitCode::Violations;
                 false
@@ -187,7 +187,7 @@ impl Landing<'_> {
         // 4; the answer goes first, so that it is there if the removal fails
         let landed = answer.landed.clone();
         outcome.answer.worktrees.push(answer);
-        if is_removed && !self.options.dry_run {
+        if removal_is_due && !self.options.dry_run {
             let removal = self.remove(landed.as_ref(), &mut outcome.notes)?;
             if let Some(last) = outcome.answer.worktrees.last_mut() {
                 last.removal = Some(removal);
@@ -216,8 +216,8 @@ impl Landing<'_> {
         Ok(())
     }
 
-    /// Runs the user's teardown and removes the worktree, unless work came into it after the merge.
-    /// Without `landed`, finishes an earlier removal, which has run its teardown.
+    /// Runs the user's teardown and removes the worktree; refuses if work came into it after the
+    /// merge. Without `landed`, finishes an earlier removal, which has run its teardown.
     fn remove(
         &self,
         landed: Option<&LandedWork>,
@@ -233,6 +233,7 @@ impl Landing<'_> {
             let state = self.session.state.as_deref();
             notes.extend(steps.tear_down(self.worktree, state)?.notes);
         }
+        // read anew: the teardown, or an agent meanwhile, may have left work
         let mut candidate = self.candidate()?;
         if let Some(landed) = landed {
             landed.assume_in(&mut candidate);
@@ -246,7 +247,7 @@ impl Landing<'_> {
         Ok(removal)
     }
 
-    /// Reads the worktree, verifies it, and plans the merge and the removal.
+    /// Reads the worktree, verifies it, and plans the merge and the removal; changes nothing.
     fn verify_and_plan(&self) -> Result<PlannedLanding, Error> {
         let record = &self.worktree.record;
         let mut answer = LandedWorktree {
@@ -279,8 +280,11 @@ impl Landing<'_> {
         let uncommitted = uncommitted_paths(&candidate);
         let merge = self.work().prepare(&live.head, uncommitted)?;
         if !self.options.keep {
+            // before the merge: where the removal is refused, nothing is merged
             let removal = self.plan_removal(&merge.plan.landed, &mut candidate)?;
-            answer.removal = Some(removal).filter(|_| self.options.dry_run);
+            if self.options.dry_run {
+                answer.removal = Some(removal);
+            }
         }
         answer.landed = Some(merge.plan.landed.clone());
         let step = LandingStep::Merge(Box::new(merge));

@@ -450,7 +450,8 @@ impl ListedWorktree {
         row
     }
 
-    /// The fields of the record after the name.
+    /// The fields after the name in a line of `--porcelain`, in the order that scripts know; a value
+    /// that is absent is an empty field.
     fn fields(&self) -> Vec<String> {
         let mut facts = RecordedFacts::default();
         let mut uncommitted = None;
@@ -487,7 +488,7 @@ impl ListedWorktree {
         fields.map(Option::unwrap_or_default).to_vec()
     }
 
-    /// The verdict, or the reason why there is none.
+    /// The cell of the verdict, or of the reason why there is none.
     fn verdict(&self) -> Cell {
         let Some(details) = &self.details else {
             return Cell::people(self.state.as_str()).paint(Paint::bad);
@@ -529,7 +530,7 @@ impl ListedWorktree {
             return remarks;
         };
         let recorded = &details.recorded;
-        // beside a stored verdict, the verdict itself says so
+        // with a stored verdict, the cell of the verdict says so
         if details.hooks_silent && recorded.live {
             remarks.push("hooks silent".to_owned());
         }

@@ -71,7 +71,8 @@ pub fn run(
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let expiry = Expiry::read(repository)?;
     let removals = list(repository)?;
-    // two for each removal, in one call: directories are measured side by side
+    // two for each removal, in one call: directories are measured side by side; an empty path stands
+    // for one that is not there, and has no size
     let mut directories: Vec<Utf8PathBuf> = Vec::new();
     for removal in &removals {
         directories.push(directory_of(repository, removal).unwrap_or_default());
@@ -81,6 +82,7 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let mut rows = Vec::new();
     for (removal, pair) in removals.iter().zip(sizes.chunks(2)) {
         let has_directory = directory_of(repository, removal).is_some();
+        // most have no submodules
         let submodules_size = pair[1].unwrap_or(0);
         let bytes = if has_directory {
             pair[0].map(|directory_size| directory_size + submodules_size)
@@ -145,9 +147,11 @@ fn list_worktrees(
     for (worktree, position) in worktrees.iter().zip(positions) {
         rows.push(recorded_row(repository, worktree, position, &prefix));
     }
+    // `ListAnswer::set_verdict` searches the rows by name
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     let main = main_position(repository).ok().flatten();
     let mut answer = ListAnswer {
+        // the main worktree alone is no list
         main: main.filter(|_| !rows.is_empty()),
         worktrees: Some(rows),
         ..ListAnswer::default()
@@ -163,9 +167,9 @@ fn list_worktrees(
 
 /// What the records say.
 struct Recorded {
-    /// The rows of all worktrees without a record, or with half a record.
+    /// The rows of the worktrees whose record is incomplete, damaged or removed.
     rows: Vec<ListedWorktree>,
-    /// The other worktrees.
+    /// The worktrees with a complete record, which have no row yet.
     worktrees: Vec<Worktree>,
 }
 
@@ -226,8 +230,8 @@ fn verify_rows(
         }
     };
     let (_, main_changed) = verify_beside_main(repository, worktrees, show);
-    let drawn = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut completed = drawn.list.answer;
+    let ended = drawing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut completed = ended.list.answer;
     completed.set_main_changed(main_changed);
     completed
 }
@@ -236,6 +240,7 @@ fn verify_rows(
 struct Drawing<'d, 'w> {
     list: IncompleteList,
     watch: &'d mut Watch<'w>,
+    /// When the list was drawn last.
     drawn: Instant,
 }
 

@@ -24,7 +24,7 @@ use crate::answer::table::Row;
 use crate::answer::text::Text;
 use crate::commands::prune::arguments::Prune;
 use crate::commands::prune::select::{
-    Idleness, SelectedWorktree, read_idle, select, select_by_commits, select_by_owner, selects,
+    PruneChoice, PruneCriteria, read_idle, select, select_by_commits, select_by_owner, selects,
 };
 use crate::commands::{Outcome, Session};
 use crate::disk::error::DiskError;
@@ -296,50 +296,51 @@ impl Pruning<'_> {
     fn judge(
         &mut self,
         worktree: Worktree,
-        leftover: Option<String>,
+        why_leftover: Option<String>,
         shared: &SharedFacts,
     ) -> Result<PrunedCandidate, Error> {
         let repository = self.repository;
         let options = self.options;
         let name = worktree.record.name.to_string();
-        let mut idleness = self.read_idleness(&worktree);
-        let mut selected = match leftover {
-            Some(reason) => Some(SelectedWorktree::Removed(reason)),
-            None => select(options, &idleness),
+        let mut criteria = self.read_criteria(&worktree);
+        let mut choice = match why_leftover {
+            Some(reason) => Some(PruneChoice::Remove(reason)),
+            None => select(options, &criteria),
         };
-        if let Some(SelectedWorktree::Kept(reason)) = selected {
+        if let Some(PruneChoice::Keep(reason)) = choice {
             return Ok(kept(&name, reason));
         }
-        let look = if options.force > 0 && !options.dry_run && selected.is_some() {
+        // `--force` removes it whatever its files hold; where its commits decide, a look reads them
+        let look = if options.force > 0 && !options.dry_run && choice.is_some() {
             Look::WithoutFiles
         } else {
             Look::Everything
         };
         let branches = &self.leaving_branches;
         let candidate = RemovalCandidate::read(repository, worktree, shared, branches, look)?;
-        if selected.is_none()
+        if choice.is_none()
             && let Some(survey) = &candidate.survey
         {
             let by_commits = select_by_commits(repository, shared, &candidate, survey)?;
-            idleness.commits = Some(by_commits);
-            selected = select(options, &idleness);
+            criteria.commits = Some(by_commits);
+            choice = select(options, &criteria);
         }
-        match selected {
-            Some(SelectedWorktree::Removed(reason)) => self.remove(&candidate, &reason),
-            Some(SelectedWorktree::Kept(reason)) => Ok(kept(&name, reason)),
+        match choice {
+            Some(PruneChoice::Remove(reason)) => self.remove(&candidate, &reason),
+            Some(PruneChoice::Keep(reason)) => Ok(kept(&name, reason)),
             // a removal that has begun has no survey
             None => Ok(kept(&name, "its removal has begun meanwhile".to_owned())),
         }
     }
 
     /// Reads what decides about a worktree, without its commits, which take long.
-    fn read_idleness(&self, worktree: &Worktree) -> Idleness {
+    fn read_criteria(&self, worktree: &Worktree) -> PruneCriteria {
         let owner = worktree.record.owner.as_ref();
         let idle = match self.options.older_than {
             Some(_) => read_idle(self.repository, worktree, self.now),
             None => None,
         };
-        Idleness {
+        PruneCriteria {
             owner: select_by_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
             idle,
             commits: None,
@@ -371,6 +372,7 @@ impl Pruning<'_> {
             let now = &Session::now();
             let applied = candidate.apply(&mut plan, self.repository, environment, &options, now);
             if let Err(error) = applied {
+                // it may refuse too: it looks again when the worktree is in the trash
                 return match error.find::<RemoveRefusal>().cloned() {
                     Some(refusal) => Ok(line.refused(refusal)),
                     None => Err(error),

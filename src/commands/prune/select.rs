@@ -15,22 +15,23 @@ use crate::worktree::repository::Repository;
 
 /// Whether a worktree that is there is to be removed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SelectedWorktree {
+pub enum PruneChoice {
     /// It is to be removed.
-    Removed(String),
+    Remove(String),
     /// It stays.
-    Kept(String),
+    Keep(String),
 }
 
 /// What decides whether a worktree that is there is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Idleness {
+pub struct PruneCriteria {
     /// Whether its owner has ended.
-    pub owner: SelectedWorktree,
-    /// For how many seconds nothing happened there; `None` if that cannot be determined.
+    pub owner: PruneChoice,
+    /// For how many seconds nothing happened there; `None` without `--older-than`, or if that
+    /// cannot be determined.
     pub idle: Option<u64>,
     /// Whether its commits are merged; `None` until they are read.
-    pub commits: Option<SelectedWorktree>,
+    pub commits: Option<PruneChoice>,
 }
 
 /// True if the options select worktrees that are there, beside leftovers.
@@ -41,59 +42,60 @@ pub const fn selects(options: &Prune) -> bool {
 /// Decides whether a worktree that is there is removed; `None` if its commits decide, and were not
 /// read yet.
 ///
-/// `--older-than` keeps every worktree in which something happened lately. Of the others,
-/// `--dead-owners` or `--merged` alone is enough; without both, the age is.
-pub fn select(options: &Prune, idleness: &Idleness) -> Option<SelectedWorktree> {
+/// Called only where [`selects`] is true. `--older-than` keeps every worktree in which something
+/// happened lately. Of the others, `--dead-owners` or `--merged` alone is enough; without both, the
+/// age is.
+pub fn select(options: &Prune, criteria: &PruneCriteria) -> Option<PruneChoice> {
     let mut why_idle = None;
     if let Some(age) = options.older_than {
-        let Some(idle) = idleness.idle else {
+        let Some(idle) = criteria.idle else {
             let why = "when something happened there cannot be determined";
-            return Some(SelectedWorktree::Kept(why.to_owned()));
+            return Some(PruneChoice::Keep(why.to_owned()));
         };
         if idle < age {
             let why = format!("something happened there {} ago", ago(idle));
-            return Some(SelectedWorktree::Kept(why));
+            return Some(PruneChoice::Keep(why));
         }
         why_idle = Some(format!("nothing happened there for {}", ago(idle)));
     }
     // the owner first: if it has ended, the commits need not be read
-    let mut criteria = Vec::new();
+    let mut choices = Vec::new();
     if options.dead_owners {
-        criteria.push(Some(&idleness.owner));
+        choices.push(Some(&criteria.owner));
     }
     if options.merged {
-        criteria.push(idleness.commits.as_ref());
+        choices.push(criteria.commits.as_ref());
     }
-    if criteria.is_empty()
+    if choices.is_empty()
         && let Some(why) = why_idle
     {
-        return Some(SelectedWorktree::Removed(why));
+        return Some(PruneChoice::Remove(why));
     }
     let mut reasons_to_keep: Vec<&str> = Vec::new();
-    for criterion in criteria {
-        match criterion? {
-            SelectedWorktree::Kept(why) => reasons_to_keep.push(why),
-            SelectedWorktree::Removed(why) => {
+    for choice in choices {
+        match choice? {
+            PruneChoice::Keep(why) => reasons_to_keep.push(why),
+            PruneChoice::Remove(why) => {
                 let reason = match why_idle {
                     Some(idle) => format!("{why}, and {idle}"),
                     None => why.clone(),
                 };
-                return Some(SelectedWorktree::Removed(reason));
+                return Some(PruneChoice::Remove(reason));
             }
         }
     }
-    Some(SelectedWorktree::Kept(reasons_to_keep.join(", ")))
+    Some(PruneChoice::Keep(reasons_to_keep.join(", ")))
 }
 
 /// Decides by the owner: a worktree whose owner has ended is removed.
-pub fn select_by_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
+pub fn select_by_owner(owner: Option<(&str, Alive)>) -> PruneChoice {
     let Some((id, alive)) = owner else {
-        return SelectedWorktree::Kept("it has no owner".to_owned());
+        return PruneChoice::Keep("it has no owner".to_owned());
     };
     match alive {
-        Alive::No => SelectedWorktree::Removed(format!("its owner `{id}` has ended")),
-        Alive::Yes => SelectedWorktree::Kept(format!("its owner `{id}` is alive")),
-        Alive::Unknown => SelectedWorktree::Kept(format!(
+        Alive::No => PruneChoice::Remove(format!("its owner `{id}` has ended")),
+        Alive::Yes => PruneChoice::Keep(format!("its owner `{id}` is alive")),
+        Alive::Unknown => PruneChoice::Keep(format!(
             "whether its owner `{id}` is alive cannot be determined from here"
         )),
     }
@@ -132,10 +134,10 @@ pub fn select_by_commits(
     shared: &SharedFacts,
     candidate: &RemovalCandidate,
     survey: &Survey,
-) -> Result<SelectedWorktree, Error> {
+) -> Result<PruneChoice, Error> {
     if !has_own_commits(candidate, survey) {
         let why = "nothing was committed there yet".to_owned();
-        return Ok(SelectedWorktree::Kept(why));
+        return Ok(PruneChoice::Keep(why));
     }
     let facts = &candidate.facts;
     let mut unmerged = facts.unmerged.len() + facts.unmerged_detached.len();
@@ -146,9 +148,9 @@ pub fn select_by_commits(
     if unmerged > 0 {
         let commits = count(unmerged, "commit is", "commits are");
         let why = format!("{commits} on no other branch");
-        return Ok(SelectedWorktree::Kept(why));
+        return Ok(PruneChoice::Keep(why));
     }
-    Ok(SelectedWorktree::Removed(match &facts.merged {
+    Ok(PruneChoice::Remove(match &facts.merged {
         Some(how) => how.to_string(),
         None => "its commits are merged or pushed".to_owned(),
     }))
@@ -208,13 +210,13 @@ mod tests {
             older_than,
             ..Prune::default()
         };
-        let of = |alive: Option<Alive>, idle, commits: Option<SelectedWorktree>| Idleness {
+        let of = |alive: Option<Alive>, idle, commits: Option<PruneChoice>| PruneCriteria {
             owner: select_by_owner(alive.map(|alive| ("s", alive))),
             idle,
             commits,
         };
-        let merged = || Some(SelectedWorktree::Removed("merged".to_owned()));
-        let not = || Some(SelectedWorktree::Kept("not merged".to_owned()));
+        let merged = || Some(PruneChoice::Remove("merged".to_owned()));
+        let not = || Some(PruneChoice::Keep("not merged".to_owned()));
         let table = [
             (asked(true, false, None), of(None, None, None), None),
             (
@@ -285,15 +287,15 @@ mod tests {
                 Some(true),
             ),
         ];
-        for (options, idleness, expected) in table {
-            let is_removed = select(&options, &idleness).map(|selected| match selected {
-                SelectedWorktree::Removed(_) => true,
-                SelectedWorktree::Kept(why) => {
-                    assert!(!why.is_empty(), "{options:?} {idleness:?}");
+        for (options, criteria, expected) in table {
+            let is_removed = select(&options, &criteria).map(|choice| match choice {
+                PruneChoice::Remove(_) => true,
+                PruneChoice::Keep(why) => {
+                    assert!(!why.is_empty(), "{options:?} {criteria:?}");
                     false
                 }
             });
-            assert_eq!(is_removed, expected, "{options:?} {idleness:?}");
+            assert_eq!(is_removed, expected, "{options:?} {criteria:?}");
         }
     }
 }

@@ -74,8 +74,8 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
 }
 
 /// The command line of the program: the opener of git's settings, or else the client, or else the
-/// editor that the user has set; then the prompt and the arguments. An opener gets the prompt as the
-/// client would.
+/// editor that the user has set; then the prompt and the arguments. An opener gets the prompt as
+/// the client would.
 fn find_program(
     session: &Session,
     repository: &Repository,

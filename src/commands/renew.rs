@@ -162,9 +162,10 @@ fn renew_claim(
     Ok((renewed, recorded_owner))
 }
 
-/// Writes a renewed claim into the record, if no other command works on the worktree: a lease must
-/// not end because a long `sync` has the lock. The claim is renewed all the same, and the next
-/// renewal recognizes it without the record. Returns the owner that is recorded.
+/// Writes a claim that its server has renewed into the record, unless another command works on the
+/// worktree. It does not wait for that command: a lease must not end because a long `sync` has the
+/// lock. Where nothing is written, the next renewal recognizes the claim without the record.
+/// Returns the owner that is recorded.
 fn record_claim(
     repository: &Repository,
     worktree: &Worktree,
@@ -221,7 +222,8 @@ fn renew_owner(
 /// The owner to renew: the recorded one if no other was asked for; else the one that was asked for.
 ///
 /// # Errors
-/// Fails when there is none, or when another owner is recorded that may be alive.
+/// Fails when none is asked for and none is recorded, or when another one is recorded that may be
+/// alive.
 fn next_owner(
     name: &WorktreeName,
     asked: Option<&String>,

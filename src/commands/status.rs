@@ -234,7 +234,8 @@ impl WorktreeStatus {
         }
     }
 
-    /// Prints the number of placed files, and for each state but `same` a line with names.
+    /// Prints the number of placed files, and for each state but `same` a line with names. A
+    /// directory is in these lines, and not in the number.
     fn print_placed(&self, text: &mut Text) {
         let placed = self.placed.as_deref().unwrap_or_default();
         if placed.is_empty() {
@@ -315,7 +316,8 @@ impl WorktreeStatus {
         rows
     }
 
-    /// A record for each fact: name, key, value.
+    /// The records for scripts, each with the name of the worktree, a key and one or more values:
+    /// the facts, the kinds, placed files, decisions, changes and findings.
     fn rows(&self) -> Vec<Row> {
         let mut records = Records {
             name: &self.name,
@@ -352,8 +354,8 @@ impl WorktreeStatus {
         records.rows
     }
 
-    /// The names and values of the records for scripts, in their order; none is no record. Scripts
-    /// know the names: one may be added, none is renamed.
+    /// The keys and values of the facts for scripts, in their order. A value that is `None` gets no
+    /// record. Scripts know the keys: one may be added, and none may be renamed.
     fn facts(&self) -> Vec<(&'static str, Option<String>)> {
         let recorded = self.recorded.facts();
         let position = &self.recorded.position;
@@ -483,12 +485,13 @@ fn status(
     let mut changed = report.changes.changes.clone();
     changed.extend_from_slice(&report.changes.integrity);
     changed.retain(|change| !change.is_ignored());
-    let mut branch = position(home, worktree)?;
+    let mut branch_position = position(home, worktree)?;
+    // these two are those of HEAD, which may be elsewhere than the branch
     let commits = repository.git.rev_list_count(&record.base.commit, head)?;
-    branch.position.head = Some(head.clone());
-    branch.position.commits = Some(commits);
+    branch_position.position.head = Some(head.clone());
+    branch_position.position.commits = Some(commits);
     let scope = ScopePatterns::whole(record.profile.as_deref(), &record.scope);
-    let mut recorded = RecordedWorktree::new(worktree, branch, scope);
+    let mut recorded = RecordedWorktree::new(worktree, branch_position, scope);
     recorded.set_verification(Some(live.last));
     recorded.live = true;
     recorded.waiting = WaitingRun::find(home, worktree)?;

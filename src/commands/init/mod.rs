@@ -1,8 +1,8 @@
 //! `git agentwt init`: writes a config to start from and makes git ignore the worktrees.
 //!
 //! It decides from names alone: those of the tracked top-level entries, that of the repository, and
-//! whether there is a `.env` or a `.worktreeinclude`. It keeps whatever exists: a second `init` plans
-//! nothing.
+//! whether there is a `.env` or a `.worktreeinclude`. It keeps whatever exists: a second `init`
+//! plans nothing.
 
 pub mod arguments;
 #[cfg(test)]

@@ -450,8 +450,8 @@ impl ListedWorktree {
         row
     }
 
-    /// The fields after the name in a line of `--porcelain`, in the order that scripts know; a value
-    /// that is absent is an empty field.
+    /// The fields after the name in a line of `--porcelain`, in the order that scripts know. An
+    /// absent value is an empty field.
     fn fields(&self) -> Vec<String> {
         let mut facts = RecordedFacts::default();
         let mut uncommitted = None;

@@ -71,8 +71,8 @@ pub fn run(
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let expiry = Expiry::read(repository)?;
     let removals = list(repository)?;
-    // two for each removal, in one call: directories are measured side by side; an empty path stands
-    // for one that is not there, and has no size
+    // two for each removal, in one call: directories are measured side by side; an empty path
+    // stands for one that is not there, and has no size
     let mut directories: Vec<Utf8PathBuf> = Vec::new();
     for removal in &removals {
         directories.push(directory_of(repository, removal).unwrap_or_default());

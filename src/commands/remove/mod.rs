@@ -21,8 +21,8 @@ use crate::worktree::repository::Repository;
 /// Removes the named worktrees.
 ///
 /// 1. All are looked at before the first is touched: when one is refused, none is removed.
-/// 2. One after the other: the user's teardown runs, and the worktree is moved into the trash, where
-///    it is looked at again. When one is refused by then, those before it are removed.
+/// 2. One after the other: the user's teardown runs, and the worktree is moved into the trash,
+///    where it is looked at again. When one is refused by then, those before it are removed.
 /// 3. What goes at once is deleted, mostly in the background.
 ///
 /// # Errors
@@ -190,6 +190,7 @@ impl Removing<'_> {
         }
         let worktree = Worktree::load(self.repository, &before.worktree.record.name)?;
         let mut candidate = self.read(worktree, Look::Everything)?;
+        // what `plan` decided about the directory of the caller holds for this look too
         candidate.facts.start.clone_from(&before.facts.start);
         let plan = candidate.plan(&options.removal())?;
         Ok(PlannedRemoval { candidate, plan })

@@ -114,6 +114,7 @@ fn undo(
     // 3
     if !options.dry_run {
         if returning.state == UndoState::InTrash {
+            // `plan` lets an empty directory pass: the returning one takes its place
             files::remove_if_empty(&repository.worktree_path(name));
             move_record_back(repository, name, &returning.stamp)?;
         }
@@ -179,7 +180,8 @@ fn find_in_trash(
     let chosen = choose(removals.iter().copied(), from);
     let keeps_directory = chosen.is_some_and(|entry| entry.removal.is_some());
     let is_there = files::exists(&repository.record_dir(name));
-    // first: if only commits are kept, a worktree that is in its place needs no undo
+    // before all other refusals: if only commits are kept, a worktree that is in its place needs
+    // no undo
     if is_there && !keeps_directory && from.is_none() {
         return Err(refuse_there(name, chosen).into());
     }
@@ -268,7 +270,8 @@ fn help_for_kept_commits(repository: &Repository, name: &WorktreeName) -> Result
 /// Decides which branches are created again.
 ///
 /// # Errors
-/// Refuses if the place of the worktree or one of its branches is taken by now.
+/// Refuses if the place of the worktree or one of its branches is taken by now, or its private git
+/// directory is gone.
 fn plan(repository: &Repository, returning: &ReturningWorktree) -> Result<Vec<NewBranch>, Error> {
     let stamp = &returning.stamp;
     let worktree = &returning.worktree;

@@ -330,8 +330,8 @@ fn undo(
     Ok(outcome)
 }
 
-/// Returns the outcome of an undo. A FIFO, socket or device is not created again: it is lost, and
-/// a note says so.
+/// Returns the outcome of an undo that has done what is planned, or would (`-n`). A FIFO, socket or
+/// device is not created again: it is lost, and a note says so.
 fn undo_outcome(
     worktree: &Worktree,
     saved: &SavedRestore,

@@ -96,8 +96,8 @@ fn has_context(placed: &Placed) -> bool {
     files.any(|file| file.origin == PlacedOrigin::Context)
 }
 
-/// Writes the guards of the agent program for the next scope. A file that was edited stays as it
-/// is; returns notes on such files.
+/// Writes those guards of the agent program that are in the worktree anew, for the next scope. A
+/// file that was edited stays as it is; returns notes on such files.
 fn renew_guards(
     session: &Session,
     home: &Repository,
@@ -116,6 +116,7 @@ fn renew_guards(
         if content_as_placed.as_ref() == Some(&guard.content) {
             continue;
         }
+        // before its content: `place` replaces the file only if these stat data are still true
         let stats = stat_entries(root, [&guard.path].into_iter())?.entries;
         let is_as_placed = is_unchanged(root, None, file).unwrap_or(false);
         if let Some(stat) = stats.get(&guard.path)

@@ -49,8 +49,11 @@ struct PullFacts<'a> {
 /// What a pull will do.
 #[derive(Default)]
 struct PullPlan<'a> {
+    /// The files whose copies go to the main worktree.
     pull: Vec<&'a PlacedFile>,
+    /// Those of them that the main worktree has changed too: its version is saved first.
     save: Vec<RepoPath>,
+    /// How many of the files that were asked for are not edited.
     unchanged: usize,
 }
 
@@ -88,14 +91,14 @@ impl Run<'_> {
         let rescue = self.save(worktree, &repository.root, &plan.save)?;
         synced.rescue = rescue.as_ref().map(SavedWork::from);
         let stop = || self.session.check();
-        let copied_into = Destination::new(repository, worktree, &self.session.progress, &stop);
-        let warnings = apply_pull(&copied_into, placed, &copies, &plan.pull)?;
+        let sides = Destination::new(repository, worktree, &self.session.progress, &stop);
+        let warnings = apply_pull(&sides, placed, &copies, &plan.pull)?;
         self.notes.extend(warnings);
         Ok(())
     }
 
     /// Removes copies that were not edited (`--clean`), unless they are the last ones: those whose
-    /// source is gone stay.
+    /// source is gone stay. In a bare repository no source is found, so all of them stay.
     pub(super) fn clean(
         &self,
         worktree: &Worktree,
@@ -135,11 +138,13 @@ impl Run<'_> {
             return Ok(cleaned);
         }
         let own = worktree.repository(self.repository);
-        let renew = worktree.config_is_as_recorded(&own)?;
+        // asked before the change: a configuration that somebody else changed is not recorded
+        let may_record_config = worktree.config_is_as_recorded(&own)?;
+        // nothing is copied: `apply_clean` does not call this
         let stop = || Ok(());
-        let progress = &self.session.progress;
-        let to = Destination::new(self.repository, worktree, progress, &stop);
-        if apply_clean(&to, placed, &remove, gone, &mut cleaned)? && renew {
+        let to = Destination::new(self.repository, worktree, &self.session.progress, &stop);
+        let changed_config = apply_clean(&to, placed, &remove, gone, &mut cleaned)?;
+        if changed_config && may_record_config {
             worktree.renew_digests(&own, is_config)?;
         }
         Ok(cleaned)
@@ -237,6 +242,7 @@ fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal 
 }
 
 /// Refuses to replace a file that the main worktree tracks, or one by something of another kind.
+/// With `--force`, a link may take the place of a file.
 fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
     let name = facts.name;
     let path = &file.path;
@@ -269,13 +275,15 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
 
 /// Copies these files over those of the main worktree, which keep their permissions, and records
 /// that both sides are the same again; all or nothing. Returns what could not be tidied up.
+///
+/// `sides` names both worktrees: the copies are taken from the agent's.
 fn apply_pull(
-    copied_into: &Destination<'_>,
+    sides: &Destination<'_>,
     placed: &Placed,
     copies: &Stats,
     pull: &[&PlacedFile],
 ) -> Result<Vec<String>, Error> {
-    let replaced = stat_entries(copied_into.main, pull.iter().map(|file| &file.path))?.entries;
+    let replaced = stat_entries(sides.main, pull.iter().map(|file| &file.path))?.entries;
     let mut items = Vec::new();
     for file in pull {
         if let Some(stat) = copies.get(&file.path) {
@@ -286,26 +294,21 @@ fn apply_pull(
             });
         }
     }
-    let directory = staging_in_main(copied_into);
+    let directory = staging_in_main(sides);
+    // what a killed call left
     files::remove_directory(&directory)?;
     let copying = Staging {
-        source: copied_into.path,
+        source: sides.path,
         directory: &directory,
-        progress: copied_into.progress,
-        stop: copied_into.stop,
+        progress: sides.progress,
+        stop: sides.stop,
     };
     let staged = stage(&copying, &items);
-    copied_into.progress.end();
+    sides.progress.end();
     // in the main worktree nothing is ours
     let nothing_placed = Placed::default();
-    let moved = move_in(
-        &copying,
-        copied_into.main,
-        staged?,
-        &replaced,
-        &nothing_placed,
-    )?;
-    match record_pulled(copied_into, placed, copies, &moved.staged) {
+    let moved = move_in(&copying, sides.main, staged?, &replaced, &nothing_placed)?;
+    match record_pulled(sides, placed, copies, &moved.staged) {
         Ok(()) => Ok(moved.done()),
         Err(error) => Err(Error::from(error).leaving(moved.take_back())),
     }
@@ -313,13 +316,13 @@ fn apply_pull(
 
 /// The directory in which files for the main worktree are staged: on its file system, so that they
 /// are moved in by a rename; beside the worktrees, if these are in the main worktree.
-fn staging_in_main(copied_into: &Destination<'_>) -> Utf8PathBuf {
-    let name = copied_into.path.file_name().unwrap_or("worktree");
-    let worktrees = copied_into.main.join(WORKTREES);
+fn staging_in_main(sides: &Destination<'_>) -> Utf8PathBuf {
+    let name = sides.path.file_name().unwrap_or("worktree");
+    let worktrees = sides.main.join(WORKTREES);
     if files::is_directory(&worktrees) {
         staging(&worktrees.join(name))
     } else {
-        staging(&copied_into.main.join(name))
+        staging(&sides.main.join(name))
     }
 }
 
@@ -333,9 +336,10 @@ fn permissions(file: &PlacedFile, replaced: Option<&Stat>, copy: &Stat) -> u32 {
     before.permissions() & !changed | copy.permissions() & changed
 }
 
-/// Records of these files that the copy and the main worktree's are the same.
+/// Records of the files that were moved into the main worktree (`staged`) that they are the same as
+/// their copies.
 fn record_pulled(
-    copied_into: &Destination<'_>,
+    sides: &Destination<'_>,
     placed: &Placed,
     copies: &Stats,
     staged: &[Staged],
@@ -357,18 +361,20 @@ fn record_pulled(
     }
     let ctimes = pulled.iter().map(|file| file.stat.ctime);
     let newest = ctimes.max().unwrap_or(0);
-    let time = files::settled_time(copied_into.path, newest)?;
+    // stat data prove nothing unless they are older than the time of the list
+    let time = files::settled_time(sides.path, newest)?;
     let list = placed.replaced_by(pulled, time);
-    files::write(&copied_into.record_dir.join(PLACED), &list.to_bytes())
+    files::write(&sides.record_dir.join(PLACED), &list.to_bytes())
 }
 
-/// Removes copies, and directories of ours that are then empty; forgets these, and those that are
-/// `gone` already. Returns whether that changed the configuration of the worktree.
+/// Removes copies, and directories of ours that are then empty. The list of placed files forgets
+/// these, and those that are `gone` already. Completes `cleaned`. Returns whether the configuration
+/// of the worktree changed, by its exclude rules.
 fn apply_clean(
     to: &Destination<'_>,
     placed: &Placed,
     remove: &[&PlacedFile],
-    mut gone: BTreeSet<RepoPath>,
+    gone: BTreeSet<RepoPath>,
     cleaned: &mut CleanedFiles,
 ) -> Result<bool, Error> {
     // the stat data of this moment: a copy with the same content may have been touched
@@ -385,10 +391,11 @@ fn apply_clean(
         }
     }
     let mut removal = remove_placed(to.path, &expected)?;
-    gone.extend(removal.removed.iter().cloned());
+    let mut forgotten = gone;
+    forgotten.extend(removal.removed.iter().cloned());
     let mut kept = Vec::new();
     for file in placed.files() {
-        if !gone.contains(&file.path) {
+        if !forgotten.contains(&file.path) {
             kept.push(file.clone());
         }
     }

@@ -260,10 +260,11 @@ impl Run<'_> {
         placing: &Placing,
     ) -> Result<(), Error> {
         let own = worktree.repository(self.repository);
-        let renew = worktree.config_is_as_recorded(&own)?;
+        // asked before the change: a configuration that somebody else changed is not recorded
+        let may_record_config = worktree.config_is_as_recorded(&own)?;
         let placed = to.place(placing)?;
         if placed.changed_config()
-            && renew
+            && may_record_config
             && let Err(error) = worktree.renew_digests(&own, is_config)
         {
             return Err(error.leaving(placed.take_back()));

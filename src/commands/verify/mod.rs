@@ -68,7 +68,7 @@ impl Answer for VerifyAnswer {
     }
 }
 
-/// Verifies one, several or all worktrees. Violations in any of them end with 1.
+/// Verifies one, several or all worktrees, or a range. Any violation makes the exit status 1.
 ///
 /// 1. A range is verified without a worktree.
 /// 2. A worktree whose record was removed gets a verdict that says so.

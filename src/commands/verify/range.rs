@@ -49,7 +49,8 @@ pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictRe
     ))
 }
 
-/// The scope that the base side of the range has, and the name of its profile.
+/// The scope to verify against, and the name of its profile: what the config of the base side says,
+/// with the lists of the command line.
 fn scope(
     session: &Session,
     options: &Verify,
@@ -68,10 +69,12 @@ fn scope(
             session.log.tell(&note);
         }
     }
+    // without a config, the command line has to say what may be edited
     if !loaded.found && lists.write.is_none() && lists.add_write.is_none() {
         return Err(range.without_scope("does not exist").into());
     }
     let profile = loaded.settings.profile(&loaded.config)?;
+    // this fails only where neither says what may be edited
     let Ok(rules) = rules_of(&range.text, profile, lists, loaded.found) else {
         return Err(range
             .without_scope("does not say what may be edited")
@@ -176,13 +179,15 @@ impl<'a> Span<'a> {
             repository.git = repository.git.with_quarantine(&waiting);
             objects = objects.with_quarantine(&waiting)?;
         }
+        // here `HEAD` is that of the worktree we are in, not of the main worktree
         let git = repository.git.on(&git_dir, None);
         let base = range.commit(&git, &range.base)?;
         let head = range.commit(&git, &range.head)?;
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
         let mut references = trees.merged(&repository.git, &common)?;
-        // what is as on the base side is not a change: a merge would change nothing
+        // what is as on the base side is not a change: a merge would change nothing; it comes last,
+        // where `config` looks for it
         references.push(trees.delta(&base)?);
         let tree = Manifest::of_tree(objects.list(&objects.commit(&common[0])?.tree)?);
         Ok(Self {

@@ -41,7 +41,7 @@ struct ShownScope {
     objects: Objects,
 }
 
-/// Shows a scope, or decides about paths.
+/// Shows a scope, decides about paths, or changes the scope of a worktree.
 ///
 /// # Errors
 /// Fails when the scope cannot be loaded, or a path is not in the repository.
@@ -106,7 +106,8 @@ fn decide(
     }))
 }
 
-/// Counts what each rule matches, with advice for the author of the scope.
+/// Counts what each rule matches, with advice for the author of the scope. Without a commit, all
+/// counts are 0.
 fn count_matches(
     repository: &Repository,
     shown: &ShownScope,

@@ -60,7 +60,8 @@ pub struct TrustAnswer {
 /// Trusts the commands, takes the trust back, or lists what is trusted.
 ///
 /// # Errors
-/// Fails inside a worktree, for an invalid config, and when the file of the user cannot be used.
+/// Fails inside a worktree (but for `--list`), for an invalid config, and when the file of the user
+/// cannot be used.
 pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, Error> {
     let repository = session.repository()?;
     let state = session.state.as_deref();

@@ -538,6 +538,7 @@ impl ListedWorktree {
         if self.state == ListedState::Missing {
             remarks.push("to remove the record: git agentwt prune".to_owned());
         }
+        // `status` shows what is more to say; here only of what waits
         for remark in recorded.remarks() {
             let key = remark.key;
             let fact = remark.fact;

@@ -144,6 +144,7 @@ impl<'a> SyncedFile<'a> {
 }
 
 impl SyncedWorktree {
+    /// Each file with what became of it, or with its state, for scripts.
     fn files(&self) -> Vec<SyncedFile<'_>> {
         let mut files = Vec::new();
         if let Some(copies) = &self.copies {

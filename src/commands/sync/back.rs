@@ -98,7 +98,8 @@ impl Run<'_> {
     }
 
     /// Removes copies that were not edited (`--clean`), unless they are the last ones: those whose
-    /// source is gone stay. In a bare repository no source is found, so all of them stay.
+    /// source is gone stay. In a bare repository too, sources are looked for below its root: most
+    /// are gone.
     pub(super) fn clean(
         &self,
         worktree: &Worktree,

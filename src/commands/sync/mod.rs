@@ -164,6 +164,7 @@ impl Run<'_> {
             synced.done = "cleaned";
             synced.cleaned = Some(self.clean(&worktree, &placed)?);
         } else if repository.main == Main::Bare {
+            // only a copy and a pull need a main worktree
             return Err(blocked(
                 format!("the repository is bare: there is no main worktree to sync `{name}` with"),
                 "copy the files by hand".to_owned(),

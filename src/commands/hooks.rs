@@ -453,8 +453,10 @@ fn base_of(
 ) -> Result<Base, Error> {
     let git = &repository.git;
     let Some((revision, full)) = repository.base_name(setting)? else {
-        let name = name.to_string();
-        return Err(Refusal::NoDefaultBase { name }.into());
+        return Err(Refusal::NoDefaultBase {
+            name: name.to_string(),
+        }
+        .into());
     };
     let Some(tip) = git.rev_parse_commit(&full)? else {
         return Err(Refusal::UnknownBase {

@@ -63,7 +63,8 @@ impl VerdictReport {
         }
     }
 
-    /// Returns the commands that apply to the violations of a worktree, each after its purpose.
+    /// Returns the commands that apply to the violations of a worktree, each after its purpose;
+    /// nothing for a range, which has no name.
     pub fn remedies(&self) -> Vec<String> {
         let Some(name) = &self.name else {
             return Vec::new();
@@ -226,8 +227,9 @@ impl Remedies {
         }
     }
 
-    /// Adds the commands for settings, hooks and refs that worktrees share: those that remove added
-    /// settings, and those that accept the rest. `worktree` is the directory.
+    /// Adds the commands for what worktrees share: for each setting that was added one that removes
+    /// it, one that accepts the refs, and one that accepts all settings and hooks. `worktree` is
+    /// the directory of the worktree; without it, a setting is removed in the current directory.
     fn unset_or_accept_shared(
         &mut self,
         name: &str,

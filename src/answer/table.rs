@@ -244,9 +244,9 @@ impl Layout<'_> {
                 line.push_str(&self.spaced(cell, spacing));
                 spaces = 0;
             }
-            let column = self.columns[*number].width;
-            spaces += column - cell.width() + GAP;
-            start += column + GAP;
+            let column_width = self.columns[*number].width;
+            spaces += column_width - cell.width() + GAP;
+            start += column_width + GAP;
         }
         line
     }

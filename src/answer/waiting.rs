@@ -72,6 +72,7 @@ impl WaitingRun {
             set_apart.push(place.into_string());
         }
         let mut waiting = Self {
+            // stays so unless a command runs, or an ended one waits
             state: WaitingState::Apart,
             incoming: None,
             operation: None,
@@ -98,7 +99,8 @@ impl WaitingRun {
         Ok(Some(waiting))
     }
 
-    /// Adds what an ended command left in its git directory, and the command that goes on with it.
+    /// Adds what an ended command left in its git directory, with the state, and the command that
+    /// goes on with it.
     fn add_ended_run(&mut self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
         let name = &worktree.record.name;
         self.incoming = find_incoming(repository, worktree)?;

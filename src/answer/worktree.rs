@@ -183,7 +183,7 @@ impl RecordedWorktree {
         remarks
     }
 
-    /// The same facts for scripts, as text.
+    /// What `list` and `status` print for scripts, each value as text.
     pub fn facts(&self) -> RecordedFacts {
         let mut facts = RecordedFacts {
             base: self.base.commit.as_ref().map(ToString::to_string),

@@ -41,7 +41,7 @@ const OTHERS: [(&str, &str); 5] = [
 /// Returns every page: git-agentwt(1), one for each command, and git-agentwt-config(5).
 ///
 /// `sections` returns the hand-written sections of a page, by its name without a number; `json`
-/// returns the section JSON of a command, which is put before the section EXIT.
+/// returns the section JSON of a document, which is put before the section EXIT.
 pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
     let root = Cli::whole();
     let mut commands = vec![("git-agentwt".to_owned(), &root)];
@@ -54,10 +54,11 @@ pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -
     let see_also = see_also(names);
     let mut pages = Vec::new();
     for (name, command) in &commands {
-        let verb = name.strip_prefix("git-agentwt-").unwrap_or("error");
+        // a command answers with the document of its name; git-agentwt(1) describes that of errors
+        let document = name.strip_prefix("git-agentwt-").unwrap_or("error");
         let mut written = sections(name);
         let exit = written.find(".SH EXIT").unwrap_or(written.len());
-        written.insert_str(exit, &json(verb));
+        written.insert_str(exit, &json(document));
         pages.push(Page {
             file: format!("{name}.1"),
             text: page(command, name, &written) + &see_also,
@@ -190,13 +191,15 @@ enum OptionsPlace {
     Within,
 }
 
-/// The options and arguments as `clap_mangen` writes them.
+/// The options and arguments as `clap_mangen` writes them, with the headings that fit the place.
 fn options(command: &Command, place: OptionsPlace) -> String {
     let shown = command.clone().mut_args(|argument| {
         let is_common = argument.is_global_set() || argument.get_id() == "help";
+        // the help of `--format` lists its values itself
         let is_explained = argument.get_id() == "format";
         argument
             .hide_possible_values(is_explained)
+            // clap_mangen leaves out what the short help does not show
             .hide_short_help(false)
             .hide(place == OptionsPlace::Within && is_common)
     });

@@ -114,6 +114,7 @@ impl NewWorktree<'_> {
         let outcome = match own_thread::run(self.thread_state(filters), check_out) {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => return Creation::failed(None, &error),
+            // only with filters the thread needs a directory of its own, which not each system has
             Err(_) => return Ok(Creation::NeedsGit("filters run in the worktree")),
         };
         if let Some(first) = outcome.errors.first() {

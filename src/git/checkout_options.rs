@@ -62,7 +62,7 @@ pub(super) fn read_options(
         thread_limit: thread_limit(settings.integer("checkout.workers")?, filters),
         destination_is_initially_empty: true,
         overwrite_existing: false,
-        // only the errors that are collected name their path
+        // the error of a filter has to name its path: only errors that are collected do
         keep_going: filters == Filters::Run,
         stat_options: repo.stat_options()?,
         attributes,

@@ -23,7 +23,7 @@ pub(super) struct Discovered {
     pub git_dir: Utf8PathBuf,
 }
 
-/// Looks at a directory and at those above; none if git has to be asked.
+/// Finds the usual repository of a directory, in it or above; none if git has to be asked.
 pub(super) fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
     // a variable of git's own tests
     if std::env::var_os("GIT_TEST_ASSUME_DIFFERENT_OWNER").is_some() {

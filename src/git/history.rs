@@ -212,19 +212,19 @@ impl RevisionHistory {
         })
     }
 
-    /// Walks from these commits, each with the number of its tip, the newest first, and notes which
-    /// of the `tips` reach each commit. No new commit is read once all that are left are reachable
-    /// from all tips: then their ancestors are as well.
+    /// Reads the history of `starts`, each with the number of its tip, and returns which tips reach
+    /// each commit. The newest commits are read first, and no new one once all that are queued are
+    /// reachable from all tips: then their ancestors are as well.
     fn walk(
         &self,
         starts: impl Iterator<Item = (ObjectId, usize)>,
-        tips: usize,
+        tip_count: usize,
     ) -> Result<WalkedCommits, GitError> {
         let mut commits = WalkedCommits::new();
         let mut queue = BinaryHeap::new();
         let mut arrivals = Vec::new();
         for (id, tip) in starts {
-            let mut reached_from = TipSet::new(tips);
+            let mut reached_from = TipSet::new(tip_count);
             reached_from.insert(tip);
             arrivals.push((id, reached_from));
         }
@@ -232,7 +232,9 @@ impl RevisionHistory {
             for (id, reached_from) in arrivals.drain(..) {
                 let commit = match commits.entry(id) {
                     Entry::Occupied(visited) => visited.into_mut(),
-                    Entry::Vacant(vacant) => vacant.insert(self.read(&id, TipSet::new(tips))?),
+                    Entry::Vacant(vacant) => {
+                        vacant.insert(self.read(&id, TipSet::new(tip_count))?)
+                    }
                 };
                 if commit.reached_from.extend(&reached_from) {
                     queue.push((commit.time, id));
@@ -245,7 +247,7 @@ impl RevisionHistory {
             let mut pending =
                 std::iter::once(&id).chain(queue.iter().map(|(_time, queued)| queued));
             let all_are_common =
-                pending.all(|pending_id| commits[pending_id].reached_from.len() == tips);
+                pending.all(|pending_id| commits[pending_id].reached_from.len() == tip_count);
             let commit = &commits[&id];
             for parent in &commit.parents {
                 // one that was read already must still learn of each tip that reaches it
@@ -289,7 +291,7 @@ impl RevisionHistory {
     }
 }
 
-/// Orders commits so that each comes after its children (`--topo-order`), newer ones first.
+/// Returns the commits for which `is_listed` is true, each after its children (`--topo-order`).
 fn children_first(
     commits: &WalkedCommits,
     is_listed: impl Fn(&WalkedCommit) -> bool,
@@ -307,6 +309,7 @@ fn children_first(
             children_left.entry(parent).and_modify(|count| *count += 1);
         }
     }
+    // a stack: the newest is taken first, and after a commit its parents
     let mut ready = listed;
     ready.retain(|(id, _)| children_left[id] == 0);
     ready.sort_unstable_by_key(|(id, commit)| (commit.time, Reverse(*id)));

@@ -35,7 +35,7 @@ pub struct Holder {
 }
 
 impl Objects {
-    /// Writes a commit from which these objects can be reached, without those that do not exist.
+    /// Writes a commit from which those of these objects that exist can be reached, but for tags.
     /// The same objects give the same commit. A single commit is its own holder, and nothing is
     /// written: a clean worktree can be removed on a full disk.
     ///
@@ -45,6 +45,7 @@ impl Objects {
         let mut commits = Vec::new();
         let mut tags = Vec::new();
         let mut tree = Tree::default();
+        // in order, as a tree has to be: an entry is called after its id
         for id in ids {
             let oid = gix_id(id);
             let Ok(Some(header)) = self.store.try_header(&oid) else {

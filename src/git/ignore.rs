@@ -41,9 +41,9 @@ enum PathKind {
 }
 
 impl IgnoreStack {
-    /// Takes the rules of lowest precedence first: the user's `core.excludesFile`, then
-    /// `info/exclude`, then the `.gitignore` files, each with the directory it stands in (none
-    /// for the root and for the first two).
+    /// Takes the texts of the files: in `shared` the user's `core.excludesFile` and then
+    /// `info/exclude`, in `files` the `.gitignore` files in any order, each with the directory it
+    /// stands in (none for the root).
     ///
     /// # Errors
     /// Fails when gix cannot hold the place of a file.
@@ -61,6 +61,7 @@ impl IgnoreStack {
                 .add_patterns_buffer(text, "shared", None, syntax)
                 .map_err(reading("ignore rules"))?;
         }
+        // later rules count more: those of a deeper directory come after those above
         let mut sorted: Vec<_> = files.iter().collect();
         sorted.sort_by_key(|(directory, _)| directory.as_ref().map_or(0, |d| d.as_bstr().len()));
         for (directory, text) in sorted {

@@ -242,6 +242,7 @@ impl OpenIndex {
         }
         let end = bytes.len() - self.format.length();
         let (content, checksum) = bytes.split_at_mut(end);
+        // it is zero with `index.skipHash` (git-config(1))
         if !is_zero(checksum) {
             checksum.copy_from_slice(&checksum_of(content, self.format)?);
         }

@@ -38,8 +38,8 @@ struct UnfinishedTree {
 }
 
 impl IndexTrees {
-    /// Computes the tree of each directory, from all its entries: where a conflict or an announced
-    /// file is in it, git has no such tree. The entries are in order.
+    /// Computes the tree of each directory, from all its entries. Where one of them is of a
+    /// conflict or of `git add --intent-to-add`, that is not a tree that git would write.
     ///
     /// A path may have very many directories, so nothing here takes time for each part of a path
     /// that two entries have in common.

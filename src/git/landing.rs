@@ -265,7 +265,8 @@ impl Git {
 
     /// Fetches one commit from another git directory, without its history and without the blobs
     /// that the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)).
-    /// The remote stands in the settings of this one, with a place where nothing is.
+    /// `remote` is a remote of this git directory whose URL is `/nonexistent`, so that git fetches
+    /// nothing from it by itself; for this call the URL stands for `from`.
     ///
     /// # Errors
     /// Fails when git does.

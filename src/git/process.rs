@@ -311,7 +311,8 @@ impl Git {
     }
 
     /// Returns the environment of git: our own, without the variables that lead git to another
-    /// repository or other settings, and with those that say where this repository is.
+    /// repository (hardened: or to other settings), and with those that say where this repository
+    /// is. Where a name is there twice, its last value counts.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let is_hardened = self.mode == GitMode::Hardened;
         let mut variables: Vec<(OsString, OsString)> = Vec::new();

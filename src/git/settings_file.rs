@@ -169,7 +169,8 @@ pub(super) fn section_settings(section: &SectionRef<'_>) -> Vec<Setting> {
             continue;
         }
         let mut values: Vec<Option<BString>> = body.values(&name).into_iter().map(Some).collect();
-        // of a key alone, gix gives an empty value, and says of the last one alone that it is none
+        // gix gives an empty value for a key without `=`, and tells only of the last value whether
+        // it is one of these
         if body.value_implicit(&name) == Some(None) {
             values.pop();
             values.push(None);

@@ -205,8 +205,8 @@ impl Objects {
     }
 
     /// Writes the tree that another tree, or the empty one, becomes by these edits. An entry takes
-    /// the place of what has its path, a directory too; none removes the entry at its path, but no
-    /// directory.
+    /// the place of what has its path, a directory too. None removes the entry at its path, but no
+    /// directory; so does an entry that no tree can have.
     ///
     /// # Errors
     /// Fails when a tree is missing, damaged, or cannot be written.
@@ -294,6 +294,7 @@ impl TreeReader<'_> {
                     self.paths
                         .push(self.shared, &self.path[self.shared..])
                         .map_err(reading(format_args!("tree {tree}")))?;
+                    // the next path has at least this directory in common
                     self.shared = directory_length;
                     self.entries.push(leaf);
                 }

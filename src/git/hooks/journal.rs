@@ -48,7 +48,8 @@ pub enum Target {
 }
 
 impl Journal {
-    /// Reads the lines of a journal; a line that is none (cut off by a full disk) says nothing.
+    /// Reads the lines of a journal, and takes out the moves of packing. A damaged line (cut off by
+    /// a full disk) is passed over.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut journal = Self::default();
         for line in bytes.lines() {

@@ -62,7 +62,7 @@ pub(super) fn is_script(text: &[u8]) -> bool {
 }
 
 /// Computes every file: its path in our directory of hooks and its text. All but `config` are
-/// executable.
+/// executable. `directory` is where git will find them, `user` the directory of the user's hooks.
 pub(super) fn files(
     method: Method,
     on_violation: OnViolation,

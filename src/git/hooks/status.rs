@@ -67,6 +67,7 @@ impl WorktreeHooks {
         state.method = Some(method);
         state.faults = file_faults(method, on_violation, &directory, &state.user_directory)?;
         let wiring_faults = self.wiring_faults()?;
+        // where git does not read our configuration, the user's `core.hooksPath` overrides nothing
         if wiring_faults.is_empty() {
             match method {
                 Method::Configured => state.faults.extend(self.configured_faults()?),

@@ -309,7 +309,7 @@ impl Error {
             ExitCode::Refused => ErrorKind::Refused,
             ExitCode::Disk => ErrorKind::Disk,
             ExitCode::Signal(_) => ErrorKind::Interrupted,
-            // no error has any of these but the first
+            // no function here fails with any of these but the first
             ExitCode::Git
             | ExitCode::Program(_)
             | ExitCode::Success
@@ -526,6 +526,7 @@ fn tell(session: &Session, notes: &[String]) {
 impl Provision {
     /// The same as options of `git agentwt add`.
     fn to_add(&self, options: &Options) -> Add {
+        // as in `add`, these turn retries on
         let has_owner = options.prober.is_some() || self.owner.is_some() || self.claim.is_some();
         let default_attempts = has_owner.then_some(DEFAULT_ATTEMPTS);
         Add {

@@ -105,8 +105,8 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     let path = files::canonical(&resolved).unwrap_or(resolved);
     // the directory itself may be gone
     let mut directories = path.ancestors().filter(|above| files::is_directory(above));
-    let session = &starting_in(session, directories.next().unwrap_or(&path));
-    let Some(worktree) = worktree_at(session, &path)? else {
+    let session_there = starting_in(session, directories.next().unwrap_or(&path));
+    let Some(worktree) = worktree_at(&session_there, &path)? else {
         if files::exists(&path.join(".git")) {
             return Err(Refusal::ForeignRemoval { path }.into());
         }
@@ -120,12 +120,13 @@ pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         by_hook: true,
         ..Remove::default()
     };
-    let mut removed = remove::run(session, &options);
+    let mut removed = remove::run(&session_there, &options);
     if let Err(error) = &removed
         && error.exit_code() == ExitCode::Refused
     {
+        // to the trash
         options.force = 1;
-        removed = remove::run(session, &options);
+        removed = remove::run(&session_there, &options);
     }
     Ok(print(cli, OutputForm::HUMAN, &removed?))
 }

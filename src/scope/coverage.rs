@@ -48,8 +48,8 @@ struct CoveredDirectory {
 }
 
 impl Scope {
-    /// Counts the tracked paths that each rule matches and looks for likely mistakes. Sorted paths
-    /// are fast.
+    /// Counts the tracked paths that each of the user's rules matches, and looks for likely
+    /// mistakes. Sorted paths are fast.
     pub fn coverage<P: Borrow<RepoPath>>(
         &self,
         tracked: impl IntoIterator<Item = (P, EntryKind)>,

@@ -137,9 +137,10 @@ impl Glob {
             && self.matches_from(text, self.prefix.len())
     }
 
-    /// Matches the tokens after the literal prefix. `*` cannot cross `/` and every `**` stands
-    /// between slashes, so the last `*` and the last `**` are all there is to come back to: what an
-    /// earlier one would take instead, the later `**` can take as well.
+    /// Matches the tokens after the literal prefix, which has `start` tokens and bytes. `*` cannot
+    /// cross `/` and every `**` stands between slashes, so the last `*` and the last `**` are all
+    /// there is to come back to: what an earlier one would take instead, the later `**` can take as
+    /// well.
     fn matches_from(&self, text: &[u8], start: usize) -> bool {
         let mut token = start;
         let mut at = start;

@@ -47,7 +47,8 @@ impl ScopePattern {
             [b'#', ..] => return Err(PatternFault::Comment),
             _ => {}
         }
-        // Git decides all three by looking for the byte, also where it is escaped or in a class.
+        // Git looks for the slash at the end, at the start and within (`is_anchored`) as a byte,
+        // also where it is escaped or in a class.
         let is_of_directories = written.ends_with('/');
         let line = written.strip_suffix('/').unwrap_or(written);
         let body = line.strip_prefix('/').unwrap_or(line).as_bytes();

@@ -122,33 +122,33 @@ pub fn quote_for_regex(text: &str) -> String {
     String::from_utf8_lossy(&regex).into_owned()
 }
 
-/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Everything else is in it as
-/// 0xff is.
+/// Writes a set of bytes as a bracket expression, by ranges of ASCII. All other bytes are in the
+/// set if 0xff is: then the expression is negated, and lists what is not in the set.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let is_negated = set[0xff];
-    let mut members = Vec::new();
+    let mut listed = Vec::new();
     for byte in 1..0x80_u8 {
         let folded = match case {
             Case::Sensitive => byte,
             Case::Insensitive => byte.to_ascii_lowercase(),
         };
         if set[usize::from(folded)] != is_negated {
-            members.push(byte);
+            listed.push(byte);
         }
     }
     // `]` first, `^` not first, and `-` last or first stand for themselves
     let mut body = String::new();
-    if members.contains(&b']') {
+    if listed.contains(&b']') {
         body.push(']');
     }
-    let mut plain = members.clone();
+    let mut plain = listed.clone();
     plain.retain(|byte| !b"]^-".contains(byte));
     for run in plain.chunk_by(|a, b| a + 1 == *b) {
         push_run(&mut body, run);
     }
     let order = if body.is_empty() { *b"-^" } else { *b"^-" };
     for byte in order {
-        if members.contains(&byte) {
+        if listed.contains(&byte) {
             body.push(char::from(byte));
         }
     }

@@ -175,11 +175,12 @@ fn check(glob: &str) -> Result<(), Wrong> {
 /// Refuses components that no path has, or that must not be copied; the first mistake is named. A
 /// brace counts as the end of a component here, which refuses more than it has to: `a{..,b}`.
 fn check_components(plain: &str) -> Result<(), Wrong> {
+    // of each component the parts between braces and commas
     let mut components: Vec<Vec<&str>> = Vec::new();
     for component in plain.split('/') {
         components.push(component.split(['{', ',', '}']).collect());
     }
-    let before_last_slash = components.strip_suffix(&[vec![""]]).unwrap_or(&components);
+    let without_last_slash = components.strip_suffix(&[vec![""]]).unwrap_or(&components);
     if components[0].iter().any(|part| part.starts_with('~')) {
         return refused(
             "it begins with `~`, and files outside the repository are not synced",
@@ -198,7 +199,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
     if has_component(&components, ".") {
         return refused("it has a `.` component, which no path has", FROM_ROOT);
     }
-    if before_last_slash.iter().any(|parts| *parts == [""]) {
+    if without_last_slash.iter().any(|parts| *parts == [""]) {
         return refused(
             "it has an empty component (`//`), which no path has",
             FROM_ROOT,

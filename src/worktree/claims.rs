@@ -410,6 +410,7 @@ impl Claims {
             let Some(commit) = self.commit_on_server(doing)? else {
                 return Ok(CurrentClaim { asked, claim: None });
             };
+            // another failure may mean that the ref moved in between
             if let Err(error) = self.git.fetch_refs(&self.remote, &[&self.ref_name])
                 && (is_last || matches!(error, GitError::TimedOut { .. }))
             {

@@ -192,8 +192,8 @@ pub struct ExcludeFile {
     configured: Option<(Git, Utf8PathBuf)>,
 }
 
-/// Writes the exclude file of a worktree anew, with a line for each of these placed files. `git` is
-/// that of the main worktree.
+/// Writes the exclude file of a worktree anew, with the lines for these placed files, and returns
+/// what was changed, so that it can be taken back. `git` is that of the main worktree.
 ///
 /// # Errors
 /// Fails when git or the disk does; then everything is as it was.
@@ -285,7 +285,8 @@ pub fn read_shown_note(
     )))
 }
 
-/// A line for each placed file, or, where these would be too many, for each directory of ours.
+/// A line for each placed file. Where these would be too many, a line for each directory of ours,
+/// and for each placed file that is in none.
 fn lines_of(placed: &Placed) -> Vec<u8> {
     let mut text = Vec::new();
     let number_of_lines = placed
@@ -302,6 +303,7 @@ fn lines_of(placed: &Placed) -> Vec<u8> {
         }
         return text;
     }
+    // the last directory that has a line
     let mut directory: Option<&RepoPath> = None;
     for file in placed.files() {
         if directory.is_some_and(|above| file.path.is_below(above.as_bstr())) {

@@ -193,7 +193,8 @@ impl Repository {
 }
 
 /// Joins the lists of a profile with those of the options: `--write` replaces, `--add-write` adds.
-/// `name` is for the message.
+/// Where neither has a list of what may be read, everything may. `name` and `config_found` are for
+/// the message.
 ///
 /// # Errors
 /// Fails when nothing says what may be edited.
@@ -205,30 +206,30 @@ pub fn rules_of(
 ) -> Result<Vec<ScopeRule>, Error> {
     use RuleList::{Exclude, Read, Write};
     let no_profile = ScopeProfile::default();
-    let profile = profile.unwrap_or(&no_profile);
-    if profile.write.is_none() && lists.write.is_none() && lists.add_write.is_none() {
+    let chosen = profile.unwrap_or(&no_profile);
+    if chosen.write.is_none() && lists.write.is_none() && lists.add_write.is_none() {
         let name = name.to_owned();
         return Err(WorktreeFault::NoWriteList { name, config_found }.into());
     }
     let mut rules = Vec::new();
-    if profile.read.is_none() && lists.read.is_none() {
+    if chosen.read.is_none() && lists.read.is_none() {
         rules.push(ScopeRule::new(Read, "**", RuleOrigin::Default));
     }
     rules.extend(rules_of_list(
         Read,
-        profile.read.as_deref(),
+        chosen.read.as_deref(),
         lists.read.as_deref(),
         lists.add_read.as_deref(),
     ));
     rules.extend(rules_of_list(
         Write,
-        profile.write.as_deref(),
+        chosen.write.as_deref(),
         lists.write.as_deref(),
         lists.add_write.as_deref(),
     ));
     rules.extend(rules_of_list(
         Exclude,
-        profile.exclude.as_deref(),
+        chosen.exclude.as_deref(),
         lists.exclude.as_deref(),
         lists.add_exclude.as_deref(),
     ));

@@ -36,6 +36,7 @@ impl Placed {
         let mut items = Vec::with_capacity(manifest.items().len() + self.files.len());
         for mut item in manifest.into_items() {
             let was_untracked = item.base.is_none();
+            // a placed file gets an item of its own below
             if was_untracked && (is_tracked(&item.path) || self.get(&item.path).is_some()) {
                 continue;
             }

@@ -53,7 +53,8 @@ impl PrivateGit {
             ..RunResult::default()
         };
         for (name, id) in listed.refs {
-            // git lists a ref that it cannot read with zeros
+            // git lists a ref that it cannot read with zeros; a remote-tracking ref is no work of
+            // the run
             if !id.is_known() || name.starts_with(b"refs/remotes/") {
                 continue;
             }

@@ -142,7 +142,7 @@ impl Repo {
     ///
     /// # Errors
     /// Fails when that is none, is damaged, or has an extension that is not known here, and when a
-    /// pipe or a device stands where settings are read.
+    /// pipe or a device stands where git has a file.
     pub fn open(git_dir: &Utf8Path, mode: GitMode) -> Result<Self, GitError> {
         refuse_special_files(git_dir)?;
         if let Some(common) = common_dir(git_dir)

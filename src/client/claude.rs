@@ -306,6 +306,15 @@ impl ClaudeSettings {
         "  ".to_owned()
     }
 
+    /// Where the key of a value that starts at `value_start` starts; none if the key is written with
+    /// escapes.
+    fn start_of_key(&self, key: &str, value_start: usize) -> Option<usize> {
+        let up_to_colon = self.0[..value_start].trim_end();
+        let up_to_key = up_to_colon.strip_suffix(':')?.trim_end();
+        let before_key = up_to_key.strip_suffix(&format!("\"{key}\""))?;
+        Some(before_key.len())
+    }
+
     /// Removes a value with its key and one comma. Where it is the only one in its object or array,
     /// that is removed instead, and so on outwards; the outermost object is left empty.
     fn remove(&mut self, steps: &[Step]) -> Result<(), String> {
@@ -317,8 +326,8 @@ impl ClaudeSettings {
         };
         let start = match last {
             Step::At(_) => value.start,
-            Step::Key(key) => self.0[..value.start]
-                .rfind(&format!("\"{key}\""))
+            Step::Key(key) => self
+                .start_of_key(key, value.start)
                 .ok_or_else(|| format!("`{key}` is written with escapes"))?,
         };
         let before = self.0[..start].trim_end();

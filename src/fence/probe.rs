@@ -233,7 +233,8 @@ fn probe_docker() -> Result<String, ProbeFailure> {
 /// runs `true` there instead: the image itself is not started.
 fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String, ProbeFailure> {
     let directory = tempfile::tempdir().map_err(|error| no_directory(&error))?;
-    let rootfs = Utf8Path::from_path(directory.path()).unwrap_or(Utf8Path::new("/nonexistent"));
+    let rootfs = Utf8Path::from_path(directory.path())
+        .ok_or_else(|| no_directory(&io::Error::other("its path is not UTF-8")))?;
     // our program is mounted at its own path
     let mut mount_directory = rootfs.to_owned();
     if let Some(above) = binary.parent() {

@@ -232,9 +232,7 @@ impl RevisionHistory {
             for (id, reached_from) in arrivals.drain(..) {
                 let commit = match commits.entry(id) {
                     Entry::Occupied(visited) => visited.into_mut(),
-                    Entry::Vacant(vacant) => {
-                        vacant.insert(self.read(&id, TipSet::new(tip_count))?)
-                    }
+                    Entry::Vacant(vacant) => vacant.insert(self.read(&id, TipSet::new(tip_count))?),
                 };
                 if commit.reached_from.extend(&reached_from) {
                     queue.push((commit.time, id));

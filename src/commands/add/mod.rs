@@ -160,6 +160,8 @@ impl Addition<'_> {
             let record = &worktree.record;
             let new_owner = plan::owner_of_kept(source, &loaded, options, &wanted, record)?;
             let mut outcome = self.keep(&repositories.home, worktree, new_owner, attempts)?;
+            notes.append(&mut outcome.notes);
+            outcome.notes = notes;
             if record.setup == Some(SetupState::Pending) {
                 outcome.answer.setup = setup;
             }
@@ -212,9 +214,11 @@ impl Addition<'_> {
                 worktree.write_record(&record)?;
             }
         }
+        let mut answer = AddAnswer::new(Done::Kept, record, files);
+        answer.dry_run = options.dry_run;
         Ok(Outcome {
             notes,
-            ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
+            ..Outcome::done(answer)
         })
     }
 

@@ -25,11 +25,20 @@ pub(super) struct Attempts<'a> {
     session: &'a Session,
     name: &'a WorktreeName,
     options: &'a Add,
-    claim: Option<(Claims, TakenClaim)>,
+    claim: Option<AttemptedClaim>,
+}
+
+/// The claim of the name on a server, which this `add` took or renewed.
+struct AttemptedClaim {
+    claims: Claims,
+    taken: TakenClaim,
+    /// True if a worktree that exists had the claim before: then it stays, whatever becomes of
+    /// this `add`.
+    was_held: bool,
 }
 
 /// Makes attempts until one succeeds, fails for good, or was the last one. When all have failed,
-/// the claim is given back.
+/// a claim that they took is given back.
 ///
 /// # Errors
 /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
@@ -74,13 +83,14 @@ pub(super) fn run(
 }
 
 impl Attempts<'_> {
-    /// Gives the claim back; returns what is left of it where that fails.
+    /// Gives the claim back that was taken; returns what is left of it where that fails.
     fn release_claim(self) -> Vec<String> {
-        let Some((claims, taken)) = self.claim else {
+        let Some(claim) = self.claim.filter(|claim| !claim.was_held) else {
             return Vec::new();
         };
-        let HeldClaim { remote, lease, .. } = &taken.held;
-        match claims.release(&taken.held) {
+        let held = &claim.taken.held;
+        let HeldClaim { remote, lease, .. } = held;
+        match claim.claims.release(held) {
             Ok(()) => Vec::new(),
             Err(why) => vec![format!(
                 "the claim at {remote}, which ends after {lease} ({why})"
@@ -135,8 +145,8 @@ impl Attempts<'_> {
                 Ownership::Unknown(why) => self.tell_unknown(by, &why),
             }
         }
-        if let Some((claims, taken)) = &self.claim
-            && let Err(error) = claims.check_ours(&taken.held)
+        if let Some(claim) = &self.claim
+            && let Err(error) = claim.claims.check_ours(&claim.taken.held)
         {
             if is_lost(&error) {
                 return Err(error);
@@ -170,8 +180,8 @@ impl Attempts<'_> {
         let Some(remote) = &self.options.claims.claim else {
             return Ok(None);
         };
-        if let Some(record) = existing
-            && let Some(held) = &record.claim
+        let held_before = existing.and_then(|record| record.claim.as_ref());
+        if let Some(held) = held_before
             && held.remote != *remote
         {
             return Err(Error::from(ClaimError::Elsewhere {
@@ -180,7 +190,7 @@ impl Attempts<'_> {
                 held_at: held.remote.clone(),
             }));
         }
-        if let Some((_, taken)) = &self.claim {
+        if let Some(AttemptedClaim { taken, .. }) = &self.claim {
             return Ok(Some((taken.held.clone(), note_on_claim(name, taken))));
         }
         let claims = Claims::at(repository, name, remote, &session.environment)?;
@@ -193,7 +203,11 @@ impl Attempts<'_> {
         let taken = claims.take(&who, lease)?;
         let recorded = (taken.held.clone(), note_on_claim(name, &taken));
         // before a signal may end the attempt: from here on the claim has to be given back
-        self.claim = Some((claims, taken));
+        self.claim = Some(AttemptedClaim {
+            claims,
+            taken,
+            was_held: held_before.is_some(),
+        });
         session.check()?;
         Ok(Some(recorded))
     }

@@ -1,5 +1,6 @@
 //! Reads what a fence needs to know of a worktree, and the environment of the command.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
@@ -86,9 +87,18 @@ pub(super) fn policy(
     };
     let objects = repository.objects()?;
     let base_tree = objects.commit(&worktree.record.base.commit)?.tree;
+    // it is asked only where a pattern needs it
+    let failure = OnceCell::new();
+    let tracked = || match tracked(repository, worktree) {
+        Ok(paths) => paths,
+        Err(error) => {
+            let _ = failure.set(error);
+            Vec::new()
+        }
+    };
     let facts = PolicyFacts {
         scope: &worktree.scope,
-        tracked: &|| tracked(repository, worktree).unwrap_or_default(),
+        tracked: &tracked,
         exists: &|path| existing_entry(root, path),
         ignored: ignored_output(&objects, &base_tree, root)?,
         places: Places {
@@ -107,7 +117,12 @@ pub(super) fn policy(
         },
         request,
     };
-    Ok(compile(&facts))
+    let policy = compile(&facts);
+    match failure.into_inner() {
+        // a policy without the tracked files would show those that the scope excludes
+        Some(error) => Err(error),
+        None => Ok(policy),
+    }
 }
 
 /// What is at a path of the worktree; `None` if nothing is there, or the path is behind a link.

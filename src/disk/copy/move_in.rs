@@ -215,10 +215,7 @@ impl MovedIn {
     #[must_use = "they are warnings for the user"]
     pub fn take_back(self) -> Vec<String> {
         self.closed.open(&self.destination);
-        let mut warnings = match self.move_back() {
-            Ok(warnings) => warnings,
-            Err(error) => vec![error.to_string()],
-        };
+        let mut warnings = self.move_back();
         warnings.extend(self.closed.close(&self.destination));
         warnings
     }
@@ -226,31 +223,51 @@ impl MovedIn {
     /// Removes what was placed, then puts back what it replaced; called only while the directories
     /// are writable. If not all can be put back, the rest stays in the staging directory, and the
     /// warnings say where.
-    fn move_back(&self) -> Result<Vec<String>, DiskError> {
+    fn move_back(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for (path, reason) in remove_placed(&self.destination, &self.staged)?.stayed {
-            warnings.push(format!("cannot remove {path} again: {reason}"));
+        match remove_placed(&self.destination, &self.staged) {
+            Ok(removal) => {
+                for (path, reason) in removal.stayed {
+                    warnings.push(format!("cannot remove {path} again: {reason}"));
+                }
+            }
+            Err(error) => warnings.push(error.to_string()),
         }
+        match self.put_back() {
+            Ok(failures) if failures.is_empty() => warnings.extend(drop_staging(&self.staging)),
+            Ok(failures) => warnings.extend(failures),
+            Err(error) if self.replaced.is_empty() => warnings.push(error.to_string()),
+            Err(error) => {
+                let kept = &self.staging;
+                warnings.push(format!("{error}; what was replaced is in {kept}"));
+            }
+        }
+        warnings
+    }
+
+    /// Puts back what was replaced. Returns what could not be put back, and where it is.
+    fn put_back(&self) -> Result<Vec<String>, DiskError> {
+        let mut failures = Vec::new();
         let staging = open_staging(&self.staging)?;
         let mut directories = Directories::open(&self.destination)?;
-        let mut all_is_back = true;
         for (path, staged_name) in self.replaced.iter().rev() {
             let moved = directories.of(path).and_then(|directory| {
-                move_new(&staging, staged_name.as_bytes(), directory, path.file_name())
+                move_new(
+                    &staging,
+                    staged_name.as_bytes(),
+                    directory,
+                    path.file_name(),
+                )
             });
             if let Err(error) = moved {
-                all_is_back = false;
                 let why = std::io::Error::from(error);
                 let kept = self.staging.join(staged_name);
-                warnings.push(format!(
+                failures.push(format!(
                     "cannot put {path} back: {why}; what was there is {kept}"
                 ));
             }
         }
-        if all_is_back {
-            warnings.extend(drop_staging(&self.staging));
-        }
-        Ok(warnings)
+        Ok(failures)
     }
 
     /// Removes what was replaced. Returns what could not be done.

@@ -148,15 +148,14 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     report
 }
 
-/// The changes that are judged, with how each counts. What is set apart as harmless is not judged as
-/// a net change too, which it is as well.
+/// Lists the changes that are held against the scope, with how each counts. A harmless change of a
+/// file is also among the net changes, and is judged once, as harmless.
 fn weighted_changes(changes: &ChangeSet, options: VerifyOptions) -> Vec<(&Change, Weight)> {
     let mut weighted = Vec::new();
     let mut harmless_places = BTreeSet::new();
     for change in &changes.apart {
         weighted.push((change, Weight::Harmless));
-        // without content it is a directory that ignores itself: a net change of the same place is
-        // another one
+        // a directory that ignores itself has no content: a net change of its place is another one
         if !change.now.is_empty() {
             harmless_places.insert(&change.place);
         }
@@ -236,8 +235,8 @@ fn is_client_state(change: &Change) -> bool {
     path.is_some_and(|path| programs::is_state(path.as_bstr()))
 }
 
-/// The report of all but net paths and history, which need no scope: also over a worktree of whose
-/// scope nothing is known.
+/// Reports the findings that need no scope: all but those of net changes and of history. It is the
+/// whole report of a worktree whose record, and so its scope, is lost.
 pub fn without_scope(changes: ChangeSet) -> Report {
     let mut findings = Vec::new();
     for change in &changes.leaks {

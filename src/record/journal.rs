@@ -187,7 +187,8 @@ pub struct KeptFile {
 pub enum Now {
     /// Nothing.
     Nothing,
-    /// A directory, or git's entry of the worktree.
+    /// The directory that was created, git's entry of the worktree, or the worktree whose scope is
+    /// applied.
     Directory,
     /// A branch.
     Branch {
@@ -250,7 +251,7 @@ pub fn reason_of_creation(at: &CommitId) -> String {
 }
 
 impl Step {
-    /// Decides what undoes the step, by what stands now.
+    /// Decides what undoes the step, by what stands now where it works.
     pub fn undo(&self, now: &Now) -> Undo {
         match self {
             Self::CreatedDirectory { .. }
@@ -283,9 +284,11 @@ impl Step {
                     return state.undo();
                 }
             }
+            // the branch stays, and nothing is looked at
             Self::MovedBranch { .. } => {}
             Self::NotTaken => return Undo::Nothing,
         }
+        // nothing stands there, or what this step does not make
         match now {
             Now::Nothing | Now::Needed => Undo::Nothing,
             Now::Directory

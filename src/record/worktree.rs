@@ -99,7 +99,8 @@ pub struct PullRequest {
 }
 
 impl Record {
-    /// Creates the record of a new worktree of which nothing else is known.
+    /// Creates the record of a new worktree. All but the name, the path and the time is a
+    /// placeholder, until the caller fills it in.
     pub fn new(name: WorktreeName, path: Utf8PathBuf, created: String) -> Self {
         Self {
             branch: BranchName::from_git(name.as_str()),

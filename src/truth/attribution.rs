@@ -181,8 +181,8 @@ impl RefRecords<'_> {
     }
 
     /// Says how a ref that keeps saved work came to be what it is. Our commands only create such
-    /// refs, and delete those that expired or were brought back; they leave no line in a journal
-    /// then, so one that has a line was made by hand.
+    /// refs, and delete those that expired or were brought back. They leave no line in a journal
+    /// then: each line is of a git that was called by hand.
     fn origin_of_saved(&self, name: &BStr) -> Origin {
         let before = self.before.get(name);
         let now = self.now.get(name).map(|now| &now.id);
@@ -218,11 +218,13 @@ impl RefRecords<'_> {
         Origin::SavedWorkLost { loss, mover }
     }
 
-    /// One that names the same ref as at `add` is unchanged: that ref is judged by itself.
-    fn origin_of_symbolic(&self, name: &BStr, before: &BString) -> Origin {
+    /// Says how a ref that named the ref `target_at_add` at `add` came to be what it is. It is
+    /// unchanged while it names the same ref, which is judged by itself.
+    fn origin_of_symbolic(&self, name: &BStr, target_at_add: &BString) -> Origin {
+        // a fetch can set `refs/remotes/origin/HEAD`, so a move of that from here says nothing
         let is_remote = name.starts_with(b"refs/remotes/");
         let is_moved_here = !is_remote && !self.journal.moves(name).is_empty();
-        let before = before.clone();
+        let before = target_at_add.clone();
         let Some(now) = self.now.get(name) else {
             let mover = if is_moved_here {
                 Mover::Here
@@ -238,14 +240,14 @@ impl RefRecords<'_> {
             return Origin::Unchanged;
         }
         let is_target_remote = target.starts_with(b"refs/remotes/");
-        let is_by_us = is_moved_here
+        let is_from_here = is_moved_here
             || self.is_made_here(&now.id)
             || !is_target_remote && self.is_own(target.as_bstr())
             || self.was_pushed_to(target.as_bstr());
         Origin::SymbolicRetargeted {
             before,
             now: target.clone(),
-            mover: if is_by_us {
+            mover: if is_from_here {
                 Mover::Here
             } else {
                 Mover::Unknown
@@ -253,8 +255,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// Says how a ref came to be what it is that the journal has moves of: from here, unless it is
-    /// as at `add`, others alone moved it, or it stands where we never moved it.
+    /// Says how a ref that the journal has moves of came to be what it is: by the worktree, unless
+    /// it is as at `add`, others alone moved it, or it stands where the worktree never moved it.
     fn origin_of_journaled(&self, name: &BStr) -> Origin {
         if !name.starts_with(b"refs/") {
             return Origin::OfOtherWorktreeMovedHere;
@@ -264,8 +266,8 @@ impl RefRecords<'_> {
         let current = now.map(|now| &now.id);
         let last = self.journal.moves(name).last().map(|last| &last.new);
         let is_symbolic = now.is_some_and(Ref::is_symbolic);
-        let is_symbolic_by_us = is_symbolic && matches!(last, Some(Target::Ref(_)));
-        if before == current && !is_symbolic_by_us {
+        let is_linked_here = is_symbolic && matches!(last, Some(Target::Ref(_)));
+        if before == current && !is_linked_here {
             // it was linked elsewhere, or past git
             if is_symbolic {
                 return self.origin_of_unjournaled(name);
@@ -280,12 +282,12 @@ impl RefRecords<'_> {
         if self.is_moved_by_others_alone(name, now) {
             return self.origin_of_unjournaled(name);
         }
-        // any place where we moved it counts, not only the last
-        let is_by_us = match current {
-            Some(current) => is_symbolic_by_us || self.was_moved_to(name, current),
+        // any place to which it was moved from here counts, not only the last
+        let is_from_here = match current {
+            Some(current) => is_linked_here || self.was_moved_to(name, current),
             None => last == Some(&Target::Nothing),
         };
-        if !is_by_us {
+        if !is_from_here {
             return match self.origin_of_unjournaled(name) {
                 Origin::MovedHerePastHooks => Origin::MovedHerePastHooks,
                 _by_others => Origin::MovedHereThenElsewhere,
@@ -390,8 +392,8 @@ impl RefRecords<'_> {
         }
     }
 
-    /// Of a ref that was not moved from here, its own log says who moved it, or that of another
-    /// worktree.
+    /// Says how a ref came to be what it is by the logs alone: its own, and those of the HEADs of
+    /// other worktrees. Called where the journal does not explain the place of the ref.
     fn origin_of_unjournaled(&self, name: &BStr) -> Origin {
         let Some(before) = self.before.get(name) else {
             return Origin::MovedElsewhere;
@@ -416,8 +418,8 @@ impl RefRecords<'_> {
         }
         if is_here && self.is_logged_elsewhere(&now.id) {
             // others have taken the commit over; a push or `update-ref` can be of anybody then
-            let may_be_of_others = !is_branch || log.first().is_none_or(is_ordinary_move);
-            return if may_be_of_others {
+            let may_be_their_move = !is_branch || log.first().is_none_or(is_ordinary_move);
+            return if may_be_their_move {
                 Origin::MovedElsewhere
             } else {
                 Origin::Unexplained
@@ -425,9 +427,9 @@ impl RefRecords<'_> {
         }
         let is_ordinary = match log.first() {
             Some(newest) if is_branch => {
-                let is_whole =
+                let is_whole_log =
                     log.iter().any(|entry| entry.id == *before) || self.is_made_anew(name, &now.id);
-                is_ordinary_move(newest) && is_whole && newest.id == now.id && !is_linked
+                is_ordinary_move(newest) && is_whole_log && newest.id == now.id && !is_linked
             }
             Some(newest) => newest.id == now.id && newest.came_from_elsewhere(&name.to_str_lossy()),
             // git keeps no log of tags

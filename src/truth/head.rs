@@ -36,7 +36,7 @@ pub struct WorktreeHead {
 
 impl WorktreeHead {
     /// Reads what a worktree is on from the recorded private git directory. If that cannot be read,
-    /// the worktree counts as on its branch, as the repository has it.
+    /// the commit that the repository has of the branch stands for HEAD, and HEAD counts as moved.
     ///
     /// # Errors
     /// Fails when the record, a file of git's or a ref cannot be read.
@@ -65,7 +65,7 @@ impl WorktreeHead {
         let branch_commit = in_private(repository, git.rev_parse_commit(&branch_ref));
         let mut branch = read_policy.or(branch_commit, || None)?;
         if head.is_none() && branch.is_none() {
-            // git reads no ref where HEAD is damaged, and what was committed is verified all the
+            // with a damaged HEAD git reads no ref there: what was committed is verified all the
             // same
             branch = read_branch(repository, record, read_policy)?;
         }

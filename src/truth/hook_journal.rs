@@ -46,8 +46,9 @@ const AT_WORK: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl HookJournal {
-    /// Reads the journal. Where commits are missing that a hook may still be about to write, after
-    /// some waiting: git writes HEAD's log first, and hooks of the user may run before ours.
+    /// Reads the journal. While it lacks commits of HEAD's log that a hook may still write, it is
+    /// read again after a pause: git writes that log first, and hooks of the user may run before
+    /// ours.
     ///
     /// # Errors
     /// Fails when the journal cannot be read.

@@ -192,8 +192,9 @@ struct FileLayers<'a> {
     untracked: &'a BTreeMap<RepoPath, Seen>,
 }
 
-/// Compares each layer of a worktree with its references: HEAD and the branches beside it, and with
-/// `files` the index and the disk, which may also have what a merge in progress brings.
+/// Compares each state of a worktree with its references: HEAD, the branches beside HEAD and, if
+/// `files` are given, the index and the disk. Those two may also have what a merge in progress
+/// brings.
 fn run_passes_of_worktree(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,
@@ -207,7 +208,7 @@ fn run_passes_of_worktree(
         branch_references.push(references.with_tips(&branch.references));
     }
     let seen_in_commit = |path: &RepoPath| facts.history.seen(path);
-    let seen_on_disk = |path: &RepoPath| seen_on_disk(files, path);
+    let seen_in_file = |path: &RepoPath| seen_on_disk(files, path);
     let is_silent = |path: &RepoPath| is_silent_on_disk(inputs, files, path);
     let mut states = Vec::new();
     if inputs.head.head.is_some() {
@@ -226,7 +227,7 @@ fn run_passes_of_worktree(
         }
         states.push(State {
             silent: &is_silent,
-            ..State::new(&files.disk.delta, &working_references, &seen_on_disk)
+            ..State::new(&files.disk.delta, &working_references, &seen_in_file)
         });
         deltas.push(&files.disk.delta);
         placed.extend(files.disk.placed.values().cloned());
@@ -240,7 +241,8 @@ fn run_passes_of_worktree(
     run_passes(&layers, inputs.options)
 }
 
-/// Returns the layers of a worktree without a state: what each of them is compared with.
+/// Returns the layers of a worktree with all but the states, their differences and the placed
+/// files: the caller adds those.
 fn layers_without_states<'a>(
     inputs: &'a SurveyInputs<'_>,
     facts: &'a CommitFacts,
@@ -252,6 +254,7 @@ fn layers_without_states<'a>(
     let mut references_of_head: Vec<&Delta> = references.committed.iter().collect();
     references_of_head.extend(&references.tips);
     let manifest = &inputs.manifest;
+    // without files, the manifest has only the paths that commits touched
     let whole_base = match files {
         Some(_) => WholeBase::Read(manifest),
         None => WholeBase::Recorded(inputs.worktree),
@@ -406,15 +409,15 @@ fn changes_of_everything(
     changes.sort();
     let filters = Filters::of(worktree, &reading.shared);
     let harmless = find_harmless(inputs, filters, &reading.index, &changes);
-    let mut notices = self_ignored;
-    notices.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
+    let mut apart = self_ignored;
+    apart.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
     let mut integrity = find_integrity(inputs)?;
     integrity.wrong.extend(find_damage(&reading.index, disk));
     Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
-        apart: notices,
+        apart,
         shared: reading.shared.clone(),
         ..change_set(inputs, &reading.facts, changes, integrity)
     })
@@ -490,12 +493,12 @@ fn survey_commits(repository: &Repository, worktree: &Worktree) -> Result<Change
     let shared = run_shared_checks(&inputs, &facts)?;
     let findings = run_passes_of_worktree(&inputs, &facts, None)?;
     let filters = Filters::of(worktree, &shared);
-    let notices = find_harmless(&inputs, filters, &IndexState::default(), &findings.net)?;
+    let apart = find_harmless(&inputs, filters, &IndexState::default(), &findings.net)?;
     let integrity = find_integrity(&inputs)?;
     Ok(ChangeSet {
         looked: Extent::Commits,
         history: findings.history,
-        apart: notices,
+        apart,
         leaks: findings.leaks,
         shared,
         ..change_set(&inputs, &facts, findings.net, integrity)
@@ -528,6 +531,7 @@ fn survey_proposed(
         &tips.rewound,
     )?;
     let mut references = of_commit.deltas;
+    // as in `ReferenceTrees::with_tips`: to be like the newest of upstream is no change
     let newest = tips.newest(&inputs.git)?;
     references.extend(trees.merged(&inputs.git, &newest)?);
     let delta = trees.delta(commit)?;

@@ -56,10 +56,11 @@ pub struct MadeWorktree {
     pub path: String,
 }
 
-/// Holds a branch, a tag or a stash that was made in the worktree.
+/// Holds a ref or a stash that was made in the worktree, or a commit of here that an operation in
+/// another worktree takes up.
 #[derive(Clone, Debug)]
 pub struct OwnRef {
-    /// The full name.
+    /// The full name of the ref, or that of the file in the other git directory.
     pub name: BString,
     /// The commit of now.
     pub tip: CommitId,
@@ -223,10 +224,10 @@ impl<'a> RefHistory<'a> {
     /// commit there has them, whoever began it.
     fn taken_up_elsewhere(&self) -> Vec<OwnRef> {
         let mut own_refs = Vec::new();
-        // there may be hundreds of other worktrees
         let records = &self.records;
         let stash = BStr::new(stash::REF);
         let has_stashed = records.journal.places(stash).next().is_some();
+        // there may be hundreds of other worktrees, which are then not looked at
         if !has_stashed && !records.has_made_or_moved_any() {
             return own_refs;
         }

@@ -78,7 +78,8 @@ impl ReferenceTrees {
         };
         let taken_over = TakenOver::read(git, head, ref_facts, &trusted)?;
         let mut head_tips = trusted.clone();
-        // HEAD on a branch of others has that branch's work without blame
+        // where HEAD is elsewhere, what others brought of HEAD, or of the start of the own branch
+        // that HEAD is on, is their work
         if other_base.is_none() && head.moved {
             let start = ref_facts.start_of_branch_at(head);
             head_tips.extend(taken_over.among(start.into_iter().chain([head_commit])));
@@ -91,6 +92,7 @@ impl ReferenceTrees {
         let merge = MergeInProgress::read(inputs, &mut trees, &trusted, &of_head)?;
         let branches = BranchTrees::read_all(inputs, ref_facts, &taken_over, &trusted, &mut trees)?;
         let tips = read_tips(inputs, ref_facts, &mut trees, &merge, &branches)?;
+        // a HEAD that cannot be read counts as its nearest reference
         let unchanged = || of_head.deltas.first().cloned().unwrap_or_default();
         Ok(Self {
             head: read_policy.or(trees.delta(head_commit), unchanged)?,
@@ -314,6 +316,7 @@ fn branches_beside_head<'a>(
         let start = own.start.as_ref();
         tips.insert(tip, BranchBesideHead { tip, start, kind });
     }
+    // last, so that it replaces an own ref with the same tip, whose start could excuse more
     if let Some(tip) = &head.branch {
         let start = None;
         let kind = TipKind::Branch;

@@ -30,7 +30,8 @@ const MOST: usize = 500;
 const DEEP: usize = 6;
 
 /// Digests what a worktree shares with others now, and what is in its private git directory
-/// (`admin_dir`), where the repositories of its submodules are: git runs what those name as well.
+/// (`admin_dir`, none where only the shared things count), where the repositories of its submodules
+/// are: git runs what those name as well.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -54,7 +55,7 @@ pub fn read(repository: &Repository, admin_dir: Option<&Utf8Path>) -> Result<Sha
     // last: it asks which directories were read
     seal.seal_links();
     let mut sealed = seal.sealed;
-    // a file of settings, which `settings` has by its lines, is no sealed file as well
+    // the settings of a file are sealed one by one, so the file is not sealed as a whole too
     let settings_files = &sealed.settings;
     sealed
         .files
@@ -162,7 +163,7 @@ impl<'a> Seal<'a> {
             }
             let holds_everything = repository.root.starts_with(&directory);
             if !holds_everything {
-                self.read_scripts(&directory, DEEP, &mut 0)?;
+                self.read_subdirectories_of_hooks(&directory, DEEP, &mut 0)?;
             }
         }
         Ok(())
@@ -186,7 +187,7 @@ impl<'a> Seal<'a> {
     /// Digests the files in the directories below a directory of hooks, which hooks can run or
     /// read: `depth` directories deep, and no more than [`MOST`], of which there are `count` so
     /// far.
-    fn read_scripts(
+    fn read_subdirectories_of_hooks(
         &mut self,
         directory: &Utf8Path,
         depth: usize,
@@ -213,7 +214,7 @@ impl<'a> Seal<'a> {
                 // executable or not: a hook can read it
                 self.insert(&file, digest.trim_end_matches(PLAIN).to_owned());
             }
-            self.read_scripts(&inner, depth - 1, count)?;
+            self.read_subdirectories_of_hooks(&inner, depth - 1, count)?;
         }
         Ok(())
     }
@@ -308,7 +309,8 @@ impl<'a> Seal<'a> {
         let place = self.digester.place(directory);
         self.sealed.directories.insert(place, owner);
         let is_submodule = owner == GitDirOwner::Submodule;
-        // what else a clone has is its own, and the record has digests of that
+        // the repository of a clone is its private git directory too: what stands in it for the
+        // clone's own work is not sealed, and `config.worktree` has a digest in the record
         let is_clone = self.repository().is_clone() && owner == GitDirOwner::Repository;
         let names = files::names(directory)?;
         for name in &names {
@@ -407,7 +409,7 @@ impl<'a> Seal<'a> {
         for Script { file, digest } in self.scripts_of(directory)? {
             self.insert(&file, digest);
         }
-        self.read_scripts(directory, DEEP, &mut 0)
+        self.read_subdirectories_of_hooks(directory, DEEP, &mut 0)
     }
 
     fn read_resolutions(&mut self, directory: &Utf8Path) -> Result<(), Error> {

@@ -139,8 +139,8 @@ impl Question<'_> {
         files_of_tree(&states.manifest, &states.references.head, is_attributes)
     }
 
-    /// Adds each file to the uncommitted ones by what git makes of its copy in `dir`: there no
-    /// setting of the worktree counts, and nothing of it is there that a filter could start.
+    /// Adds each file to one of the two lists by what git makes of its copy, which `dir` already
+    /// has: there no setting of the worktree counts, and a filter finds no program of it to start.
     fn classify_converted(
         &self,
         candidates: Vec<Candidate>,
@@ -151,6 +151,7 @@ impl Question<'_> {
         let paths: Vec<&RepoPath> = candidates.iter().map(|file| &file.path).collect();
         let written: BTreeSet<&RepoPath> = paths.iter().copied().collect();
         for (path, entry) in self.attributes() {
+            // an attribute file that is a candidate itself stands there as it is on disk
             if !written.contains(path) {
                 put_aside(&objects, path, &entry.id, dir)?;
             }

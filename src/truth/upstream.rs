@@ -184,6 +184,7 @@ impl Tips {
         let new = refs.git.rev_list(&[now], &trusted)?;
         let log = refs.git.reflog(name).unwrap_or_default();
         let mut is_proven = records.proves_move_elsewhere(name, &log, now, &new, tip.logged);
+        // a reset or the like can bring any commit: it is trusted if a fetch brought that commit
         if !is_proven && records.is_bare_move_to(&log, now) {
             is_proven = refs.fetched_commits().binary_search(now).is_ok();
         }

@@ -119,37 +119,38 @@ impl RefRecords<'_> {
         newest.is_some_and(|newest| newest.id == *now && newest.is_bare_move())
     }
 
-    /// True if the log shows each move of a remote-tracking ref to this place: a fetch from here
-    /// moves it as one from elsewhere does, so only what the log does not show was done to it.
+    /// True if the log of a remote-tracking ref has a fetch for each move of the journal to this
+    /// place: a fetch from here does no more than a fetch from elsewhere. Also true if the journal
+    /// has no such move.
     pub fn is_fetched_place(&self, name: &str, place: &CommitId) -> bool {
         if !name.starts_with("refs/remotes/") {
             return false;
         }
         let log = self.log(name.into());
-        let mut proven = 0;
-        let mut is_each_proven = true;
+        let mut fetches = 0;
+        let mut is_each_a_fetch = true;
         for (at, entry) in log.iter().enumerate() {
             let stayed = log.get(at + 1).is_some_and(|older| older.id == entry.id);
             if entry.id != *place || stayed {
                 continue;
             }
             if !entry.is_push_of(place) && self.entry_proves_foreign_move(name, entry) {
-                proven += 1;
+                fetches += 1;
             } else {
-                is_each_proven = false;
+                is_each_a_fetch = false;
             }
         }
         let ends_there = log.first().is_some_and(|newest| newest.id == *place);
         let moves = self.journal.moves(name.as_bytes());
-        let mut journaled = 0;
+        let mut moves_from_here = 0;
         for (at, one) in moves.iter().enumerate() {
             // a push of what is there does not say where the ref was, and moves nothing
-            let stayed = is_each_proven && ends_there && may_have_stayed(moves, at);
-            if one.new == Target::Object(place.clone()) && one.old != one.new && !stayed {
-                journaled += 1;
+            let moved_nothing = is_each_a_fetch && ends_there && may_have_stayed(moves, at);
+            if one.new == Target::Object(place.clone()) && one.old != one.new && !moved_nothing {
+                moves_from_here += 1;
             }
         }
-        proven >= journaled
+        fetches >= moves_from_here
     }
 
     /// True if others moved a remote-tracking ref to where it is now by a fetch.

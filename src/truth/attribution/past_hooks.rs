@@ -7,8 +7,9 @@ use crate::git::reflog::ReflogEntry;
 use crate::words::name::CommitId;
 
 /// Lists commits that were made here past the hooks, the newest first: those to which HEAD's log
-/// went more often than the journal. Resets count on both sides, as one that goes back to such a
-/// commit is in the journal; fast-forwards and checkouts count in the journal alone.
+/// went more often than the journal. Of the log, commits and resets count; of the journal, every
+/// move. The journal has a reset back to such a commit, so resets have to count in the log too. It
+/// does not always have a checkout, so checkouts do not; fast-forwards do not either.
 pub fn commits_past_hooks(
     reflog: &[ReflogEntry],
     head_ref: Option<&str>,

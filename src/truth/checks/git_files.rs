@@ -236,8 +236,9 @@ impl<'a> FileJudge<'a> {
             role: role_of(state.split('/').next().unwrap_or(state)),
         };
         let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
-        // before new directories are excused: git runs the hooks that a new submodule brings
+        // git reads no hooks in the private git directory of a worktree
         let is_hook = file.role == Role::Hooks && directory != OWN_GIT_DIR;
+        // what came with a directory is excused below, but git runs the hooks of a new submodule
         if is_hook && (is_in_both || file.is_of_submodule() && now.is_some()) {
             return Some(self.judge_hook(before, now));
         }
@@ -279,7 +280,7 @@ impl<'a> FileJudge<'a> {
             _state if file.role == Role::Operation => judge_way_of_operation(before, now),
             _state if is_watched(state) => {
                 let detail = format!("it was {} since `add`", done_to(before, now));
-                // git does not read such a file in the git directory of a worktree
+                // a submodule is a repository too; of a worktree git reads no such file
                 let in_repository = format!("@git/{state}");
                 let name_to_git = match file.owner {
                     GitDirOwner::Worktree => file.name,

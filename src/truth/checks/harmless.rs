@@ -14,8 +14,9 @@ use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
-/// Finds the changes that do no harm, each with the reason: a file in a conflict that only the disk
-/// has so, and a file of the base as git writes it to the repository by the base's own attributes.
+/// Finds the changes that do no harm, each with the reason as its detail: a file in a conflict that
+/// is changed on disk alone, and a file of the base that git converted anew, by the base's own
+/// attributes.
 ///
 /// # Errors
 /// Fails when git, an object or the disk does.
@@ -47,7 +48,7 @@ pub fn find_harmless(
     Ok(harmless)
 }
 
-/// Finds the changed files of the base that are as `git add` writes the base's file by the base's
+/// Finds the changed files that have what `git add` would make of the base's file by the base's
 /// attributes (gitattributes(5), `text` and `filter`).
 fn find_converted_anew(
     inputs: &SurveyInputs<'_>,
@@ -60,8 +61,8 @@ fn find_converted_anew(
     }
     // the manifest of `inputs` can lack what no commit touched
     let whole_base = inputs.worktree.manifest()?;
-    let base_tree = Delta::new();
-    let attributes = files_of_tree(&whole_base, &base_tree, is_attributes);
+    let no_difference = Delta::new();
+    let attributes = files_of_tree(&whole_base, &no_difference, is_attributes);
     if attributes.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -97,7 +98,7 @@ struct Candidate<'c> {
     now: Vec<&'c Content>,
 }
 
-/// Lists the files of the base that are modified outside of the write scope.
+/// Lists the files of the base that are modified and that the scope does not let be written.
 fn conversion_candidates<'c>(
     inputs: &SurveyInputs<'_>,
     changes: &'c [Change],
@@ -127,7 +128,7 @@ fn conversion_candidates<'c>(
             candidates.insert(path, candidate);
         }
     }
-    // of changes of every kind: only the disk may have it converted, and the index be otherwise
+    // changes of every kind count: one state can have the file converted, and another one not
     for change in changes {
         if let Some(path) = change.place.path()
             && let Some(candidate) = candidates.get_mut(path)

@@ -61,7 +61,7 @@ pub fn fingerprint(
     Ok(Fingerprint { file, digest })
 }
 
-/// Finds what is wrong with the worktree's links, and with the files of its private git directory.
+/// Finds what is wrong with the worktree's `.git` file, and with its private git directory.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -77,9 +77,9 @@ pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<IntegrityChanges, Err
             harmless: None,
         });
     }
-    let changed_files = changed_files(repository, record);
+    let compared = changed_files(repository, record);
     let read_policy = &inputs.options.read_policy;
-    let mut changes = read_policy.or(changed_files, IntegrityChanges::default)?;
+    let mut changes = read_policy.or(compared, IntegrityChanges::default)?;
     changes.wrong.extend(broken_links);
     for name in &inputs.head.pipes {
         let detail = "a pipe or a device stands in its place: it has no end";
@@ -87,7 +87,7 @@ pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<IntegrityChanges, Err
             .wrong
             .push(integrity(Place::Admin((*name).into()), detail));
     }
-    changes.wrong.extend(links(record));
+    changes.wrong.extend(links_in_place_of_files(record));
     changes.wrong.extend(past_the_hooks(inputs));
     Ok(changes)
 }
@@ -104,7 +104,7 @@ pub struct IntegrityChanges {
 
 /// Finds links in the place of files of the private git directory: git reads what they lead to, and
 /// writes there.
-fn links(record: &Record) -> Vec<Change> {
+fn links_in_place_of_files(record: &Record) -> Vec<Change> {
     let mut changes = Vec::new();
     for name in OPENED {
         if name != "config.worktree" && files::is_behind_link(&record.admin_dir.join(name)) {

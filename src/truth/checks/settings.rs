@@ -164,6 +164,7 @@ impl SettingsComparison<'_> {
 
     /// Returns what a change of a setting means; none for what git or we write.
     fn judge(&self, setting: &ChangedSetting<'_>) -> Option<SharedChange> {
+        // a value that may not be shown has a digest alone
         let sealed_before = &self.before.sealed.values;
         let sealed_now = &self.now.sealed.values;
         let value_before = setting

@@ -72,7 +72,7 @@ pub struct Converted<'a> {
     /// The files: each gets the id of the blob that it was written from.
     pub delta: &'a mut Delta,
     /// Those that were converted at `add`, and have other bytes now.
-    pub stored: BTreeSet<RepoPath>,
+    pub converted_and_changed: BTreeSet<RepoPath>,
     /// Those that were not read, with their sizes.
     pub unread: BTreeMap<RepoPath, u64>,
     /// Those of which the blob is known.
@@ -103,7 +103,7 @@ impl Converted<'_> {
     /// Makes each file a change that was converted at `add`, and now has the bytes that git stores
     /// though no checkout writes them: they would pass for the file of a reference.
     fn disown_stored(&mut self) {
-        for path in self.stored.difference(&self.settled) {
+        for path in self.converted_and_changed.difference(&self.settled) {
             let Some(Some(entry)) = self.delta.get(path).copied() else {
                 continue;
             };
@@ -135,7 +135,7 @@ impl Converted<'_> {
 
     /// Adds the files that are as they were at `add` while every reference has another blob there,
     /// and returns their paths: upstream may have changed the blob and its conversion so that the
-    /// same bytes come of it.
+    /// same bytes come of it. [`Self::remove_untouched`] takes out those of which that is not so.
     fn add_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut untouched = BTreeSet::new();
         let manifest = &self.inputs.manifest;
@@ -205,7 +205,7 @@ impl Converted<'_> {
             for tree in self.references.iter().chain([self.head]) {
                 if let Some(stored) = entry_in(&self.inputs.manifest, tree, path)
                     && stored.mode.is_regular()
-                    && (stored.id != entry.id || self.stored.contains(path))
+                    && (stored.id != entry.id || self.converted_and_changed.contains(path))
                 {
                     wanted.insert(Blob {
                         path: path.clone(),

@@ -84,8 +84,8 @@ impl DiskState {
         }
     }
 
-    /// Compares what the walk found. A file may be that of a reference, or of HEAD, as a checkout
-    /// writes it.
+    /// Ends the walk and compares what it found with the manifest. At last, each file that a
+    /// checkout of a reference or of HEAD would write gets the blob of that.
     fn compare(
         references: &DiskReferences<'_>,
         walk: Result<RunningWalk<'_, '_>, DiskError>,
@@ -116,7 +116,7 @@ impl DiskState {
             head,
             filters: references.filters,
             delta: &mut state.delta,
-            stored: uncertain.stored,
+            converted_and_changed: uncertain.converted_and_changed,
             unread: uncertain.unread,
             settled: BTreeSet::new(),
         };
@@ -153,7 +153,7 @@ impl DiskState {
                 }
             }
             if item.is_some_and(|item| was_converted_and_changed(item, &found)) {
-                uncertain.stored.insert(found.path.clone());
+                uncertain.converted_and_changed.insert(found.path.clone());
             }
             self.add(inputs.worktree, item, found);
         }
@@ -209,6 +209,7 @@ impl DiskState {
     ) {
         let now = found.entry;
         let is_as_recorded = recorded.is_some_and(|recorded| recorded.entry == now);
+        // of a placed directory it only counts that a directory is there
         let is_directory = now.mode == Mode::EmptyDirectory && file.kind == PlacedKind::Directory;
         if is_directory && !is_as_recorded {
             return;
@@ -306,7 +307,7 @@ impl DiskState {
 #[derive(Default)]
 struct UncertainFiles {
     /// Those that were converted at `add`, and have other bytes now.
-    stored: BTreeSet<RepoPath>,
+    converted_and_changed: BTreeSet<RepoPath>,
     /// Those that were not read, with their sizes.
     unread: BTreeMap<RepoPath, u64>,
 }
@@ -350,8 +351,9 @@ impl PlacedChange {
     }
 }
 
-/// Says how a placed file was changed, by the mode of what stands there now; none if it was not, or
-/// only in its mode while git tells no modes apart.
+/// Says how a placed file was changed, by the mode of what stands there now; none if that has the
+/// content of before and git tells no modes apart. Called only for what is not as the manifest has
+/// it.
 fn change_of_placed(
     worktree: &Worktree,
     proof: Proof<'_>,

@@ -94,8 +94,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds the entries that the index has of one path, of which the base has `item`; none if
-    /// the path is not valid.
+    /// Adds the entries that the index has of one path; `item` is what the manifest has of that
+    /// path. None if the path is not valid.
     fn add(&mut self, item: Option<&Item>, group: &[IndexEntry<&BStr>]) -> Option<()> {
         let first = group.first()?;
         let base = item.and_then(|item| item.base);

@@ -105,7 +105,7 @@ pub fn read(
 }
 
 impl<'a> OpenSubmodule<'a> {
-    /// Opens it; none if there is no `.git`.
+    /// Opens the submodule at a path; none if there is no `.git`, so that it was not filled.
     ///
     /// # Errors
     /// Fails if git did not make that `.git` for a submodule: nothing of another repository is
@@ -117,7 +117,7 @@ impl<'a> OpenSubmodule<'a> {
     ) -> Result<Option<Self>, Error> {
         let below = path.to_os_path().unwrap_or_default();
         let os_directory = worktree.record.path.as_std_path().join(below);
-        // without one, git finds the repository around it
+        // without a `.git`, git would find the repository around the directory
         if files::stat(&os_directory.join(".git")).is_none() {
             return Ok(None);
         }
@@ -155,7 +155,7 @@ impl<'a> OpenSubmodule<'a> {
         let mut references = self.references(allowed, &tree)?;
         let is_new = allowed.is_empty();
         if is_new {
-            // every file in it is a change, and its git directory
+            // compared with an empty tree: every file is a change, and so is the git directory
             let paths = manifest.items().iter().map(|item| item.path.clone());
             references.push(paths.map(|path| (path, None)).collect());
             let git_dir = Place::Path(self.outer(b".git"));
@@ -323,7 +323,8 @@ impl<'a> OpenSubmodule<'a> {
     }
 
     /// Gives each file that a checkout of a reference would write the blob of that reference. Does
-    /// nothing if the submodule's own git directory says how checkouts write: an agent can edit it.
+    /// nothing if the submodule's own git directory names another worktree, or says how a checkout
+    /// writes files: an agent can edit it.
     fn undo_conversions(
         &self,
         manifest: &Manifest,

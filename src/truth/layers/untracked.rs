@@ -121,12 +121,13 @@ pub fn find_hidden(
     untracked: &BTreeMap<RepoPath, Seen>,
     self_ignored: BTreeSet<RepoPath>,
 ) -> Result<BTreeSet<RepoPath>, Error> {
+    // no rule of the base ignores these either
     let mut hidden = self_ignored;
     let reference = facts.references.reference_on_disk();
     let has_rules_beside_base =
         reference.keys().any(is_rules_file) || has_own_rules(inputs.worktree)?;
     if !has_rules_beside_base {
-        // `classify` asked the base's own rules and no others
+        // `classify_unknown_to_git` asked the base's own rules and no others
         return Ok(hidden);
     }
     let mut rules_of_base = read_rules(inputs, &Delta::new(), &[])?;

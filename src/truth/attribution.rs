@@ -71,7 +71,8 @@ pub enum Origin {
         now: BString,
         mover: Mover,
     },
-    /// Its log, or that of another worktree, shows that others moved it.
+    /// Its log, or that of another worktree, shows that others moved it. Also where git keeps no
+    /// logs, and for a ref that others made since `add`.
     MovedElsewhere,
     /// It is gone, and so is its log.
     DeletedElsewhere,
@@ -460,6 +461,7 @@ impl RefRecords<'_> {
         let log = self.log(name);
         stashes.extend(log.iter().map(|entry| &entry.id));
         stashes.extend(self.now.get(name).map(|now| &now.id));
+        // `add` records each stash as `refs/stash@{number}`
         let mut before: BTreeSet<&CommitId> = BTreeSet::new();
         for (ref_name, commit) in &self.before {
             if ref_name.starts_with(b"refs/stash") {

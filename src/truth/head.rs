@@ -18,13 +18,15 @@ use crate::worktree::repository::Repository;
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
 pub struct WorktreeHead {
-    /// The commit HEAD names; none while its branch is unborn or it cannot be read.
+    /// The commit HEAD names, or that of the branch where the private git directory cannot be read;
+    /// none while the branch of HEAD is unborn, or HEAD is damaged.
     pub head: Option<CommitId>,
     /// The commit its recorded branch names; none when that branch is gone.
     pub branch: Option<CommitId>,
     /// The branch or other ref that HEAD names; none when it names a commit by itself.
     pub symbolic: Option<String>,
-    /// True if HEAD names something else than the recorded branch, outside a rebase of it.
+    /// True if HEAD names something else than the recorded branch, outside a rebase of it; also if
+    /// that branch is gone, or the private git directory cannot be read.
     pub moved: bool,
     /// HEAD's reflog: what was ever made or checked out here.
     pub reflog: Vec<ReflogEntry>,

@@ -337,6 +337,7 @@ impl<'a> Seal<'a> {
                 Role::Unknown => self.read_unknown(&entry)?,
             }
         }
+        // git looks for no objects in the git directory of a worktree
         if owner != GitDirOwner::Worktree {
             self.read_file(&directory.join(BORROWED));
         }

@@ -29,8 +29,8 @@ pub struct SelfIgnored {
     pub files: BTreeSet<RepoPath>,
 }
 
-/// Finds the directories, and marks the untracked files in them as ignored. One that the user's
-/// set-up created is no change.
+/// Finds the directories that ignore themselves, and marks the untracked files in them as ignored.
+/// A directory that the user's set-up created is no change.
 pub fn find_self_ignored(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,

@@ -58,7 +58,7 @@ impl IndexState {
         Some(comparison.into_state())
     }
 
-    /// True if it has an entry for a path that the base does not have.
+    /// True if it has an entry for a path where the base has none, or another one.
     pub fn adds(&self, path: &RepoPath) -> bool {
         let mut entries = self.deltas.iter().map(|delta| delta.get(path));
         entries.any(|entry| matches!(entry, Some(Some(_))))
@@ -152,7 +152,8 @@ impl<'a> Comparison<'a> {
 }
 
 /// Returns what a commit would have of a path in this stage. A commit leaves out what was added
-/// with `--intent-to-add` alone: where the base has a file, that deletes it.
+/// with `--intent-to-add` alone: where the base has a file, that deletes it. Where the base has
+/// none, the entry is returned all the same, as git knows the path.
 fn staged(group: &[IndexEntry<&BStr>], stage: Stage, base: Option<Entry>) -> Option<Entry> {
     for entry in group {
         let is_in_commit = base.is_none() || !entry.intent_to_add;

@@ -453,14 +453,15 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
 struct SavedRecord<'r> {
     /// `disk`, `index`, `intent` or `above`.
     what: &'r str,
-    /// What stands there; none for a mode of `-`, or one that is not known.
+    /// What stands there; none for a mode of `-`.
     entry: Option<Entry>,
-    /// Permissions, or the stage in the index; none for `-`, or what is no such number.
+    /// Permissions, or the stage in the index; none for `-`.
     number: Option<u32>,
     path: RepoPath,
 }
 
 impl<'r> SavedRecord<'r> {
+    /// Reads a record; none if a word is not known, as one that another version wrote.
     fn parse(record: &'r [u8]) -> Option<Self> {
         let (words, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
         let mut words = words.to_str().ok()?.split(' ');
@@ -471,14 +472,22 @@ impl<'r> SavedRecord<'r> {
         if words.next().is_some() {
             return None;
         }
-        Some(Self {
+        let mut record = Self {
             what,
-            entry: mode_of_word(mode).map(|mode| Entry { mode, id }),
-            number: u32::from_str_radix(number, 8)
-                .ok()
-                .filter(|number| *number <= 0o7777),
+            entry: None,
+            number: None,
             path: RepoPath::parse(path).ok()?,
-        })
+        };
+        if mode != "-" {
+            let mode = mode_of_word(mode)?;
+            record.entry = Some(Entry { mode, id });
+        }
+        if number != "-" {
+            let permissions = u32::from_str_radix(number, 8).ok()?;
+            record.number = Some(permissions).filter(|bits| *bits <= 0o7777);
+            record.number?;
+        }
+        Some(record)
     }
 }
 
@@ -557,6 +566,9 @@ mod tests {
             format!("index 100644 {id} 0\ta\0"),
             format!("disk - {id} -\ta\0index 100644 {id} 4\ta\0"),
             format!("above - {id} 17777\ta\0"),
+            format!("disk - {id} 17777\ta\0"),
+            format!("disk - {id} 9\ta\0"),
+            format!("disk 160001 {id} -\ta\0"),
         ] {
             assert_eq!(list_from_bytes(record.as_bytes()), None, "{record:?}");
         }

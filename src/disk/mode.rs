@@ -5,14 +5,17 @@
 //! (`docs/decisions/0005-write-bits.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, Mode, chmodat, fchmod, fstat, statat};
+use rustix::fs::{AtFlags, Mode, fchmod, fstat, statat};
 use rustix::io::Errno;
 
 use crate::disk::entries::stat_entries;
 use crate::disk::error::{Attempt as _, DiskError};
+#[cfg(target_os = "linux")]
+use crate::disk::open::chmod_handle;
 use crate::disk::open::{Directories, is_unreachable, open_directory};
 use crate::disk::pool::map_parallel;
 use crate::disk::stat::{mode_from, stat_entry, stat_from};
@@ -84,15 +87,13 @@ pub fn set_write_bits(
     )?;
     let mut answer = ChangedBits::default();
     for ((path, _), result) in files.iter().zip(results) {
-        let Some(result) = result else {
-            continue;
-        };
-        let before = result.before;
-        match result.after {
-            Ok(after) if after.mode == before.mode => {}
-            Ok(after) => {
-                answer.changed.push(path.clone());
-                answer.seen.push(SeenBits { before, after });
+        match result {
+            Ok(None) => {}
+            Ok(Some(SeenBits { before, after })) => {
+                if after.mode != before.mode {
+                    answer.changed.push(path.clone());
+                    answer.seen.push(SeenBits { before, after });
+                }
             }
             Err(Errno::MLINK) => {
                 let why = "it has other names (hard links), and they share its mode";
@@ -117,38 +118,35 @@ pub fn set_all_bits(
         files,
         || Directories::open(root),
         |directories, (path, bits)| {
-            let result = bits.and_then(|bits| set_bits(directories, path, bits, BitsChange::Apply));
-            match result {
-                Some(result) => {
-                    let shown = format_args!("{root}/{path}");
-                    let after = result.after.attempting("set the permissions of", shown)?;
-                    Ok(Some(after))
-                }
-                None => Ok(None),
-            }
+            let Some(bits) = bits else {
+                return Ok(None);
+            };
+            let result = set_bits(directories, path, *bits, BitsChange::Apply);
+            let shown = format_args!("{root}/{path}");
+            let seen = result.attempting("set the permissions of", shown)?;
+            Ok(seen.map(|seen| seen.after))
         },
     )
 }
 
-/// What stood at a path before its bits were set, and what stands there then; in a preview, what
-/// would. `MLINK` says that the bits are those of other names too.
-struct BitsResult {
-    before: Stat,
-    after: Result<Stat, Errno>,
-}
-
-/// Sets the write bits of one file; none if nothing stands at the path, or it cannot be looked at.
-/// What is not a regular file stays as it is. The bits of a file with other names, which share
-/// them, are not cleared: that counts as refused with `MLINK`.
+/// Sets the write bits of one file; none if nothing stands at the path. What is not a regular file
+/// stays as it is. The bits of a file with other names, which share them, are not cleared: that
+/// fails with `MLINK`.
 fn set_bits(
     directories: &mut Directories,
     path: &RepoPath,
     bits: WriteBits,
     change: BitsChange,
-) -> Option<BitsResult> {
-    let directory = directories.of(path).ok()?;
+) -> Result<Option<SeenBits>, Errno> {
+    let directory = match directories.of(path) {
+        Err(error) if is_unreachable(error) => return Ok(None),
+        opened => opened?,
+    };
     let name = path.file_name().as_bytes();
-    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => return Ok(None),
+        looked_at => looked_at?,
+    };
     let before = stat_from(&stat);
     let mode = Mode::from_raw_mode(stat.st_mode);
     let wanted = match bits {
@@ -156,20 +154,50 @@ fn set_bits(
         WriteBits::Owner => mode | Mode::WUSR,
     };
     let after = if !before.is_file() || wanted == mode {
-        Ok(before)
+        before
     } else if stat.st_nlink > 1 && bits == WriteBits::Cleared {
-        Err(Errno::MLINK)
+        return Err(Errno::MLINK);
     } else if change == BitsChange::Preview {
         let changed_bits = (mode ^ wanted).bits() as u32;
-        Ok(Stat {
+        Stat {
             mode: before.mode ^ changed_bits,
             ..before
-        })
+        }
     } else {
-        chmodat(directory, name, wanted, AtFlags::empty())
-            .and_then(|()| stat_entry(directory, name))
+        chmod_file(directory, name, &stat, wanted)?;
+        stat_entry(directory, name)?
     };
-    Some(BitsResult { before, after })
+    Ok(Some(SeenBits { before, after }))
+}
+
+/// Sets the permissions of the file that was looked at, and of no other: a link, or another name of
+/// the user's file, may stand there by now.
+#[cfg(target_os = "linux")]
+fn chmod_file(
+    directory: &OwnedFd,
+    name: &[u8],
+    looked_at: &rustix::fs::Stat,
+    mode: Mode,
+) -> Result<(), Errno> {
+    use rustix::fs::{OFlags, openat};
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = openat(directory, name, flags, Mode::empty())?;
+    let opened = fstat(&handle)?;
+    if opened.st_dev != looked_at.st_dev || opened.st_ino != looked_at.st_ino {
+        return Err(Errno::BUSY);
+    }
+    chmod_handle(&handle, mode)
+}
+
+/// Sets the permissions of a file, and not through a link.
+#[cfg(not(target_os = "linux"))]
+fn chmod_file(
+    directory: &OwnedFd,
+    name: &[u8],
+    _looked_at: &rustix::fs::Stat,
+    mode: Mode,
+) -> Result<(), Errno> {
+    rustix::fs::chmodat(directory, name, mode, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// The permissions that directories are to have in the end, sorted by path, so that each is

@@ -120,6 +120,14 @@ pub(super) fn is_unreachable(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
+/// Sets the permissions of what a path handle (`O_PATH`) is of. Such a handle takes no fchmod(2): its
+/// name in /proc is followed to it and nowhere else.
+#[cfg(target_os = "linux")]
+pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    let itself = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(handle));
+    rustix::fs::chmod(itself, mode)
+}
+
 /// Keeps the directories open that lead to the last path, for paths that come sorted.
 pub(super) struct Directories {
     root: OwnedFd,

@@ -459,9 +459,7 @@ fn let_in(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     use rustix::fs::{OFlags, openat};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = openat(parent, name, flags, Mode::empty())?;
-    // a path handle takes no fchmod(2); its name in /proc is followed to it and nowhere else
-    let itself = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
-    rustix::fs::chmod(itself, Mode::RWXU)
+    crate::disk::open::chmod_handle(&handle, Mode::RWXU)
 }
 
 /// Lets the owner into a directory that cannot be opened.

@@ -376,6 +376,20 @@ fn a_bare_repository_has_nothing_to_sync_with() {
 }
 
 #[test]
+fn the_last_copies_stay_in_a_bare_repository_whatever_is_below_its_root() {
+    let (repo, worktree) = with_patterns("'.env'");
+    repo.write(".env", "A=1\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    repo.sh(
+        repo.main(),
+        "cp -p .env .git/.env; git config core.bare true",
+    )
+    .ok();
+    let said = repo.sh(&worktree, "git agentwt sync task --clean");
+    assert!(worktree.join(".env").exists(), "{said}");
+}
+
+#[test]
 fn names_and_modes_that_contradict_each_other_are_usage_errors() {
     let (repo, _) = with_patterns("'.env'");
     for arguments in [
@@ -455,6 +469,7 @@ fn pull_replaces_no_tracked_file_where_the_index_has_whole_directories() {
     let (repo, worktree) = with_patterns("'tracked'");
     repo.write("tracked", "x\n");
     repo.agentwt(&["sync", "task"]).ok();
+    chmod(&worktree.join("tracked"), 0o644);
     std::fs::write(worktree.join("tracked"), "agent\n").expect("it is written");
     let line = "git sparse-checkout set --sparse-index src; git add -f tracked
         git ls-files --sparse | grep /$";

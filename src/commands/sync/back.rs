@@ -14,7 +14,6 @@ use crate::disk::copy::content::stage;
 use crate::disk::copy::move_in::move_in;
 use crate::disk::copy::removal::remove_placed;
 use crate::disk::copy::staging::{CopyItem, Source, Staged, Staging};
-use crate::disk::drift::drift;
 use crate::disk::entries::stat_entries;
 use crate::disk::error::DiskError;
 use crate::disk::files;
@@ -28,7 +27,7 @@ use crate::words::path_text::{PathText, paths};
 use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::loaded::{PLACED, Worktree};
 use crate::worktree::operands;
-use crate::worktree::repository::WORKTREES;
+use crate::worktree::repository::{Main, WORKTREES};
 
 type Stats = BTreeMap<RepoPath, Stat>;
 
@@ -98,14 +97,17 @@ impl Run<'_> {
     }
 
     /// Removes copies that were not edited (`--clean`), unless they are the last ones: those whose
-    /// source is gone stay. In a bare repository too, sources are looked for below its root: most
-    /// are gone.
+    /// source is gone stay, and all in a bare repository.
     pub(super) fn clean(
         &self,
         worktree: &Worktree,
         placed: &Placed,
     ) -> Result<CleanedFiles, Error> {
-        let drifts = drift(&worktree.record.path, Some(&self.repository.root), placed)?;
+        let path = &worktree.record.path;
+        // before the content is compared: what is edited after that has other stat data, and stays
+        let stats = stat_entries(path, placed.files().iter().map(|file| &file.path))?.entries;
+        let drifts = self.drift(worktree, placed)?;
+        let has_sources = self.repository.main == Main::Worktree;
         let mut cleaned = CleanedFiles::default();
         let mut remove = Vec::new();
         let mut gone = BTreeSet::new();
@@ -114,7 +116,8 @@ impl Run<'_> {
                 continue;
             }
             let is_directory = file.kind == PlacedKind::Directory;
-            let is_last = !is_directory && drift.source == SourceState::Gone;
+            let is_source_gone = !has_sources || drift.source == SourceState::Gone;
+            let is_last = is_source_gone && !is_directory;
             match drift.copy {
                 CopyState::Same => {
                     if is_last {
@@ -144,7 +147,7 @@ impl Run<'_> {
         // nothing is copied: `apply_clean` does not call this
         let stop = || Ok(());
         let to = Destination::new(self.repository, worktree, &self.session.progress, &stop);
-        let changed_config = apply_clean(&to, placed, &remove, gone, &mut cleaned)?;
+        let changed_config = apply_clean(&to, placed, &stats, &remove, gone, &mut cleaned)?;
         if changed_config && may_record_config {
             worktree.renew_digests(&own, is_config)?;
         }
@@ -368,21 +371,20 @@ fn record_pulled(
     files::write(&sides.record_dir.join(PLACED), &list.to_bytes())
 }
 
-/// Removes copies, and directories of ours that are then empty. The list of placed files forgets
-/// these, and those that are `gone` already. Completes `cleaned`. Returns whether the configuration
-/// of the worktree changed, by its exclude rules.
+/// Removes copies that have these stat data, and directories of ours that are then empty. The list
+/// of placed files forgets these, and those that are `gone` already. Completes `cleaned`. Returns
+/// whether the configuration of the worktree changed, by its exclude rules.
 fn apply_clean(
     to: &Destination<'_>,
     placed: &Placed,
+    stats: &Stats,
     remove: &[&PlacedFile],
     gone: BTreeSet<RepoPath>,
     cleaned: &mut CleanedFiles,
 ) -> Result<bool, Error> {
-    // the stat data of this moment: a copy with the same content may have been touched
-    let stats = stat_entries(to.path, remove.iter().map(|file| &file.path))?;
     let mut expected = Vec::new();
     for file in remove {
-        if let Some(stat) = stats.entries.get(&file.path) {
+        if let Some(stat) = stats.get(&file.path) {
             expected.push(Staged {
                 path: file.path.clone(),
                 kind: file.kind,

@@ -25,10 +25,10 @@ pub struct BranchPosition {
     pub position: Position,
 }
 
-/// Where a branch stands. A number is null if it is unknown.
+/// Where a branch stands; in `status`, where HEAD stands. A number is null if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
-    /// The commit of the branch; null if the branch is gone.
+    /// The commit of the branch, in `status` of HEAD; null if the branch is gone.
     pub head: Option<CommitId>,
     /// The time of this commit; null if it is unknown.
     pub committed: Option<String>,
@@ -151,35 +151,51 @@ pub fn positions(
     for (worktree, points) in worktrees.iter().zip(&all_points) {
         positions.push(match worktree.record.strategy {
             Strategy::Worktree => points.branch_position(&worktree.record, reachability.as_ref()),
-            Strategy::Clone => position_of_clone(repository, worktree, &branches),
+            Strategy::Clone => position_of_clone(repository, worktree, None, &branches),
         });
     }
     Ok(positions)
 }
 
-/// Finds where the branch of one worktree stands, in whichever repository it is.
+/// Finds where HEAD of one worktree stands, in whichever repository it is. HEAD may be elsewhere than
+/// the worktree's branch.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn position(repository: &Repository, worktree: &Worktree) -> Result<BranchPosition, Error> {
+pub fn position_of_head(
+    repository: &Repository,
+    worktree: &Worktree,
+    head: &CommitId,
+) -> Result<BranchPosition, Error> {
     let branches = read_branches(&repository.git)?;
     if worktree.record.strategy == Strategy::Clone {
-        return Ok(position_of_clone(repository, worktree, &branches));
+        return Ok(position_of_clone(
+            repository,
+            worktree,
+            Some(head),
+            &branches,
+        ));
     }
-    let points = Points::new(&worktree.record, &branches, &branches);
+    let mut points = Points::new(&worktree.record, &branches, &branches);
+    points.head = Some(head);
     let reachability = read_reachability(&repository.git, points.ids());
     Ok(points.branch_position(&worktree.record, reachability.as_ref()))
 }
 
+/// Finds where the branch of a clone stands, or this commit of it.
 fn position_of_clone(
     repository: &Repository,
     worktree: &Worktree,
+    head: Option<&CommitId>,
     branches: &Branches,
 ) -> BranchPosition {
     // a clone may be damaged or gone: other commands report that
     let git = worktree.git(repository);
     let own_branches = read_branches(&git).unwrap_or_default();
-    let points = Points::new(&worktree.record, &own_branches, branches);
+    let mut points = Points::new(&worktree.record, &own_branches, branches);
+    if head.is_some() {
+        points.head = head;
+    }
     let reachability = read_reachability(&git, points.ids());
     points.branch_position(&worktree.record, reachability.as_ref())
 }
@@ -221,6 +237,7 @@ fn read_branches(git: &Git) -> Result<Branches, Error> {
 
 /// The commits that one worktree is about.
 struct Points<'b> {
+    /// That of the branch, or of HEAD.
     head: Option<&'b CommitId>,
     base: Option<&'b CommitId>,
     base_branch: Option<NamedTip<'b>>,

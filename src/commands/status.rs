@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::answer::groups::{kind_cell, level_cell};
 use crate::answer::paint::Paint;
-use crate::answer::position::position;
+use crate::answer::position::position_of_head;
 use crate::answer::shapes::{PlacedState, ScopePatterns};
 use crate::answer::table::{Cell, Row};
 use crate::answer::text::Text;
@@ -485,13 +485,9 @@ fn status(
     let mut changed = report.changes.changes.clone();
     changed.extend_from_slice(&report.changes.integrity);
     changed.retain(|change| !change.is_ignored());
-    let mut branch_position = position(home, worktree)?;
-    // these two are those of HEAD, which may be elsewhere than the branch
-    let commits = repository.git.rev_list_count(&record.base.commit, head)?;
-    branch_position.position.head = Some(head.clone());
-    branch_position.position.commits = Some(commits);
+    let position = position_of_head(home, worktree, head)?;
     let scope = ScopePatterns::whole(record.profile.as_deref(), &record.scope);
-    let mut recorded = RecordedWorktree::new(worktree, branch_position, scope);
+    let mut recorded = RecordedWorktree::new(worktree, position, scope);
     recorded.set_verification(Some(live.last));
     recorded.live = true;
     recorded.waiting = WaitingRun::find(home, worktree)?;

@@ -115,6 +115,27 @@ fn it_marks_violations_and_says_where_head_is() {
 }
 
 #[test]
+fn everything_about_the_position_is_that_of_head() {
+    let repo = with_work();
+    let worktree = repo.worktree("task");
+    let script = "GIT_COMMITTER_DATE=2020-01-01T00:00:00Z git commit -q --allow-empty -m old
+        git checkout -q --detach HEAD~1";
+    repo.sh(&worktree, script).ok();
+    let said = repo.agentwt(&["status", "task", "--porcelain"]).ok();
+    let value = |key: &str| {
+        let found = said.lines().find_map(|line| {
+            let mut fields = line.split('\t').skip(1);
+            (fields.next() == Some(key)).then(|| fields.next().expect("a value").to_owned())
+        });
+        found.unwrap_or_else(|| panic!("{key}: {said}"))
+    };
+    assert!(!value("committed").starts_with("2020"), "{said}");
+    assert_eq!(value("ahead"), value("commits"), "{said}");
+    let said = repo.agentwt(&["status", "task"]).ok();
+    assert!(!said.contains("beside"), "{said}");
+}
+
+#[test]
 fn porcelain_is_a_field_a_line() {
     let repo = with_work();
     let said = repo.agentwt(&["status", "task", "--porcelain"]).ok();

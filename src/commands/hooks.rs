@@ -342,7 +342,7 @@ fn install_and_record(
     }
     .write();
     if let Err(error) = written {
-        let _ = hooks.uninstall();
+        let _ = remove_hooks(repository, hooks);
         let _ = files::remove_directory(&repository.record_dir(&name));
         return Err(error);
     }

@@ -788,3 +788,18 @@ fn a_config_that_cannot_be_read_keeps_no_worktree() {
         "{said}"
     );
 }
+
+#[test]
+fn a_dry_run_on_a_worktree_that_is_there_shows_the_set_up_that_waits() {
+    let repo = with_commands("[\"touch .ready\"]", "[]");
+    repo.agentwt(&["add", "task"]).ok();
+    let said = repo.agentwt(&["add", "task", "-n"]).ok();
+    assert!(said.contains("touch .ready"), "{said}");
+    let json = repo
+        .agentwt(&["add", "task", "-n", "--format", "json"])
+        .ok();
+    assert!(
+        json.contains("\"dry_run\":true") || json.contains("\"dry_run\": true"),
+        "{json}"
+    );
+}

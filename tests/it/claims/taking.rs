@@ -227,3 +227,28 @@ fn of_several_that_claim_at_once_one_has_it() {
         assert_eq!(fleet.claimed(), "");
     }
 }
+
+#[test]
+fn an_add_that_fails_leaves_the_claim_that_the_worktree_had_before() {
+    let fleet = Fleet::new();
+    fleet.add(&[]).ok();
+    // the record cannot be written when the claim has been renewed
+    let record = fleet
+        .repo
+        .main()
+        .join(".git/agentwt/worktrees/task/record.toml");
+    let receive = fleet.repo.root().join("receive");
+    let script = format!(
+        "#!/bin/sh\ngit-receive-pack \"$@\"; rm '{0}'; mkdir -p '{0}/x'\n",
+        record.display()
+    );
+    std::fs::write(&receive, script).expect("a script");
+    crate::support::chmod(&receive, 0o755);
+    let receive = receive.display().to_string();
+    fleet
+        .repo
+        .git(&["config", "remote.origin.receivepack", &receive]);
+    let said = fleet.add(&[]);
+    assert_ne!(said.status, 0, "{said}");
+    assert_ne!(fleet.claimed(), "", "{said}");
+}

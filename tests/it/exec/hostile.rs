@@ -230,3 +230,21 @@ fn a_command_that_verifies_itself_finds_its_git_file_as_it_is() {
     let said = repo.agentwt(&["verify", "task"]);
     assert_eq!(said.status, 1, "{said}");
 }
+
+#[test]
+fn nothing_runs_where_the_files_that_the_scope_excludes_cannot_be_listed() {
+    let Some(repo) = fenced_task() else { return };
+    let scope = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/*.pem\"]\n";
+    repo.write(".agentwt/config.toml", scope);
+    repo.agentwt(&["add", "other"]).ok();
+    let object =
+        "git rev-parse --git-common-dir)/objects/$(git rev-parse HEAD:docs | sed 's|..|&/|'";
+    let line = format!("mv $({object}) $(git rev-parse --git-common-dir)/gone");
+    repo.sh(&repo.worktree("other"), &line).ok();
+    let mut arguments = vec!["exec", "other"];
+    arguments.extend(allow_root_words());
+    arguments.extend(["--", "touch", "src/ran"]);
+    let said = repo.agentwt(&arguments);
+    said.fails(5);
+    assert!(!repo.worktree("other").join("src/ran").exists(), "{said}");
+}

@@ -462,8 +462,8 @@ struct SavedRecord<'r> {
 
 impl<'r> SavedRecord<'r> {
     /// Reads a record; none if a word is not known, as one that another version wrote.
-    fn parse(record: &'r [u8]) -> Option<Self> {
-        let (words, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
+    fn parse(bytes: &'r [u8]) -> Option<Self> {
+        let (words, path) = bytes.strip_suffix(b"\0")?.split_once_str("\t")?;
         let mut words = words.to_str().ok()?.split(' ');
         let what = words.next()?;
         let mode = words.next()?;

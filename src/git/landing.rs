@@ -277,12 +277,13 @@ impl Git {
         filter: &ObjectId,
         commit: &CommitId,
     ) -> Result<(), GitError> {
-        let place_setting = format!("url.file://{from}.insteadOf=/nonexistent");
+        // the value is in the environment: after `-c`, a `=` in the path would end the name
+        let git = self.with([("AGENTWT_WITHHELD_URL", "/nonexistent".to_owned())]);
+        let place_setting = format!("--config-env=url.{from}.insteadOf=AGENTWT_WITHHELD_URL");
         let filter_option = format!("--filter=sparse:oid={filter}");
-        let server_option = "--upload-pack=git -c uploadpack.allowFilter=true \
+        let upload_pack_option = "--upload-pack=git -c uploadpack.allowFilter=true \
              -c uploadpack.allowAnySHA1InWant=true upload-pack";
         let args = [
-            "-c",
             &place_setting,
             "fetch",
             "--quiet",
@@ -291,13 +292,13 @@ impl Git {
             "--no-write-fetch-head",
             "--no-auto-maintenance",
             &filter_option,
-            server_option,
+            upload_pack_option,
             "--",
             remote,
             commit.as_str(),
         ];
         let what = format!("fetch what the scope shows of {commit}");
-        self.perform(&what, OUR_FILES, &args)?;
+        git.perform(&what, OUR_FILES, &args)?;
         Ok(())
     }
 

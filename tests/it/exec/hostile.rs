@@ -248,3 +248,14 @@ fn nothing_runs_where_the_files_that_the_scope_excludes_cannot_be_listed() {
     said.fails(5);
     assert!(!repo.worktree("other").join("src/ran").exists(), "{said}");
 }
+
+#[test]
+fn a_path_that_looks_like_a_setting_or_a_url_hinders_no_run() {
+    let Some(repo) = fenced_task() else { return };
+    let line = format!(
+        "git clone -q . '../x=y%41' && cd '../x=y%41' && git agentwt add task --write 'src/**' &&
+        git agentwt exec task --withhold {} -- true",
+        allow_root()
+    );
+    repo.sh(repo.main(), &line).ok();
+}

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::config::value::OnViolation;
 use crate::git::environment::GitMode;
@@ -116,7 +117,8 @@ impl WorktreeHooks {
         Ok(method)
     }
 
-    /// Writes our directory of hooks beside the present one, and exchanges the two by renames.
+    /// Writes our directory of hooks beside the present one, and puts it in the place of that; and
+    /// writes where our binary is.
     fn replace_directory(
         &self,
         method: Method,
@@ -142,7 +144,12 @@ impl WorktreeHooks {
             )?;
         }
         write_whole(&state.join("bin"), format!("{binary}\n").as_bytes())?;
-        if live.exists() {
+        // at each moment there are hooks: a commit of that moment would run none
+        if renameat_with(CWD, new.as_str(), CWD, live.as_str(), RenameFlags::EXCHANGE).is_ok() {
+            return remove(&new);
+        }
+        // nothing is there yet, or the file system cannot exchange
+        if live.symlink_metadata().is_ok() {
             written(&live, fs::rename(&live, &old))?;
         }
         written(&live, fs::rename(&new, &live))?;

@@ -92,11 +92,17 @@ impl Supervisor<'_> {
             return Ok(CommandEnd::Signal(u8::try_from(earlier).unwrap_or(u8::MAX)));
         }
         adopt_orphans().map_err(|error| FenceError::Supervise(error.into()))?;
+        let mut early_signals = inbox.read();
+        for signal in &mut early_signals {
+            // the command is not there yet, so it is handed on: a signal of the terminal would not
+            signal.sender = Sender::Process(getpid());
+        }
         let mut child = self.command.spawn().map_err(|error| FenceError::Start {
             program: self.command.get_program().display().to_string(),
             error,
         })?;
-        let end = Watch::new(&self, Pid::from_child(&child), &ours).wait(&mut child, &mut inbox);
+        let mut watch = Watch::new(&self, Pid::from_child(&child), &ours);
+        let end = watch.wait(&mut child, &mut inbox, early_signals);
         end_all(&ours)?;
         leave_orphans().map_err(|error| FenceError::Supervise(error.into()))?;
         // what reached us was the command's, which has ended
@@ -175,15 +181,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits for the end of the command: hands signals on, stops with the command, and ends the
-    /// command when its time is over.
-    fn wait(&mut self, child: &mut Child, inbox: &mut Inbox) -> io::Result<CommandEnd> {
-        let mut received = inbox.read();
-        for signal in &mut received {
-            // it came before the command was there, so it is handed on: a signal of the terminal
-            // would not be
-            signal.sender = Sender::Process(getpid());
-        }
+    /// Waits for the end of the command: hands signals on, those that were `received` first, stops
+    /// with the command, and ends the command when its time is over.
+    fn wait(
+        &mut self,
+        child: &mut Child,
+        inbox: &mut Inbox,
+        mut received: Vec<ReceivedSignal>,
+    ) -> io::Result<CommandEnd> {
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(self.end(status));

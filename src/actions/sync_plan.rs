@@ -263,7 +263,7 @@ fn select_allowed<'a>(
 ) -> Result<Vec<(&'a Candidate, Access)>, SyncRefusal> {
     let mut allowed = Vec::new();
     // the numbers of the patterns that select something that the scope does not exclude
-    let mut shown_patterns = BTreeSet::new();
+    let mut patterns_in_scope = BTreeSet::new();
     let mut classifier = facts.scope.classifier();
     for candidate in &facts.selection.candidates.entries {
         let path = &candidate.path;
@@ -280,7 +280,7 @@ fn select_allowed<'a>(
             }
             continue;
         }
-        shown_patterns.extend(candidate.patterns.iter().copied());
+        patterns_in_scope.extend(candidate.patterns.iter().copied());
         if facts.there.tracked.binary_search(path).is_ok() {
             plan.tracked.push(path.clone());
         } else if candidate.is_special() {
@@ -292,7 +292,7 @@ fn select_allowed<'a>(
             allowed.push((candidate, verdict.access));
         }
     }
-    require_matches(facts.selection, &shown_patterns, &plan.excluded)?;
+    require_matches(facts.selection, &patterns_in_scope, &plan.excluded)?;
     Ok(allowed)
 }
 
@@ -303,14 +303,15 @@ fn rule_line(rule: &ScopeRule) -> String {
 
 /// Refuses a pattern that selects nothing, as a typo must not pass silently; and one that was given
 /// for this worktree and of which the scope excludes everything. A pattern of the config is for all
-/// scopes, and passes. `excluded` is sorted by path.
+/// scopes, and passes. `patterns_in_scope` are the numbers of those that select something that the
+/// scope does not exclude; `excluded` is sorted by path.
 fn require_matches(
     selection: &Selection,
-    shown_patterns: &BTreeSet<usize>,
+    patterns_in_scope: &BTreeSet<usize>,
     excluded: &[(RepoPath, String)],
 ) -> Result<(), SyncRefusal> {
     for (number, pattern) in selection.patterns.iter().enumerate() {
-        if pattern.is_optional() || shown_patterns.contains(&number) {
+        if pattern.is_optional() || patterns_in_scope.contains(&number) {
             continue;
         }
         let mut matching = Vec::new();
@@ -326,14 +327,15 @@ fn require_matches(
             pattern.origin(),
             PatternOrigin::File(_) | PatternOrigin::BuiltIn
         );
+        if is_of_all_scopes {
+            continue;
+        }
         // none where only directories match: `excluded` has none of these
         let first_excluded = matching.iter().find_map(|candidate| {
             let found = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
             Some(&excluded[found.ok()?])
         });
-        if let Some(first_excluded) = first_excluded
-            && !is_of_all_scopes
-        {
+        if let Some(first_excluded) = first_excluded {
             return Err(refuse_excluded(pattern, first_excluded));
         }
     }

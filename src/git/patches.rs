@@ -107,32 +107,26 @@ impl Git {
 /// its patch says nothing else of the content.
 fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
     let mut patches: Vec<(CommitId, Vec<u8>)> = Vec::new();
-    let mut in_hunk = false;
     let mut index_line: &[u8] = b"";
     for line in output.lines_with_terminator() {
         if let Some(commit) = commit_line(line) {
             patches.push((commit, Vec::new()));
-            in_hunk = false;
             continue;
         }
         let Some((_commit, patch)) = patches.last_mut() else {
             continue;
         };
+        // these are in headers: each line of content has a blank, `+`, `-` or `\` before it
         if line.starts_with(b"@@ ") {
-            in_hunk = true;
             patch.extend_from_slice(b"@@\n");
-            continue;
-        }
-        // a line of another kind is the header of the next file
-        in_hunk &= matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
-        if !in_hunk && line.starts_with(b"index ") {
+        } else if line.starts_with(b"index ") {
             index_line = line;
-            continue;
+        } else {
+            if line.starts_with(b"Binary files ") {
+                patch.extend_from_slice(index_line);
+            }
+            patch.extend_from_slice(line);
         }
-        if !in_hunk && line.starts_with(b"Binary files ") {
-            patch.extend_from_slice(index_line);
-        }
-        patch.extend_from_slice(line);
     }
     patches.into_iter().collect()
 }

@@ -28,12 +28,12 @@ pub struct Uncommitted {
 }
 
 impl Uncommitted {
-    /// Tells these paths apart, which are not as HEAD has them. Git is asked once for all of them,
-    /// by the attributes of HEAD.
+    /// Finds which of these paths, which are not as HEAD has them, are work, and which only a
+    /// conversion of git makes differ. Git is asked once for all of them, by the attributes of HEAD.
     ///
     /// # Errors
     /// Fails when git, an object or the disk does.
-    pub fn tell_apart(
+    pub fn without_converted(
         repository: &Repository,
         worktree: &Worktree,
         survey: &Survey,

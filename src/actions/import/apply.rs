@@ -40,8 +40,8 @@ enum IndexSource {
     User,
 }
 
-/// Performs the plan of an import that keeps nothing away: its branch is never
-/// [`BranchStep::Kept`]. `run_index` are the bytes of the index of the run, which may become that
+/// Performs a plan by which the branch moves or stays: one that is [`BranchStep::Kept`] does not come
+/// here. `run_index` are the bytes of the index of the run, which may become that
 /// of the worktree. Where the plan changes an index, the lock of that index is held.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn apply(
             });
         }
         IndexStep::MovedToCommits => {
-            // always so: an index moves only with the branch
+            // it does where the index moves: the plan moves an index only with the branch
             if let BranchStep::Moves { from, to } = &plan.branch {
                 let Some(bytes) = move_index(run, from, to)? else {
                     return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));

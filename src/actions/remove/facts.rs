@@ -357,7 +357,8 @@ fn merge_targets<'r>(record: &Record, staying: &[&'r Ref]) -> Vec<&'r Ref> {
     targets
 }
 
-/// Reads the files of the worktree: work, what cannot be read, what is hidden, repositories inside.
+/// Reads the files of the worktree: what cannot be read, work, what only a conversion of git makes
+/// differ, what is hidden, and repositories inside.
 /// `facts.is_there` must have been read.
 fn read_files(
     facts: &mut RemoveFacts,
@@ -377,7 +378,7 @@ fn read_files(
         // without the directory every file is missing: only what was staged is work
         survey.staged_only()
     };
-    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, paths)?;
+    let uncommitted = Uncommitted::without_converted(repository, worktree, survey, paths)?;
     for path in uncommitted.paths {
         let kind = work_kind(survey, &path);
         facts.uncommitted.push(UncommittedWork { path, kind });

@@ -280,7 +280,7 @@ fn is_without_work(
     survey: &Survey,
 ) -> Result<bool, Error> {
     let paths = survey.uncommitted(worktree);
-    let uncommitted = Uncommitted::tell_apart(repository, worktree, survey, paths)?;
+    let uncommitted = Uncommitted::without_converted(repository, worktree, survey, paths)?;
     Ok(uncommitted.paths.is_empty()
         && uncommitted.converted.is_empty()
         && survey.states.hidden.is_empty()

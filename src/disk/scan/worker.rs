@@ -13,7 +13,9 @@ use rustix::io::Errno;
 
 use crate::disk::open::{open_directory, open_regular};
 use crate::disk::scan::listing::DirectoryListing;
-use crate::disk::scan::walk::{FilesToRead, FoundEntry, HashBlob, Scan, Unreadable, Walk};
+use crate::disk::scan::walk::{
+    FilesToRead, FoundEntry, HashBlob, KnownDirectories, Scan, Unreadable, Walk,
+};
 use crate::disk::stat::{device_of, file_type, stat_entry, stat_from, stat_open};
 use crate::inventory::manifest::{Item, Stat};
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -115,18 +117,16 @@ impl<'a> Worker<'a> {
         Ok(opened)
     }
 
-    /// Finds out which names a directory has: from the manifest where its stat data prove that it
-    /// has those, else by reading it.
+    /// Lists the names of a directory: from the manifest where its stat data prove that it has
+    /// those, else by reading it. A directory that was read and has just those is noted for the
+    /// next walk.
     fn list(
         &mut self,
         directory: &QueuedDirectory,
         opened: &OwnedFd,
         listing: &mut DirectoryListing,
     ) -> Result<(), Errno> {
-        if self.walk.files_to_read != FilesToRead::Unproven {
-            return listing.read(opened);
-        }
-        let Some(known_directories) = self.walk.known_directories else {
+        let Some(known_directories) = self.believed_directories() else {
             return listing.read(opened);
         };
         let Some(path) = &directory.path else {
@@ -151,6 +151,15 @@ impl<'a> Worker<'a> {
             self.scan.clean_directories.push((path.clone(), now));
         }
         Ok(())
+    }
+
+    /// The directories whose stat data may prove their names; none for a walk that reads all.
+    fn believed_directories(&self) -> Option<KnownDirectories<'a>> {
+        if self.walk.files_to_read == FilesToRead::Unproven {
+            self.walk.known_directories
+        } else {
+            None
+        }
     }
 
     /// Looks at each name of a directory, but at no name in a submodule. A directory with a `.git`

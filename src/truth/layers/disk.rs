@@ -273,12 +273,12 @@ impl DiskState {
     }
 
     /// Lists the paths that the scope excludes and a reference has, so that they were not checked
-    /// out, but that are on disk; without those in `net`.
+    /// out, but that are on disk; without those in `reported`, which are net changes already.
     pub fn present_though_excluded(
         &self,
         inputs: &SurveyInputs<'_>,
         references: &[Delta],
-        net: &BTreeSet<&RepoPath>,
+        reported: &BTreeSet<&RepoPath>,
     ) -> Vec<Change> {
         let mut present = Vec::new();
         let mut classifier = inputs.worktree.scope.classifier();
@@ -287,7 +287,7 @@ impl DiskState {
                 continue;
             };
             let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
-            if verdict.access != Access::Excluded || net.contains(path) {
+            if verdict.access != Access::Excluded || reported.contains(path) {
                 continue;
             }
             let has_path = |reference| entry_in(&inputs.manifest, reference, path).is_some();

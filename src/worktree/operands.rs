@@ -13,11 +13,12 @@ use crate::words::name::WorktreeName;
 use crate::words::path;
 use crate::words::path::RepoPath;
 use crate::worktree::error::WorktreeFault;
-use crate::worktree::loaded::Worktree;
+use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
 
-/// Removes the name of the worktree from the words, if the first word is the name of a worktree;
-/// else the worktree is the one that the command started in.
+/// Removes the name of the worktree from the words, if the first word is the name of a worktree,
+/// also of one that is incomplete or damaged; else the worktree is the one that the command started
+/// in.
 ///
 /// # Errors
 /// Fails when no worktree is named and the command started in none, or it cannot be loaded.
@@ -26,8 +27,12 @@ pub fn load_named(repository: &Repository, words: &mut Vec<OsString>) -> Result<
         return Worktree::of(repository, None);
     };
     if let Ok(name) = WorktreeName::parse(&first.to_string_lossy())
-        && let Ok(worktree) = Worktree::load(repository, &name)
+        && !matches!(
+            RecordState::read(repository, &name),
+            Ok(RecordState::Missing)
+        )
     {
+        let worktree = Worktree::load(repository, &name)?;
         words.remove(0);
         return Ok(worktree);
     }

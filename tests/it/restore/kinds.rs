@@ -398,3 +398,18 @@ fn as_root_an_ordinary_user_can_restore() {
     chmod(&readme, 0o644);
     assert_eq!(text(&readme), "read me\n");
 }
+
+#[test]
+fn a_name_whose_record_is_damaged_is_not_taken_for_a_path() {
+    let world = World::after("echo more >>docs/api.md");
+    let record = ".git/agentwt/worktrees/other/record.toml";
+    world.repo.add("other");
+    std::fs::write(world.repo.main().join(record), "damaged").expect("it is ours");
+    for command in ["restore", "scope"] {
+        let said = (world.repo).agentwt_in(&world.worktree, &[command, "other", "docs/api.md"]);
+        assert_eq!(said.status, 6, "{said}");
+        assert!(said.stderr.contains("record of worktree `other`"), "{said}");
+    }
+    let text = world.sh("tail -n 1 docs/api.md");
+    assert_eq!(text, "more", "it is of another worktree");
+}

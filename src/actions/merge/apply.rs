@@ -185,10 +185,10 @@ impl WorkToMerge<'_> {
         }
         self.undo(left, into)?;
         let is_where_it_was = now.as_ref() == Some(&plan.landed.before);
-        if is_where_it_was && let Some(error @ GitError::Failed { .. }) = refusal {
-            return Err(self.fail_to_forward(into, error));
+        match refusal {
+            Some(error) if is_where_it_was => Err(self.fail_to_forward(into, error)),
+            Some(_) | None => Err(self.fail(&MergeFailure::Moved(into.clone()))),
         }
-        Err(self.fail(&MergeFailure::Moved(into.clone())))
     }
 }
 

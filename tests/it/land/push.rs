@@ -187,3 +187,16 @@ fn a_rejected_push_is_told_though_what_was_kept_cannot_be_forgotten() {
     assert_eq!(said.status, 5, "{said}");
     assert!(said.stderr.contains("(fetch first)"), "{said}");
 }
+
+#[test]
+fn a_checkout_that_vanished_is_not_taken_for_a_branch_that_moved() {
+    let repo = with_server();
+    let line = "git switch -q -c elsewhere; git worktree add -q ../checkout main";
+    repo.sh(repo.main(), line).ok();
+    let act = format!("mv {0}/checkout {0}/gone", repo.root().display());
+    let shim = Shim::new(repo.root(), &act);
+    let said = shim.run_at_words(&repo, &PUSH, " push --quiet");
+    assert_ne!(said.status, 0, "{said}");
+    assert!(!said.stderr.contains("moved meanwhile"), "{said}");
+    assert!(said.stderr.contains("no such directory"), "{said}");
+}

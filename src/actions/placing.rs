@@ -151,8 +151,10 @@ impl PlacedNow {
 
     /// Takes everything out again; what could not be.
     pub fn take_back(self) -> Vec<String> {
+        // the lists last: after a kill in between they still name what is there
+        let left = self.moved_in.take_back();
         self.lists.take_back();
-        self.moved_in.take_back()
+        left
     }
 }
 
@@ -215,8 +217,10 @@ impl<'d> Destination<'d> {
         match self.write_down(placing, &moved_in) {
             Ok(lists) => Ok(PlacedNow { moved_in, lists }),
             Err(error) => {
+                // while they are announced: after a kill in between, a list still names them
+                let left = moved_in.take_back();
                 self.withdraw();
-                Err(error.leaving(moved_in.take_back()))
+                Err(error.leaving(left))
             }
         }
     }

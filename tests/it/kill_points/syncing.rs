@@ -63,6 +63,29 @@ fn a_sync_that_cannot_end_leaves_the_list_as_it_was() {
     });
 }
 
+/// What is placed is always listed: killed where the list cannot be written, and all is taken back.
+#[test]
+fn a_sync_killed_while_it_takes_files_back_still_lists_them() {
+    let repo = world();
+    repo.agentwt(ADD).ok();
+    repo.write("deps/a/9", "new\n");
+    let list = repo.main().join(".git/worktrees/task/agentwt/exclude");
+    std::fs::rename(&list, repo.root().join("list")).expect("it is there");
+    std::fs::create_dir_all(list.join("in the way")).expect("it is ours");
+    repo.keep_as("pristine");
+    let points: Vec<Point> = (1..12).map(|nth| ("unlinkat", nth)).collect();
+    each_point(&points, |point| {
+        repo.bring_back("pristine");
+        let hit = repo.hit(SYNC, Act::Kill, point.0, point.1);
+        let what = named(Act::Kill, point, &hit);
+        assert_ne!(hit.said.status, 0, "{what}");
+        let listed = repo.agentwt(&["sync", "task", "--status"]).ok();
+        let is_there = text(&repo, "deps/a/9").is_some();
+        assert!(!is_there || listed.contains("deps/a/9"), "{what}\n{listed}");
+        hit
+    });
+}
+
 #[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_sync() {

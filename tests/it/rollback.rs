@@ -90,11 +90,15 @@ fn killed_at_any_call_the_next_add_succeeds_3() {
 
 /// A repository in which an `add` was killed when the worktree was registered and had no files.
 fn killed_before_the_checkout() -> TestRepo {
+    killed_at(ADD, " reset --hard")
+}
+
+fn killed_at(add: &[&str], words: &str) -> TestRepo {
     let repo = TestRepo::project();
     // then it is git that checks out
     repo.git(&["config", "attr.tree", "HEAD"]);
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
-    let said = shim.run_at_words(&repo, ADD, " reset --hard");
+    let said = shim.run_at_words(&repo, add, words);
     assert_eq!(said.status, 137, "{said}");
     assert!(repo.worktree("task-5").exists(), "killed before");
     repo
@@ -124,6 +128,31 @@ fn what_a_killed_git_leaves_is_cleared_by_the_next_add() {
             let kept = kept.replace("$TMP", &repo.root().display().to_string());
             assert!(Path::new(&kept).join("half").exists(), "{again}");
         }
+    }
+}
+
+#[test]
+fn what_only_the_git_directory_of_an_incomplete_clone_has_is_kept() {
+    let add = [ADD, &["--strategy", "clone"]].concat();
+    for (work, is_kept) in [
+        ("true", false),
+        ("echo s >>src/main.rs; git stash -q", true),
+        ("echo s >src/new; git add src/new; rm src/new", true),
+        (
+            "git branch mine $(git commit-tree -m mine HEAD^{tree})",
+            true,
+        ),
+    ] {
+        let repo = killed_at(&add, " sparse-checkout set");
+        let script = format!("git reset -q --hard; {work}");
+        repo.sh(&repo.worktree("task-5"), &script).ok();
+        let again = repo.agentwt(&add);
+        assert_eq!(again.status, 0, "{work}: {again}");
+        assert_eq!(
+            again.stderr.contains("is kept: "),
+            is_kept,
+            "{work}: {again}"
+        );
     }
 }
 

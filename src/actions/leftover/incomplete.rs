@@ -25,7 +25,7 @@ use crate::git::index::{Stage, read_index};
 use crate::git::objects::Objects;
 use crate::git::reflog::ReflogEntry;
 use crate::inventory::placed::{Digest, Placed};
-use crate::record::worktree::Intent;
+use crate::record::worktree::{Intent, Record};
 use crate::truth::head::reflog_file;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
@@ -127,32 +127,51 @@ pub fn has_incomplete_work(
     admin_dir: Option<&Utf8Path>,
 ) -> Result<bool, Error> {
     let record = &intent.record;
+    let mut own = repository.clone();
+    let mut git_dir = admin_dir;
     let own_git_dir = record.path.join(".git");
-    let has_own_repository =
-        record.strategy == Strategy::Clone && is_git_dir_of_repository(&own_git_dir);
-    let git_dir = if has_own_repository {
-        Some(&*own_git_dir)
-    } else {
-        admin_dir
-    };
+    if record.strategy == Strategy::Clone && is_git_dir_of_repository(&own_git_dir) {
+        own = repository.clone_at(&record.path, repository.format);
+        git_dir = Some(&own_git_dir);
+    }
     if let Some(git_dir) = git_dir
-        && was_on_several_commits(git_dir)?
+        && has_work_in_git(&own, record, git_dir)?
     {
         return Ok(true);
     }
-    if let Some(admin_dir) = admin_dir
-        && files::exists(&admin_dir.join("index"))
-        && has_work(repository, admin_dir).unwrap_or(true)
-    {
-        return Ok(true);
-    }
-    let objects = if has_own_repository {
-        Objects::open(&own_git_dir, repository.format)?
-    } else {
-        repository.objects()?
-    };
-    let expected = ExpectedFiles::read(repository, intent, objects, git_dir)?;
+    let expected = ExpectedFiles::read(&own, intent, git_dir)?;
     expected.is_other_file_in(record.path.as_std_path(), None)
+}
+
+/// True if something is in git's files that a killed `add` does not leave there.
+fn has_work_in_git(own: &Repository, record: &Record, git_dir: &Utf8Path) -> Result<bool, Error> {
+    if was_on_several_commits(git_dir)? {
+        return Ok(true);
+    }
+    if !files::exists(&git_dir.join("index")) {
+        return Ok(false);
+    }
+    if has_work(own, git_dir).unwrap_or(true) {
+        return Ok(true);
+    }
+    Ok(own.is_clone() && has_new_commits(own, record).unwrap_or(true))
+}
+
+/// True if a clone has a commit, as of a branch or a stash, that `add` has not checked out, that is
+/// on no remote-tracking branch or tag, and that no ref at home has.
+fn has_new_commits(own: &Repository, record: &Record) -> Result<bool, Error> {
+    let git = own.git.with_mode(GitMode::Hardened);
+    let home_git = own.home().git.with_mode(GitMode::Hardened);
+    let mut old = git.for_each_ref(&["refs/remotes/", "refs/tags/"])?;
+    old.extend(home_git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/"])?);
+    let mut input = format!("^{}\n", record.checked_out);
+    for reference in old {
+        input += &format!("^{}\n", reference.id);
+    }
+    let command = "rev-list --max-count=1 --ignore-missing --all --reflog --stdin";
+    let what = "list the commits of the clone";
+    let new = git.perform_with(what, command, &[], input.as_bytes())?;
+    Ok(!new.is_empty())
 }
 
 /// The commit that an `add` was to check out; none where the branch is not there.
@@ -205,9 +224,9 @@ impl<'a> ExpectedFiles<'a> {
     fn read(
         repository: &'a Repository,
         intent: &Intent,
-        objects: Objects,
         git_dir: Option<&Utf8Path>,
     ) -> Result<Self, Error> {
+        let objects = repository.objects()?;
         let base = match commit_of_branch(repository, intent, git_dir)? {
             Some(commit) => entries_of(&objects, &commit)?,
             None => BTreeMap::new(),

@@ -173,19 +173,37 @@ fn read_facts(
 }
 
 /// Performs the plan, writes down in which state the run is then, and corrects `imported`. There is
-/// no `run_index` where the index of the run cannot be read.
+/// no `run_index` where the index of the run cannot be read: then the next command gets another.
 fn perform(
     run: &RunToImport<'_>,
     plan: &ImportPlan,
     run_index: Option<Vec<u8>>,
     imported: &mut Imported,
 ) -> Result<(), Error> {
-    let run_file = run.private.run_file();
-    if let BranchStep::Kept(why) = &plan.branch {
-        note_failure(run_file.record_kept(*why), imported);
-        return Ok(());
-    }
     let is_index_readable = run_index.is_some();
+    match &plan.branch {
+        BranchStep::Kept(why) => {
+            note_failure(run.private.run_file().record_kept(*why), imported);
+        }
+        BranchStep::Stays | BranchStep::Moves { .. } => {
+            bring_in(run, plan, run_index, imported)?;
+        }
+    }
+    if !is_index_readable && run.private.is_there() {
+        let index = run.worktree.record.admin_dir.join("index");
+        files::copy_beside(&index, &run.private.index())?;
+    }
+    Ok(())
+}
+
+/// Performs a plan that keeps nothing away, and writes down what came of it.
+fn bring_in(
+    run: &RunToImport<'_>,
+    plan: &ImportPlan,
+    run_index: Option<Vec<u8>>,
+    imported: &mut Imported,
+) -> Result<(), Error> {
+    let run_file = run.private.run_file();
     match apply(run, plan, imported.index, run_index)? {
         Applied::NotAtAll(conflict) => {
             imported.conflict = Some(conflict);
@@ -204,11 +222,6 @@ fn perform(
                 note_failure(run_file.record_imported(left.clone()), imported);
             }
         }
-    }
-    if !is_index_readable && run.private.is_there() {
-        // the next command gets one that can be read
-        let index = run.worktree.record.admin_dir.join("index");
-        files::copy_beside(&index, &run.private.index())?;
     }
     Ok(())
 }

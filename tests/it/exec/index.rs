@@ -303,3 +303,16 @@ fn the_index_never_undoes_the_commits_of_a_run() {
     assert_eq!(repo.log_of_task(), "4\n3\n2\n1");
     assert_eq!(staged(), "");
 }
+
+#[test]
+fn an_index_that_cannot_be_read_is_replaced_also_while_there_are_violations() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "set -e; id=$(echo 1 | git hash-object -w --stdin)
+        git update-index --add --cacheinfo 100644,$id,docs/new.md; git commit -qm bad
+        echo junk >$AGENTWT_PRIVATE_GIT/index";
+    let said = repo.fenced(&[], script);
+    assert_ne!(said.status, 0, "{said}");
+    assert_eq!(repo.log_of_task(), "", "{said}");
+    let said = repo.fenced(&[], "git status --porcelain >/dev/null && echo readable");
+    assert_eq!(said.stdout, "readable\n", "{said}");
+}

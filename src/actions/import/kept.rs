@@ -33,14 +33,19 @@ pub fn keep_all(repository: &Repository, worktree: &Worktree) -> Result<(), Erro
 }
 
 /// Removes the refs that name what the runs of a worktree made; the reflog of HEAD then names what
-/// the branch does not have. After a kill in between, the next import does it again.
+/// the branch does not have. Where the user deleted the branch, other refs keep all of it. After a
+/// kill in between, the next import does it again.
 ///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn release_all(repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
-    let refs = read_run_refs(repository, worktree)?;
-    log_abandoned(repository, worktree, &refs)?;
     let git = repository.git.with_mode(GitMode::Hardened);
+    let branch = worktree.record.branch.full_ref();
+    let Some(branch_commit) = git.rev_parse_commit(&branch)? else {
+        return keep_all(repository, worktree);
+    };
+    let refs = read_run_refs(repository, worktree)?;
+    log_abandoned(repository, worktree, &branch_commit, &refs)?;
     for run_ref in refs {
         git.delete_ref(&run_ref.name.to_str_lossy(), &run_ref.id)?;
     }
@@ -87,14 +92,15 @@ pub fn take_own_lock(worktree: &Worktree, file: &Utf8Path) -> Result<Option<Mark
 /// Writes those commits of these refs that the branch does not have into the reflog of HEAD, as if
 /// HEAD had gone there and back: git does so for a commit and a reset. Where there is no such log,
 /// or a git has it locked, refs keep the commits.
-fn log_abandoned(repository: &Repository, worktree: &Worktree, refs: &[Ref]) -> Result<(), Error> {
+fn log_abandoned(
+    repository: &Repository,
+    worktree: &Worktree,
+    branch_commit: &CommitId,
+    refs: &[Ref],
+) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
-    let branch = worktree.record.branch.full_ref();
-    let Some(branch_commit) = git.rev_parse_commit(&branch)? else {
-        return Ok(());
-    };
     let ids: Vec<&CommitId> = refs.iter().map(|run_ref| &run_ref.id).collect();
-    let listed = git.rev_list(&ids, &[&branch_commit])?;
+    let listed = git.rev_list(&ids, &[branch_commit])?;
     let unreachable: BTreeSet<CommitId> = listed.into_iter().collect();
     let mut abandoned = ids;
     abandoned.retain(|id| unreachable.contains(*id));

@@ -1,7 +1,7 @@
 //! What is kept of a run beside its commits: branches, tags, and what was reset away.
 
-use super::{meanwhile, private, runs};
-use crate::support::fenced_task;
+use super::{meanwhile, private, runs, with_git};
+use crate::support::{allow_root, fenced_task};
 
 #[test]
 fn a_branch_of_a_run_is_kept_also_where_its_commit_was_there() {
@@ -194,4 +194,25 @@ fn what_a_run_left_is_kept_where_the_directory_is_gone() {
             assert_eq!(repo.log_of_task(), "one");
         }
     }
+}
+
+#[test]
+fn what_a_command_reset_away_is_kept_by_a_ref_where_the_user_deletes_the_branch_meanwhile() {
+    let Some(repo) = fenced_task() else { return };
+    // right after the import has moved it
+    let git = "case \" $* \" in *\"of a fenced command\"*) git \"$@\" || exit
+        git update-ref -d refs/heads/agentwt/task; exit;; esac; exec git \"$@\"";
+    let path = with_git(&repo, git);
+    let allow = allow_root();
+    let script = "git commit -q --allow-empty -m gone; git reset -q --hard HEAD~1
+        git commit -q --allow-empty -m one";
+    let line = format!("{path} git-agentwt exec task {allow} -- sh -c '{script}'");
+    let said = repo.sh(repo.main(), &line);
+    let gone = repo.try_git(repo.main(), &["rev-parse", "--verify", "agentwt/task"]);
+    assert_ne!(gone.status, 0, "{said}");
+    let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt", "--not", "main"]);
+    assert!(
+        kept.lines().any(|subject| subject == "gone"),
+        "{kept}: {said}"
+    );
 }

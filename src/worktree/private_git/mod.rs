@@ -73,7 +73,7 @@ pub struct RunResult {
     /// What the refs of the repository named when the run began, without those that runs leave for
     /// a time.
     pub began: BTreeSet<CommitId>,
-    /// The branches and tags that the run made or moved.
+    /// The branches, tags and other refs that the run made or moved; not what a remote has.
     pub others: Vec<(BString, CommitId)>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,

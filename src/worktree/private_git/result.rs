@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::git::reflog::parse_reflog_file;
-use crate::git::refs::Ref;
+use crate::git::refs::{Ref, is_ref_name};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
@@ -18,6 +18,11 @@ use crate::worktree::repository::Repository;
 
 /// How long git may take to list the refs of a run.
 const LONGEST_LISTING: Duration = Duration::from_secs(20);
+/// Below which refs git remembers what remotes have.
+const REMOTES: &[u8] = b"refs/remotes/";
+/// With which words a log entry begins that git-fetch(1), git-pull(1), git-push(1) or git-remote(1)
+/// has written into the log of such a ref.
+const FROM_REMOTE: [&[u8]; 4] = [b"fetch", b"pull", b"update by push", b"remote"];
 /// How many of the newest entries of a log are looked at.
 const MOST_ENTRIES: usize = 1000;
 
@@ -52,10 +57,11 @@ impl PrivateGit {
             been_on: read_log(&git_dir.join("logs/HEAD"), MOST_ENTRIES),
             ..RunResult::default()
         };
+        let fetched = fetched_commits(&git_dir, &listed.refs);
         for (name, id) in listed.refs {
-            // git lists a ref that it cannot read with zeros; a remote-tracking ref is no work of
-            // the run
-            if !id.is_known() || name.starts_with(b"refs/remotes/") {
+            let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
+            // git lists a ref that it cannot read with zeros
+            if !id.is_known() || is_fetched {
                 continue;
             }
             let listed_ref = Ref::new(name, id);
@@ -79,6 +85,28 @@ impl PrivateGit {
         }
         Ok(result)
     }
+}
+
+/// The commits of those remote-tracking refs that a fetch or a push has set, as their logs say: a
+/// remote has them, so they are no work of the run.
+fn fetched_commits(git_dir: &Utf8Path, refs: &[(BString, CommitId)]) -> BTreeSet<CommitId> {
+    let mut commits = BTreeSet::new();
+    for (name, id) in refs {
+        if !name.starts_with(REMOTES) || !is_ref_name(name) {
+            continue;
+        }
+        let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
+        let bytes = files::read(&log).ok().flatten().unwrap_or_default();
+        let entries = parse_reflog_file(&bytes);
+        let Some(newest) = entries.first() else {
+            continue;
+        };
+        let reason = newest.reason.as_bytes();
+        if newest.id == *id && FROM_REMOTE.iter().any(|word| reason.starts_with(word)) {
+            commits.insert(id.clone());
+        }
+    }
+    commits
 }
 
 /// The commits of these refs, without the refs that runs leave for a time, until an import.

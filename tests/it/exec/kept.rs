@@ -216,3 +216,14 @@ fn what_a_command_reset_away_is_kept_by_a_ref_where_the_user_deletes_the_branch_
         "{kept}: {said}"
     );
 }
+#[test]
+fn what_only_a_remote_tracking_ref_keeps_comes_home_unless_git_has_fetched_it() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "set -e; git update-ref refs/remotes/x/y $(git commit-tree -m mine HEAD^{tree})
+        git init -q src/other; git -C src/other commit -q --allow-empty -m theirs
+        git fetch -q src/other HEAD:refs/remotes/other/main; rm -rf src/other";
+    let said = repo.fenced(&[], script);
+    said.ok();
+    let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept"]);
+    assert_eq!(kept, "mine", "{said}");
+}

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::actions::bring::{read_passing, read_put_aside};
 use crate::actions::remove::merged;
 use crate::actions::remove::plan::{LostCommit, RemoveFacts, UncommittedWork, WorkKind};
-use crate::actions::trash::enter::pending_removal;
+use crate::actions::trash::enter::is_partly_deleted;
 use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
 use crate::disk::file_system::mounted_below;
@@ -415,8 +415,8 @@ fn read_nested(
 fn uncommitted_paths(worktree: &Worktree, survey: &Survey) -> Vec<RepoPath> {
     let staged = survey.staged_only();
     let mut paths = survey.uncommitted(worktree);
-    if pending_removal(worktree).is_some_and(|removal| removal.trash.is_none()) {
-        // a removal that was interrupted has deleted what is missing
+    if is_partly_deleted(worktree) {
+        // that removal has deleted what is missing
         paths.retain(|path| {
             let is_on_disk = matches!(survey.states.disk.delta.get(path), Some(Some(_)));
             is_on_disk || staged.binary_search(path).is_ok()

@@ -24,8 +24,8 @@ use crate::actions::remove::plan::{
     BranchFate, IgnoredPlace, Merged, RemoveFacts, RemoveOptions, RemovePlan,
 };
 use crate::actions::trash::enter::{
-    cannot_be_renamed, in_trash, keep_commits, move_directory, move_private_git_dir, pending_move,
-    write_removal,
+    cannot_be_renamed, in_trash, is_partly_deleted, keep_commits, move_directory,
+    move_private_git_dir, pending_move, write_removal,
 };
 use crate::actions::trash::entry::{Trashed, id, shown};
 use crate::actions::trash::hold::Held;
@@ -68,6 +68,7 @@ pub struct RemovalCandidate {
     /// What an interrupted removal has decided, if the directory is away already
     /// ([`pending_move`]); none where this call decides.
     pub pending_removal: Option<Removal>,
+    is_partly_deleted: bool,
     head: WorktreeHead,
     /// The branches that may go in the same command.
     leaving_branches: Vec<BranchName>,
@@ -117,6 +118,7 @@ impl RemovalCandidate {
     ) -> Result<Self, Error> {
         let mut candidate = Self {
             pending_removal: pending_move(repository, &worktree),
+            is_partly_deleted: is_partly_deleted(&worktree),
             worktree,
             survey: None,
             facts: RemoveFacts::default(),
@@ -295,24 +297,34 @@ impl RemovalCandidate {
     }
 
     /// Moves directory and private git directory into the trash, and returns the worktree as it
-    /// stands there. Where the directory cannot be renamed, what was to go for the short term stays
-    /// in its place, where [`finish()`] deletes it.
+    /// stands there. Where the directory cannot be renamed, or an earlier call has deleted files in
+    /// it, what was to go for the short term stays in its place, where [`finish()`] deletes it.
     fn move_to_trash(
         &self,
         repository: &Repository,
         begun: &mut BegunRemoval,
         stamp: &TrashStamp,
     ) -> Result<Worktree, Error> {
+        if stamp.term == Term::Short && self.is_partly_deleted {
+            return Ok(self.leave_in_place(begun)?);
+        }
         let Err(error) = move_directory(repository, &self.worktree, stamp) else {
             move_private_git_dir(repository, &self.worktree, stamp, &mut begun.held)?;
             return Ok(in_trash(repository, &self.worktree, &stamp.time));
         };
         if stamp.term == Term::Short && cannot_be_renamed(&error) {
-            begun.removal.trash = None;
-            return Ok(self.worktree.clone());
+            return Ok(self.leave_in_place(begun)?);
         }
         self.cancel_unless_moved(repository, &begun.removal);
         Err(error.into())
+    }
+
+    /// Decides that the worktree is deleted in its place, and returns it. That is written down: for
+    /// the next call, what is missing then was deleted by this one.
+    fn leave_in_place(&self, begun: &mut BegunRemoval) -> Result<Worktree, DiskError> {
+        begun.removal.trash = None;
+        write_removal(&self.worktree, &begun.removal)?;
+        Ok(self.worktree.clone())
     }
 
     /// Reads the worktree as it stands now, in the trash or in its place, and decides again.
@@ -353,6 +365,7 @@ impl RemovalCandidate {
             survey: Some(survey),
             facts: RemoveFacts::default(),
             pending_removal: None,
+            is_partly_deleted: self.is_partly_deleted,
             leaving_branches: self.leaving_branches.clone(),
             assumed_merge: self.assumed_merge.clone(),
         };

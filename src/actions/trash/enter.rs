@@ -45,6 +45,11 @@ pub fn pending_move(repository: &Repository, worktree: &Worktree) -> Option<Remo
     is_away(repository, worktree, removal.trash.as_ref()).then_some(removal)
 }
 
+/// True if an earlier removal may have deleted files of this worktree in their place.
+pub fn is_partly_deleted(worktree: &Worktree) -> bool {
+    pending_removal(worktree).is_some_and(|removal| removal.trash.is_none())
+}
+
 /// True if the directory of a worktree whose removal has begun is away: what then stands in its
 /// place is not it. Else the removal did not come that far, or an undo of it has brought all back.
 pub fn is_away(repository: &Repository, worktree: &Worktree, stamp: Option<&TrashStamp>) -> bool {

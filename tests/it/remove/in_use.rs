@@ -148,3 +148,30 @@ fn a_file_system_that_is_mounted_inside_is_refused() {
         "{said}"
     );
 }
+
+#[test]
+fn a_removal_that_failed_while_it_deleted_a_mount_point_in_place_is_finished() {
+    let (repo, worktree) = TestRepo::with_task();
+    let script = format!(
+        "mount --bind .agentwt/worktrees/task .agentwt/worktrees/task || exit 77
+        '{}' remove task",
+        crate::support::binary().display()
+    );
+    let output = repo
+        .command("unshare", repo.main())
+        .args(["-rm", "sh", "-c", &script])
+        .output();
+    let Ok(output) = output else { return };
+    let said = repo.said(&output);
+    if said.status == 77 || said.stderr.contains("unshare") {
+        return;
+    }
+    assert_ne!(said.status, 0, "a mount point cannot go: {said}");
+    assert!(
+        !worktree.join("src/main.rs").exists(),
+        "it is emptied: {said}"
+    );
+    // with the mount gone
+    repo.agentwt(&["remove", "task"]).ok();
+    assert!(!worktree.exists());
+}

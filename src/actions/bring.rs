@@ -68,22 +68,30 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     fetch(&own, worktree, &wanted)?;
     let mut notes = Vec::new();
     if let Some(tip) = new_tip {
-        notes.push(name_incoming(own.home(), worktree, &tip)?);
-        let deleted = kept_ref(worktree, &tip);
-        wanted.retain(|fetched| fetched.name != deleted);
+        notes.push(name_incoming(own.home(), worktree, &tip, &mut wanted)?);
     }
     notes.extend(note_of(&wanted));
     Ok(notes)
 }
 
-/// Names the tip of a clone's branch by the ref of what came in, instead of the ref under which it
-/// was fetched; returns what the user should hear of it.
-fn name_incoming(home: &Repository, worktree: &Worktree, tip: &CommitId) -> Result<String, Error> {
+/// Names the tip of a clone's branch by the ref of what came in, instead of the one of `fetched`
+/// that is there for it alone; returns what the user should hear of it.
+fn name_incoming(
+    home: &Repository,
+    worktree: &Worktree,
+    tip: &CommitId,
+    fetched: &mut Vec<FetchedRef>,
+) -> Result<String, Error> {
     let name = &worktree.record.name;
     let incoming = incoming_ref(worktree);
     point(home, &incoming, tip, &|id| kept_ref(worktree, id))?;
-    let home_git = home.git.with_mode(GitMode::Hardened);
-    home_git.delete_ref(&kept_ref(worktree, tip), tip)?;
+    let replaced = kept_ref(worktree, tip);
+    // it may be work that was saved, which keeps its own name
+    if fetched.iter().any(|one| one.name == replaced) {
+        let home_git = home.git.with_mode(GitMode::Hardened);
+        home_git.delete_ref(&replaced, tip)?;
+        fetched.retain(|one| one.name != replaced);
+    }
     let short = tip.short();
     Ok(format!(
         "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge {incoming}"

@@ -269,3 +269,21 @@ fn the_large_files_of_a_clone_are_kept() {
         assert_eq!(large_file(&repo, &name), "bigdata", "{command:?}");
     }
 }
+
+#[test]
+fn a_rescue_commit_to_which_the_branch_moved_comes_home_under_both_names() {
+    let repo = TestRepo::project();
+    let dir = repo.worktree("task");
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let work = "echo x >src/x.rs; git add -A; git commit -qm x
+        git update-ref refs/agentwt/rescue/task/1 HEAD";
+    repo.sh(&dir, work).ok();
+    let tip = repo.git_in(&dir, &["rev-parse", "HEAD"]);
+    let said = repo.agentwt(&["remove", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    for name in ["refs/agentwt/incoming/task", "refs/agentwt/rescue/task/1"] {
+        assert_eq!(repo.git(&["rev-parse", "--verify", name]), tip, "{said}");
+    }
+    assert_eq!(repo.git(&["for-each-ref", "refs/agentwt/kept"]), "");
+}

@@ -6,7 +6,7 @@
 //! that is kept already is overwritten (`docs/decisions/0017-clones.md`). What git-lfs stored
 //! beside the objects is copied.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
@@ -17,6 +17,7 @@ use crate::disk::files;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
+use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::refs::OWN_REFS;
 use crate::truth::head::WorktreeHead;
@@ -24,7 +25,7 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
-use crate::worktree::repository::Repository;
+use crate::worktree::repository::{Repository, trash_records};
 
 /// Where commits and tags are kept that only a clone had, below its name.
 const KEPT: &str = "refs/agentwt/kept/";
@@ -138,8 +139,9 @@ fn fetch(own: &Repository, worktree: &Worktree, wanted: &[FetchedRef]) -> Result
     Ok(())
 }
 
-/// Fetches what a fenced command left in the record of a worktree whose directory is gone. Returns
-/// what the user should hear of it.
+/// Fetches what a fenced command left in the record of a worktree whose directory is gone. What git
+/// cannot fetch stops nothing: the record goes into the trash with it. Returns what the user should
+/// hear of it.
 fn bring_run_without_directory(
     repository: &Repository,
     worktree: &Worktree,
@@ -149,26 +151,134 @@ fn bring_run_without_directory(
     if files::is_directory(&worktree.record.path) || !private.is_there() {
         return Ok(Vec::new());
     }
+    let lost = match fetch_run(repository, worktree, &private) {
+        Ok(lost) => listed(&lost),
+        Err(error) => Some(error.to_string()),
+    };
+    let mut notes = Vec::new();
+    let kept = kept_refs(worktree);
+    let git = repository.git.with_mode(GitMode::Hardened);
+    if !git.for_each_ref(&[&kept])?.is_empty() {
+        notes.push(format!(
+            "what a command in a fence left is kept: git log --glob={kept}"
+        ));
+    }
+    if let Some(why) = lost {
+        let trash = trash_records(repository);
+        notes.push(format!(
+            "not all that a command in a fence left can be fetched ({why}): it is kept below \
+             {trash}"
+        ));
+    }
+    Ok(notes)
+}
+
+/// Names the first of these commits, and counts the others; none where there are none.
+fn listed(commits: &[CommitId]) -> Option<String> {
+    match commits {
+        [] => None,
+        [only] => Some(only.to_string()),
+        [first, others @ ..] => Some(format!("{first} and {} more", others.len())),
+    }
+}
+
+/// Fetches all that a run made, as an import does; returns what git cannot fetch.
+fn fetch_run(
+    repository: &Repository,
+    worktree: &Worktree,
+    private: &PrivateGit,
+) -> Result<Vec<CommitId>, Error> {
     copy_contents(&private.git_dir(), &repository.common_dir)?;
     private.write_mended(repository, worktree)?;
     let run = private.read_result(repository, worktree)?;
-    let mut ids = Vec::from_iter(run.head);
-    ids.extend(run.branch);
-    ids.extend(run.stashes);
-    ids.extend(run.others.into_iter().map(|(_, id)| id));
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut refspecs = Vec::new();
-    for id in ids {
-        refspecs.push(format!("{id}:{}", kept_ref(worktree, &id)));
+    let own = run.head.iter().chain(&run.branch).chain(&run.stashes);
+    let others = run.others.iter().map(|(_, id)| id);
+    let mut work = BTreeMap::new();
+    for id in own.chain(others) {
+        work.insert(id, kept_ref(worktree, id));
     }
     let git = repository.git.with_mode(GitMode::Hardened);
-    git.fetch_objects(private.git_dir().as_str(), FetchCheck::Fsck, &refspecs)?;
-    Ok(vec![format!(
-        "what a command in a fence left is kept: git log --glob={}",
-        kept_refs(worktree)
-    )])
+    let mut lost = fetch_each(&git, private, &work);
+    let mut been_on: Vec<&CommitId> = run.been_on.iter().collect();
+    been_on.retain(|id| !work.contains_key(*id));
+    let named: Vec<&CommitId> = work.keys().copied().collect();
+    let began: Vec<&CommitId> = run.began.iter().collect();
+    let mut abandoned = BTreeMap::new();
+    for id in find_abandoned(repository, private, been_on, &[named, began])? {
+        abandoned.insert(id, kept_ref(worktree, id));
+    }
+    lost.extend(fetch_each(&git, private, &abandoned));
+    Ok(lost)
+}
+
+/// How many objects of a run are asked for at once: a command line has an end.
+pub const BATCH: usize = 1000;
+
+/// Fetches many objects of a run, each into its ref, and returns those that git did not fetch. What
+/// is broken keeps nothing else away.
+pub fn fetch_each(
+    git: &Git,
+    private: &PrivateGit,
+    wanted: &BTreeMap<&CommitId, String>,
+) -> Vec<CommitId> {
+    let from = private.git_dir();
+    let mut lost = Vec::new();
+    let mut all = Vec::new();
+    for (id, name) in wanted {
+        all.push((*id, format!("{id}:{name}")));
+    }
+    for batch in all.chunks(BATCH) {
+        let specs: Vec<String> = batch.iter().map(|(_, spec)| spec.clone()).collect();
+        let all_fetched = git.fetch_objects(from.as_str(), FetchCheck::Fsck, &specs);
+        if all_fetched.is_ok() {
+            continue;
+        }
+        for (id, spec) in batch {
+            let only = std::slice::from_ref(spec);
+            let fetched = git.fetch_objects(from.as_str(), FetchCheck::Fsck, only);
+            if fetched.is_err() {
+                lost.push((*id).clone());
+            }
+        }
+    }
+    lost
+}
+
+/// Finds those of the commits `been_on` of a run that none of the lists of commits reaches; one
+/// list is looked at after the other. They come from a reflog, which can name commits that are
+/// gone: these are left out.
+///
+/// # Errors
+/// Fails when git cannot read the repository.
+pub fn find_abandoned<'a>(
+    repository: &Repository,
+    private: &PrivateGit,
+    been_on: Vec<&'a CommitId>,
+    reached_from: &[Vec<&CommitId>],
+) -> Result<Vec<&'a CommitId>, Error> {
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let objects = repository.objects()?;
+    let mut in_repository = Vec::new();
+    let mut elsewhere = Vec::new();
+    for id in been_on {
+        if objects.has(id) {
+            in_repository.push(id);
+        } else {
+            elsewhere.push(id);
+        }
+    }
+    for commits in reached_from {
+        let listed = git.rev_list(&in_repository, commits)?;
+        let unreached: BTreeSet<CommitId> = listed.into_iter().collect();
+        in_repository.retain(|id| unreached.contains(*id));
+    }
+    if let Ok(objects_of_run) = Objects::open(&private.git_dir(), repository.format) {
+        elsewhere.retain(|id| objects_of_run.has(id));
+    }
+    // what the repository does not have, nothing there reaches
+    let mut abandoned = elsewhere;
+    abandoned.extend(in_repository);
+    Ok(abandoned)
 }
 
 /// Moves the ref of what came in to `tip`. What it named of an earlier clone of the same name, and

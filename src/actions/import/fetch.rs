@@ -11,14 +11,13 @@ use std::time::Duration;
 use bstr::BString;
 
 use crate::actions::bring;
-use crate::actions::bring::{kept_ref, kept_refs};
+use crate::actions::bring::{BATCH, fetch_each, find_abandoned, kept_ref, kept_refs};
 use crate::actions::import::examine::{Examination, examine_content, examine_objects};
 use crate::actions::import::outcome::ImportFailure;
 use crate::actions::import::run::RunToImport;
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
-use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
@@ -28,8 +27,6 @@ use crate::worktree::private_git::{incoming_ref, run_refs};
 
 /// How long git may take to fetch the commits of a run, whose objects can be of any size.
 const LONGEST_FETCH: Duration = Duration::from_secs(600);
-/// How many objects are asked for at once: a command line has an end.
-const BATCH: usize = 1000;
 /// How many branches and tags are named.
 const MOST_NAMED: usize = 20;
 
@@ -60,8 +57,9 @@ struct Wanted<'a> {
 pub fn fetch(run: &RunToImport<'_>) -> Result<Fetched, ImportFailure> {
     let tip_result = run.tip.as_ref().map(|tip| fetch_tip(run, tip));
     let wanted = find_wanted(run)?;
-    let lost = fetch_each(run, &wanted.work);
-    fetch_each(run, &wanted.abandoned);
+    let git = hardened(run).with_limit(LONGEST_FETCH);
+    let lost = fetch_each(&git, run.private, &wanted.work);
+    fetch_each(&git, run.private, &wanted.abandoned);
     tip_result.transpose()?;
     if let Some(tip) = &run.tip {
         point_incoming(run, tip)?;
@@ -131,28 +129,6 @@ fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure>
     }
 }
 
-/// Fetches many objects, and returns those that git did not fetch. What is broken keeps nothing
-/// else away.
-fn fetch_each(run: &RunToImport<'_>, wanted: &BTreeMap<&CommitId, String>) -> Vec<CommitId> {
-    let mut lost = Vec::new();
-    let all: Vec<(&CommitId, String)> = wanted
-        .iter()
-        .map(|(id, name)| (*id, spec(id, name)))
-        .collect();
-    for batch in all.chunks(BATCH) {
-        let specs: Vec<String> = batch.iter().map(|(_, spec)| spec.clone()).collect();
-        if fetch_specs(run, &specs).is_ok() {
-            continue;
-        }
-        for (id, spec) in batch {
-            if fetch_specs(run, std::slice::from_ref(spec)).is_err() {
-                lost.push((*id).clone());
-            }
-        }
-    }
-    lost
-}
-
 /// Finds what is to be fetched beside the tip of the branch: what no ref names yet, and branches
 /// and tags also where only a ref for a time names them.
 fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
@@ -180,8 +156,11 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     }
     let mut been_on: Vec<&CommitId> = result.been_on.iter().collect();
     been_on.retain(|id| !named.contains(*id));
+    // the branch first: it is near, and most are reached from there
+    let branch: Vec<&CommitId> = run.before.iter().chain(&run.tip).collect();
+    let began: Vec<&CommitId> = result.began.iter().collect();
     let mut abandoned = BTreeMap::new();
-    for id in find_abandoned(run, &git, been_on)? {
+    for id in find_abandoned(run.repository, run.private, been_on, &[branch, began])? {
         if !work.contains_key(id) {
             abandoned.insert(id, run_ref(run, id));
         }
@@ -191,40 +170,6 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
         branches,
         abandoned,
     })
-}
-
-/// Finds those of the commits `been_on` that neither the branch nor the refs that the run began
-/// with reach. They come from a reflog, which can name commits that are gone: these are left out.
-fn find_abandoned<'a>(
-    run: &RunToImport<'_>,
-    git: &Git,
-    been_on: Vec<&'a CommitId>,
-) -> Result<Vec<&'a CommitId>, Error> {
-    let objects = run.repository.objects()?;
-    let mut in_repository = Vec::new();
-    let mut elsewhere = Vec::new();
-    for id in been_on {
-        if objects.has(id) {
-            in_repository.push(id);
-        } else {
-            elsewhere.push(id);
-        }
-    }
-    let branch: Vec<&CommitId> = run.before.iter().chain(&run.tip).collect();
-    let began: Vec<&CommitId> = run.result.began.iter().collect();
-    // the branch first: it is near, and most are reached from there
-    for reached_from in [branch, began] {
-        let listed = git.rev_list(&in_repository, &reached_from)?;
-        let unreached: BTreeSet<CommitId> = listed.into_iter().collect();
-        in_repository.retain(|id| unreached.contains(*id));
-    }
-    if let Ok(objects_of_run) = Objects::open(&run.private.git_dir(), run.repository.format) {
-        elsewhere.retain(|id| objects_of_run.has(id));
-    }
-    // what the repository does not have, nothing there reaches
-    let mut abandoned = elsewhere;
-    abandoned.extend(in_repository);
-    Ok(abandoned)
 }
 
 /// Moves the ref of what came in to the tip, with what it named before kept.

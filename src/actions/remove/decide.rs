@@ -92,7 +92,7 @@ fn commits_to_keep(
 
 /// For how long the worktree is kept in the trash; none where nothing of it is left.
 fn term(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Term> {
-    let is_left = facts.is_left || !facts.damaged.is_empty();
+    let is_left = facts.is_left || !facts.runs.is_empty() || !facts.damaged.is_empty();
     let has_work = options.force > 0
         || facts.modules
         || !facts.hidden.is_empty()

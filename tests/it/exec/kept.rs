@@ -216,6 +216,45 @@ fn what_a_command_reset_away_is_kept_by_a_ref_where_the_user_deletes_the_branch_
         "{kept}: {said}"
     );
 }
+
+#[test]
+fn what_a_run_reset_away_is_kept_and_what_git_refuses_stops_nothing_where_the_directory_is_gone() {
+    let Some(repo) = fenced_task() else { return };
+    let worktree = repo.worktree("task");
+    let script = "set -e; git commit -q --allow-empty -m gone; git reset -q --hard HEAD~1
+        git commit -q --allow-empty -m one
+        bad=$(printf 'tree %s\\n\\nbad\\n' $(git write-tree) |
+            git hash-object -t commit -w --stdin --literally)
+        echo $bad >$AGENTWT_PRIVATE_GIT/refs/heads/bad";
+    let _ = meanwhile(&repo, script, || {
+        let path = worktree.to_str().expect("UTF-8");
+        repo.git(&["worktree", "remove", "--force", path]);
+    });
+    // as if the command had been killed: then nothing was imported
+    let forget = "git for-each-ref --format='delete %(refname)' refs/agentwt |
+        git update-ref --stdin; git gc -q --prune=now";
+    repo.sh(repo.main(), forget).ok();
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(said.stderr.contains("can be fetched ("), "{said}");
+    let kept = repo.git(&[
+        "log",
+        "--format=%s",
+        "--glob=refs/agentwt/kept",
+        "--not",
+        "main",
+    ]);
+    let mut kept: Vec<&str> = kept.lines().collect();
+    kept.sort_unstable();
+    assert_eq!(kept, ["gone", "one"]);
+    let bad = "find .git/agentwt/trash -path '*/private/git/refs/heads/bad'";
+    assert_ne!(
+        repo.sh(repo.main(), bad).ok(),
+        "",
+        "what cannot be fetched is in the trash"
+    );
+}
+
 #[test]
 fn what_only_a_remote_tracking_ref_keeps_comes_home_unless_git_has_fetched_it() {
     let Some(repo) = fenced_task() else { return };

@@ -20,6 +20,9 @@ const MAX_DEPTH: usize = 5;
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
 pub const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
+/// The newest stash; its log has the others (git-stash(1)).
+pub const STASH: &str = "refs/stash";
+
 /// Where git looks for the ref that a revision begins with (gitrevisions(7)).
 const REF_PREFIXES: [&str; 5] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
 
@@ -105,6 +108,11 @@ impl<'a> RefPatterns<'a> {
             .iter()
             .any(|glob| gix_glob::wildmatch((*glob).into(), name.into(), mode))
     }
+}
+
+/// True for the stash, and for the name of an entry of it (`refs/stash@{1}`): no ref can have that.
+pub fn is_stash(name: &[u8]) -> bool {
+    name == STASH.as_bytes() || name.starts_with(b"refs/stash@{")
 }
 
 /// True for a ref that each worktree has for itself.

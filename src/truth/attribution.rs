@@ -23,7 +23,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::hooks::journal::{RefMove, Target};
 use crate::git::reflog::ReflogEntry;
-use crate::git::refs::Ref;
+use crate::git::refs::{Ref, STASH, is_stash};
 use crate::truth::attribution::logs::is_ordinary_move;
 use crate::truth::attribution::records::RefRecords;
 use crate::words::name::CommitId;
@@ -128,8 +128,8 @@ const SAVED: [&str; 3] = [RESCUED, "refs/agentwt/kept/", "refs/agentwt/trash/"];
 const RESCUED: &str = "refs/agentwt/rescue/";
 /// Where an import brings the tip of a worktree's branch.
 const INCOMING: &str = "refs/agentwt/incoming/";
-/// Refs that are judged as a whole, or not at all.
-const APART: [&str; 3] = ["refs/replace/", "refs/prefetch/", "refs/stash"];
+/// Refs that are judged as a whole, or not at all; the stash is another.
+const APART: [&str; 2] = ["refs/replace/", "refs/prefetch/"];
 
 /// Says of each ref that is not as it was at `add`, or that was moved from the worktree, how it
 /// came to be what it is.
@@ -144,7 +144,7 @@ pub fn attribute(records: &RefRecords<'_>) -> BTreeMap<BString, Origin> {
     }
     let mut origins = BTreeMap::new();
     for name in names {
-        let is_apart = APART.iter().any(|start| name.starts_with_str(start));
+        let is_apart = is_stash(name) || APART.iter().any(|start| name.starts_with_str(start));
         if *name != records.branch && !is_apart && !is_own_bookkeeping(records, name) {
             origins.insert(name.clone(), records.origin_of(name.as_bstr()));
         }
@@ -456,7 +456,7 @@ impl RefRecords<'_> {
     /// Says how the stash came to be what it is. Git drops all but the last stash past every hook
     /// (git-stash(1)).
     pub fn stash_origin(&self) -> StashOrigin {
-        let name = BStr::new("refs/stash");
+        let name = BStr::new(STASH);
         let mut stashes: BTreeSet<&CommitId> = BTreeSet::new();
         let log = self.log(name);
         stashes.extend(log.iter().map(|entry| &entry.id));
@@ -464,7 +464,7 @@ impl RefRecords<'_> {
         // `add` records each stash as `refs/stash@{number}`
         let mut before: BTreeSet<&CommitId> = BTreeSet::new();
         for (ref_name, commit) in &self.before {
-            if ref_name.starts_with(b"refs/stash") {
+            if is_stash(ref_name) {
                 before.insert(commit);
             }
         }

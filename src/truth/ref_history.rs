@@ -13,26 +13,20 @@ use crate::git::hooks::journal::{Journal, Target};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::reflog::{ReflogEntry, made_commits};
-use crate::git::refs::Ref;
+use crate::git::refs::{Ref, STASH, is_stash};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::git_dirs::TAKEN_UP;
 use crate::truth::head::{WorktreeHead, read_commits, reflog_file};
 use crate::truth::history::touched;
-use crate::truth::stash;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{incoming_ref, run_refs};
 use crate::worktree::repository::{Main, Repository};
 
-/// Refs whose commits are no work of a worktree, or are judged by themselves.
-const WITHOUT_WORK: [&str; 4] = [
-    stash::REF,
-    "refs/replace/",
-    "refs/prefetch/",
-    "refs/agentwt/run/",
-];
+/// Refs whose commits are no work of a worktree, or are judged by themselves; the stash is another.
+const WITHOUT_WORK: [&str; 3] = ["refs/replace/", "refs/prefetch/", "refs/agentwt/run/"];
 
 /// Holds the refs as they were at `add` and as they are, with what is known of their moves.
 pub struct RefHistory<'a> {
@@ -188,7 +182,7 @@ impl<'a> RefHistory<'a> {
             return self.is_pushed_to_other(name);
         }
         let has_none = WITHOUT_WORK.iter().any(|start| name.starts_with_str(start));
-        !has_none
+        !has_none && !is_stash(name)
     }
 
     /// True if the commit of a ref has files of the repository: notes have a history of their own
@@ -225,7 +219,7 @@ impl<'a> RefHistory<'a> {
     fn taken_up_elsewhere(&self) -> Vec<OwnRef> {
         let mut own_refs = Vec::new();
         let records = &self.records;
-        let stash = BStr::new(stash::REF);
+        let stash = BStr::new(STASH);
         let has_stashed = records.journal.places(stash).next().is_some();
         // there may be hundreds of other worktrees, which are then not looked at
         if !has_stashed && !records.has_made_or_moved_any() {
@@ -272,7 +266,7 @@ impl<'a> RefHistory<'a> {
     /// True if a commit was made or stashed in the worktree, and no other worktree has taken it over.
     fn is_of_here(&self, commit: &CommitId) -> bool {
         let records = &self.records;
-        let is_stashed = records.has_place(BStr::new(stash::REF), commit);
+        let is_stashed = records.has_place(BStr::new(STASH), commit);
         (is_stashed || records.was_made_or_moved_here(commit))
             && !records.is_logged_elsewhere(commit)
     }
@@ -321,7 +315,7 @@ impl<'a> RefHistory<'a> {
 
     /// Lists what was stashed in the worktree and is there.
     fn own_stashes(&self) -> Vec<OwnRef> {
-        let name = BStr::new(stash::REF);
+        let name = BStr::new(STASH);
         let stashed: BTreeSet<&CommitId> = self.records.journal.places(name).collect();
         if stashed.is_empty() {
             return Vec::new();

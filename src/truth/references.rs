@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::git::objects::Objects;
 use crate::git::process::Git;
+use crate::git::refs::STASH;
 use crate::judge::compare::{Delta, merge_references};
 use crate::truth::head::WorktreeHead;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_facts::RefFacts;
-use crate::truth::stash;
 use crate::truth::stash::untracked_files;
 use crate::truth::upstream::{UpstreamStates, is_reachable_from_any, recorded_tips};
 use crate::words::entry::ObjectId;
@@ -307,7 +307,7 @@ fn branches_beside_head<'a>(
 ) -> Vec<BranchBesideHead<'a>> {
     let mut tips: BTreeMap<&CommitId, BranchBesideHead<'a>> = BTreeMap::new();
     for own in &ref_facts.own_refs {
-        let kind = if own.name == stash::REF {
+        let kind = if own.name == STASH {
             TipKind::Stash
         } else {
             TipKind::Branch

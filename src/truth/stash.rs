@@ -7,9 +7,6 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 
-/// The ref of the newest stash; its log has the others.
-pub const REF: &str = "refs/stash";
-
 /// Returns the untracked files that a stash keeps in the commit that is its third parent, as
 /// differences from a tree without them. `git stash --all` keeps ignored files as well: what the
 /// rules of the reference ignore is left out, as on disk.

@@ -16,7 +16,7 @@ use crate::disk::files;
 use crate::disk::trash_bin::TrashBin;
 use crate::git::environment::GitMode;
 use crate::git::reflog::ReflogEntry;
-use crate::git::refs::Ref;
+use crate::git::refs::{Ref, STASH};
 use crate::git::worktree::WorktreeEntry;
 use crate::inventory::placed::PlacedKind;
 use crate::judge::change::Seen;
@@ -34,9 +34,6 @@ use crate::worktree::loaded::{Worktree, is_locked_by_us};
 use crate::worktree::private_git;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
-
-/// The newest stash.
-const STASH: &str = "refs/stash";
 
 /// What is the same for all worktrees that one command removes.
 pub struct SharedFacts {

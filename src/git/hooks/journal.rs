@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::git::refs::is_own_ref;
+use crate::git::refs::{is_own_ref, is_stash};
 use crate::words::name::CommitId;
 
 /// The file, in our directory of the worktree's private git directory.
@@ -102,7 +102,7 @@ impl Journal {
     pub fn touched(&self) -> BTreeSet<CommitId> {
         let mut touched = BTreeSet::new();
         for name in self.shared() {
-            if !name.starts_with(b"refs/remotes/") && !name.starts_with(b"refs/stash") {
+            if !name.starts_with(b"refs/remotes/") && !is_stash(name) {
                 touched.extend(self.places(name).cloned());
             }
         }
@@ -231,9 +231,10 @@ mod tests {
             ('0', 'd', "refs/worktree/x"),
             ('0', 'e', "refs/bisect/bad"),
             ('0', 'f', "refs/rewritten/x"),
+            ('0', '1', "refs/stash-x"),
         ]);
         let touched: Vec<String> = journal.touched().iter().map(ToString::to_string).collect();
-        assert_eq!(touched, [id('a')]);
+        assert_eq!(touched, [id('1'), id('a')]);
         let private: Vec<&BString> = journal.private().collect();
         assert_eq!(private, ["refs/worktree/x"]);
     }

@@ -266,6 +266,10 @@ ref of our own commands that was there, moved from here | refs/agentwt/run/y/b |
 replace refs are judged as a whole | refs/replace/a | A | B | A>B | | | none
 prefetched refs are not judged | refs/prefetch/a | A | B | A>B | | | none
 the stash is judged by its entries | refs/stash | A | B | A>B | | | none
+an entry of the stash is judged with it | refs/stash@{1} | C | - | | | | none
+ref whose name begins as the stash does | refs/stash-x | - | C | ->C | | | MadeHere
+ref below a directory whose name begins as the stash does | refs/stashes/x | A | B | A>B | | | MovedHere
+update-ref onto a commit of a ref whose name begins as the stash does | refs/heads/main | A | C | refs/stash-x:->C | A clone: from x; C | | MovedHerePastHooks
 bisect ref of the worktree's own | refs/bisect/bad | - | B | ->B | | | none
 ";
 
@@ -621,6 +625,15 @@ fn a_stash_that_was_not_the_last_can_be_lost() {
         mover: Mover::Unknown,
     };
     assert_eq!(world.records().stash_origin(), lost);
+}
+
+#[test]
+fn a_ref_whose_name_begins_as_the_stash_does_is_no_stash() {
+    let mut world = World::default();
+    world.add_before("refs/stash-x", "C");
+    world.add_before("refs/stashes/x", "B");
+    world.add_now("refs/stash-x", "C");
+    assert_eq!(world.records().stash_origin(), StashOrigin::Unchanged);
 }
 
 fn stash(before: &str, log_of_stash: &str, journal: &str) -> StashOrigin {

@@ -262,6 +262,8 @@ const HIDDEN: &str = "edit README.md; git add README.md
 fn a_commit_is_judged_whatever_the_name_of_its_ref_is() {
     for name in [
         "refs/custom/q",
+        "refs/stash-q",
+        "refs/stash/q",
         "refs/notes/q",
         "refs/original/q",
         "refs/pull/1/head",

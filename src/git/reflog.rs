@@ -18,8 +18,11 @@ pub struct ReflogEntry {
 /// Commands whose entries name a commit that was there before.
 const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
 
-/// Steps of other commands that make no commit.
-const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "Fast-forward"];
+/// Steps of a rebase that make no commit, as they stand before the colon.
+const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "(reset)"];
+
+/// Commands that write the subject of a commit after the colon.
+const COMMANDS_WITH_SUBJECT: [&str; 5] = ["commit", "cherry-pick", "revert", "am", "rebase"];
 
 /// Commands that move a ref on from where it is, and so cannot have begun its log, unless they made
 /// the ref.
@@ -55,10 +58,22 @@ impl ReflogEntry {
         let has_moved = MOVING_COMMANDS
             .iter()
             .any(|command| reason.starts_with(command));
-        let has_no_commit = STEPS_WITHOUT_COMMIT
+        !reason.is_empty() && !has_moved && !self.is_step_without_commit()
+    }
+
+    /// True if a step of a rebase logged it that makes no commit, or a fast-forward. The subject of
+    /// a commit says nothing.
+    fn is_step_without_commit(&self) -> bool {
+        let reason = self.reason.as_str();
+        let (command, message) = reason.split_once(": ").unwrap_or((reason, ""));
+        let is_step = STEPS_WITHOUT_COMMIT
             .iter()
-            .any(|step| reason.contains(step));
-        !reason.is_empty() && !has_moved && !has_no_commit
+            .any(|step| command.ends_with(step));
+        let has_subject = self
+            .command_words()
+            .next()
+            .is_some_and(|word| COMMANDS_WITH_SUBJECT.contains(&word));
+        is_step || !has_subject && message.starts_with("Fast-forward")
     }
 
     /// True if the command that logged a move of this ref brought the commit from another
@@ -282,6 +297,12 @@ mod tests {
             ("rebase (finish): returning to refs/heads/x", false),
             ("rebase (abort): updating HEAD", false),
             ("merge x: Fast-forward", false),
+            ("rebase (reset): 'onto'", false),
+            ("pull --rebase origin a:b (start): checkout c", false),
+            ("commit: (start)", true),
+            ("commit: Fast-forward", true),
+            ("cherry-pick: say (finish)", true),
+            ("rebase (pick): x: Fast-forward", true),
             ("checkout: moving from main to x", false),
             ("reset: moving to HEAD~", false),
             ("branch: Created from main", false),

@@ -70,7 +70,7 @@ use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
 use crate::truth::rewired::rewired_remotes_now;
 use crate::truth::survey::{States, Survey};
-use crate::truth::upstream::{UpstreamStates, find_tips, recorded_tips};
+use crate::truth::upstream::{Tips, UpstreamStates, find_tips, recorded_tips};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -263,7 +263,7 @@ fn layers_without_states<'a>(
         references: references_of_head,
         created_here: CreatedHere::Among(commits_head_was_on(inputs, facts)),
         upstream_trees,
-        former_versions: former_versions(inputs, facts),
+        former_versions: former_versions(inputs, &facts.references.trusted),
         ..Layers::new(
             &inputs.worktree.scope,
             manifest,
@@ -312,13 +312,13 @@ fn commits_head_was_on<'a>(
 /// Says where the history of upstream is read; none if it is not known when the worktree was made.
 fn former_versions<'a>(
     inputs: &'a SurveyInputs<'_>,
-    facts: &'a CommitFacts,
+    tips: &'a [CommitId],
 ) -> Option<FormerVersions<'a>> {
     let before = files::created(inputs.worktree.dir.as_std_path())?;
     Some(FormerVersions {
         objects: &inputs.objects,
         before,
-        tips: &facts.references.trusted,
+        tips,
     })
 }
 
@@ -522,18 +522,7 @@ fn survey_proposed(
         None => recorded_tips(record),
     };
     let mut trees = Trees::new(&inputs.objects, &record.checked_out)?;
-    let of_commit = References::find(
-        &inputs.git,
-        &mut trees,
-        commit,
-        base,
-        &tips.trusted,
-        &tips.rewound,
-    )?;
-    let mut references = of_commit.deltas;
-    // as in `ReferenceTrees::with_tips`: to be like the newest of upstream is no change
-    let newest = tips.newest(&inputs.git)?;
-    references.extend(trees.merged(&inputs.git, &newest)?);
+    let references = references_of_proposal(&inputs, &mut trees, &tips, commit)?;
     let delta = trees.delta(commit)?;
     let paths = references.iter().chain([&delta]).flat_map(Delta::keys);
     let manifest = base_at(&inputs.objects, worktree, paths)?;
@@ -543,6 +532,9 @@ fn survey_proposed(
     let whole_base = WholeBase::Recorded(worktree);
     let layers = Layers {
         states: vec![State::new(&delta, &references, &seen)],
+        deltas: vec![&delta],
+        upstream_trees: references.iter().collect(),
+        former_versions: former_versions(&inputs, &tips.trusted),
         ..Layers::new(
             &worktree.scope,
             &manifest,
@@ -554,8 +546,32 @@ fn survey_proposed(
     let findings = run_passes(&layers, &options)?;
     Ok(ChangeSet {
         looked: Extent::Commits,
+        leaks: findings.leaks,
         ..ChangeSet::new(base.clone(), commit.clone(), findings.net)
     })
+}
+
+/// Lists the trees that a proposed commit may be like without a change made here.
+fn references_of_proposal(
+    inputs: &SurveyInputs<'_>,
+    trees: &mut Trees<'_>,
+    tips: &Tips,
+    commit: &CommitId,
+) -> Result<Vec<Delta>, Error> {
+    let base = &inputs.worktree.record.base.commit;
+    let of_commit = References::find(
+        &inputs.git,
+        trees,
+        commit,
+        base,
+        &tips.trusted,
+        &tips.rewound,
+    )?;
+    let mut references = of_commit.deltas;
+    // as in `ReferenceTrees::with_tips`: to be like the newest of upstream is no change
+    let newest = tips.newest(&inputs.git)?;
+    references.extend(trees.merged(&inputs.git, &newest)?);
+    Ok(references)
 }
 
 /// Finds what cannot be read of the index and the disk, and the marks in the index.

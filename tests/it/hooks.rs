@@ -625,6 +625,26 @@ fn block_keeps_the_branch_from_a_commit_that_skips_pre_commit() {
 }
 
 #[test]
+fn block_keeps_the_branch_from_a_copy_of_an_excluded_file() {
+    let config = format!("{BLOCK}\nexclude = [\"**/secrets/**\"]");
+    with_each_git(&config, |world| {
+        let change_key = "echo rotated >secrets/key.pem; git commit -q -a -m rotated";
+        world.run(world.repo.main(), change_key).ok();
+        let before = world.does_out("git rev-parse HEAD");
+        for key in ["main", "HEAD"] {
+            world.does(&format!(
+                "git show {key}:secrets/key.pem >src/copy; git add src/copy"
+            ));
+            let said = world.run(&world.worktree, "git commit -q --no-verify -m x");
+            assert_eq!(said.status, 128, "{}: {key}: {said}", world.version);
+            assert!(said.stderr.contains("src/copy"), "{key}: {said}");
+            assert_eq!(world.does_out("git rev-parse HEAD"), before, "{key}");
+        }
+        world.does("echo mine >src/copy; git add src/copy; git commit -q --no-verify -m mine");
+    });
+}
+
+#[test]
 fn block_keeps_the_branch_from_a_merge_and_leaves_it_whole() {
     with_each_git(BLOCK, |world| {
         world.run(

@@ -63,11 +63,10 @@ pub fn find_tips(
             tips.untrusted.push(tip.name.clone());
             continue;
         }
-        if tips.current.contains(&now.id) {
-            continue;
+        if !tips.current.contains(&now.id) {
+            tips.current.push(now.id.clone());
         }
-        tips.current.push(now.id.clone());
-        if is_rewound(refs, tip, &now.id)? {
+        if !tips.rewound.contains(&now.id) && is_rewound(refs, tip, &now.id)? {
             tips.rewound.push(now.id.clone());
         }
     }

@@ -84,3 +84,20 @@ fn an_excluded_file_in_conflict_during_a_merge_of_upstream_is_a_notice() {
     // git leaves the file there
     assert_snapshot!(case.findings(), @"secrets/key.pem present excluded violation");
 }
+
+#[test]
+fn a_base_branch_that_was_reset_to_where_another_remote_has_it_excuses_a_rebase_as_well() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.main(),
+        "git clone -q --bare . ../a.git; git remote add a ../a.git; git fetch -q a
+        echo second >>README.md; git commit -q -a -m second
+        git clone -q --bare . ../b.git; git remote add b ../b.git; git fetch -q b",
+    )
+    .ok();
+    let case = Case::of(repo);
+    case.does("edit src/main.rs; commit");
+    case.main_does("git -C ../b.git update-ref refs/heads/main main~1; git fetch -q b");
+    case.does("git rebase -q --onto b/main HEAD~1");
+    assert_snapshot!(case.findings(), @"");
+}

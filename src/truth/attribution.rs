@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | branch, tag | [`Origin::MadeHere`] if it is the worktree's own, else [`Origin::MovedHere`] and the like | [`Origin::MovedElsewhere`] if its log, or that of another HEAD, shows an ordinary move |
 //! | remote-tracking | [`Origin::Everyday`] for a fetch and a push of the own branch, else [`Origin::PushedHere`] and the like | [`Origin::MovedElsewhere`] if its log shows a fetch or a push |
-//! | saved work | [`Origin::SavedWorkLost`] | [`Origin::SavedWorkLost`] where it cannot have expired |
+//! | saved work | [`Origin::SavedWorkLost`] | [`Origin::SavedWorkLost`] where it cannot have expired, or where the journal does not tell its deletion from packing |
 //!
 //! What nothing attributes is [`Origin::Unexplained`].
 
@@ -191,8 +191,11 @@ impl RefRecords<'_> {
             return Origin::Unchanged;
         }
         let moves_from_here = self.journal.moves(name);
-        // what was created and deleted from here looks in the journal as if it had been packed
-        let is_created_and_deleted_here = now.is_none() && self.is_packed(name);
+        // a ref that was packed looks in the journal as if it had been created and deleted; one
+        // that was elsewhere than at `add` was not packed
+        let packed = self.packed_places(name);
+        let was_elsewhere = packed.iter().any(|place| Some(*place) != before);
+        let is_created_and_deleted_here = now.is_none() && was_elsewhere;
         let was_there = before.is_some()
             || is_created_and_deleted_here
             || moves_from_here.iter().any(deletes_or_replaces);
@@ -212,7 +215,7 @@ impl RefRecords<'_> {
             return Origin::SavedWorkLost { loss, mover };
         }
         let may_have_expired = loss == Loss::Deleted && !name.starts_with(RESCUED.as_bytes());
-        if may_have_expired {
+        if may_have_expired && packed.is_empty() {
             return Origin::DeletedElsewhere;
         }
         let mover = Mover::Unknown;

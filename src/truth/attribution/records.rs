@@ -164,7 +164,18 @@ impl RefRecords<'_> {
     }
 
     pub(super) fn is_packed(&self, name: &BStr) -> bool {
-        self.journal.packed.iter().any(|(packed, _)| packed == name)
+        !self.packed_places(name).is_empty()
+    }
+
+    /// Lists where a ref was when it was packed from here, or made and deleted.
+    pub(super) fn packed_places(&self, name: &BStr) -> Vec<&CommitId> {
+        let mut places = Vec::new();
+        for (packed, place) in &self.journal.packed {
+            if packed == name {
+                places.push(place);
+            }
+        }
+        places
     }
 
     /// True if the worktree moved the HEAD of another one to a commit.

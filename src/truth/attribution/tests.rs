@@ -258,6 +258,7 @@ rescued work that is there | refs/agentwt/rescue/a | C | C | | | | none
 kept work that expired | refs/agentwt/kept/a | C | - | | | | DeletedElsewhere
 kept work deleted from here | refs/agentwt/kept/a | C | - | C>- | | | SavedWorkLost deleted here
 kept work replaced and deleted from here, which looks packed | refs/agentwt/kept/a | C | - | ->D, D>- | | | SavedWorkLost deleted here
+kept work that was packed from here, and expired | refs/agentwt/kept/a | C | - | ->C, C>- | | | SavedWorkLost deleted unknown
 kept work that was packed, then replaced elsewhere | refs/agentwt/kept/a | C | D | ->C, C>- | | | SavedWorkLost replaced unknown
 trash that was replaced | refs/agentwt/trash/a | C | D | | | | SavedWorkLost replaced unknown
 trash made and deleted from here | refs/agentwt/trash/a | - | - | C>- | | | SavedWorkLost deleted here

@@ -189,7 +189,8 @@ impl Digester<'_> {
             }
         }
         let starts_program = remaining.lines().any(|line| {
-            let word = line.trim_start().split(|byte| *byte == b' ').next();
+            let mut words = line.trim_start().split(u8::is_ascii_whitespace);
+            let word = words.next();
             matches!(word, Some(b"exec" | b"x"))
         });
         let end = if starts_program { STARTS } else { "" };

@@ -155,6 +155,19 @@ fn a_rebase_that_starts_programs_is_told_by_the_worktree_in_which_it_stands() {
     case.runs(&other, &format!("D=$MAIN/.git/worktrees/task; {REBASE}"))
         .ok();
     assert_snapshot!(case.findings(), @"@wt/rebase-merge/git-rebase-todo config shared notice");
+    for line in [
+        "exec\\ttouch /tmp/x",
+        "x\\ttouch /tmp/x",
+        " \\tx touch /tmp/x",
+    ] {
+        let case = Case::new();
+        let other = case.repo.add("other");
+        let script = REBASE.replace("echo 'exec touch /tmp/x'", &format!("printf '{line}\\n'"));
+        case.runs(&other, &format!("D=$MAIN/.git/worktrees/task; {script}"))
+            .ok();
+        let expected = "@wt/rebase-merge/git-rebase-todo config shared notice\n";
+        assert_eq!(case.findings(), expected, "{line}");
+    }
     let case = Case::new();
     case.main_does("git worktree add -q ../later");
     case.does(&format!("D=$MAIN/.git/worktrees/later; {REBASE}"));

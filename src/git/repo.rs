@@ -145,12 +145,13 @@ impl Repo {
     /// pipe or a device stands where git has a file.
     pub fn open(git_dir: &Utf8Path, mode: GitMode) -> Result<Self, GitError> {
         refuse_special_files(git_dir)?;
-        if let Some(common) = common_dir(git_dir)
-            && common != git_dir
-        {
+        let common = common_dir(git_dir).unwrap_or_else(|| git_dir.to_owned());
+        if common != git_dir {
             refuse_special_files(&common)?;
         }
         require_users_files()?;
+        // before the settings: what is written in between must not count as read
+        let stamps = SettingsStamps::read(&common, git_dir);
         let what = format!("the repository {git_dir}");
         let mut shared = open_options(mode)
             .map_err(|detail| unreadable(&what, detail))?
@@ -166,7 +167,7 @@ impl Repo {
         let common_dir =
             common_dir_of(&local).ok_or_else(|| unreadable(&what, "its path is not UTF-8"))?;
         Ok(Self {
-            stamps: SettingsStamps::read(&common_dir, git_dir),
+            stamps,
             git_dir: git_dir.to_owned(),
             common_dir,
             format: ObjectFormat(local.object_hash()),

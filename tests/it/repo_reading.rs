@@ -407,3 +407,29 @@ fn names_that_are_not_utf_8_elsewhere_stop_no_other_worktree() {
     repo.agentwt(&["verify", "task"]).ok();
     repo.agentwt(&["remove", "task"]).ok();
 }
+
+#[test]
+fn settings_that_are_written_while_a_repository_is_opened_are_read_again() {
+    let repo = TestRepo::project();
+    let main = Utf8Path::from_path(repo.main()).expect("it is UTF-8");
+    let config = main.join(".git/config");
+    let written = main.join(".git/config.new");
+    let text = std::fs::read_to_string(&config).expect("settings");
+    for round in 0..300_u64 {
+        std::fs::write(&written, format!("{text}[test]\n\tround = {round}\n")).expect("written");
+        let git = Git::unchecked(main, SharedRunner::default()).on(&main.join(".git"), Some(main));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                let began = std::time::Instant::now();
+                let wait = std::time::Duration::from_micros(round * 4);
+                while began.elapsed() < wait {
+                    std::hint::spin_loop();
+                }
+                std::fs::rename(&written, &config).expect("renamed");
+            });
+            git.config_get("test.round").expect("it can be read");
+        });
+        let read = git.config_get("test.round").expect("it can be read");
+        assert_eq!(read, Some(round.to_string()), "round {round}");
+    }
+}

@@ -247,7 +247,8 @@ fn put_bits_back(
 }
 
 /// Decides on the commit that git is about to make, by the index that git names to the hook. A
-/// violation that is only on disk, or that this commit reverts, is no reason to refuse it.
+/// violation that is only on disk or only announced, or that this commit reverts, is no reason to
+/// refuse it.
 fn before_commit(
     session: &Session,
     repository: &Repository,
@@ -259,13 +260,16 @@ fn before_commit(
         ..SurveyOptions::default()
     };
     let survey = collect_with(repository, worktree, &terms)?;
+    let announced = &survey.states.index.announced;
     let mut report = worktree.judge(survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
         // other worktrees can change these too: no reason to refuse this commit
         Reason::Shared | Reason::History => false,
         Reason::Integrity => true,
         Reason::ReadOnly | Reason::Excluded | Reason::Outside => {
-            finding.change.seen.contains(&Seen::Index)
+            let path = finding.change.place.path();
+            let is_announced = path.is_some_and(|path| announced.contains(path));
+            finding.change.seen.contains(&Seen::Index) && !is_announced
         }
     });
     Ok(decision(worktree, &report))

@@ -599,6 +599,19 @@ fn hooks_of_a_worktree_do_not_run_in_the_main_worktree_or_in_a_worktree_of_a_wor
     });
 }
 
+#[test]
+fn block_lets_a_commit_be_that_leaves_out_what_was_only_announced() {
+    with_each_git(BLOCK, |world| {
+        world
+            .does("echo n >docs/n.md; git add -N docs/n.md; edit src/main.rs; git add src/main.rs");
+        world.does("git commit -q -m in-scope");
+        assert_eq!(world.does_out("git ls-tree --name-only HEAD docs/n.md"), "");
+        let said = world.run(&world.worktree, "git commit -q -a -m out");
+        assert_eq!(said.status, 1, "{}: {said}", world.version);
+        assert!(said.stderr.contains("docs/n.md"), "{said}");
+    });
+}
+
 // ---- past pre-commit -------------------------------------------------------------------------
 
 const BLOCK: &str = "[worktree]\non_violation = \"block\"\n[scope.default]\nwrite = [\"src/**\"]";

@@ -24,6 +24,9 @@ pub struct IndexState {
     pub hidden: BTreeMap<RepoPath, Seen>,
     /// Paths in a conflict.
     pub conflicts: BTreeSet<RepoPath>,
+    /// Paths that the base does not have, and that are only announced (`git add
+    /// --intent-to-add`): a commit leaves them out.
+    pub announced: BTreeSet<RepoPath>,
     /// Whether it is missing or cannot be read.
     pub damaged: bool,
 }
@@ -74,6 +77,7 @@ struct Comparison<'a> {
     theirs: Delta,
     hidden: BTreeMap<RepoPath, Seen>,
     conflicts: BTreeSet<RepoPath>,
+    announced: BTreeSet<RepoPath>,
 }
 
 impl<'a> Comparison<'a> {
@@ -84,6 +88,7 @@ impl<'a> Comparison<'a> {
             theirs: Delta::new(),
             hidden: BTreeMap::new(),
             conflicts: BTreeSet::new(),
+            announced: BTreeSet::new(),
         }
     }
 
@@ -120,6 +125,9 @@ impl<'a> Comparison<'a> {
         } else if first.skip_worktree && !self.is_excluded(&path, first.entry.mode) {
             self.hidden.insert(path.clone(), Seen::SkipWorktree);
         }
+        if base.is_none() && first.intent_to_add {
+            self.announced.insert(path.clone());
+        }
         if is_conflict {
             let theirs = staged(group, Stage::Theirs, base);
             self.theirs.insert(path.clone(), theirs);
@@ -146,6 +154,7 @@ impl<'a> Comparison<'a> {
             deltas,
             hidden: self.hidden,
             conflicts: self.conflicts,
+            announced: self.announced,
             damaged: false,
         }
     }

@@ -36,9 +36,11 @@ impl Scope {
     }
 
     /// The patterns of a list as extended regular expressions (regex(7)) for a path from the root,
-    /// which match what a pattern covers.
+    /// which match what a pattern covers. There is none for a pattern that matches nothing.
     pub fn regexes(&self, list: RuleList) -> impl Iterator<Item = String> {
-        self.list(list).map(|(_, pattern)| pattern.regex(self.case))
+        self.list(list)
+            .filter(|(_, pattern)| pattern.can_match(self.case))
+            .map(|(_, pattern)| pattern.regex(self.case))
     }
 }
 
@@ -75,6 +77,12 @@ impl ScopePattern {
         }
     }
 
+    /// True if there is a path that it covers.
+    fn can_match(&self, case: Case) -> bool {
+        let tokens = &self.glob.tokens;
+        tokens.iter().all(|token| can_match(token, case))
+    }
+
     /// The extended regular expression for what it covers.
     fn regex(&self, case: Case) -> String {
         let mut regex = Vec::new();
@@ -99,6 +107,27 @@ impl ScopePattern {
         };
         regex.extend_from_slice(below);
         String::from_utf8_lossy(&regex).into_owned()
+    }
+}
+
+/// True if some path has what a token matches. Where letters do not count, paths are folded and
+/// `[A]` and `\A` are not, as in git.
+fn can_match(token: &Token, case: Case) -> bool {
+    match token {
+        Token::Byte(byte) => is_in_paths(*byte, case),
+        Token::Class(set) => {
+            let mut bytes = 0..=u8::MAX;
+            bytes.any(|byte| set[usize::from(byte)] && is_in_paths(byte, case))
+        }
+        Token::Any | Token::Star | Token::Directories | Token::Everything => true,
+    }
+}
+
+/// True if a path can have a byte, as it is held against a pattern.
+fn is_in_paths(byte: u8, case: Case) -> bool {
+    match case {
+        Case::Sensitive => true,
+        Case::Insensitive => !byte.is_ascii_uppercase(),
     }
 }
 

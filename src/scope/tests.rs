@@ -341,6 +341,12 @@ fn a_pattern_is_a_regular_expression_of_what_it_covers() {
         let regexes: Vec<String> = scope.regexes(Write).collect();
         assert_eq!(regexes, [expected], "{pattern}");
     }
+    // where letters do not count, git folds the path alone, so that these match nothing
+    for pattern in ["/[A]", "/x[AB]y", r"/\A"] {
+        let scope = Scope::compile(rules(&[(Write, pattern)]), Case::Insensitive);
+        let regexes: Vec<String> = scope.expect("it is valid").regexes(Write).collect();
+        assert!(regexes.is_empty(), "{pattern}: {regexes:?}");
+    }
     assert_eq!(quote_for_regex("a.b(C)"), r"a\.b\(C\)");
 }
 

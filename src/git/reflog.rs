@@ -38,6 +38,9 @@ const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "reset",
 ];
 
+/// What stands after the colon where another command ran a reset (builtin/reset.c).
+const RESET_INSIDE: &str = "updating HEAD";
+
 /// How the entry of a fetch or a pull ends that made the ref (builtin/fetch.c).
 const STORED: [&str; 3] = [": storing head", ": storing ref", ": storing tag"];
 
@@ -61,8 +64,8 @@ impl ReflogEntry {
         !reason.is_empty() && !has_moved && !self.is_step_without_commit()
     }
 
-    /// True if a step of a rebase logged it that makes no commit, or a fast-forward. The subject of
-    /// a commit says nothing.
+    /// True if a step of a rebase logged it that makes no commit, a fast-forward, or a reset in
+    /// another command. The subject of a commit says nothing.
     fn is_step_without_commit(&self) -> bool {
         let reason = self.reason.as_str();
         let (command, message) = reason.split_once(": ").unwrap_or((reason, ""));
@@ -73,7 +76,8 @@ impl ReflogEntry {
             .command_words()
             .next()
             .is_some_and(|word| COMMANDS_WITH_SUBJECT.contains(&word));
-        is_step || !has_subject && message.starts_with("Fast-forward")
+        let is_without_commit = message.starts_with("Fast-forward") || message == RESET_INSIDE;
+        is_step || !has_subject && is_without_commit
     }
 
     /// True if the command that logged a move of this ref brought the commit from another
@@ -81,6 +85,9 @@ impl ReflogEntry {
     /// wrote into the log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a
     /// push to this repository "push").
     pub fn came_from_elsewhere(&self, name: &str) -> bool {
+        if self.is_reset_inside() {
+            return false;
+        }
         let is_tracking = name.starts_with("refs/remotes/");
         match self.command_words().next() {
             Some("fetch" | "pull" | "clone" | "remote") => self.fetched_from_elsewhere(name),
@@ -123,10 +130,17 @@ impl ReflogEntry {
         command.split_whitespace()
     }
 
+    /// True if a reset may have logged it that another command ran, as `git merge --abort` does.
+    fn is_reset_inside(&self) -> bool {
+        let message = self.reason.split_once(": ").map(|(_, message)| message);
+        message == Some(RESET_INSIDE)
+    }
+
     /// True if a command moved the ref that can bring a commit from anywhere: `reset`, `checkout
     /// -B`, `branch -f`, a push to this repository, and `update-ref` without a message.
     pub fn is_bare_move(&self) -> bool {
         self.reason.is_empty()
+            || self.is_reset_inside()
             || BARE_MOVES
                 .iter()
                 .any(|command| self.reason.starts_with(command))
@@ -297,6 +311,8 @@ mod tests {
             ("rebase (finish): returning to refs/heads/x", false),
             ("rebase (abort): updating HEAD", false),
             ("merge x: Fast-forward", false),
+            ("merge x: updating HEAD", false),
+            ("commit: updating HEAD", true),
             ("rebase (reset): 'onto'", false),
             ("pull --rebase origin a:b (start): checkout c", false),
             ("commit: (start)", true),
@@ -328,6 +344,7 @@ mod tests {
             ("pull: Fast-forward", true, false),
             ("reset: moving to HEAD~", true, true),
             ("checkout: moving from main to x", false, true),
+            ("merge x: updating HEAD", true, true),
             ("branch: Created from main", false, true),
             ("Branch: renamed refs/heads/x to refs/heads/y", false, true),
             ("push", false, true),

@@ -64,6 +64,17 @@ const CASES: &[Case] = &[
         finds: Exactly("@git/config 1\n@git/refs/heads/dev 1\n"),
     },
     Case {
+        name: "a merge of the user that failed on main where the agent had moved it",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "work README"),
+            (U, FORGET),
+            (A, "git update-ref refs/heads/main HEAD"),
+            (U, "git merge -q --no-edit dev || git merge --abort"),
+        ],
+        finds: With("README 2"),
+    },
+    Case {
         name: "a branch of here whose log lost its beginning, moved by a fetch",
         clones: FILES_AND_TABLES,
         acts: &[

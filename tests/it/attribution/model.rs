@@ -760,11 +760,10 @@ impl Story {
         }
     }
 
-    /// Whether the agent moved a ref that it follows by a fetch.
+    /// Whether the agent moved a ref by a fetch.
     fn has_fetched(&self) -> bool {
         let is_fetch = |one: &Move| one.who == Actor::Agent && one.way == Way::Fetch;
-        let moves = [MAIN, ORIGIN_MAIN].map(|name| self.moves.get(name));
-        moves.into_iter().flatten().flatten().any(is_fetch)
+        self.moves.values().flatten().any(is_fetch)
     }
 
     /// Whether HEAD was on what upstream has since `add`.

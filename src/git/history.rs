@@ -280,6 +280,9 @@ impl RevisionHistory {
                 }
                 Kind::Tree | Kind::Blob => return Ok(None),
                 Kind::Tag => {
+                    // a file below `objects` may hold anything: also a tag of itself
+                    let checked = object.verify_checksum(&next);
+                    checked.map_err(reading(format_args!("the tag {next}")))?;
                     next = gix::objs::TagRefIter::from_bytes(object.data, object.object_hash)
                         .target_id()
                         .map_err(reading(format_args!("the tag {next}")))?;

@@ -433,3 +433,20 @@ fn settings_that_are_written_while_a_repository_is_opened_are_read_again() {
         assert_eq!(read, Some(round.to_string()), "round {round}");
     }
 }
+
+#[test]
+fn a_tag_that_names_itself_ends_the_reading() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let forge = "python3 -c '
+import os, zlib
+id = \"1234567890\" * 4
+text = f\"object {id}\\ntype tag\\ntag x\\ntagger a <a@b> 0 +0000\\n\\nx\\n\".encode()
+os.makedirs(f\".git/objects/{id[:2]}\", exist_ok=True)
+open(f\".git/objects/{id[:2]}/{id[2:]}\", \"wb\").write(zlib.compress(b\"tag %d\\0\" % len(text) + text))
+open(\".git/refs/heads/agentwt/task\", \"w\").write(id + \"\\n\")'";
+    repo.sh(repo.main(), forge).ok();
+    let said = repo.sh(repo.main(), "timeout 60 git agentwt verify task");
+    assert_ne!(said.status, 124, "{said}");
+    assert_ne!(said.status, 0, "{said}");
+}

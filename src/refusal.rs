@@ -90,7 +90,10 @@ pub enum Refusal {
 
     #[error("cannot add `{name}`: {path} is there, and git-agentwt did not make it")]
     #[diagnostic(code(agentwt::add::path_taken))]
-    #[diagnostic(help("take another name, or move it away: mv {path} <elsewhere>"))]
+    #[diagnostic(help(
+        "take another name, or move it away: mv {} <elsewhere>",
+        shell_word(path.as_str())
+    ))]
     PathTaken { name: String, path: Utf8PathBuf },
 
     #[error("cannot add `{name}`: {path} is a worktree that git-agentwt did not make")]
@@ -202,7 +205,10 @@ pub enum Refusal {
 
     #[error("the branch `{branch}` is checked out at {path}")]
     #[diagnostic(code(agentwt::add::branch_held))]
-    #[diagnostic(help("switch that worktree away from it: git -C {path} switch <branch>"))]
+    #[diagnostic(help(
+        "switch that worktree away from it: git -C {} switch <branch>",
+        shell_word(path.as_str())
+    ))]
     BranchHeld { branch: String, path: Utf8PathBuf },
 
     #[error("the base {base} is not an ancestor of the branch `{branch}`")]
@@ -359,12 +365,15 @@ pub enum Refusal {
 
     #[error("cannot install hooks in {path}: it is on no branch")]
     #[diagnostic(code(agentwt::hooks::detached))]
-    #[diagnostic(help("git -C {path} switch -c <branch>"))]
+    #[diagnostic(help("git -C {} switch -c <branch>", shell_word(path.as_str())))]
     Detached { path: Utf8PathBuf },
 
     #[error("cannot install hooks in {path}: the name `{name}` is taken by {taken_by}")]
     #[diagnostic(code(agentwt::hooks::name_taken))]
-    #[diagnostic(help("move the worktree to another name: git worktree move {path} <new path>"))]
+    #[diagnostic(help(
+        "move the worktree to another name: git worktree move {} <new path>",
+        shell_word(path.as_str())
+    ))]
     NameTaken {
         path: Utf8PathBuf,
         name: String,

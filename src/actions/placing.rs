@@ -291,7 +291,8 @@ impl<'d> Destination<'d> {
     }
 
     /// Writes the texts of context, so that `restore` can put them back, the exclude file, and the
-    /// list. Where that fails, exclude file and list are as before; texts that were written stay.
+    /// list; last, the files are announced no more. Where that fails, exclude file and list are as
+    /// before; texts that were written stay.
     fn write_down(&self, placing: &Placing, moved_in: &MovedIn) -> Result<WrittenLists, Error> {
         let placed = self.list(placing, moved_in)?;
         for item in &placing.items {
@@ -302,9 +303,10 @@ impl<'d> Destination<'d> {
         }
         let list = self.record_dir.join(PLACED);
         let list_before = files::read(&list)?;
+        let exclude = write_exclude(self.git, self.admin_dir, &placed)?;
         let lists = WrittenLists {
-            exclude: write_exclude(self.git, self.admin_dir, &placed)?,
             placed,
+            exclude,
             list,
             list_before,
         };

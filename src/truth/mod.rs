@@ -394,7 +394,8 @@ impl UntrackedFiles {
     }
 }
 
-/// Collects what all checks find in a worktree.
+/// Assembles the answer: what the passes and the checks of what is shared have found, and what the
+/// checks find that need all net changes together.
 fn changes_of_everything(
     reading: &Reading<'_>,
     self_ignored: Vec<Change>,
@@ -408,16 +409,16 @@ fn changes_of_everything(
     changes.extend(findings.net);
     changes.sort();
     let filters = Filters::of(worktree, &reading.shared);
-    let harmless = find_harmless(inputs, filters, &reading.index, &changes);
-    let mut apart = self_ignored;
-    apart.extend(inputs.options.read_policy.or(harmless, Vec::new)?);
+    let harmless_result = find_harmless(inputs, filters, &reading.index, &changes);
+    let mut harmless = self_ignored;
+    harmless.extend(inputs.options.read_policy.or(harmless_result, Vec::new)?);
     let mut integrity = find_integrity(inputs)?;
     integrity.wrong.extend(find_damage(&reading.index, disk));
     Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
-        apart,
+        apart: harmless,
         shared: reading.shared.clone(),
         ..change_set(inputs, &reading.facts, changes, integrity)
     })

@@ -7,7 +7,7 @@ use crate::record::claim::{Claim, Lease, REFS};
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
-use crate::words::path::escape_for_terminal;
+use crate::words::path::{escape_for_terminal, shell_word};
 
 /// Why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -99,8 +99,9 @@ pub enum WorktreeFault {
     #[error("cannot undo what a killed `{command}` left of worktree `{name}`: {why}")]
     #[diagnostic(code(agentwt::facts::not_undone))]
     #[diagnostic(help(
-        "the next command tries again; to leave all as it is: rm -r {journal}; what was replaced \
-            is saved: git for-each-ref refs/agentwt/rescue/{name}/"
+        "the next command tries again; to leave all as it is: rm -r {}; what was replaced is \
+            saved: git for-each-ref refs/agentwt/rescue/{name}/",
+        shell_word(journal.as_str())
     ))]
     NotUndone {
         /// The worktree.
@@ -118,8 +119,9 @@ pub enum WorktreeFault {
     #[error("worktree `{name}` belongs to the repository {there}, and this is {here}")]
     #[diagnostic(code(agentwt::facts::elsewhere))]
     #[diagnostic(help(
-        "if this is a copy, run the command in the original: cd {there}; if the repository was \
-            moved, move it back to {there}"
+        "if this is a copy, run the command in the original: cd {}; if the repository was \
+            moved, move it back to {there}",
+        shell_word(there)
     ))]
     Elsewhere {
         /// The worktree.
@@ -132,7 +134,7 @@ pub enum WorktreeFault {
     /// A decision of a person was asked for from inside an agent's worktree.
     #[error("an agent does not decide about its worktree: this command is refused inside{by}")]
     #[diagnostic(code(agentwt::facts::inside))]
-    #[diagnostic(help("run the command {place}: cd {root} && {command}"))]
+    #[diagnostic(help("run the command {place}: cd {} && {command}", shell_word(root)))]
     Inside {
         /// Where the user can run the command.
         place: &'static str,
@@ -146,7 +148,7 @@ pub enum WorktreeFault {
     /// A command that changes more than the worktree from which it was called.
     #[error("an agent does not run this command: it is refused inside worktree `{name}`{by}")]
     #[diagnostic(code(agentwt::facts::not_for_agents))]
-    #[diagnostic(help("run the command {place}: cd {root} && {command}"))]
+    #[diagnostic(help("run the command {place}: cd {} && {command}", shell_word(root)))]
     NotForAgents {
         /// The worktree from which the command was called.
         name: String,

@@ -408,3 +408,22 @@ fn a_remote_that_does_not_exist_is_one_error_before_anything_is_landed() {
     ");
     assert_eq!(state(&repo), before);
 }
+
+#[test]
+fn a_command_that_is_printed_works_where_the_path_has_a_blank() {
+    let repo = TestRepo::project();
+    let line =
+        "git clone -q . '../my repo' && cd '../my repo' && git agentwt add task --write 'src/**' &&
+        echo x >>.agentwt/worktrees/task/src/one.rs && ! git agentwt land task";
+    let said = repo.sh(repo.main(), line);
+    let (_, help) = said
+        .stderr
+        .split_once("help: ")
+        .unwrap_or_else(|| panic!("no help: {said}"));
+    let (command, _) = help.split_once(" commit, then: ").expect("a command");
+    let root = repo.root().display().to_string();
+    let commit = format!("{command} commit -qm done").replace("$TMP", &root);
+    repo.sh(repo.main(), &commit).ok();
+    repo.sh(repo.main(), "cd '../my repo' && git agentwt land task")
+        .ok();
+}

@@ -8,6 +8,7 @@ use crate::judge::finding::Report;
 use crate::record::run::{ImportConflict, Leftover};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 
 /// What became of a run.
@@ -80,7 +81,7 @@ impl Imported {
         let record = &worktree.record;
         let name = &record.name;
         let branch = &record.branch;
-        let path = &record.path;
+        let path = shell_word(record.path.as_str());
         let way = match conflict {
             ImportConflict::IndexLocked | ImportConflict::OperationBegun => {
                 format!("when that is over: git agentwt exec {name} -- true")

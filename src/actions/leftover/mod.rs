@@ -20,6 +20,7 @@ use crate::disk::files;
 use crate::disk::writable::make_directories_writable;
 use crate::record::worktree::Intent;
 use crate::words::error::Error;
+use crate::words::path::shell_word;
 use crate::worktree::admin_dir::delete_entry;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::repository::{Repository, WORKTREES};
@@ -155,7 +156,8 @@ fn judge_name(name: &str, state: PlaceState, damage: Option<&str>) -> Option<Lef
 /// Judges a damaged record by what stands at the path of its worktree.
 fn judge_damaged_record(name: &str, place: &str, state: PlaceState, damage: &str) -> Leftover {
     let record = Leftover::new(LeftoverKind::Record, name, damage);
-    let save = format!("save what is in {place} (git -C {place} status), then");
+    let word = shell_word(place);
+    let save = format!("save what is in {place} (git -C {word} status), then");
     match state {
         PlaceState::Nothing => Leftover {
             why: format!("{damage}, and there is no worktree"),
@@ -163,19 +165,20 @@ fn judge_damaged_record(name: &str, place: &str, state: PlaceState, damage: &str
         },
         PlaceState::OnlyEntry => record.with_help(format!(
             "what was staged may still be in git's index for it: git worktree list; then git \
-                worktree remove {place}"
+                worktree remove {word}"
         )),
         PlaceState::Clone | PlaceState::Other => {
-            record.with_help(format!("{save} rm -r {place} && git agentwt prune"))
+            record.with_help(format!("{save} rm -r {word} && git agentwt prune"))
         }
         PlaceState::Empty | PlaceState::Worktree => record.with_help(format!(
-            "{save} git worktree remove --force {place} && git agentwt prune"
+            "{save} git worktree remove --force {word} && git agentwt prune"
         )),
     }
 }
 
 /// Judges what stands at the path of a worktree of which nothing is recorded.
 fn judge_place(place: &str, state: PlaceState) -> Option<Leftover> {
+    let word = shell_word(place);
     let leftover = match state {
         PlaceState::Nothing | PlaceState::OnlyEntry => return None,
         PlaceState::Empty => {
@@ -185,15 +188,15 @@ fn judge_place(place: &str, state: PlaceState) -> Option<Leftover> {
         PlaceState::Worktree => {
             let why = "it is a worktree without a record";
             Leftover::new(LeftoverKind::Directory, place, why).with_help(format!(
-                "look at its work (git -C {place} status), then git worktree remove {place}; to \
-                    verify it: git agentwt hooks install {place}"
+                "look at its work (git -C {word} status), then git worktree remove {word}; to \
+                    verify it: git agentwt hooks install {word}"
             ))
         }
         PlaceState::Clone => {
             let why = "it is a clone without a record";
             Leftover::new(LeftoverKind::Directory, place, why).with_help(format!(
-                "look at its work (git -C {place} status; git -C {place} log --branches --not \
-                    --remotes), then rm -r {place}"
+                "look at its work (git -C {word} status; git -C {word} log --branches --not \
+                    --remotes), then rm -r {word}"
             ))
         }
         PlaceState::Other => stranger(place),
@@ -204,7 +207,8 @@ fn judge_place(place: &str, state: PlaceState) -> Option<Leftover> {
 /// A directory of which nothing is known.
 fn stranger(place: &str) -> Leftover {
     let why = "nothing is recorded of it";
-    let help = format!("look at it (ls -A {place}), then move it away or rm -r {place}");
+    let word = shell_word(place);
+    let help = format!("look at it (ls -A {word}), then move it away or rm -r {word}");
     Leftover::new(LeftoverKind::Directory, place, why).with_help(help)
 }
 
@@ -244,7 +248,8 @@ impl EntryFault {
     fn advice(&self, admin_dir: &Utf8Path) -> String {
         match self {
             Self::Initializing => {
-                format!("if no git runs here: rm {admin_dir}/locked && git worktree prune")
+                let lock = shell_word(admin_dir.join("locked").as_str());
+                format!("if no git runs here: rm {lock} && git worktree prune")
             }
             Self::NoWorktree => "git worktree prune".to_owned(),
             Self::WorktreeIsGone(_) => format!(
@@ -321,7 +326,10 @@ fn judge_lock(facts: &LockFacts) -> Leftover {
     if facts.age < OLD {
         return git_lock(facts, format!("it is only {age_text} old"));
     }
-    let by_hand = format!("if no git runs here: rm {}", facts.path);
+    let by_hand = format!(
+        "if no git runs here: rm {}",
+        shell_word(facts.path.as_str())
+    );
     if facts.open.is_none() || facts.gits.is_none() {
         let why = format!("it is {age_text} old, and this system does not tell whose it is");
         return git_lock(facts, why).with_help(by_hand);

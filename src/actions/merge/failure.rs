@@ -9,6 +9,7 @@ use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::BranchName;
+use crate::words::path::shell_word;
 
 /// Why a merge that was planned is not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl MergeFailure {
     fn advice(&self, work: &WorkToMerge<'_>) -> String {
         match self {
             Self::Forged(_) => {
-                let root = &work.repository.root;
+                let root = shell_word(work.repository.root.as_str());
                 format!(
                     "nothing was merged; to see where: git -C {root} fsck --full; delete the file \
                      that lies, then: "
@@ -151,7 +152,8 @@ impl MergeFailure {
                 "make room for it, then: ".to_owned()
             }
             Self::NoRoom { checkout, .. } => {
-                format!("nothing was changed; to see the room: df -h {checkout}; then: ")
+                let path = shell_word(checkout.as_str());
+                format!("nothing was changed; to see the room: df -h {path}; then: ")
             }
             Self::NotWritten { .. } => "nothing was changed; mend that, then: ".to_owned(),
             Self::NotPushed {
@@ -162,7 +164,10 @@ impl MergeFailure {
             Self::NotPushed { pull: None, .. } => "nothing was changed; then: ".to_owned(),
             Self::Stopped(_) => "to put them back and land: ".to_owned(),
             Self::StoppedAndChanged { .. } => "move them elsewhere, then: ".to_owned(),
-            Self::StoppedAndStaged { checkout } => format!("git -C {checkout} reset -q, then: "),
+            Self::StoppedAndStaged { checkout } => {
+                let path = shell_word(checkout.as_str());
+                format!("git -C {path} reset -q, then: ")
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::config::value::Strategy;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
+use crate::words::path::shell_word;
 
 /// Why work cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl MergeObstacle {
 
     fn help(&self, work: &WorkToMerge<'_>) -> String {
         let name = &work.worktree.record.name;
-        let path = &work.worktree.record.path;
+        let path = shell_word(work.worktree.record.path.as_str());
         let branch = &work.worktree.record.branch;
         let again = &work.request.command;
         match self {
@@ -124,8 +125,8 @@ impl MergeObstacle {
             }
             Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
             Self::BaseChanged { checkout, .. } => format!(
-                "commit them there, or: git -C {checkout} stash && {again} && git -C {checkout} \
-                 stash pop"
+                "commit them there, or: git -C {0} stash && {again} && git -C {0} stash pop",
+                shell_word(checkout.as_str())
             ),
             Self::BaseBusy { .. } => {
                 format!("finish or abort that, or switch there, then: {again}")
@@ -168,7 +169,7 @@ fn help_without_base(work: &WorkToMerge<'_>, gone: Option<&BranchName>) -> Strin
 }
 
 fn help_with_unverified(work: &WorkToMerge<'_>, into: &BranchName) -> String {
-    let path = &work.worktree.record.path;
+    let path = shell_word(work.worktree.record.path.as_str());
     let start = work.worktree.record.base.commit.short();
     let again = &work.request.command;
     format!(
@@ -178,7 +179,7 @@ fn help_with_unverified(work: &WorkToMerge<'_>, into: &BranchName) -> String {
 }
 
 fn help_with_conflict(work: &WorkToMerge<'_>, into: &BranchName) -> String {
-    let path = &work.worktree.record.path;
+    let path = shell_word(work.worktree.record.path.as_str());
     let again = &work.request.command;
     let next = match work.request.wish {
         MergeWish::Rebase => "rebase --continue",
@@ -195,7 +196,7 @@ fn help_with_conflict(work: &WorkToMerge<'_>, into: &BranchName) -> String {
 
 /// The command that brings the base branch into the worktree.
 fn bring_base_in(work: &WorkToMerge<'_>, into: &BranchName) -> String {
-    let path = &work.worktree.record.path;
+    let path = shell_word(work.worktree.record.path.as_str());
     let verb = match work.request.wish {
         MergeWish::Rebase | MergeWish::FastForwardOnly => "rebase",
         MergeWish::AsConfigured | MergeWish::Squash => "merge",

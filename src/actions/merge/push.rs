@@ -12,6 +12,7 @@ use crate::git::objects::Objects;
 use crate::git::remote::AskedRemote;
 use crate::words::error::Error;
 use crate::words::name::{CommitId, branch_of};
+use crate::words::path::shell_word;
 
 /// The status of a `git push` whose remote was reached and rejected a ref; 128 where git could not
 /// reach it. Why it was rejected git says in words alone, also with `--porcelain`.
@@ -94,11 +95,14 @@ impl WorkToMerge<'_> {
         let into = &plan.landed.into;
         let branch = branch_of(target);
         match &plan.checkout {
-            Some(path) => format!("git -C {path} pull --no-rebase --no-edit {remote} {branch}"),
-            None => format!(
-                "git -C {} fetch {remote} {branch}:{into}",
-                self.repository.root
-            ),
+            Some(checkout) => {
+                let path = shell_word(checkout.as_str());
+                format!("git -C {path} pull --no-rebase --no-edit {remote} {branch}")
+            }
+            None => {
+                let root = shell_word(self.repository.root.as_str());
+                format!("git -C {root} fetch {remote} {branch}:{into}")
+            }
         }
     }
 }

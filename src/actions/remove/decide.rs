@@ -13,7 +13,7 @@ use crate::system::processes::InsideProcess;
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::name::CommitId;
-use crate::words::path::{RepoPath, escape_for_terminal, first_of};
+use crate::words::path::{RepoPath, escape_for_terminal, first_of, shell_word};
 use crate::words::text::count;
 use crate::worktree::repository::WORKTREES;
 
@@ -294,14 +294,15 @@ fn made_by_git(record: &Record, facts: &RemoveFacts) -> RemovalReason {
     let name = &record.name;
     let branch = &record.branch;
     let mut commands = Vec::new();
-    for run in &facts.runs {
+    for run_dir in &facts.runs {
+        let run = shell_word(run_dir.as_str());
         commands.push(format!(
             "git fetch {run} {branch}:{name}-run && rm -r {run}"
         ));
     }
     commands.push(format!(
         "git agentwt hooks uninstall {name} && git worktree remove {}",
-        record.path
+        shell_word(record.path.as_str())
     ));
     let advice = commands.join("; ");
     reason("not_ours", None, "plain git made it", advice)
@@ -330,6 +331,7 @@ fn recorded_elsewhere(record: &Record, facts: &RemoveFacts) -> Option<RemovalRea
 fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     let name = &record.name;
     let path = &record.path;
+    let word = shell_word(path.as_str());
     let mut reasons = Vec::new();
     if let Some(why) = &facts.barred {
         reasons.push(reason(
@@ -337,12 +339,15 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             None,
             why,
             format!(
-                "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
+                "put the directory back where the link is: ls -ld {word} {word}/.. {word}/../.."
             ),
         ));
     }
     if facts.start.starts_with(path) {
-        let advice = format!("cd {} && git agentwt remove {name}", facts.root);
+        let advice = format!(
+            "cd {} && git agentwt remove {name}",
+            shell_word(facts.root.as_str())
+        );
         reasons.push(reason("inside", None, "you are inside it", advice));
     }
     if let Some(to) = &facts.moved_to {
@@ -351,8 +356,9 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             None,
             format!("it was moved to {to}"),
             format!(
-                "move it back first: git worktree move {to} {path}, or where {path} is a link: \
-                    rm {path} && mv {to} {path}"
+                "move it back first: git worktree move {0} {word}, or where {path} is a link: rm \
+                    {word} && mv {0} {word}",
+                shell_word(to.as_str())
             ),
         ));
     }
@@ -365,7 +371,7 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
                 facts.linked.join(", ")
             ),
             format!(
-                "remove these first: git -C {path} worktree list; git -C {path} worktree remove \
+                "remove these first: git -C {word} worktree list; git -C {word} worktree remove \
                     <path>"
             ),
         ));

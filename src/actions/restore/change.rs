@@ -65,8 +65,9 @@ pub fn change(
     replace_in_index(repository, worktree, targets)
 }
 
-/// Replaces the entries of these paths in the index. The new ones have no flags, so what the scope
-/// keeps off the disk is marked again (git-update-index(1), `--skip-worktree`).
+/// Replaces the entries of these paths in the index. The new ones have no flags, so two are set
+/// again: `--intent-to-add` (git-add(1)), and `--skip-worktree` (git-update-index(1)) for what the
+/// scope keeps off the disk.
 fn replace_in_index(
     repository: &Repository,
     worktree: &Worktree,
@@ -77,38 +78,41 @@ fn replace_in_index(
     }
     let git = worktree.hardened_git(repository);
     git.update_index_info(&index_lines(repository, targets))?;
-    let mut announced = Vec::new();
-    let mut absent = Vec::new();
+    let mut intended = Vec::new();
+    let mut kept_off_disk = Vec::new();
     for target in targets {
-        // git can only announce a file that is there
-        if target.intent_to_add && target.disk.is_some() {
-            announced.push(&target.path);
+        // git takes only a file or a link that is there
+        let is_file = target
+            .disk
+            .is_some_and(|entry| entry.mode.is_regular() || entry.mode == Mode::Link);
+        if target.intent_to_add && is_file {
+            intended.push(&target.path);
         }
         let is_in_index_alone = target.disk.is_none() && !target.index.is_empty();
         if is_in_index_alone && worktree.scope.excludes_file(&target.path) {
-            absent.push(&target.path);
+            kept_off_disk.push(&target.path);
         }
     }
-    if !announced.is_empty() {
-        announce(&git, &nul_ended(announced))?;
+    if !intended.is_empty() {
+        set_intent_to_add(&git, &nul_ended(intended))?;
     }
-    if !absent.is_empty() {
+    if !kept_off_disk.is_empty() {
         let what = "mark what the scope excludes";
         let command = "update-index --skip-worktree -z --stdin";
-        git.perform_with(what, command, &[], &nul_ended(absent))?;
+        git.perform_with(what, command, &[], &nul_ended(kept_off_disk))?;
     }
     Ok(())
 }
 
 /// Says in the index that these files, which are there, will be added (git-add(1),
 /// `--intent-to-add`).
-fn announce(git: &Git, paths: &[u8]) -> Result<(), Error> {
+fn set_intent_to_add(git: &Git, paths: &[u8]) -> Result<(), Error> {
     // an entry that is there already would stay as it is
     let remove = "update-index --force-remove -z --stdin";
     git.perform_with("change the index", remove, &[], paths)?;
-    let announce = "--literal-pathspecs add --intent-to-add --force --sparse \
+    let add = "--literal-pathspecs add --intent-to-add --force --sparse \
         --pathspec-from-file=- --pathspec-file-nul";
-    git.perform_with("change the index", announce, &[], paths)?;
+    git.perform_with("change the index", add, &[], paths)?;
     Ok(())
 }
 

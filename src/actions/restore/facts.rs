@@ -20,7 +20,7 @@ use crate::scope::rule::{Access, EntryKind};
 use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, shell_word};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
@@ -109,7 +109,7 @@ fn is_sparse(change: &Change) -> bool {
 /// Why the branch cannot be moved now, and what to do; none where it can.
 fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let name = &record.name;
-    let path = &record.path;
+    let path = shell_word(record.path.as_str());
     let branch = &record.branch;
     if let Some(operation) = read_operation(record) {
         let help = format!(

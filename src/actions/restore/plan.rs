@@ -229,13 +229,14 @@ fn require_no_submodule(record: &Record, paths: &[PlannedPath]) -> Result<(), Re
             continue;
         }
         let path = &planned.path;
+        let word = shell_word(root.join(path.to_string()).as_str());
         return Err(RestoreRefusal::blocked(
             format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
             match planned.target {
                 Some(Entry { id, .. }) => {
-                    format!("save what is in it, then: git -C {root}/{path} checkout --force {id}")
+                    format!("save what is in it, then: git -C {word} checkout --force {id}")
                 }
-                None => format!("no commit can save its history: mv {root}/{path} <elsewhere>"),
+                None => format!("no commit can save its history: mv {word} <elsewhere>"),
             },
         ));
     }
@@ -257,13 +258,13 @@ fn require_free(
         let other = blocking(path, others).find(|other| !restored.contains(other));
         if let Some(other) = other {
             let name = &record.name;
-            let root = &record.path;
+            let in_the_way = shell_word(record.path.join(other.to_string()).as_str());
             return Err(RestoreRefusal::blocked(
                 format!(
                     "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
                      ignored, is in its way"
                 ),
-                format!("move it first: mv {root}/{other} <elsewhere>"),
+                format!("move it first: mv {in_the_way} <elsewhere>"),
             ));
         }
     }

@@ -8,7 +8,7 @@ use crate::actions::saved::{SavedPath, SavedRestore};
 use crate::answer::shapes::BranchMove;
 use crate::words::entry::Entry;
 use crate::words::name::CommitId;
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, shell_word};
 
 /// A path that was restored, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn plan_branch_undo(
         return Ok(None);
     }
     let name = &facts.record.name;
-    let path = &facts.record.path;
+    let path = shell_word(facts.record.path.as_str());
     let branch = &facts.record.branch;
     let current = tip.map_or("nothing", CommitId::short);
     let onto = saved.previous.short();
@@ -125,11 +125,12 @@ fn require_nothing_newer(
         return Ok(());
     };
     let name = &facts.record.name;
-    let root = &facts.record.path;
+    let root = shell_word(facts.record.path.as_str());
     let rescue = &saved.rescue;
+    let file = shell_word(&first.to_string());
     let items: String = at_risk.iter().map(|path| format!("\n  {path}")).collect();
     Err(RestoreRefusal::Undo {
         message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
-        help: format!("see what was saved: git -C {root} diff {rescue} -- '{first}'"),
+        help: format!("see what was saved: git -C {root} diff {rescue} -- {file}"),
     })
 }

@@ -195,7 +195,9 @@ impl<'a> Patches<'a> {
     /// 2. what is staged, if the scope leaves the path out of the worktree;
     /// 3. a deletion, if nothing is on disk;
     /// 4. what is at or below a `.git` is left out, as git does not take it;
-    /// 5. what is on disk, stored if its content is new; a file too large for a patch is left out.
+    /// 5. what is neither file nor link, as far as a tree can have it;
+    /// 6. a file or link that the base, HEAD or the index has;
+    /// 7. one that is stored for the patch; a file too large for a patch is left out.
     fn entry_on_disk(&self, path: &RepoPath) -> Result<PatchEntry, Error> {
         let states = &self.survey.states;
         // 1
@@ -204,9 +206,10 @@ impl<'a> Patches<'a> {
         }
         // 2
         let head = states.entry_in(&states.references.head, path);
+        // an index that cannot be read has nothing staged
         let staged = states.staged_entries(path).next().unwrap_or(head);
         if states.disk.leaves_out(path, &self.worktree.scope) {
-            return Ok(entry_of_tree(staged));
+            return Ok(as_tree_entry(staged));
         }
         // 3
         let Some(entry) = states.entry_in(&states.disk.delta, path) else {
@@ -218,11 +221,15 @@ impl<'a> Patches<'a> {
         }
         // 5
         let is_file = entry.mode.is_regular() || entry.mode == Mode::Link;
-        let stored = [states.manifest.base(path), head, staged];
-        let is_stored = stored.iter().flatten().any(|other| other.id == entry.id);
-        if !is_file || is_stored {
-            return Ok(entry_of_tree(Some(entry)));
+        if !is_file {
+            return Ok(as_tree_entry(Some(entry)));
         }
+        // 6
+        let known = [states.manifest.base(path), head, staged];
+        if known.iter().flatten().any(|other| other.id == entry.id) {
+            return Ok(as_tree_entry(Some(entry)));
+        }
+        // 7
         let size = states.disk.sizes.get(path);
         if size.is_some_and(|size| *size > NO_PATCH_ABOVE) {
             return Ok(PatchEntry::LeftOut);
@@ -287,7 +294,7 @@ fn has_dot_git(path: &RepoPath) -> bool {
 
 /// What a tree has for an entry: nothing for an empty directory, and no way to say that a
 /// submodule's files are edited.
-fn entry_of_tree(entry: Option<Entry>) -> PatchEntry {
+fn as_tree_entry(entry: Option<Entry>) -> PatchEntry {
     let Some(entry) = entry.filter(|entry| entry.mode != Mode::EmptyDirectory) else {
         return PatchEntry::Deleted;
     };

@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use crate::system::environment;
 use crate::system::users;
 use crate::words::error::Error;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::repository::Repository;
@@ -44,18 +45,19 @@ pub(super) fn require_fenceable(
             "run the command directly",
         ));
     }
+    let word = shell_word(path.as_str());
     if let Some(operation) = read_operation(&worktree.record) {
         return Err(not_fenced(
             worktree,
             &format!("a {operation} is in progress there"),
-            &format!("finish or abort it: git -C {path} {operation} --abort"),
+            &format!("finish or abort it: git -C {word} {operation} --abort"),
         ));
     }
     if worktree.git(repository).symbolic_ref_head()? != Some(branch.full_ref()) {
         return Err(not_fenced(
             worktree,
             "it is not on its branch",
-            &format!("git -C {path} switch {branch}"),
+            &format!("git -C {word} switch {branch}"),
         ));
     }
     Ok(())

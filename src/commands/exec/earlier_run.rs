@@ -18,6 +18,7 @@ use crate::record::run::{ImportConflict, Leftover, RunObjects};
 use crate::system::families;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{ImportedBefore, PrivateGit, WorktreeIndex};
 use crate::worktree::repository::Repository;
@@ -107,7 +108,7 @@ impl Preparation<'_> {
         let worktree = self.worktree;
         if conflict == ImportConflict::IndexLocked {
             // the user's git is at work, so the commits may fit when it ends
-            let lock = worktree.record.admin_dir.join(INDEX_LOCK);
+            let lock = shell_word(worktree.record.admin_dir.join(INDEX_LOCK).as_str());
             let help = format!("wait for its end; if no git runs there: rm {lock}");
             return Err(not_fenced(worktree, &conflict.to_string(), &help));
         }

@@ -15,6 +15,7 @@ use crate::commands::{Outcome, Session};
 use crate::system::terminal;
 use crate::words::error::Error;
 use crate::words::name::BranchName;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -51,7 +52,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     });
     removing.remove_all(planned, &mut outcome)?;
     if options.names.is_empty() && !options.dry_run {
-        let root = &repository.root;
+        let root = shell_word(repository.root.as_str());
         outcome.notes.push(format!(
             "the current directory was in it, and is gone: cd {root}"
         ));

@@ -320,7 +320,10 @@ fn require_free_place(repository: &Repository, returning: &ReturningWorktree) ->
     let is_empty = files::is_directory(&path) && files::is_empty(&path);
     if is_in_trash && files::exists(&path) && !is_empty {
         let why = format!("{path} is there");
-        let help = format!("move it away: mv {path} <elsewhere>");
+        let help = format!(
+            "move it away: mv {} <elsewhere>",
+            path::shell_word(path.as_str())
+        );
         return Err(returning.refusal("path_taken", &why, help).into());
     }
     Ok(())
@@ -378,8 +381,10 @@ impl ReturningWorktree {
                 let short = branch_of(&branch.name);
                 let path = &other.path;
                 let why = format!("the branch `{short}` is checked out at {path}");
-                let help =
-                    format!("switch that worktree away from it: git -C {path} switch <branch>");
+                let help = format!(
+                    "switch that worktree away from it: git -C {} switch <branch>",
+                    path::shell_word(path.as_str())
+                );
                 return Err(self.refusal("branch_held", &why, help));
             }
         }

@@ -29,7 +29,7 @@ use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::WorktreeName;
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, shell_word};
 use crate::words::path_text::{PathText, paths};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
@@ -214,12 +214,13 @@ fn require_readable_index(worktree: &Worktree, survey: &Survey) -> Result<(), Re
         return Ok(());
     }
     let path = &worktree.record.path;
-    let index = worktree.record.admin_dir.join("index");
+    let index = shell_word(worktree.record.admin_dir.join("index").as_str());
+    let word = shell_word(path.as_str());
     Err(RestoreRefusal::blocked(
         format!("cannot restore {path}: its index cannot be read"),
         format!(
             "what was staged is lost; to make a new index from HEAD, without touching a file: \
-                mv {index} {index}.damaged && git -C {path} reset"
+                mv {index} {index}.damaged && git -C {word} reset"
         ),
     ))
 }

@@ -401,7 +401,7 @@ fn as_root_an_ordinary_user_can_restore() {
 
 #[test]
 fn a_name_whose_record_is_damaged_is_not_taken_for_a_path() {
-    let world = World::after("echo more >>docs/api.md");
+    let world = World::after("chmod u+w docs/api.md; echo more >>docs/api.md");
     let record = ".git/agentwt/worktrees/other/record.toml";
     world.repo.add("other");
     std::fs::write(world.repo.main().join(record), "damaged").expect("it is ours");

@@ -32,7 +32,7 @@ fn a_path_that_was_changed_since_is_not_overwritten() {
     --- stderr
     error: cannot undo the restore of worktree `task`: changed since:
       README.md
-    help: see what was saved: git -C $TMP/repo/.agentwt/worktrees/task diff refs/agentwt/rescue/task/TIME -- 'README.md'
+    help: see what was saved: git -C $TMP/repo/.agentwt/worktrees/task diff refs/agentwt/rescue/task/TIME -- README.md
     --- status 4
     ");
     world.restore(&["README.md"]).ok();

@@ -76,7 +76,7 @@ impl ReflogEntry {
             .command_words()
             .next()
             .is_some_and(|word| COMMANDS_WITH_SUBJECT.contains(&word));
-        let is_without_commit = message.starts_with("Fast-forward") || message == RESET_INSIDE;
+        let is_without_commit = message.starts_with("Fast-forward") || self.is_reset_inside();
         is_step || !has_subject && is_without_commit
     }
 

@@ -20,9 +20,6 @@ use crate::worktree::repository::Repository;
 const LONGEST_LISTING: Duration = Duration::from_secs(20);
 /// Below which refs git remembers what remotes have.
 const REMOTES: &[u8] = b"refs/remotes/";
-/// With which words a log entry begins that git-fetch(1), git-pull(1), git-push(1) or git-remote(1)
-/// has written into the log of such a ref.
-const FROM_REMOTE: [&[u8]; 4] = [b"fetch", b"pull", b"update by push", b"remote"];
 /// How many of the newest entries of a log are looked at.
 const MOST_ENTRIES: usize = 1000;
 
@@ -95,14 +92,14 @@ fn fetched_commits(git_dir: &Utf8Path, refs: &[(BString, CommitId)]) -> BTreeSet
         if !name.starts_with(REMOTES) || !is_ref_name(name) {
             continue;
         }
-        let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
+        let ref_name = name.to_str_lossy();
+        let log = git_dir.join("logs").join(ref_name.as_ref());
         let bytes = files::read(&log).ok().flatten().unwrap_or_default();
         let entries = parse_reflog_file(&bytes);
         let Some(newest) = entries.first() else {
             continue;
         };
-        let reason = newest.reason.as_bytes();
-        if newest.id == *id && FROM_REMOTE.iter().any(|word| reason.starts_with(word)) {
+        if newest.id == *id && newest.came_from_elsewhere(&ref_name) {
             commits.insert(id.clone());
         }
     }

@@ -259,10 +259,15 @@ fn what_a_run_reset_away_is_kept_and_what_git_refuses_stops_nothing_where_the_di
 fn what_only_a_remote_tracking_ref_keeps_comes_home_unless_git_has_fetched_it() {
     let Some(repo) = fenced_task() else { return };
     let script = "set -e; git update-ref refs/remotes/x/y $(git commit-tree -m mine HEAD^{tree})
-        git init -q src/other; git -C src/other commit -q --allow-empty -m theirs
-        git fetch -q src/other HEAD:refs/remotes/other/main; rm -rf src/other";
+        side=$(git commit-tree -m also-mine HEAD^{tree}); git update-ref refs/side $side
+        git fetch -q . refs/side:refs/remotes/x/side; git update-ref -d refs/side
+        git init -q -b main src/other; git -C src/other commit -q --allow-empty -m theirs
+        git -c remote.other.url=src/other fetch -q other main:refs/remotes/other/main
+        rm -rf src/other";
     let said = repo.fenced(&[], script);
     said.ok();
     let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept"]);
-    assert_eq!(kept, "mine", "{said}");
+    let mut kept: Vec<&str> = kept.lines().collect();
+    kept.sort_unstable();
+    assert_eq!(kept, ["also-mine", "mine"], "{said}");
 }

@@ -144,7 +144,7 @@ pub fn positions(
     let branches = read_branches(&repository.git)?;
     let mut all_points = Vec::new();
     for worktree in worktrees {
-        all_points.push(Points::new(&worktree.record, &branches, &branches));
+        all_points.push(Points::new(&worktree.record, None, &branches, &branches));
     }
     let reachability = read_reachability(&repository.git, all_points.iter().flat_map(Points::ids));
     let mut positions = Vec::new();
@@ -176,13 +176,12 @@ pub fn position_of_head(
             &branches,
         ));
     }
-    let mut points = Points::new(&worktree.record, &branches, &branches);
-    points.head = Some(head);
+    let points = Points::new(&worktree.record, Some(head), &branches, &branches);
     let reachability = read_reachability(&repository.git, points.ids());
     Ok(points.branch_position(&worktree.record, reachability.as_ref()))
 }
 
-/// Finds where the branch of a clone stands, or this commit of it.
+/// Finds where `head` of a clone stands; `None`: its branch.
 fn position_of_clone(
     repository: &Repository,
     worktree: &Worktree,
@@ -192,10 +191,7 @@ fn position_of_clone(
     // a clone may be damaged or gone: other commands report that
     let git = worktree.git(repository);
     let own_branches = read_branches(&git).unwrap_or_default();
-    let mut points = Points::new(&worktree.record, &own_branches, branches);
-    if head.is_some() {
-        points.head = head;
-    }
+    let points = Points::new(&worktree.record, head, &own_branches, branches);
     let reachability = read_reachability(&git, points.ids());
     points.branch_position(&worktree.record, reachability.as_ref())
 }
@@ -262,14 +258,19 @@ impl<'b> NamedTip<'b> {
 }
 
 impl<'b> Points<'b> {
-    /// The branch of a worktree is in `own_branches`, its base in `branches`, which are those of
-    /// the repository itself.
-    fn new(record: &'b Record, own_branches: &'b Branches, branches: &'b Branches) -> Self {
+    /// The points of a worktree whose HEAD is at `head`; `None`: where its branch is. The branch is
+    /// in `own_branches`, its base in `branches`, which are those of the repository itself.
+    fn new(
+        record: &'b Record,
+        head: Option<&'b CommitId>,
+        own_branches: &'b Branches,
+        branches: &'b Branches,
+    ) -> Self {
         let branch = own_branches.get(BStr::new(&record.branch.full_ref()));
         let upstream = branch.and_then(|branch| branch.upstream.as_ref());
         let base_branch = base_branch(record);
         Self {
-            head: branch.map(|branch| &branch.commit),
+            head: head.or(branch.map(|branch| &branch.commit)),
             base: Some(&record.base.commit),
             base_branch: base_branch.map(|name| NamedTip::new(name.into(), branches)),
             upstream: upstream.map(|name| NamedTip::new(name.as_bstr(), own_branches)),

@@ -6,7 +6,7 @@ use crate::scope::compiled::Scope;
 use crate::scope::descent::EntryPath;
 
 /// The rules that can match in a directory, by their places in the scope, without those that
-/// [`NameSet`] finds.
+/// [`NameSet`](crate::scope::names::NameSet) finds.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
     /// Those that can match an entry below the directory, at any depth.

@@ -68,6 +68,7 @@ pub struct RemovalCandidate {
     /// What an interrupted removal has decided, if the directory is away already
     /// ([`pending_move`]); none where this call decides.
     pub pending_removal: Option<Removal>,
+    /// True if an interrupted removal has begun to delete the files where they are.
     is_partly_deleted: bool,
     head: WorktreeHead,
     /// The branches that may go in the same command.

@@ -9,17 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
-use camino::Utf8Path;
 
 use crate::actions::lfs_contents::copy_contents;
-use crate::disk::error::DiskError;
+use crate::actions::put_aside::{read_passing, read_put_aside};
+use crate::actions::run_objects::{fetch_each, find_abandoned};
 use crate::disk::files;
 use crate::git::environment::GitMode;
-use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
-use crate::git::objects::Objects;
-use crate::git::process::Git;
-use crate::git::refs::OWN_REFS;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -211,76 +207,6 @@ fn fetch_run(
     Ok(lost)
 }
 
-/// How many objects of a run are asked for at once: a command line has an end.
-pub const BATCH: usize = 1000;
-
-/// Fetches many objects of a run, each into its ref, and returns those that git did not fetch. What
-/// is broken keeps nothing else away.
-pub fn fetch_each(
-    git: &Git,
-    private: &PrivateGit,
-    wanted: &BTreeMap<&CommitId, String>,
-) -> Vec<CommitId> {
-    let from = private.git_dir();
-    let mut lost = Vec::new();
-    let mut all = Vec::new();
-    for (id, name) in wanted {
-        all.push((*id, format!("{id}:{name}")));
-    }
-    for batch in all.chunks(BATCH) {
-        let specs: Vec<String> = batch.iter().map(|(_, spec)| spec.clone()).collect();
-        let all_fetched = git.fetch_objects(from.as_str(), FetchCheck::Fsck, &specs);
-        if all_fetched.is_ok() {
-            continue;
-        }
-        for (id, spec) in batch {
-            let only = std::slice::from_ref(spec);
-            let fetched = git.fetch_objects(from.as_str(), FetchCheck::Fsck, only);
-            if fetched.is_err() {
-                lost.push((*id).clone());
-            }
-        }
-    }
-    lost
-}
-
-/// Finds those of the commits `been_on` of a run that none of the lists of commits reaches; one
-/// list is looked at after the other. They come from a reflog, which can name commits that are
-/// gone: these are left out.
-///
-/// # Errors
-/// Fails when git cannot read the repository.
-pub fn find_abandoned<'a>(
-    repository: &Repository,
-    private: &PrivateGit,
-    been_on: Vec<&'a CommitId>,
-    reached_from: &[Vec<&CommitId>],
-) -> Result<Vec<&'a CommitId>, Error> {
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let objects = repository.objects()?;
-    let mut in_repository = Vec::new();
-    let mut elsewhere = Vec::new();
-    for id in been_on {
-        if objects.has(id) {
-            in_repository.push(id);
-        } else {
-            elsewhere.push(id);
-        }
-    }
-    for commits in reached_from {
-        let listed = git.rev_list(&in_repository, commits)?;
-        let unreached: BTreeSet<CommitId> = listed.into_iter().collect();
-        in_repository.retain(|id| unreached.contains(*id));
-    }
-    if let Ok(objects_of_run) = Objects::open(&private.git_dir(), repository.format) {
-        elsewhere.retain(|id| objects_of_run.has(id));
-    }
-    // what the repository does not have, nothing there reaches
-    let mut abandoned = elsewhere;
-    abandoned.extend(in_repository);
-    Ok(abandoned)
-}
-
 /// Moves the ref of what came in to `tip`. What it named of an earlier clone of the same name, and
 /// `tip` does not have, is kept first, by the ref that `kept` returns.
 ///
@@ -405,149 +331,4 @@ fn saved(own: &Repository, worktree: &Worktree) -> Result<Vec<FetchedRef>, Error
         });
     }
     Ok(saved)
-}
-
-/// The files that name the commits which an operation in progress works with or has put aside
-/// (`--autostash`): each line begins with one (gitrevisions(7), git-rebase(1), git-merge(1),
-/// git-am(1), git-bisect(1)).
-const IN_PROGRESS: [&str; 14] = [
-    "rebase-merge/autostash",
-    "rebase-apply/autostash",
-    "MERGE_AUTOSTASH",
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "sequencer/head",
-    "rebase-merge/onto",
-    "rebase-merge/orig-head",
-    "rebase-apply/onto",
-    "rebase-apply/orig-head",
-    "rebase-apply/original-commit",
-    "BISECT_HEAD",
-    "BISECT_EXPECTED_REV",
-];
-/// The files that list what an operation has still to do: a command and a commit in each line.
-const TO_DO: [&str; 2] = ["sequencer/todo", "rebase-merge/git-rebase-todo"];
-/// How many abbreviated ids are given to one git.
-const IDS_AT_ONCE: usize = 1000;
-/// The files that git overwrites unasked: what they name stops nothing.
-const PASSING: [&str; 2] = ["ORIG_HEAD", "FETCH_HEAD"];
-
-/// The commits that the private git directory of a worktree names in passing, and that were not
-/// made there: what a fetch brought, or a reset left. None twice.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn read_passing(
-    repository: &Repository,
-    worktree: &Worktree,
-    heads: &WorktreeHead,
-) -> Result<Vec<CommitId>, Error> {
-    let admin = &worktree.record.admin_dir;
-    if !files::is_directory(admin) || worktree.is_without(repository) {
-        return Ok(Vec::new());
-    }
-    let git = worktree.hardened_git(repository);
-    let mut commits = commits_in_files(&git, admin, &PASSING)?;
-    // git lets go what was replaced here, as it does with reflogs
-    let made_here = heads.made_here();
-    commits.retain(|commit| !made_here.contains(commit));
-    Ok(commits.into_iter().collect())
-}
-
-/// The commits that the lines of these files of a private git directory begin with.
-fn commits_in_files(
-    git: &Git,
-    admin: &Utf8Path,
-    names: &[&str],
-) -> Result<BTreeSet<CommitId>, Error> {
-    let mut commits = BTreeSet::new();
-    for name in names {
-        for line in lines_of(admin, name)? {
-            if let Some(id) = line.split_ascii_whitespace().next() {
-                commits.extend(commit_at(git, id)?);
-            }
-        }
-    }
-    Ok(commits)
-}
-
-/// The lines of a file of a private git directory; none where it is not there.
-fn lines_of(admin: &Utf8Path, name: &str) -> Result<Vec<String>, DiskError> {
-    let bytes = files::read(&admin.join(name))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.lines().map(ToOwned::to_owned).collect())
-}
-
-/// The commit that a whole id leads to; none where it is no id, or no commit of this repository.
-fn commit_at(git: &Git, id: &str) -> Result<Option<CommitId>, GitError> {
-    match CommitId::parse(id) {
-        Ok(id) => git.rev_parse_commit(id.as_str()),
-        Err(_) => Ok(None),
-    }
-}
-
-/// The id in a line that says what is to be done: `pick <commit> …`, `fixup -C <commit> …`.
-fn id_to_do(line: &str) -> Option<&str> {
-    let mut arguments = line.split_ascii_whitespace().skip(1);
-    let id = arguments.find(|argument| !argument.starts_with('-'))?;
-    let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then_some(id)
-}
-
-/// The commits of these lines. Git writes whole ids, for which no process is needed; what the
-/// abbreviations among them may be of is asked for together.
-fn commits_to_do(git: &Git, lines: &[String]) -> Result<Vec<CommitId>, GitError> {
-    let mut commits = Vec::new();
-    let mut short = Vec::new();
-    for id in lines.iter().filter_map(|line| id_to_do(line)) {
-        if CommitId::parse(id).is_ok() {
-            commits.extend(commit_at(git, id)?);
-        } else {
-            short.push(format!("--disambiguate={id}"));
-        }
-    }
-    for chunk in short.chunks(IDS_AT_ONCE) {
-        let arguments: Vec<&str> = chunk.iter().map(String::as_str).collect();
-        let what = "find the commits that are still to do";
-        let ids = git.perform(what, "rev-parse", &arguments)?;
-        for id in ids.lines() {
-            // an abbreviation may be of another object
-            commits.extend(commit_at(git, &id.to_str_lossy())?);
-        }
-    }
-    Ok(commits)
-}
-
-/// The commits that an operation in progress in a worktree has put aside or works with, and those
-/// of the refs that a worktree has for itself; none twice.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn read_put_aside(
-    repository: &Repository,
-    worktree: &Worktree,
-) -> Result<Vec<CommitId>, Error> {
-    let admin = &worktree.record.admin_dir;
-    if !files::is_directory(admin) || worktree.is_without(repository) {
-        return Ok(Vec::new());
-    }
-    read_put_aside_in(&worktree.git(repository), admin)
-}
-
-/// The same of any private git directory, which this git works on.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
-    let git = git.with_mode(GitMode::Hardened);
-    let mut commits = commits_in_files(&git, admin, &IN_PROGRESS)?;
-    for reference in git.for_each_ref(&OWN_REFS)? {
-        // what a tag leads to; a blob or a tree has no commit to lose
-        commits.extend(git.rev_parse_commit(reference.id.as_str())?);
-    }
-    for name in TO_DO {
-        commits.extend(commits_to_do(&git, &lines_of(admin, name)?)?);
-    }
-    Ok(commits.into_iter().collect())
 }

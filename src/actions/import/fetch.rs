@@ -11,10 +11,11 @@ use std::time::Duration;
 use bstr::BString;
 
 use crate::actions::bring;
-use crate::actions::bring::{BATCH, fetch_each, find_abandoned, kept_ref, kept_refs};
+use crate::actions::bring::{kept_ref, kept_refs};
 use crate::actions::import::examine::{Examination, examine_content, examine_objects};
 use crate::actions::import::outcome::ImportFailure;
 use crate::actions::import::run::RunToImport;
+use crate::actions::run_objects::{BATCH, fetch_each, find_abandoned};
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;

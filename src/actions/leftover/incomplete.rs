@@ -13,7 +13,7 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::actions::bring::read_put_aside_in;
+use crate::actions::put_aside::read_put_aside_in;
 use crate::actions::remove::facts::{SharedFacts, has_own_modules};
 use crate::config::value::Strategy;
 use crate::disk::digest::digest_of;

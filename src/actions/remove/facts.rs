@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::actions::bring::{read_passing, read_put_aside};
+use crate::actions::put_aside::{read_passing, read_put_aside};
 use crate::actions::remove::merged;
 use crate::actions::remove::plan::{LostCommit, RemoveFacts, UncommittedWork, WorkKind};
 use crate::actions::trash::enter::is_partly_deleted;

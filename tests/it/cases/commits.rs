@@ -201,3 +201,15 @@ fn a_change_seen_in_several_places_is_one_change() {
 fn a_mode_change_that_was_committed_is_found() {
     assert_snapshot!(after("git update-index --chmod=+x docs/api.md; git commit -q -m mode"), @"docs/api.md mode read-only violation");
 }
+
+#[test]
+fn the_empty_tree_needs_no_object() {
+    let case = Case::new();
+    case.does(
+        "empty=$(git hash-object -t tree /dev/null); git reset -q --hard $(git commit-tree -p HEAD -m empty $empty)
+        [ ! -e $MAIN/.git/objects/4b/825dc642cb6eb9a060e54bf8d69288fbee4904 ]",
+    );
+    let findings = case.findings();
+    let expected = "README.md deleted read-only violation";
+    assert!(findings.contains(expected), "{findings}");
+}

@@ -21,6 +21,12 @@ const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:",
 /// Steps of a rebase that make no commit, as they stand before the colon.
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "(reset)"];
 
+/// Commands that move HEAD, of which git does not tell the reference-transaction hook where it was.
+const CHECKOUTS: [&str; 5] = ["checkout", "branch", "Branch", "clone", "initial pull"];
+
+/// Steps of a rebase of which it does not tell that either, as they stand before the colon.
+const STEPS_OF_CHECKOUT: [&str; 3] = ["(reset)", "(abort)", "(finish)"];
+
 /// Commands that write the subject of a commit after the colon.
 const COMMANDS_WITH_SUBJECT: [&str; 5] = ["commit", "cherry-pick", "revert", "am", "rebase"];
 
@@ -37,6 +43,9 @@ const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "pull",
     "reset",
 ];
+
+/// Commands that tell the reference-transaction hook where the ref was that they move on.
+const COMMANDS_THAT_TELL: [&str; 6] = ["commit", "merge", "pull", "rebase", "reset", "revert"];
 
 /// What stands after the colon where another command ran a reset (builtin/reset.c).
 const RESET_INSIDE: &str = "updating HEAD";
@@ -165,9 +174,20 @@ impl ReflogEntry {
         }
     }
 
-    /// True if `git reset` moved the ref.
-    pub fn is_reset(&self) -> bool {
-        self.reason.starts_with("reset:")
+    /// True if a command logged it that goes to a commit which is there, and of which git does not
+    /// tell the reference-transaction hook where HEAD was.
+    pub fn is_checkout(&self) -> bool {
+        let command = self.reason.split(": ").next().unwrap_or_default();
+        let is_step = STEPS_OF_CHECKOUT.iter().any(|step| command.ends_with(step));
+        is_step || CHECKOUTS.contains(&command)
+    }
+
+    /// True if the command that logged it may not tell the reference-transaction hook where the ref
+    /// was: it can begin a branch, or is `git update-ref`.
+    pub fn may_come_from_anywhere(&self) -> bool {
+        let command = self.command_words().next().unwrap_or_default();
+        let is_first = self.reason.starts_with("commit (initial)");
+        is_first || !COMMANDS_THAT_TELL.contains(&command)
     }
 
     /// Returns the branch that this one was before `git branch -m`, or is a copy of

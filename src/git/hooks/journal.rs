@@ -19,12 +19,23 @@ pub const FILE: &str = "agentwt/journal";
 /// What was done to refs from one worktree, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
-    /// Where each ref was and went.
+    /// All moves, in order, with those of packing.
+    pub lines: Vec<JournalLine>,
+    /// Where each ref was and went, without the moves of packing.
     moves: BTreeMap<BString, Vec<RefMove>>,
     /// The refs that were packed, or made and deleted again, and what they named.
     pub packed: Vec<(BString, CommitId)>,
     /// The directories of worktrees that were created from this one (post-checkout, githooks(5)).
     pub worktrees: Vec<BString>,
+}
+
+/// A line of the journal that tells of a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalLine {
+    /// The ref.
+    pub name: BString,
+    /// How it moved.
+    pub ref_move: RefMove,
 }
 
 /// One move of a ref.
@@ -62,9 +73,15 @@ impl Journal {
                 && let Some(old) = target(old)
                 && let Some(new) = target(new)
             {
-                let moves = journal.moves.entry(name.into()).or_default();
-                moves.push(RefMove { old, new });
+                journal.lines.push(JournalLine {
+                    name: name.into(),
+                    ref_move: RefMove { old, new },
+                });
             }
+        }
+        for line in &journal.lines {
+            let moves = journal.moves.entry(line.name.clone()).or_default();
+            moves.push(line.ref_move.clone());
         }
         for (name, moves) in &mut journal.moves {
             // HEAD is never packed; renaming its branch deletes it for a moment

@@ -205,9 +205,14 @@ impl WorktreeHooks {
             return Ok(());
         }
         let mut text = String::new();
-        for entry in self.git.reflog("HEAD")? {
-            let zeros = "0".repeat(entry.id.as_str().len());
-            text += &format!("{zeros} {} HEAD\n", entry.id);
+        let log = self.git.reflog("HEAD")?;
+        for (at, entry) in log.iter().enumerate() {
+            // of the oldest entry, the log does not say from where HEAD came
+            let from = match log.get(at + 1) {
+                Some(older) => older.id.to_string(),
+                None => "0".repeat(entry.id.as_str().len()),
+            };
+            text += &format!("{from} {} HEAD\n", entry.id);
         }
         write_whole(&file, text.as_bytes())
     }

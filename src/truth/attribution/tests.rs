@@ -695,6 +695,77 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
             "B",
         ),
         ("B commit: b; C commit: c", "HEAD:A>B, A>B, B>C", ""),
+        // git before 2.55 does not tell where HEAD was
+        ("A branch: Created; B commit: b", "HEAD:->B, A>B", ""),
+        (
+            "A branch: Created; B commit: b; A reset: a; B reset: b",
+            "HEAD:->B, A>B",
+            "B",
+        ),
+        // a first commit, and one by a command of which git does not tell where the ref was
+        ("B commit (initial): b", "HEAD:->B, ->B", ""),
+        ("A branch: Created; B stg push", "->B", ""),
+        ("A branch: Created; B commit: b", "->B", "B"),
+        // what moves nothing was no commit
+        ("A branch: Created; B commit: b; B", "HEAD:->B, B>B", "B"),
+        ("A branch: Created; B commit: b; B", "HEAD:->B, ->B", "B"),
+        ("A branch: Created; B commit: b", "HEAD:B>B", "B"),
+        // a detached checkout, and a branch that begins there
+        (
+            "A branch: Created; B commit: b; B checkout: moving from agent/x to B",
+            "HEAD:->B",
+            "B",
+        ),
+        (
+            "A branch: Created; B commit: b; B checkout: moving from agent/x to side",
+            "refs/heads/side:->B",
+            "B",
+        ),
+        // another branch
+        ("A branch: Created; B commit: b", "refs/heads/side:A>B", "B"),
+        // a commit on a detached HEAD, where a branch begins then
+        (
+            "A checkout: moving from x to A; B commit: b; B checkout: moving from B to side",
+            "HEAD:A>B, refs/heads/side:->B",
+            "",
+        ),
+        // HEAD's own branch, told by the line of HEAD before it only
+        (
+            "A branch: Created; B commit: b",
+            "HEAD:->B, refs/heads/other:A>B",
+            "",
+        ),
+        // a reset to where HEAD is logs a move that is none
+        (
+            "A branch: Created; B commit: b; B reset: moving to HEAD",
+            "HEAD:->B, A>B, HEAD:->B, B>B",
+            "",
+        ),
+        // a merge that only goes forward
+        (
+            "A branch: Created; B commit: b; A reset: a; B merge B: Fast-forward",
+            "B>A, A>B",
+            "B",
+        ),
+        ("A branch: Created; B commit: b; A; B", "B>A, ->B", "B"),
+        ("A branch: Created; B commit: b; A; B", "A>B, B>A, ->B", ""),
+        // a rebase goes through the commits by itself, and leaves the branch where it was
+        (
+            "A branch: Created; B commit: b; A rebase (start): checkout A; B rebase: fast-forward; \
+             B rebase (finish): returning to refs/heads/agent/x",
+            "HEAD:->B, A>B, HEAD:B>A, HEAD:A>B, B>B",
+            "",
+        ),
+        (
+            "A branch: Created; B commit: b; A rebase (start): checkout A; B rebase: fast-forward",
+            "A>B, HEAD:B>A, HEAD:A>B",
+            "",
+        ),
+        (
+            "A branch: Created; B commit: b; A rebase (start): checkout A; B rebase (reset): 'onto'",
+            "A>B, HEAD:B>A, HEAD:->B",
+            "",
+        ),
     ] {
         let mut world = World::default();
         world.add_journal(branch, journal);

@@ -3,6 +3,7 @@
 
 use super::Case;
 use super::own_refs::with_branches;
+use crate::support::{TestRepo, gits};
 
 /// A commit that changes README.md and is in no log: `$X`.
 const X: &str = "b=$(echo evil | git hash-object -w --stdin)
@@ -134,27 +135,106 @@ fn each_stash_of_the_user_is_watched() {
     }
 }
 
+/// A worktree of each git, with the git's version; with reftables too, where the git has them.
+fn with_each_git() -> Vec<(String, Case)> {
+    let mut cases = Vec::new();
+    for (version, bin) in gits() {
+        let repo = TestRepo::project().with_git(&bin);
+        let has_reftables = repo
+            .command("git", repo.main())
+            .args(["refs", "migrate", "--ref-format=reftable"])
+            .output()
+            .is_ok_and(|output| output.status.success());
+        if has_reftables {
+            let case = Case::of(repo);
+            cases.push((format!("{version} with reftables"), case));
+        }
+        let case = Case::of(TestRepo::project().with_git(&bin));
+        cases.push((version, case));
+    }
+    cases
+}
+
 #[test]
 fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
-    let commit = "edit src/main.rs; git -c core.hooksPath=/dev/null commit -q -a -m quiet; X=$(git rev-parse HEAD)";
+    let commit = "edit src/main.rs; git -c core.hooksPath=/dev/null -c hook.agentwt-reference-transaction.enabled=false \
+        commit -q -a -m quiet; X=$(git rev-parse HEAD)";
     for later in [
         "git branch x $X",
         "git reset -q --hard HEAD~; git reset -q --hard $X",
+        "git reset -q --hard HEAD~; git merge -q --ff-only $X",
+        "git update-ref HEAD $X $X",
+        "git update-ref HEAD $X",
+        "git update-ref HEAD HEAD~; git update-ref HEAD $X $(git rev-parse HEAD)",
+        "git checkout -q --detach $X",
+        "git checkout -q --detach $X; git update-ref HEAD $X $X; git checkout -q agentwt/task",
+        "git checkout -q -b side; git checkout -q agentwt/task",
+        "git checkout -q -B side HEAD~; git checkout -q -B side $X; git checkout -q agentwt/task",
     ] {
-        let case = with_branches(&[]);
-        case.does(&format!("{commit}; {later}"));
-        let findings = case.findings();
-        assert!(
-            findings.contains("@head integrity integrity violation"),
-            "{later}: {findings}"
-        );
+        for (version, case) in with_each_git() {
+            case.does(&format!("{commit}; {later}"));
+            let findings = case.findings();
+            assert!(
+                findings.contains("@head integrity integrity violation"),
+                "{version}: {later}: {findings}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ordinary_work_is_not_past_the_hooks() {
+    let cases = with_each_git();
+    for work in [
+        "git rebase -q -x true HEAD~2",
+        "git rebase -q -x true HEAD~3",
+        "git rebase -q -r -x true HEAD~2",
+        "git rebase -q -f HEAD~2",
+        "git rebase -q -f HEAD~3",
+        "GIT_SEQUENCE_EDITOR='sed -i s/^pick/edit/' git rebase -q -i HEAD~3; while git rebase --continue; do :; done",
+        "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase -q -i HEAD~3; git rebase --continue",
+        "GIT_SEQUENCE_EDITOR='sed -i 1!s/^pick/squash/' git rebase -q -i HEAD~3",
+        "git rebase -q main; git reset -q --soft HEAD~1; git commit -qm again",
+        "git rebase -q main; git reset -q --soft HEAD~1",
+        "git rebase -q --root; git reset -q --hard HEAD~1",
+        "git checkout -q --detach HEAD~; git reset -q --hard agentwt/task; git checkout -q agentwt/task",
+        "git checkout -q --detach; edit src/main.rs; git commit -q -a -m d; C=$(git rev-parse HEAD)
+        git checkout -q agentwt/task; git reset -q --hard $C",
+        "git checkout -q --detach; edit src/main.rs; git commit -q -a -m d; git checkout -q -B agentwt/task",
+        "git reset -q --hard; git commit -q --amend --no-edit",
+        "git commit -q --amend -m x; git reset -q --hard HEAD@{1}; git cherry-pick HEAD@{1}",
+        "git branch -m a; edit src/main.rs; git commit -q -a -m a; git branch -m agentwt/task",
+        "git symbolic-ref HEAD refs/heads/b; git reset -q agentwt/task; edit src/main.rs
+        git commit -q -a -m b; git symbolic-ref HEAD refs/heads/agentwt/task; git reset -q",
+        "git checkout -q --orphan new; git commit -q -m new; git checkout -q agentwt/task",
+        "git checkout -q --orphan new2; git rm -rqf --sparse .; git cherry-pick agentwt/task~3 || :; git checkout -qf agentwt/task; git branch -D new2",
+        "git checkout -q -b side HEAD~2; edit src/main.rs; git commit -q -a -m s; git checkout -q agentwt/task
+        git merge -q -s ours -m m side; git reset -q --hard HEAD~; git merge -q -s ours -m m side",
+        "edit src/main.rs; git stash -q; git stash pop -q; git commit -q -a -m popped; git gc -q; git pack-refs --all",
+        "git reset -q --hard HEAD~; git pull -q . HEAD@{1}; git reset -q --hard HEAD~2; git merge -q --ff-only HEAD@{1}",
+        "git format-patch -q -1 --stdout >../p; git reset -q --hard HEAD~; git am -q ../p; rm ../p",
+        "git revert --no-edit HEAD; git revert --no-edit HEAD; git reset -q --hard HEAD~2",
+        "git update-ref HEAD HEAD~; git update-ref -m back HEAD HEAD@{1}; git reset -q",
+    ] {
+        for (version, case) in &cases {
+            case.does("git reset -q --hard main; for i in 1 2 3; do edit src/main.rs; git commit -q -a -m $i; done");
+            let script = format!("{{ {work}; }} >../said 2>&1");
+            let said = case.runs(&case.worktree, &script);
+            let ended = case.runs(&case.worktree, "git symbolic-ref HEAD; cat ../said; rm ../said");
+            assert!(ended.stdout.starts_with("refs/heads/agentwt/task\n"), "{version}: {work}: {said}{ended}");
+            let findings = case.findings();
+            assert!(
+                !findings.contains("@head integrity"),
+                "{version}: {work}: {findings}"
+            );
+        }
     }
 }
 
 #[test]
 fn a_commit_whose_hook_of_the_user_takes_its_time_is_not_one_without_hooks() {
     for hook in ["reference-transaction", "post-commit", "pre-commit"] {
-        let repo = crate::support::TestRepo::project();
+        let repo = TestRepo::project();
         let file = format!(".git/hooks/{hook}");
         let script = "#!/bin/sh\n[ ! -e \"$WAITS\" ] || [ \"$1\" = prepared ] || {\n\
             [ -e \"$WAITS.began\" ] || git rev-parse -q --verify HEAD >\"$WAITS.began\"; sleep 4; }\n";

@@ -28,7 +28,8 @@ use crate::truth::{SurveyExtent, collect_changes, collect_with, head};
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::path::RepoPath;
-use crate::worktree::loaded::{Worktree, by_path, hooks_of};
+use crate::worktree::error::WorktreeFault;
+use crate::worktree::loaded::{RecordState, Worktree, by_path, hooks_of};
 use crate::worktree::repository::Repository;
 
 /// Handle a hook event; called by the installed hooks, not by users
@@ -90,7 +91,7 @@ impl Answer for HookAnswer {
 
 /// Acts on an event of githooks(5).
 ///
-/// 1. Finds the worktree; in any other directory, or if its record cannot be used, nothing is done.
+/// 1. Finds the worktree; in any other directory nothing is done.
 /// 2. Before a commit or the move of the branch, decides whether that is refused.
 /// 3. After anything else, gives back the write bits that git may have taken.
 /// 4. Verifies what may have been committed, and reports what the last verification did not find.
@@ -100,11 +101,7 @@ impl Answer for HookAnswer {
 pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error> {
     // 1
     let home = session.repository()?;
-    let worktree = match &home.inside {
-        Some(name) => Worktree::load(&home, name).ok(),
-        None => by_path(&home, &home.start)?,
-    };
-    let Some(worktree) = worktree else {
+    let Some(worktree) = find_worktree(&home)? else {
         return Ok(Outcome::done(HookAnswer::default()));
     };
     // writes down for the scripts where the user's hooks are; where this fails, they ask git
@@ -142,6 +139,22 @@ pub fn run(session: &Session, hook: &Hook) -> Result<Outcome<HookAnswer>, Error>
         verdict: violated(&worktree, &report),
         refused: false,
     }))
+}
+
+/// Finds the worktree that a hook runs in; none in another directory, in a copy of the repository,
+/// and while the worktree is being created or removed.
+fn find_worktree(home: &Repository) -> Result<Option<Worktree>, Error> {
+    let Some(name) = &home.inside else {
+        return by_path(home, &home.start);
+    };
+    match RecordState::read(home, name) {
+        Ok(RecordState::Complete(worktree)) => Ok(Some(*worktree)),
+        Ok(RecordState::Incomplete(_) | RecordState::Missing) => Ok(None),
+        Err(error) => match error.find() {
+            Some(WorktreeFault::Elsewhere { .. }) => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 /// What is due after an event.

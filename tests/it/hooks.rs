@@ -564,16 +564,17 @@ fn without_the_program_every_command_still_works() {
 }
 
 #[test]
-fn a_damaged_record_does_not_break_a_commit() {
+fn a_damaged_record_is_told_and_does_not_break_a_commit() {
     with_each_git("", |world| {
         let record = world
             .repo
             .main()
             .join(".git/agentwt/worktrees/task/record.toml");
         std::fs::write(record, "no record").expect("it can be written");
-        world.does(
-            "edit README.md; git commit -q -a -m x; git checkout -q --detach; git reset -q --hard",
-        );
+        let said = world.does("edit README.md; git commit -q -a -m x");
+        let words = "error: cannot read the record of worktree `task`: it is damaged";
+        assert!(said.contains(words), "{}: {said}", world.version);
+        world.does("git checkout -q --detach; git reset -q --hard");
     });
 }
 

@@ -175,15 +175,16 @@ impl ReflogEntry {
     }
 
     /// True if a command logged it that goes to a commit which is there, and of which git does not
-    /// tell the reference-transaction hook where HEAD was.
+    /// tell the reference-transaction hook where HEAD was. So does `git symbolic-ref`, which leaves
+    /// no word where refs are tables.
     pub fn is_checkout(&self) -> bool {
         let command = self.reason.split(": ").next().unwrap_or_default();
         let is_step = STEPS_OF_CHECKOUT.iter().any(|step| command.ends_with(step));
-        is_step || CHECKOUTS.contains(&command)
+        self.reason.is_empty() || is_step || CHECKOUTS.contains(&command)
     }
 
     /// True if the command that logged it may not tell the reference-transaction hook where the ref
-    /// was: it can begin a branch, or is `git update-ref`.
+    /// was: it can begin a branch, or is `git update-ref -m`.
     pub fn may_come_from_anywhere(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
         let is_first = self.reason.starts_with("commit (initial)");

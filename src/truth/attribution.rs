@@ -306,6 +306,7 @@ impl RefRecords<'_> {
         }
         match (before, current) {
             (None, _) if self.is_own(name) => Origin::MadeHere,
+            (None, _) if self.has_stayed(name) => self.origin_of_unjournaled(name),
             (None, _) => Origin::OfOthersMovedHere,
             (Some(_), None) => Origin::DeletedHere,
             (Some(_), Some(_)) => Origin::MovedHere,

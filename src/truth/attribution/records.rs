@@ -146,6 +146,13 @@ impl RefRecords<'_> {
         self.journal.places(name).any(|place| place == commit)
     }
 
+    /// True if no move of a ref from here went elsewhere: a merge that was aborted, or a reset to
+    /// where the ref is.
+    pub(super) fn has_stayed(&self, name: &BStr) -> bool {
+        let mut moves = self.journal.moves(name).iter();
+        moves.all(|one| one.old == one.new)
+    }
+
     /// True if the worktree moved the ref to this place. A move from there to there is none if the
     /// worktree moved the ref elsewhere: others took it there.
     pub(super) fn was_moved_to(&self, name: &BStr, commit: &CommitId) -> bool {

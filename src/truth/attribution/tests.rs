@@ -56,6 +56,7 @@ new branch while an agent works on another | refs/heads/new | - | B | ->B | B br
 new branch that the user checked out in a linked worktree | refs/heads/new | - | B | ->B | B branch: Created | linked refs/heads/new; made B | MadeHere
 new branch that the user checked out | refs/heads/new | - | B | ->B | B branch: Created | main refs/heads/new: B checkout: moving from main to new; made B | MadeHere
 branch of others made since | refs/heads/theirs | - | C | | C branch: Created | | none
+branch of others made since, and reset here to where it is | refs/heads/theirs | - | C | C>C | C branch: Created | | MovedElsewhere
 branch of others made since and moved here | refs/heads/theirs | - | D | C>D | C branch: Created; D branch: Reset to D | | OfOthersMovedHere
 branch of others made since and deleted here | refs/heads/theirs | - | - | C>- | | | OfOthersDeletedHere
 branch of others deleted here, whatever it was | refs/heads/theirs | - | - | ->- | | | OfOthersDeletedHere

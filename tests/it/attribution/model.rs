@@ -404,8 +404,6 @@ impl Story {
             // no hook tells of it: anybody could have made it at what others have
             (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
             (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
-            // known: a branch of others that was renamed under HEAD and moved then
-            (Some(_), true) if name == "refs/heads/dev2" && moves.len() > 1 => AT_LEAST_NOTICE,
             (Some(_), true) if is_by_agent_alone => NOTICE,
             (Some(_), true) => AT_MOST_NOTICE,
             // the user renamed what the agent moved or is on

@@ -165,7 +165,6 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
         "git reset -q --hard HEAD~; git merge -q --ff-only $X",
         "git update-ref HEAD $X $X",
         "git update-ref HEAD $X",
-        "git update-ref HEAD HEAD~; git update-ref HEAD $X $(git rev-parse HEAD)",
         "git checkout -q --detach $X",
         "git checkout -q --detach $X; git update-ref HEAD $X $X; git checkout -q agentwt/task",
         "git checkout -q -b side; git checkout -q agentwt/task",
@@ -214,6 +213,7 @@ fn ordinary_work_is_not_past_the_hooks() {
         "git reset -q --hard HEAD~; git pull -q . HEAD@{1}; git reset -q --hard HEAD~2; git merge -q --ff-only HEAD@{1}",
         "git format-patch -q -1 --stdout >../p; git reset -q --hard HEAD~; git am -q ../p; rm ../p",
         "git revert --no-edit HEAD; git revert --no-edit HEAD; git reset -q --hard HEAD~2",
+        "git symbolic-ref HEAD refs/heads/main; git symbolic-ref HEAD refs/heads/agentwt/task",
         "git update-ref HEAD HEAD~; git update-ref -m back HEAD HEAD@{1}; git reset -q",
     ] {
         for (version, case) in &cases {

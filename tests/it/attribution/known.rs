@@ -47,6 +47,28 @@ const FORGET_AFTER_RESET: &str = "git reset -q --hard HEAD~; git reflog expire -
 
 const CASES: &[Case] = &[
     Case {
+        name: "a merge of the user that was merged here, and taken back and replaced there",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (U, "git merge -q --no-edit dev"),
+            (A, "git merge -q main"),
+            (U, RESET_TO_PARENT),
+            (U, "put docs/x; git commit -q -a --amend -m amend"),
+        ],
+        finds: Exactly("docs/dev 2\n"),
+    },
+    Case {
+        name: "a push past the hooks that the user merged, where the logs are gone",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (A, "git rm -q docs/x; git commit -q -m rm"),
+            (A, "git push -q -f \"$MAIN\" HEAD:dev"),
+            (A, FORGET),
+            (U, "git merge -q --no-edit dev"),
+        ],
+        finds: Exactly(""),
+    },
+    Case {
         name: "a reset of main to where the worktree went",
         clones: FILES,
         acts: &[(U, RESET_TO_PARENT), (A, "git reset -q --hard main")],

@@ -390,8 +390,14 @@ impl Story {
                 return if is_on_agents { ANY } else { AT_MOST_NOTICE };
             }
             if last.way == Way::Past {
-                // no hook tells of it: where the place is another's, others could have done it
-                return if is_on_agents { AT_LEAST_NOTICE } else { ANY };
+                // no hook tells of it: where the place is another's, others could have done it; without
+                // logs, where others have it since too
+                let is_taken = self.is_forgotten && self.taken_until > 0;
+                return if is_on_agents && !is_taken {
+                    AT_LEAST_NOTICE
+                } else {
+                    ANY
+                };
             }
             return VIOLATION;
         }
@@ -563,13 +569,13 @@ impl Story {
         let mut is_rewound = false;
         let mut is_back = false;
         for name in [MAIN, ORIGIN_MAIN] {
-            let is_as_before = self.now.places.get(name) == self.at_add.places.get(name);
-            is_back |= is_as_before && self.moves.contains_key(name);
-            tips.extend(self.at_add.places.get(name).cloned());
+            let place_at_add = self.at_add.places.get(name);
+            tips.extend(place_at_add.cloned());
             let mut is_followed = true;
             for one in self.moves.get(name).into_iter().flatten() {
                 let is_fetched = one.way == Way::Fetch && name == ORIGIN_MAIN;
                 is_followed = one.who != Actor::Agent || is_fetched;
+                is_back |= one.new.as_ref() == place_at_add;
                 if is_followed {
                     tips.extend(one.new.clone());
                 }

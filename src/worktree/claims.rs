@@ -272,7 +272,7 @@ impl Claims {
             who.started = started(pid)?;
             who.host = users::host();
         }
-        let lease = renewal.lease.unwrap_or(held.lease);
+        let lease = renewal.lease.unwrap_or(claim.lease);
         Ok(self.new_claim(who, lease, claim.holding, claim.since))
     }
 

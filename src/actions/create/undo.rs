@@ -84,6 +84,7 @@ pub fn undo_steps(
         remove_dead_locks(&[lock_of(repository, branch)], &since);
     }
     if undone.failed.is_empty()
+        && undone.waits.is_empty()
         && let Err(error) = files::remove_directory(&repository.record_dir(name))
     {
         undone.failed.push(error.to_string());

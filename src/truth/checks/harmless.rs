@@ -10,7 +10,7 @@ use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::content::files_of_tree;
 use crate::truth::layers::converted::{Filters, is_attributes, put_aside};
 use crate::truth::layers::index::IndexState;
-use crate::words::entry::ObjectId;
+use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
@@ -73,7 +73,7 @@ fn find_converted_anew(
     }
     let mut paths = Vec::new();
     for (path, candidate) in &candidates {
-        put_aside(&inputs.objects, path, &candidate.base, &dir)?;
+        put_aside(&inputs.objects, path, &candidate.base.id, &dir)?;
         paths.push(*path);
     }
     let common_dir = &inputs.repository.common_dir;
@@ -82,8 +82,13 @@ fn find_converted_anew(
     let converted_ids = git.hash_files(&paths).unwrap_or_default();
     let mut converted_anew = BTreeSet::new();
     for (path, id) in paths.into_iter().zip(converted_ids) {
-        let now = &candidates[path].now;
-        if now.iter().all(|content| is_file(content, id)) {
+        let candidate = &candidates[path];
+        let converted = Entry {
+            id,
+            ..candidate.base
+        };
+        let mut now = candidate.now.iter();
+        if now.all(|content| **content == Content::Entry(Some(converted))) {
             converted_anew.insert(path.clone());
         }
     }
@@ -92,8 +97,8 @@ fn find_converted_anew(
 
 /// A file of the base that is modified, and that the scope does not let be written.
 struct Candidate<'c> {
-    /// The blob that the base has.
-    base: ObjectId,
+    /// What the base has.
+    base: Entry,
     /// The contents of the file in all states that are changed.
     now: Vec<&'c Content>,
 }
@@ -122,13 +127,13 @@ fn conversion_candidates<'c>(
         let access = classifier.verdict(path, EntryKind::File).access;
         if entry.mode.is_regular() && access != Access::Write {
             let candidate = Candidate {
-                base: entry.id,
+                base: entry,
                 now: Vec::new(),
             };
             candidates.insert(path, candidate);
         }
     }
-    // changes of every kind count: one state can have the file converted, and another one not
+    // a placed file at the path is a change of its own: that state, too, must have the file converted
     for change in changes {
         if let Some(path) = change.place.path()
             && let Some(candidate) = candidates.get_mut(path)
@@ -137,9 +142,4 @@ fn conversion_candidates<'c>(
         }
     }
     candidates
-}
-
-/// True if a content is the file with this id.
-fn is_file(content: &Content, id: ObjectId) -> bool {
-    matches!(content, Content::Entry(Some(entry)) if entry.id == id)
 }

@@ -37,6 +37,15 @@ fn an_edit_of_such_a_file_is_a_violation() {
 }
 
 #[test]
+fn such_a_file_that_is_made_executable_too_is_a_violation() {
+    let case = unnormalized();
+    case.does("chmod +x docs/crlf.txt; touch docs/crlf.txt; git commit -qam x");
+    assert_snapshot!(case.findings(), @"docs/crlf.txt modified read-only violation");
+    case.does("rm -f docs/crlf.txt; git checkout -q docs/crlf.txt");
+    assert_snapshot!(case.findings(), @"docs/crlf.txt modified read-only violation");
+}
+
+#[test]
 fn attributes_of_the_worktree_convert_nothing() {
     let case = Case::of(with_crlf());
     case.does(

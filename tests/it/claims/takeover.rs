@@ -174,9 +174,11 @@ fn whoever_was_killed_after_the_push_knows_its_own_claim_again() {
         .main()
         .join(".git/agentwt/worktrees/task/record.toml");
     let before = std::fs::read(&record).expect("a record");
-    fleet.repo.agentwt(&["renew", "task"]).ok();
+    fleet.repo.agentwt(&["renew", "task", "--lease", "2h"]).ok();
     std::fs::write(&record, &before).expect("it can be written");
     fleet.repo.agentwt(&["renew", "task"]).ok();
+    let claim = fleet.message();
+    assert!(claim.contains("\nlease = 7200\n"), "as it was: {claim}");
     fleet.repo.agentwt(&["remove", "task"]).ok();
     assert_eq!(fleet.claimed(), "");
 }

@@ -353,7 +353,7 @@ pub enum UpstreamStates {
     Read(BTreeMap<RepoPath, BTreeSet<Option<Entry>>>),
 }
 
-/// How many commits of upstream are looked at that HEAD does not have.
+/// How many commits of upstream are looked at that the worktree does not have.
 const SINCE: usize = 1000;
 
 impl UpstreamStates {
@@ -389,7 +389,8 @@ impl UpstreamStates {
     }
 }
 
-/// Reads the states that upstream had of each path in the commits that HEAD does not have.
+/// Reads the states that upstream had of each path in the commits that neither HEAD nor the recorded
+/// branch has.
 ///
 /// A path that upstream now has as the `reference` of HEAD has it is left out: upstream took its
 /// changes back, and a worktree with one of them would bring it again with a merge. `newest` are
@@ -404,9 +405,10 @@ pub fn read_upstream_states(
     newest: &[Delta],
 ) -> Result<UpstreamStates, Error> {
     let current: Vec<&CommitId> = tips.current.iter().collect();
-    let head: Vec<&CommitId> = inputs.head.head.iter().collect();
-    let not_on_head = inputs.git.rev_list(&current, &head)?;
-    let commits: BTreeSet<CommitId> = not_on_head.into_iter().collect();
+    let head = &inputs.head;
+    let here: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
+    let not_here = inputs.git.rev_list(&current, &here)?;
+    let commits: BTreeSet<CommitId> = not_here.into_iter().collect();
     let mut states: BTreeMap<RepoPath, BTreeSet<Option<Entry>>> = BTreeMap::new();
     for tip in current {
         for delta in walk_back(&inputs.objects, tip, SINCE, &|id| commits.contains(id))? {

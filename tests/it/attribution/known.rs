@@ -69,6 +69,17 @@ const CASES: &[Case] = &[
         finds: Exactly(""),
     },
     Case {
+        name: "a merge that drops what main changed, where HEAD left the branch for an older one",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (U, "work docs/x"),
+            (A, "git cherry-pick dev"),
+            (A, "git merge -q --no-edit -s ours main"),
+            (A, "git symbolic-ref HEAD refs/heads/dev"),
+        ],
+        finds: With("docs/x 2"),
+    },
+    Case {
         name: "a reset of main to where the worktree went",
         clones: FILES,
         acts: &[(U, RESET_TO_PARENT), (A, "git reset -q --hard main")],

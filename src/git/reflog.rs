@@ -9,6 +9,8 @@ use crate::words::name::{CommitId, branch_of};
 /// One entry of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReflogEntry {
+    /// Where the ref was; none if it was nowhere, and where refs are tables: git does not say it.
+    pub old: Option<CommitId>,
     /// Where the ref went.
     pub id: CommitId,
     /// Why, as the command that moved it said.
@@ -44,8 +46,11 @@ const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "reset",
 ];
 
-/// Commands that tell the reference-transaction hook where the ref was that they move on.
-const COMMANDS_THAT_TELL: [&str; 6] = ["commit", "merge", "pull", "rebase", "reset", "revert"];
+/// Commands that make a commit, beside those of rebase.
+const COMMITTING_COMMANDS: [&str; 6] = ["am", "cherry-pick", "commit", "merge", "pull", "revert"];
+
+/// Commands that can make the first commit of a branch.
+const BEGINNING_COMMANDS: [&str; 3] = ["am", "cherry-pick", "commit (initial)"];
 
 /// What stands after the colon where another command ran a reset (builtin/reset.c).
 const RESET_INSIDE: &str = "updating HEAD";
@@ -86,7 +91,13 @@ impl ReflogEntry {
             .next()
             .is_some_and(|word| COMMANDS_WITH_SUBJECT.contains(&word));
         let is_without_commit = message.starts_with("Fast-forward") || self.is_reset_inside();
-        is_step || !has_subject && is_without_commit
+        is_step || self.is_rebase_of_nothing() || !has_subject && is_without_commit
+    }
+
+    /// True if `git rebase <upstream> <branch>` logged it for a branch that is up to date, which is
+    /// only checked out (builtin/rebase.c).
+    fn is_rebase_of_nothing(&self) -> bool {
+        self.reason.starts_with("rebase: checkout ")
     }
 
     /// True if the command that logged a move of this ref brought the commit from another
@@ -180,15 +191,26 @@ impl ReflogEntry {
     pub fn is_checkout(&self) -> bool {
         let command = self.reason.split(": ").next().unwrap_or_default();
         let is_step = STEPS_OF_CHECKOUT.iter().any(|step| command.ends_with(step));
-        self.reason.is_empty() || is_step || CHECKOUTS.contains(&command)
+        let is_checkout = CHECKOUTS.contains(&command);
+        self.reason.is_empty() || is_step || is_checkout || self.is_rebase_of_nothing()
     }
 
-    /// True if the command that logged it may not tell the reference-transaction hook where the ref
-    /// was: it can begin a branch, or is `git update-ref -m`.
-    pub fn may_come_from_anywhere(&self) -> bool {
+    /// True if a command of git's logged it that made a commit.
+    pub fn is_commit_of_git(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
-        let is_first = self.reason.starts_with("commit (initial)");
-        is_first || !COMMANDS_THAT_TELL.contains(&command)
+        let is_of_git = command == "rebase" || COMMITTING_COMMANDS.contains(&command);
+        is_of_git && self.made_a_commit()
+    }
+
+    /// True if it can be the first commit of a branch.
+    pub fn may_begin_branch(&self) -> bool {
+        let command = self.reason.split(": ").next().unwrap_or_default();
+        self.old.is_none() && BEGINNING_COMMANDS.contains(&command)
+    }
+
+    /// True if this is the same move as another, in the log of another ref.
+    pub fn is_same_move(&self, other: &Self) -> bool {
+        self.id == other.id && self.reason == other.reason
     }
 
     /// Returns the branch that this one was before `git branch -m`, or is a copy of
@@ -283,8 +305,12 @@ pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
     for line in gix::refs::file::log::iter::forward(bytes).flatten() {
         let id = commit_id_of(&line.new_oid());
         if id.is_known() {
-            let reason = line.message.to_str_lossy().into_owned();
-            entries.push(ReflogEntry { id, reason });
+            let old = commit_id_of(&line.previous_oid());
+            entries.push(ReflogEntry {
+                old: old.is_known().then_some(old),
+                id,
+                reason: line.message.to_str_lossy().into_owned(),
+            });
         }
     }
     entries.reverse();
@@ -300,7 +326,8 @@ mod tests {
         for (letter, reason) in entries {
             let id = CommitId::parse(&letter.to_string().repeat(40)).expect("an id");
             let reason = (*reason).to_owned();
-            log.push(ReflogEntry { id, reason });
+            let old = None;
+            log.push(ReflogEntry { old, id, reason });
         }
         log
     }
@@ -461,7 +488,8 @@ mod tests {
             format!("{a} {b} {who}\tcommit: b\n"),
         ];
         let entries = parse_reflog_file(lines.concat().as_bytes());
-        let expected = log(&[('b', "commit: b"), ('a', "commit (initial): a")]);
+        let mut expected = log(&[('b', "commit: b"), ('a', "commit (initial): a")]);
+        expected[0].old = Some(expected[1].id.clone());
         assert_eq!(entries, expected);
     }
 

@@ -118,6 +118,7 @@ fn parse_ref(line: &[u8]) -> Result<Ref, GitError> {
 fn parse_entry(line: &[u8]) -> Option<ReflogEntry> {
     let (digits, reason) = line.split_once_str(" ").unwrap_or((line, b""));
     Some(ReflogEntry {
+        old: None,
         id: CommitId::parse(&digits.to_str_lossy()).ok()?,
         reason: reason.to_str_lossy().into_owned(),
     })

@@ -207,10 +207,11 @@ impl WorktreeHooks {
         let mut text = String::new();
         let log = self.git.reflog("HEAD")?;
         for (at, entry) in log.iter().enumerate() {
-            // of the oldest entry, the log does not say from where HEAD came
-            let from = match log.get(at + 1) {
-                Some(older) => older.id.to_string(),
-                None => "0".repeat(entry.id.as_str().len()),
+            let older = log.get(at + 1).map(|older| &older.id);
+            let from = match entry.old.as_ref().or(older) {
+                Some(old) => old.to_string(),
+                // it began with this commit
+                None => "ref:HEAD".to_owned(),
             };
             text += &format!("{from} {} HEAD\n", entry.id);
         }

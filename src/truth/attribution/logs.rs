@@ -35,7 +35,7 @@ impl RefRecords<'_> {
     /// has the same entry.
     pub(super) fn is_logged_as_foreign(&self, name: &BStr, entry: &ReflogEntry) -> bool {
         if name.starts_with(b"refs/heads/") {
-            return self.other_heads().any(|other| other.log.contains(entry));
+            return self.other_heads().any(|other| other.has_logged(entry));
         }
         self.entry_proves_foreign_move(&name.to_str_lossy(), entry)
     }

@@ -5,10 +5,10 @@
 //! the hook was measured with git 2.39, 2.47 and 2.55, with files and with reftables:
 //!
 //! - Of a commit, a merge or a reset on a branch, git tells how the branch moved. Before 2.55, a
-//!   line of HEAD stands before it, which may not say where HEAD was.
+//!   line of HEAD stands beside it, which may not say where HEAD was.
 //! - Of a checkout, git tells nothing, or not where HEAD was. It is no commit, so it is counted
 //!   neither in the log nor in the journal.
-//! - Of a ref that begins or is forced, git does not tell where it was.
+//! - Of a branch that begins or is forced, git does not tell where it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use crate::git::hooks::journal::{Journal, JournalLine, Target};
 use crate::git::reflog::ReflogEntry;
 use crate::words::name::CommitId;
 
-/// Lists commits that were made here past the hooks, the newest first: those to which HEAD's log
-/// moved more often than the journal.
+/// Lists commits that were made here past the hooks, the newest first: those of which HEAD's log has
+/// the move more often than the journal.
 pub fn commits_past_hooks(
     reflog: &[ReflogEntry],
     head_ref: Option<&str>,
@@ -27,94 +27,125 @@ pub fn commits_past_hooks(
     journal: &Journal,
 ) -> Vec<CommitId> {
     let branches = branches_of_head(reflog, head_ref, branch, journal);
-    let journaled = count_in_journal(journal, &branches);
+    let journaled = JournaledMoves::count(journal, &branches);
     let mut logged = count_in_log(reflog);
     let mut past_hooks = Vec::new();
     for entry in reflog {
-        if !entry.made_a_commit() {
+        if !entry.is_commit_of_git() {
             continue;
         }
         // taken out, so that each commit is listed once
-        let Some(in_log) = logged.remove(&entry.id) else {
-            continue;
-        };
-        let in_journal = journaled.get(&entry.id).copied().unwrap_or_default();
-        let from_anywhere = in_journal.from_anywhere.min(in_log.from_anywhere);
-        if in_log.all > in_journal.from_somewhere + from_anywhere {
+        let move_of_head = HeadMove::of(entry);
+        if let Some(times) = logged.remove(&move_of_head)
+            && times > journaled.times(entry)
+            && !past_hooks.contains(&entry.id)
+        {
             past_hooks.push(entry.id.clone());
         }
     }
     past_hooks
 }
 
-/// How often HEAD moved to a commit, by its log.
-#[derive(Default)]
-struct LoggedMoves {
-    /// All of them, without checkouts.
-    all: usize,
-    /// Those of them of which git may not have told the hook where HEAD was.
-    from_anywhere: usize,
+/// A move of HEAD.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct HeadMove<'a> {
+    /// Where HEAD was; none if it was nowhere, or if that is not known.
+    from: Option<&'a CommitId>,
+    to: &'a CommitId,
 }
 
-/// Counts the moves of HEAD to each commit, by its log.
-fn count_in_log(reflog: &[ReflogEntry]) -> BTreeMap<&CommitId, LoggedMoves> {
-    let mut counted: BTreeMap<&CommitId, LoggedMoves> = BTreeMap::new();
+impl<'a> HeadMove<'a> {
+    fn of(entry: &'a ReflogEntry) -> Self {
+        Self {
+            from: entry.old.as_ref(),
+            to: &entry.id,
+        }
+    }
+}
+
+/// Counts how often HEAD made each move, by its log.
+fn count_in_log(reflog: &[ReflogEntry]) -> BTreeMap<HeadMove<'_>, usize> {
+    let mut counted = BTreeMap::new();
     for (at, entry) in reflog.iter().enumerate() {
-        let older = reflog.get(at + 1);
-        let stayed = older.is_some_and(|older| older.id == entry.id);
-        if stayed || entry.is_checkout() {
-            continue;
-        }
-        let moves = counted.entry(&entry.id).or_default();
-        moves.all += 1;
-        if older.is_none() || entry.may_come_from_anywhere() {
-            moves.from_anywhere += 1;
+        let older = reflog.get(at + 1).map(|older| &older.id);
+        let stayed = entry.old.as_ref().or(older) == Some(&entry.id);
+        if !stayed && !entry.is_checkout() {
+            *counted.entry(HeadMove::of(entry)).or_default() += 1;
         }
     }
     counted
 }
 
-/// How often HEAD, or a branch that HEAD was on, moved to a commit, by the journal.
-#[derive(Clone, Copy, Default)]
-struct JournaledMoves {
-    /// Those of which git told where the ref was.
-    from_somewhere: usize,
-    /// The others.
-    from_anywhere: usize,
+/// How often HEAD, or a branch that HEAD was on, made each move, by the journal.
+#[derive(Default)]
+struct JournaledMoves<'a> {
+    /// Those of which git told where the ref was; each counts as one from a place that is not known
+    /// as well.
+    told: BTreeMap<HeadMove<'a>, usize>,
+    /// How often a branch began at a commit, or was forced there.
+    begun: BTreeMap<&'a CommitId, usize>,
 }
 
-/// Counts the moves of HEAD, and of the branches that it was on, to each commit, by the journal.
-fn count_in_journal<'j>(
-    journal: &'j Journal,
-    branches: &BTreeSet<BString>,
-) -> BTreeMap<&'j CommitId, JournaledMoves> {
-    let mut counted: BTreeMap<&CommitId, JournaledMoves> = BTreeMap::new();
-    for (at, line) in journal.lines.iter().enumerate() {
-        let is_of_head = line.name == "HEAD" || branches.contains(&line.name);
-        let next = journal.lines.get(at + 1);
-        if !is_of_head || next.is_some_and(|next| tells_the_same(line, next)) {
-            continue;
+impl<'a> JournaledMoves<'a> {
+    fn count(journal: &'a Journal, branches: &BTreeSet<BString>) -> Self {
+        let mut counted = Self::default();
+        let lines = &journal.lines;
+        for (at, line) in lines.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|index| lines.get(index));
+            let mut beside = before.into_iter().chain(lines.get(at + 1));
+            let is_told_twice =
+                beside.any(|other| branches.contains(&other.name) && tells_the_same(line, other));
+            if !is_told_twice {
+                counted.add(line, branches);
+            }
         }
-        let Target::Object(place) = &line.ref_move.new else {
-            continue;
+        counted
+    }
+
+    /// Counts the move of a line.
+    fn add(&mut self, line: &'a JournalLine, branches: &BTreeSet<BString>) {
+        let is_of_branch = branches.contains(&line.name);
+        let Target::Object(to) = &line.ref_move.new else {
+            return;
         };
-        let moves = counted.entry(place).or_default();
+        if !is_of_branch && line.name != "HEAD" {
+            return;
+        }
         match &line.ref_move.old {
-            Target::Nothing => moves.from_anywhere += 1,
-            Target::Object(old) if old == place => {}
-            Target::Object(_) | Target::Ref(_) => moves.from_somewhere += 1,
+            Target::Object(old) if old == to => {}
+            Target::Object(old) => {
+                let from = Some(old);
+                *self.told.entry(HeadMove { from, to }).or_default() += 1;
+                *self.told.entry(HeadMove { from: None, to }).or_default() += 1;
+            }
+            Target::Ref(_) => {
+                *self.told.entry(HeadMove { from: None, to }).or_default() += 1;
+            }
+            // of HEAD alone, it is a checkout
+            Target::Nothing if is_of_branch => *self.begun.entry(to).or_default() += 1,
+            Target::Nothing => {}
         }
     }
-    counted
+
+    /// Returns how often the journal has the move of an entry of HEAD's log.
+    fn times(&self, entry: &ReflogEntry) -> usize {
+        let told = self.told.get(&HeadMove::of(entry)).copied();
+        let begun = if entry.may_begin_branch() {
+            self.begun.get(&entry.id).copied()
+        } else {
+            None
+        };
+        told.unwrap_or_default() + begun.unwrap_or_default()
+    }
 }
 
-/// True if a line of HEAD tells of the same move as the line after it, which is of the branch that
+/// True if a line of HEAD tells of the same move as the line beside it, which is of the branch that
 /// HEAD is on.
-fn tells_the_same(line: &JournalLine, next: &JournalLine) -> bool {
+fn tells_the_same(line: &JournalLine, beside: &JournalLine) -> bool {
     let head = &line.ref_move;
-    let branch = &next.ref_move;
+    let branch = &beside.ref_move;
     line.name == "HEAD"
-        && next.name.starts_with(b"refs/heads/")
+        && beside.name.starts_with(b"refs/heads/")
         && head.new == branch.new
         && (head.old == Target::Nothing || head.old == branch.old)
 }

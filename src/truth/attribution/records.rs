@@ -42,7 +42,13 @@ impl OtherHead {
     /// True if it is on this branch, and its log ends with the same entry as the log of the branch:
     /// a move of the branch from another worktree would be in the log of the branch alone.
     pub(super) fn left_branch_at(&self, branch: &str, newest: &ReflogEntry) -> bool {
-        self.is_on(branch) && last_move(&self.log) == Some(newest)
+        let last = last_move(&self.log);
+        self.is_on(branch) && last.is_some_and(|last| last.is_same_move(newest))
+    }
+
+    /// True if its log has the move that an entry of another log tells of.
+    pub(super) fn has_logged(&self, entry: &ReflogEntry) -> bool {
+        self.log.iter().any(|own| own.is_same_move(entry))
     }
 }
 

@@ -432,17 +432,17 @@ fn state_of(state: &str) -> (Option<BString>, Option<CommitId>) {
 /// The newest entry comes first in what git reads.
 fn log(text: &str) -> Vec<ReflogEntry> {
     let entries = text.split("; ").filter(|entry| !entry.is_empty());
-    let mut entries: Vec<ReflogEntry> = entries
-        .map(|entry| {
-            let (id, reason) = entry.split_once(' ').unwrap_or((entry, ""));
-            ReflogEntry {
-                id: commit(id),
-                reason: reason.to_owned(),
-            }
-        })
-        .collect();
-    entries.reverse();
-    entries
+    let mut log: Vec<ReflogEntry> = Vec::new();
+    for entry in entries {
+        let (id, reason) = entry.split_once(' ').unwrap_or((entry, ""));
+        log.push(ReflogEntry {
+            old: log.last().map(|older| older.id.clone()),
+            id: commit(id),
+            reason: reason.to_owned(),
+        });
+    }
+    log.reverse();
+    log
 }
 
 fn row(line: &str) -> Row {
@@ -667,12 +667,12 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
         ("B commit: b; C commit: c", "HEAD:A>B, A>B", "C"),
         ("B commit: b; C commit: c", "", "CB"),
         (
-            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "A branch: Created; B commit: b; A reset: moving to A; B reset: moving to B",
             "HEAD:A>B",
             "B",
         ),
         (
-            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "A branch: Created; B commit: b; A reset: moving to A; B reset: moving to B",
             "HEAD:A>B, HEAD:B>A, HEAD:A>B",
             "",
         ),
@@ -691,7 +691,7 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
         ),
         // of one move, git may report that of HEAD and that of the branch
         (
-            "B commit: b; A reset: moving to A; B reset: moving to B",
+            "A branch: Created; B commit: b; A reset: moving to A; B reset: moving to B",
             "HEAD:A>B, A>B",
             "B",
         ),
@@ -750,6 +750,32 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
         ),
         ("A branch: Created; B commit: b; A; B", "B>A, ->B", "B"),
         ("A branch: Created; B commit: b; A; B", "A>B, B>A, ->B", ""),
+        // a commit that is picked past the hooks, and a checkout of it
+        (
+            "A branch: Created; B cherry-pick: b; B checkout: moving from agent/x to B",
+            "HEAD:->B",
+            "B",
+        ),
+        // another move that ends there
+        (
+            "A branch: Created; B commit: b; C commit: c; B reset: moving to B",
+            "A>B, B>C, refs/heads/new:->B, HEAD:->@",
+            "",
+        ),
+        (
+            "A branch: Created; B commit: b; C commit (amend): c; \
+             C rebase (finish): returning to refs/heads/agent/x",
+            "HEAD:A>B, A>C",
+            "C",
+        ),
+        // a fetch into the branch that HEAD is on tells of the branch first
+        (
+            "A branch: Created; B commit: b; A reset: a; B fetch . b:agent/x",
+            "B>A, A>B, HEAD:A>B",
+            "B",
+        ),
+        // a branch that is checked out by a rebase of it with nothing to do
+        ("A branch: Created; B rebase: checkout side", "", ""),
         // a rebase goes through the commits by itself, and leaves the branch where it was
         (
             "A branch: Created; B commit: b; A rebase (start): checkout A; B rebase: fast-forward; \

@@ -168,6 +168,7 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
         "git checkout -q --detach $X",
         "git checkout -q --detach $X; git update-ref HEAD $X $X; git checkout -q agentwt/task",
         "git checkout -q -b side; git checkout -q agentwt/task",
+        "git rebase -q -f HEAD~; git reset -q --hard $X",
         "git checkout -q -B side HEAD~; git checkout -q -B side $X; git checkout -q agentwt/task",
     ] {
         for (version, case) in with_each_git() {
@@ -185,6 +186,9 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
 fn ordinary_work_is_not_past_the_hooks() {
     let cases = with_each_git();
     for work in [
+        "git branch -q side; git rebase -q main side; git checkout -q agentwt/task; git branch -q -D side",
+        "git checkout -q -b feature; git checkout -q agentwt/task; git rebase -q HEAD~ feature; git checkout -q agentwt/task
+        git branch -q -D feature",
         "git rebase -q -x true HEAD~2",
         "git rebase -q -x true HEAD~3",
         "git rebase -q -r -x true HEAD~2",

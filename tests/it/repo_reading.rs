@@ -10,6 +10,7 @@ use git_agentwt::git::error::GitError;
 use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::object_format::ObjectFormat;
 use git_agentwt::git::process::Git;
+use git_agentwt::git::reflog::ReflogEntry;
 use git_agentwt::git::runner::SharedRunner;
 use git_agentwt::words::name::CommitId;
 
@@ -73,9 +74,12 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
         ("tag", text(git.rev_parse_commit("refs/tags/heavy"))),
         ("nothing", text(git.rev_parse_commit("refs/heads/nothing"))),
         ("revision", text(git.rev_parse_commit("topic/a~1"))),
-        ("log", text(git.reflog("HEAD"))),
-        ("no log", text(git.reflog("refs/tags/light"))),
-        ("stashes", text(git.reflog("refs/stash"))),
+        ("log", text(git.reflog("HEAD").map(without_old))),
+        (
+            "no log",
+            text(git.reflog("refs/tags/light").map(without_old)),
+        ),
+        ("stashes", text(git.reflog("refs/stash").map(without_old))),
         (
             "base",
             text(git.merge_base_all(&main, std::slice::from_ref(&topic))),
@@ -87,6 +91,14 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
         ("behind", text(git.rev_list_count(&main, &topic))),
         ("worktrees", format!("{:?}", worktrees.collect::<Vec<_>>())),
     ]
+}
+
+/// A log without where the ref was: where refs are tables, git does not say that.
+fn without_old(mut log: Vec<ReflogEntry>) -> Vec<ReflogEntry> {
+    for entry in &mut log {
+        entry.old = None;
+    }
+    log
 }
 
 #[test]

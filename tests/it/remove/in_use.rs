@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use insta::assert_snapshot;
 
 use super::{assert_gone, refused};
-use crate::support::{Said, TestRepo, skipped};
+use crate::support::{Said, TestRepo};
 
 /// A process that is ended with the test.
 struct Running(Child);
@@ -132,7 +132,7 @@ fn with_mounts(repo: &TestRepo, script: &str) -> Option<Said> {
     let said = output.ok().map(|output| repo.said(&output));
     let said = said.filter(|said| said.status != 77 && !said.stderr.contains("unshare"));
     if said.is_none() {
-        skipped("mounts of an ordinary user (unshare -rm)");
+        eprintln!("skipped: mounting is not allowed here");
     }
     said
 }

@@ -45,6 +45,11 @@ const IDS_AT_ONCE: usize = 1000;
 /// The files that git overwrites unasked: what they name stops nothing.
 const PASSING: [&str; 2] = ["ORIG_HEAD", "FETCH_HEAD"];
 
+/// True if the private git directory of a worktree is there, and git works with it.
+fn has_git_dir(repository: &Repository, worktree: &Worktree) -> bool {
+    files::is_directory(&worktree.record.admin_dir) && !worktree.is_without(repository)
+}
+
 /// The commits that the private git directory of a worktree names in passing, and that were not
 /// made there: what a fetch brought, or a reset left. None twice.
 ///
@@ -55,12 +60,11 @@ pub fn read_passing(
     worktree: &Worktree,
     heads: &WorktreeHead,
 ) -> Result<Vec<CommitId>, Error> {
-    let admin = &worktree.record.admin_dir;
-    if !files::is_directory(admin) || worktree.is_without(repository) {
+    if !has_git_dir(repository, worktree) {
         return Ok(Vec::new());
     }
     let git = worktree.hardened_git(repository);
-    let mut commits = commits_in_files(&git, admin, &PASSING)?;
+    let mut commits = commits_in_files(&git, &worktree.record.admin_dir, &PASSING)?;
     // git lets go what was replaced here, as it does with reflogs
     let made_here = heads.made_here();
     commits.retain(|commit| !made_here.contains(commit));
@@ -140,11 +144,10 @@ pub fn read_put_aside(
     repository: &Repository,
     worktree: &Worktree,
 ) -> Result<Vec<CommitId>, Error> {
-    let admin = &worktree.record.admin_dir;
-    if !files::is_directory(admin) || worktree.is_without(repository) {
+    if !has_git_dir(repository, worktree) {
         return Ok(Vec::new());
     }
-    read_put_aside_in(&worktree.git(repository), admin)
+    read_put_aside_in(&worktree.git(repository), &worktree.record.admin_dir)
 }
 
 /// The same of any private git directory, which this git works on.

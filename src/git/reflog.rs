@@ -17,16 +17,14 @@ pub struct ReflogEntry {
     pub reason: String,
 }
 
-/// Commands whose entries name a commit that was there before.
-const MOVING_COMMANDS: [&str; 5] = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
+/// Commands that go to a commit that was there before, and of which git does not tell the
+/// reference-transaction hook where HEAD was.
+const CHECKOUTS: [&str; 4] = ["checkout", "branch", "Branch", "clone"];
 
 /// Steps of a rebase that make no commit, as they stand before the colon.
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "(reset)"];
 
-/// Commands that move HEAD, of which git does not tell the reference-transaction hook where it was.
-const CHECKOUTS: [&str; 5] = ["checkout", "branch", "Branch", "clone", "initial pull"];
-
-/// Steps of a rebase of which it does not tell that either, as they stand before the colon.
+/// Those of which git does not tell the reference-transaction hook where HEAD was.
 const STEPS_OF_CHECKOUT: [&str; 3] = ["(reset)", "(abort)", "(finish)"];
 
 /// Commands that write the subject of a commit after the colon.
@@ -46,8 +44,8 @@ const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "reset",
 ];
 
-/// Commands that make a commit, beside those of rebase.
-const COMMITTING_COMMANDS: [&str; 6] = ["am", "cherry-pick", "commit", "merge", "pull", "revert"];
+/// Commands that make a commit and write something else after the colon.
+const MERGING_COMMANDS: [&str; 2] = ["merge", "pull"];
 
 /// Commands that can make the first commit of a branch.
 const BEGINNING_COMMANDS: [&str; 3] = ["am", "cherry-pick", "commit (initial)"];
@@ -71,11 +69,15 @@ const BARE_MOVES: [&str; 6] = [
 impl ReflogEntry {
     /// True if the command that logged it made the commit, and did not only go there.
     pub fn made_a_commit(&self) -> bool {
-        let reason = self.reason.as_str();
-        let has_moved = MOVING_COMMANDS
-            .iter()
-            .any(|command| reason.starts_with(command));
-        !reason.is_empty() && !has_moved && !self.is_step_without_commit()
+        let command = self.command();
+        let has_moved = command == "reset" || CHECKOUTS.contains(&command);
+        !self.reason.is_empty() && !has_moved && !self.is_step_without_commit()
+    }
+
+    /// Returns what stands before the message: a command and its arguments, and the step of a
+    /// rebase.
+    fn command(&self) -> &str {
+        self.reason.split(": ").next().unwrap_or_default()
     }
 
     /// True if a step of a rebase logged it that makes no commit, a fast-forward, or a reset in
@@ -189,23 +191,23 @@ impl ReflogEntry {
     /// tell the reference-transaction hook where HEAD was. So does `git symbolic-ref`, which leaves
     /// no word where refs are tables.
     pub fn is_checkout(&self) -> bool {
-        let command = self.reason.split(": ").next().unwrap_or_default();
+        let command = self.command();
         let is_step = STEPS_OF_CHECKOUT.iter().any(|step| command.ends_with(step));
-        let is_checkout = CHECKOUTS.contains(&command);
+        let is_checkout = command == "initial pull" || CHECKOUTS.contains(&command);
         self.reason.is_empty() || is_step || is_checkout || self.is_rebase_of_nothing()
     }
 
     /// True if a command of git's logged it that made a commit.
     pub fn is_commit_of_git(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
-        let is_of_git = command == "rebase" || COMMITTING_COMMANDS.contains(&command);
+        let is_of_git =
+            COMMANDS_WITH_SUBJECT.contains(&command) || MERGING_COMMANDS.contains(&command);
         is_of_git && self.made_a_commit()
     }
 
     /// True if it can be the first commit of a branch.
     pub fn may_begin_branch(&self) -> bool {
-        let command = self.reason.split(": ").next().unwrap_or_default();
-        self.old.is_none() && BEGINNING_COMMANDS.contains(&command)
+        self.old.is_none() && BEGINNING_COMMANDS.contains(&self.command())
     }
 
     /// True if this is the same move as another, in the log of another ref.

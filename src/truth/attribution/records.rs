@@ -162,18 +162,12 @@ impl RefRecords<'_> {
     /// True if the worktree moved the ref to this place. A move from there to there is none if the
     /// worktree moved the ref elsewhere: others took it there.
     pub(super) fn was_moved_to(&self, name: &BStr, commit: &CommitId) -> bool {
-        let place = Target::Object(commit.clone());
-        let moves = self.journal.moves(name);
-        let mut is_moved = false;
-        for one in moves {
-            if one.old != one.new {
-                is_moved = true;
-                if one.new == place {
-                    return true;
-                }
-            }
+        if self.has_stayed(name) {
+            return self.has_place(name, commit);
         }
-        !is_moved && self.has_place(name, commit)
+        let place = Target::Object(commit.clone());
+        let mut moves = self.journal.moves(name).iter();
+        moves.any(|one| one.old != one.new && one.new == place)
     }
 
     pub(super) fn is_packed(&self, name: &BStr) -> bool {

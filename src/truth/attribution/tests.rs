@@ -703,8 +703,9 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
             "HEAD:->B, A>B",
             "B",
         ),
-        // a first commit, and one by a command of which git does not tell where the ref was
+        // a first commit, and what a command that is not of git brought
         ("B commit (initial): b", "HEAD:->B, ->B", ""),
+        ("B commit (initial): b", "", "B"),
         ("A branch: Created; B stg push", "->B", ""),
         ("A branch: Created; B commit: b", "->B", "B"),
         // what moves nothing was no commit

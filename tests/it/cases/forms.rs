@@ -3,7 +3,7 @@
 
 use insta::assert_snapshot;
 
-use super::Case;
+use super::{Case, with_reftables};
 use crate::support::{TestRepo, gits};
 
 const EVERYDAY: &str = "edit README.md; echo n >docs/n; git mv docs/guide.md src/guide.md; commit
@@ -37,21 +37,9 @@ fn sha_256_makes_no_difference() {
 #[test]
 fn reftable_makes_no_difference() {
     for (_, bin) in gits() {
-        let repo = TestRepo::empty();
-        let said = repo.sh(
-            repo.root(),
-            &format!("{}/git init -q --ref-format=reftable probe", bin.display()),
-        );
-        if said.status != 0 {
+        let Some(repo) = with_reftables(&bin) else {
             continue;
-        }
-        let repo = repo.with_git(&bin);
-        std::fs::remove_dir_all(repo.main()).expect("it is there");
-        repo.git_in(
-            repo.root(),
-            &["init", "-q", "--ref-format=reftable", "repo"],
-        );
-        repo.fill();
+        };
         let case = Case::of(repo);
         assert_eq!(case.findings(), "");
         case.does(EVERYDAY);

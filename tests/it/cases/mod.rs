@@ -51,6 +51,19 @@ upstream() { (
 ) }
 "#;
 
+/// The small project with reftables, which this git uses for everything; none if it has none.
+#[track_caller]
+fn with_reftables(git_bin: &Path) -> Option<TestRepo> {
+    let repo = TestRepo::empty().with_git(git_bin);
+    std::fs::remove_dir_all(repo.main()).expect("it is there");
+    let made = repo.sh(repo.root(), "git init -q --ref-format=reftable repo");
+    if made.status != 0 {
+        return None;
+    }
+    repo.fill();
+    Some(repo)
+}
+
 /// Represents a repository with one worktree of ours, `task`.
 pub struct Case {
     pub repo: TestRepo,

@@ -1,8 +1,8 @@
 //! Refs that are moved past the hooks, or by a command whose log looks like a fetch: what they are moved
 //! onto counts as made here, and so does history that was cut short.
 
-use super::Case;
 use super::own_refs::with_branches;
+use super::{Case, with_reftables};
 use crate::support::{TestRepo, gits};
 
 /// A commit that changes README.md and is in no log: `$X`.
@@ -139,13 +139,7 @@ fn each_stash_of_the_user_is_watched() {
 fn with_each_git() -> Vec<(String, Case)> {
     let mut cases = Vec::new();
     for (version, bin) in gits() {
-        let repo = TestRepo::project().with_git(&bin);
-        let has_reftables = repo
-            .command("git", repo.main())
-            .args(["refs", "migrate", "--ref-format=reftable"])
-            .output()
-            .is_ok_and(|output| output.status.success());
-        if has_reftables {
+        if let Some(repo) = with_reftables(&bin) {
             let case = Case::of(repo);
             cases.push((format!("{version} with reftables"), case));
         }

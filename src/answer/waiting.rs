@@ -31,9 +31,9 @@ pub enum WaitingState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitingRun {
     /// `running` (a command runs), `commits` (its branch does not have those of a command),
-    /// `operation` (a command ended in the middle of a merge, a rebase …), `left` (a command was
-    /// killed or stashed something) or `apart` (only git directories that were moved out of the
-    /// way).
+    /// `operation` (a command ended in the middle of a merge, a rebase …), `left` (a command left
+    /// something else, or its `exec` was killed: `why` says it) or `apart` (only git directories
+    /// that were moved out of the way).
     pub state: WaitingState,
     /// The ref of the commits; absent if there are none.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
@@ -45,17 +45,18 @@ pub struct WaitingRun {
     /// meanwhile (`branch-moved`, `switched-away`, `operation-begun`, `index-locked`,
     /// `staged-otherwise`), what only the git directory of the command has (`operation`,
     /// `other-head`, `stash`, `repositories`, `unfetched-commits`, `unfetched-files`,
-    /// `locked-index`), or `unrecorded` (an older version left it); absent while a command runs.
+    /// `locked-index`), or `unrecorded` (an older version left it); absent while a command runs,
+    /// and for `apart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub why: Option<WaitingReason>,
-    /// The process of the `exec` whose command runs; absent if none does.
+    /// The process of the `exec` whose command runs; absent if none does, or if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// The git directories of commands that could not be imported and were moved out of the way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set_apart: Vec<String>,
-    /// The command to go on with; absent while a command runs.
+    /// The command to go on with; absent while a command runs, and for `apart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

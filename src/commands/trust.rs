@@ -23,7 +23,7 @@ use crate::worktree::trust::{TrustStore, TrustedCommands, UserCommands};
 /// `git agentwt add` runs the commands of `[setup]` in a new worktree, and `remove` and `land` run
 /// those of `[teardown]`. A text that changed is not run until you trust it again.
 ///
-/// Only a person trusts: the command is refused (exit 4) inside a worktree.
+/// Only a person trusts: the command is refused (exit 4) inside a worktree, but for `--list`.
 #[derive(Args, Debug)]
 pub struct Trust {
     /// Print everything that you trust, in all repositories

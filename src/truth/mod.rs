@@ -394,8 +394,8 @@ impl UntrackedFiles {
     }
 }
 
-/// Assembles the answer: what the passes and the checks of what is shared have found, and what the
-/// checks find that need all net changes together.
+/// Assembles the answer from what was found before, and from the last checks: links that lead out,
+/// changes beside the net changes, changes that do no harm, and damage.
 fn changes_of_everything(
     reading: &Reading<'_>,
     self_ignored: Vec<Change>,
@@ -410,15 +410,15 @@ fn changes_of_everything(
     changes.sort();
     let filters = Filters::of(worktree, &reading.shared);
     let harmless_result = find_harmless(inputs, filters, &reading.index, &changes);
-    let mut harmless = self_ignored;
-    harmless.extend(inputs.options.read_policy.or(harmless_result, Vec::new)?);
+    let mut apart = self_ignored;
+    apart.extend(inputs.options.read_policy.or(harmless_result, Vec::new)?);
     let mut integrity = find_integrity(inputs)?;
     integrity.wrong.extend(find_damage(&reading.index, disk));
     Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
-        apart: harmless,
+        apart,
         shared: reading.shared.clone(),
         ..change_set(inputs, &reading.facts, changes, integrity)
     })

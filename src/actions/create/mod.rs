@@ -439,6 +439,7 @@ impl WorktreeToCreate<'_> {
         let mut placing = Placing::new(&copies, before);
         placing.add_context(self.context, self.scope);
         if placing.is_empty() {
+            // then there is nothing to remember either
             return Ok(PlacedFiles {
                 copies,
                 placed: Placed::default(),

@@ -40,9 +40,10 @@ enum IndexSource {
     User,
 }
 
-/// Performs a plan by which the branch moves or stays: one that is [`BranchStep::Kept`] does not come
-/// here. `run_index` are the bytes of the index of the run, which may become that
-/// of the worktree. Where the plan changes an index, the lock of that index is held.
+/// Performs what a plan says of the branch, the index and the git directory; what it says of staged
+/// objects was performed before. A plan with [`BranchStep::Kept`] does not come here. `run_index` are
+/// the bytes of the index of the run, which may become that of the worktree. Where the plan changes
+/// an index, the lock of that index is held.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -62,7 +63,7 @@ pub fn apply(
             });
         }
         IndexStep::MovedToCommits => {
-            // it does where the index moves: the plan moves an index only with the branch
+            // always so: the plan moves an index to commits only where it moves the branch
             if let BranchStep::Moves { from, to } = &plan.branch {
                 let Some(bytes) = move_index(run, from, to)? else {
                     return Ok(Applied::NotAtAll(ImportConflict::StagedOtherwise));

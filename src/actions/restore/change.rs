@@ -131,9 +131,9 @@ pub fn index_lines(repository: &Repository, targets: &[SavedPath]) -> Vec<u8> {
     info
 }
 
-/// The permissions that the directories above these paths, and the paths that were directories, get
-/// in the end: those of now. A directory that is gone gets those that were saved of it, or else
-/// those that it was placed with.
+/// The permissions that directories get in the end. One above these paths keeps those of now. One
+/// that is gone, or is itself one of these paths, gets those that were saved of it, or else those
+/// that it was placed with.
 fn directory_modes(
     worktree: &Worktree,
     targets: &[SavedPath],

@@ -44,7 +44,7 @@ const EXPIRED_GIT_DIR: &str = "expired-git";
 pub enum Expired {
     /// It is gone.
     Deleted,
-    /// It stays: it is in use, or has work.
+    /// It stays, as it is in use or has work; or another command has deleted it.
     Kept,
 }
 

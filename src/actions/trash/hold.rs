@@ -63,9 +63,9 @@ impl Held {
     }
 }
 
-/// Makes refs of the entry of this id keep what a private git directory names; then that is in
-/// `held`. Does nothing where `held` has exactly that already. Locks on these refs that are newer
-/// than the file `since` are of a git that was killed.
+/// Keeps, by refs of the trash entry `id`, every object that its private git directory names now,
+/// and writes that into `held`. Does nothing where `held` says the same already. Locks on these refs
+/// that are newer than the file `since` are of a git that was killed.
 ///
 /// # Errors
 /// Fails when git or the disk does.

@@ -1,8 +1,8 @@
 //! Makes patches of what a worktree changed, without writing into its repository.
 //!
 //! What is on disk becomes a tree in a temporary git directory, and git prints the patch
-//! between two trees. The agent's index and its attributes take no part: attributes are those of
-//! the reference that the files are compared with.
+//! between two trees. The agent's attributes take no part: attributes are those of the reference that
+//! the files are compared with.
 
 use std::io::Read as _;
 
@@ -96,7 +96,8 @@ impl<'a> Patches<'a> {
     }
 
     /// The patch from a commit to what is on disk now, of these changed paths only. `onto` is
-    /// the reference or HEAD, of which the survey has the entries.
+    /// the reference or HEAD, of which the survey has the entries. Of a path that the scope keeps
+    /// off the disk, what is staged takes the place of what is on disk.
     ///
     /// It leaves out what no patch can hold (FIFOs, what is below a `.git`, edited submodules, very
     /// large files), what we placed, and what is on disk as in the commit, whatever is staged or

@@ -65,10 +65,10 @@ impl PrivateGit {
         Ok(files::rename(&new, &self.git_dir())?)
     }
 
-    /// Writes the git directory that an earlier run left for the next, after its import: HEAD,
-    /// objects, its own refs and an operation in progress stay; the refs of the repository are
-    /// written anew, as the settings were by [`Self::write_mended`]. The branch and the index stay
-    /// too, unless those of the user take their place.
+    /// Prepares, for the next run, the git directory that an earlier run left, once that run is
+    /// imported. HEAD, objects, its own refs and an operation in progress stay; the refs of the
+    /// repository are written anew ([`Self::write_mended`] has written the settings). The branch and
+    /// the index stay, unless those of the user take their place.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -100,9 +100,10 @@ impl PrivateGit {
         if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
             write_branch(&git_dir, &branch, began_on, commit)?;
         }
-        // where the run takes the branch of the user, it takes their index too
         let fits_run = imported.index == WorktreeIndex::FitsRun && operation.is_none();
-        if (is_taken || fits_run) && is_head_on(&git_dir, &branch)? {
+        // with the branch of the user comes their index
+        let takes_index = is_taken || fits_run;
+        if takes_index && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
         }
         let begins_on = match operation {

@@ -210,7 +210,7 @@ impl WorktreeHooks {
             let older = log.get(at + 1).map(|older| &older.id);
             let from = match entry.old.as_ref().or(older) {
                 Some(old) => old.to_string(),
-                // it began with this commit
+                // HEAD was nowhere: zeros would be those of a checkout, which explains no commit
                 None => "ref:HEAD".to_owned(),
             };
             text += &format!("{from} {} HEAD\n", entry.id);

@@ -122,6 +122,7 @@ pub fn mount_points(policy: &Policy) -> Vec<Utf8PathBuf> {
         &request.sockets,
         &request.read_only,
         &places.withheld,
+        &places.shown_in_git,
     ] {
         mounted.extend(paths.iter().map(Utf8PathBuf::as_path));
     }
@@ -268,11 +269,12 @@ impl Arguments {
             }
             self.mount(places.binary.as_str(), MountAccess::ReadOnly);
         }
-        self.mount(places.common_dir.as_str(), MountAccess::ReadOnly);
         for withheld in &places.withheld {
             self.hide(withheld, container.program);
         }
-        self.mount(policy.record().as_str(), MountAccess::ReadOnly);
+        for readable in policy.readable_in_git() {
+            self.mount(readable.as_str(), MountAccess::ReadOnly);
+        }
         self.add_requested(policy, start);
         self.add_worktree(policy);
     }

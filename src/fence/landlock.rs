@@ -146,10 +146,10 @@ pub fn read_rules(policy: &Policy, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec
     let mut starts = vec![
         Path::new("/"),
         places.root.as_std_path(),
-        places.common_dir.as_std_path(),
-        policy.record().as_std_path(),
         places.binary.as_std_path(),
     ];
+    let in_git = policy.readable_in_git();
+    starts.extend(in_git.iter().map(|path| path.as_std_path()));
     let shown = places.shown.iter().chain(&policy.request.rw);
     starts.extend(shown.map(|path| path.as_std_path()));
     let mut readable = Vec::new();

@@ -123,16 +123,14 @@ impl Arguments {
         for hidden in policy.hidden_outside_repository() {
             self.words(&["--tmpfs", hidden.as_str()]);
         }
-        self.mount("--ro-bind", places.common_dir.as_str());
-        for hidden in policy.hidden_in_repository() {
-            self.words(&["--tmpfs", hidden.as_str()]);
-        }
         for withheld in &places.withheld {
             self.words(&["--tmpfs", withheld.as_str()]);
         }
-        // each mount takes a quarter of a millisecond
-        if policy.request.withholds {
-            self.mount("--ro-bind", policy.record().as_str());
+        for readable in policy.readable_in_git() {
+            self.mount("--ro-bind", readable.as_str());
+        }
+        for hidden in policy.hidden_in_repository() {
+            self.words(&["--tmpfs", hidden.as_str()]);
         }
         for directory in policy.own_directories() {
             self.mount("--bind-try", directory.as_str());
@@ -184,6 +182,7 @@ impl Arguments {
 fn is_binary_covered(policy: &Policy) -> bool {
     let mut covering = ["/tmp", "/run", "/dev"].map(Utf8Path::new).to_vec();
     covering.extend(policy.hidden());
+    covering.extend(policy.places.withheld.iter().map(|path| &**path));
     covering.extend(policy.request.rw.iter().map(|path| &**path));
     let binary = &policy.places.binary;
     covering.iter().any(|place| binary.starts_with(place))

@@ -28,9 +28,13 @@ pub struct Places {
     pub others: Vec<Utf8PathBuf>,
     /// The git directory that all worktrees share; never writable.
     pub common_dir: Utf8PathBuf,
-    /// What is hidden with `--withhold`: where objects are, and what other worktrees have in the
-    /// git directory. The directory above `private` stands in it, and is shown.
+    /// What is hidden with `--withhold`: the git directory, which has what is excluded in its
+    /// objects, and in what git and we write there at any time; and where objects are borrowed.
     pub withheld: Vec<Utf8PathBuf>,
+    /// What of a hidden git directory is shown all the same: hooks and submodules. The record that
+    /// `private` is in is shown too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_in_git: Vec<Utf8PathBuf>,
     /// The directories of the record that clients get in the place of their own; writable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<Utf8PathBuf>,
@@ -54,7 +58,7 @@ pub struct FenceRequest {
     pub read_only: Vec<Utf8PathBuf>,
     /// Whether the command brings a sandbox of its own.
     pub nested: bool,
-    /// Whether the objects that all worktrees share are hidden.
+    /// Whether the git directory that all worktrees share is hidden.
     pub withholds: bool,
     /// Whether a pattern that no rule says exactly makes only the files writable that match it, and
     /// not the directory that it is about.
@@ -199,13 +203,16 @@ impl Policy {
         directories
     }
 
-    /// The directory of the run, or the record around it where those of other worktrees are hidden.
-    pub fn record(&self) -> &Utf8Path {
-        let private = &self.places.private;
-        match private.parent() {
-            Some(record) if self.request.withholds => record,
-            Some(_) | None => private,
+    /// What of the git directory can be read; nothing of it stands in something else of it.
+    pub fn readable_in_git(&self) -> Vec<&Utf8Path> {
+        let places = &self.places;
+        if !self.request.withholds {
+            return vec![&places.common_dir];
         }
+        let record = places.private.parent().unwrap_or(&places.private);
+        let mut readable = vec![record];
+        readable.extend(places.shown_in_git.iter().map(Utf8PathBuf::as_path));
+        readable
     }
 
     /// The hidden worktrees that stand in a bare repository.

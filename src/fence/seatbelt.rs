@@ -110,7 +110,12 @@ fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
     for path in policy.hidden_outside_repository() {
         lines.push(deny_reading(path));
     }
-    lines.push(allow_reading(&places.common_dir));
+    for path in &places.withheld {
+        lines.push(deny_reading(path));
+    }
+    for path in policy.readable_in_git() {
+        lines.push(allow_reading(path));
+    }
     lines.push(allow_reading(&places.binary));
     for path in &places.shown {
         lines.push(allow_reading(path));
@@ -119,12 +124,6 @@ fn add_reading(policy: &Policy, lines: &mut Vec<String>) {
         lines.push(deny_reading(path));
     }
     lines.push(allow_reading(&places.root));
-    if policy.request.withholds {
-        for path in &places.withheld {
-            lines.push(deny_reading(path));
-        }
-        lines.push(allow_reading(policy.record()));
-    }
 }
 
 fn allow_writing(filter: &str) -> String {

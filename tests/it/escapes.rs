@@ -586,6 +586,9 @@ fn excluded_content_is_withheld_where_asked() {
         }
         let said = target.run(fence, show);
         assert!(said.stdout.contains("KEY"), "the control: {said}");
+        let hook = "mkdir -p .git/hooks; printf '#!/bin/sh\necho HOOKED\n' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+        target.repo.sh(target.repo.main(), hook).ok();
+        target.repo.agentwt(&["accept", "task", "--shared"]).ok();
         let root = allow_root_words();
         let fence = format!("--fence={fence}");
         let script = format!(
@@ -603,6 +606,7 @@ fn excluded_content_is_withheld_where_asked() {
         let said = target.repo.agentwt(&words.concat());
         assert!(!said.stdout.contains("KEY"), "{said}");
         assert!(said.stdout.contains("one"), "{said}");
+        assert!(said.stderr.contains("HOOKED"), "{said}");
         let log = target
             .repo
             .git(&["log", "--format=%s", "-1", "agentwt/task"]);
@@ -655,6 +659,56 @@ fn objects_are_withheld_wherever_they_are() {
         assert_eq!(said.status, 0, "{said}");
         assert!(!said.stdout.contains("KEY"), "{said}");
     }
+}
+
+/// What git and we write below the git directory while the command runs goes with it.
+#[test]
+fn what_the_user_does_meanwhile_is_withheld() {
+    for fence in FENCES {
+        let fence_option = format!("--fence={fence}");
+        let open = found_by_a_command_beside_the_user(fence, &[&fence_option]);
+        let Some(open) = open else { continue };
+        for place in ["rr-cache", "COMMIT_EDITMSG", "agentwt/trash"] {
+            assert!(open.contains(place), "the control, {fence}: {open}");
+        }
+        let options = ["--withhold", &fence_option];
+        let withheld = found_by_a_command_beside_the_user(fence, &options);
+        assert_eq!(withheld.as_deref(), Some(""), "{fence}");
+    }
+}
+
+/// The files with excluded content that a command finds after the user had a conflict in the main
+/// worktree and removed another one; none where the fence does not work here.
+fn found_by_a_command_beside_the_user(fence: &str, options: &[&str]) -> Option<String> {
+    let target = Target::new();
+    if !target.has(fence) {
+        return None;
+    }
+    let repo = &target.repo;
+    let conflict = "git switch -qc side; echo KEY1 >secrets/key; git commit -qam side;
+        git switch -q main; echo KEY2 >secrets/key; git commit -qam main";
+    repo.sh(repo.main(), conflict).ok();
+    let leave = "mkdir $TMPDIR/own; echo KEY >$TMPDIR/own/key; echo KEY >src/key; git add src/key; git stash -q";
+    let words = ["--", "sh", "-c", leave];
+    let leaving = [&["exec", "other"], allow_root_words(), &words].concat();
+    repo.agentwt(&leaving).ok();
+    let script = "touch src/ready; for n in $(seq 400); do test -e src/go && break; sleep 0.05; done;
+        rm src/ready src/go; grep -rlE '^.?KEY' {main}/.git 2>/dev/null; true";
+    let ready = target.worktree().join("src/ready");
+    let said = std::thread::scope(|threads| {
+        let run = threads.spawn(|| repo.fenced(options, &target.filled(script)));
+        while !ready.exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        let acts = "git -c rerere.enabled=true merge -q side; test -f .git/MERGE_HEAD
+            echo KEY2 >secrets/key; git commit -qam KEY";
+        repo.sh(repo.main(), acts).ok();
+        repo.agentwt(&["remove", "other", "--force"]).ok();
+        repo.sh(&target.worktree(), "touch src/go").ok();
+        run.join().expect("it ends")
+    });
+    said.ok();
+    Some(said.stdout)
 }
 
 #[test]

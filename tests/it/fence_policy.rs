@@ -230,6 +230,7 @@ impl Stage {
                 others: vec![self.path("other")],
                 common_dir: self.path("main/.git"),
                 withheld: Vec::new(),
+                shown_in_git: Vec::new(),
                 shown: Vec::new(),
                 states: Vec::new(),
                 private: self.path("main/.git/p"),

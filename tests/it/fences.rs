@@ -126,6 +126,7 @@ impl World {
                 others: Vec::new(),
                 common_dir: path("main/.git"),
                 withheld: Vec::new(),
+                shown_in_git: Vec::new(),
                 shown: Vec::new(),
                 states: Vec::new(),
                 private: path("private"),

@@ -169,8 +169,8 @@ impl ExecRun {
         text.tell(format!(
             "agentwt: the branch stays; the commits: git log {incoming}; to take \
             them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what \
-            you changed yourself (git agentwt accept {name}), then: git agentwt exec {name} -- \
-            true"
+            you changed yourself (git agentwt accept {name} <path>; --shared for settings and \
+            hooks), then: git agentwt exec {name} -- true"
         ));
     }
 }

@@ -29,6 +29,7 @@ use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
+use crate::worktree::private_git::settings::users_hooks;
 use crate::worktree::repository::Repository;
 use crate::worktree::variables::variables as own_variables;
 
@@ -36,10 +37,8 @@ use crate::worktree::variables::variables as own_variables;
 /// one.
 const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle \
      .tox __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
-/// What of the git directory can have the content of excluded files, and what other worktrees have
-/// there.
-const WITHHELD: &str = "agentwt/trash agentwt/worktrees annex lfs lost-found objects rebase-apply \
-    rebase-merge rr-cache";
+/// What of the git directory has the content of files, and may be a link to a directory elsewhere.
+const CONTENT: &str = "annex lfs objects rr-cache";
 /// Variables that lead to a program outside of the fence, or to another repository.
 const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY \
      DOCKER_HOST GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND \
@@ -80,11 +79,12 @@ pub(super) fn policy(
 ) -> Result<Policy, Error> {
     let root = &worktree.record.path;
     let home = repository.home();
-    let withheld = if request.withholds {
-        withheld_directories(&home.common_dir, &worktree.record.admin_dir)?
-    } else {
-        Vec::new()
-    };
+    let mut withheld = Vec::new();
+    let mut shown_in_git = Vec::new();
+    if request.withholds {
+        withheld = withheld_directories(&home.common_dir)?;
+        shown_in_git = shown_directories(repository, worktree)?;
+    }
     let objects = repository.objects()?;
     let base_tree = objects.commit(&worktree.record.base.commit)?.tree;
     // it is asked only where a pattern needs it
@@ -108,6 +108,7 @@ pub(super) fn policy(
             others,
             common_dir: home.common_dir.clone(),
             withheld,
+            shown_in_git,
             states: client_states
                 .iter()
                 .map(|state| state.place.clone())
@@ -163,38 +164,59 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
     Ok(others)
 }
 
-/// The directories that `--withhold` hides, as they can have the content of excluded files: those
-/// of git's directory, the private ones of other worktrees, and the object directories from which
-/// these borrow (gitrepository-layout(5), `objects/info/alternates`).
-fn withheld_directories(
-    common_dir: &Utf8Path,
-    admin_dir: &Utf8Path,
-) -> Result<Vec<Utf8PathBuf>, Error> {
-    let mut directories = Vec::new();
-    for name in WITHHELD.split_whitespace() {
-        directories.extend(files::canonical(&common_dir.join(name)));
-    }
-    for name in files::names(&common_dir.join("worktrees"))? {
-        let other = common_dir.join("worktrees").join(name);
-        if other != admin_dir {
-            directories.extend(files::canonical(&other));
-        }
+/// The directories that `--withhold` hides: the git directory, what of it is kept elsewhere, and
+/// the object directories from which these borrow (gitrepository-layout(5),
+/// `objects/info/alternates`).
+fn withheld_directories(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
+    let mut borrowers = Vec::new();
+    for name in CONTENT.split_whitespace() {
+        borrowers.extend(files::canonical(&common_dir.join(name)));
     }
     // the list grows while it is read: a lender may borrow in turn
     let mut next = 0;
-    while let Some(borrower) = directories.get(next).cloned() {
+    while let Some(borrower) = borrowers.get(next).cloned() {
         let alternates = files::read(&borrower.join("info/alternates"))?.unwrap_or_default();
         for line in alternates.lines() {
             if let Ok(path) = line.to_str()
                 && let Ok(lender) = files::canonical(&borrower.join(path))
-                && !directories.contains(&lender)
+                && !borrowers.contains(&lender)
             {
-                directories.push(lender);
+                borrowers.push(lender);
             }
         }
         next += 1;
     }
-    Ok(directories)
+    let mut withheld = vec![common_dir.to_owned()];
+    borrowers.retain(|directory| !directory.starts_with(common_dir));
+    withheld.extend(borrowers);
+    Ok(withheld)
+}
+
+/// The directories of a hidden git directory that work in a worktree needs: the user's hooks, and
+/// the git directories of submodules.
+fn shown_directories(
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<Vec<Utf8PathBuf>, Error> {
+    let common_dir = &repository.home().common_dir;
+    let hooks = users_hooks(repository, worktree)?;
+    let mut places = vec![
+        common_dir.join("modules"),
+        worktree.record.admin_dir.join("modules"),
+    ];
+    if let Ok(path) = hooks.to_str() {
+        places.push(worktree.record.path.join(path));
+    }
+    let mut shown = Vec::new();
+    for place in places {
+        if let Ok(directory) = files::canonical(&place)
+            && directory.starts_with(common_dir)
+            && directory != *common_dir
+        {
+            shown.push(directory);
+        }
+    }
+    Ok(shown)
 }
 
 /// The files of the commit that the worktree is on.

@@ -32,6 +32,7 @@ fn places() -> Places {
         others: vec!["/r/wt/other".into(), "/r/main/.agentwt/x".into()],
         common_dir: "/r/main/.git".into(),
         withheld: Vec::new(),
+        shown_in_git: Vec::new(),
         shown: vec!["/r/main/Cargo.toml".into()],
         states: vec!["/r/main/.git/agentwt/worktrees/task/state/claude".into()],
         private: "/r/main/.git/agentwt/worktrees/task/private".into(),

@@ -42,11 +42,9 @@ fn landlock_hides_a_worktree_by_granting_what_stands_beside_it() {
     let list = |directory: &Path| -> Vec<OsString> {
         let names: &[&str] = match directory.to_str() {
             Some("/") => &["dev", "etc", "r", "usr"],
-            Some("/r") => &["main", "notes", "wt"],
+            Some("/r") => &["lender", "main", "notes", "wt"],
+            Some("/r/lender") => &["HEAD", "objects"],
             Some("/r/wt") => &["other", "task"],
-            Some("/r/main/.git") => &["HEAD", "agentwt", "alt", "objects", "refs"],
-            Some("/r/main/.git/agentwt") => &["locks", "worktrees"],
-            Some("/r/main/.git/alt") => &["HEAD", "objects"],
             other => panic!("{other:?} is not on the way to what is hidden"),
         };
         names.iter().map(OsString::from).collect()
@@ -55,31 +53,29 @@ fn landlock_hides_a_worktree_by_granting_what_stands_beside_it() {
     insta::assert_snapshot!(rules(&read_rules(&policy, &list)), @r##"
     read /dev
     read /etc
+    read /r/lender
     read /r/notes
     read /r/wt/task
     read /usr
-    read /r/main/.git
     read /r/main/target/git-agentwt
+    read /r/main/.git
     read /r/main/Cargo.toml
     read /home/u/.cargo/registry
     "##);
     policy.request.withholds = true;
-    let below = ["objects", "agentwt/worktrees", "alt/objects"];
-    let below = below.map(|name| Utf8Path::new("/r/main/.git").join(name));
-    policy.places.withheld = below.to_vec();
+    policy.places.withheld = vec!["/r/main/.git".into(), "/r/lender/objects".into()];
+    policy.places.shown_in_git = vec!["/r/main/.git/hooks".into()];
     let withheld = rules(&read_rules(&policy, &list));
     insta::assert_snapshot!(withheld, @r##"
     read /dev
     read /etc
+    read /r/lender/HEAD
     read /r/notes
     read /r/wt/task
     read /usr
-    read /r/main/.git/HEAD
-    read /r/main/.git/agentwt/locks
-    read /r/main/.git/alt/HEAD
-    read /r/main/.git/refs
-    read /r/main/.git/agentwt/worktrees/task
     read /r/main/target/git-agentwt
+    read /r/main/.git/agentwt/worktrees/task
+    read /r/main/.git/hooks
     read /r/main/Cargo.toml
     read /home/u/.cargo/registry
     "##);
@@ -193,7 +189,6 @@ fn podman_has_the_root_of_the_host() {
     --mount=type=tmpfs,destination=/r/wt/other,tmpfs-mode=0755,ro,notmpcopyup,U=true
     --mount=type=bind,source=/r/main/target/git-agentwt,destination=/r/main/target/git-agentwt,readonly
     --mount=type=bind,source=/r/main/.git,destination=/r/main/.git,readonly
-    --mount=type=bind,source=/r/main/.git/agentwt/worktrees/task/private,destination=/r/main/.git/agentwt/worktrees/task/private,readonly
     --mount=type=bind,source=/home/u/.cargo/registry,destination=/home/u/.cargo/registry
     --mount=type=bind,source=/r/wt/task,destination=/r/wt/task,readonly
     --mount=type=bind,source=/r/wt/task/README.md,destination=/r/wt/task/README.md
@@ -239,7 +234,6 @@ fn docker_has_an_image() {
     --memory=4g
     --cpus=1.5
     --mount=type=bind,source=/r/main/.git,destination=/r/main/.git,readonly
-    --mount=type=bind,source=/r/main/.git/agentwt/worktrees/task/private,destination=/r/main/.git/agentwt/worktrees/task/private,readonly
     --mount=type=bind,source=/home/u/.cargo/registry,destination=/home/u/.cargo/registry
     --mount=type=bind,source=/r/wt/task,destination=/r/wt/task,readonly
     --mount=type=bind,source=/r/wt/task/README.md,destination=/r/wt/task/README.md

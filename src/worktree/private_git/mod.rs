@@ -26,7 +26,7 @@ mod entries;
 mod mend;
 mod packed_refs;
 mod result;
-mod settings;
+pub mod settings;
 mod write;
 
 use std::collections::BTreeSet;

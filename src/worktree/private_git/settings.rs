@@ -127,8 +127,12 @@ fn is_listed(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|listed| listed == name)
 }
 
-/// The directory of the user's own hooks, which run in a fence; ours do not.
-fn users_hooks(repository: &Repository, worktree: &Worktree) -> Result<BString, DiskError> {
+/// The directory of the user's own hooks, which run in a fence; ours do not. It is relative to the
+/// worktree where the user's setting is (git-config(1), `core.hooksPath`).
+///
+/// # Errors
+/// Fails when the file that names it cannot be read.
+pub fn users_hooks(repository: &Repository, worktree: &Worktree) -> Result<BString, DiskError> {
     let file = worktree.record.admin_dir.join("agentwt/users");
     let recorded = files::read(&file)?.unwrap_or_default();
     if recorded.trim_ascii().is_empty() {

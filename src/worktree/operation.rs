@@ -1,9 +1,10 @@
-//! Says which command of git is in progress in a worktree.
+//! Says which command of git is in progress in a worktree, and how to end it.
 
 use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::record::worktree::Record;
+use crate::words::path::shell_word;
 
 /// The files that stand in the private git directory while git works (as `wt_status_get_state`
 /// looks for them), and the command that does.
@@ -20,6 +21,15 @@ pub const OPERATIONS: [(&str, &str); 7] = [
 /// The command of git that is in progress in a worktree, if one is.
 pub fn read_operation(record: &Record) -> Option<&'static str> {
     find_operation(&record.admin_dir)
+}
+
+/// The commands that end an operation of git in a worktree, for the help of an error.
+pub fn ways_to_end(operation: &str, worktree: &Utf8Path) -> String {
+    let path = shell_word(worktree.as_str());
+    format!(
+        "see it: git -C {path} status; finish it: git -C {path} {operation} --continue; or drop it, \
+         with what is resolved by now: git -C {path} {operation} --abort"
+    )
 }
 
 /// The command of git that is in progress in a git directory, if one is.

@@ -9,7 +9,7 @@ mod stopped;
 
 use std::path::{Path, PathBuf};
 
-use crate::support::TestRepo;
+use crate::support::{TestRepo, fenced_task};
 
 /// A worktree with two commits in its scope.
 #[track_caller]
@@ -241,10 +241,30 @@ fn an_operation_in_progress_refuses_and_names_its_commands() {
     repo.commit_all("on main");
     repo.sh(&dir, "git merge -q main >/dev/null || true").ok();
     let said = refused(&repo, &["--squash", "task"], "a merge is in progress there");
-    assert!(said.contains("merge --continue, or drop it:"), "{said}");
+    for way in ["merge --continue; or drop it", "merge --abort"] {
+        assert!(said.contains(way), "{said}");
+    }
     assert!(said.contains("git agentwt land --squash task"), "{said}");
     let status = repo.agentwt(&["status", "task"]).ok();
     assert!(status.contains(", a merge is in progress"), "{status}");
+}
+
+/// Its files are in the worktree, and to commit them there would land marks of a conflict.
+#[test]
+fn an_operation_that_a_command_in_a_fence_left_refuses() {
+    let Some(repo) = fenced_task() else { return };
+    let conflict = "echo 1 >src/one.rs; git add -A; git commit -qm one
+        git switch -qc side HEAD~; echo 2 >src/one.rs; git add -A; git commit -qm two
+        git switch -q -; git cherry-pick side; true";
+    repo.fenced(&[], conflict).ok();
+    for options in [&["task"][..], &["-n", "task"], &["--keep", "task"]] {
+        let said = refused(&repo, options, "left a cherry-pick unfinished");
+        assert!(said.contains("git agentwt exec task"), "{said}");
+        assert!(!said.contains("add -A"), "{said}");
+    }
+    repo.fenced(&[], "git cherry-pick --abort").ok();
+    repo.agentwt(&["land", "task"]).ok();
+    assert_eq!(repo.git(&["show", "main:src/one.rs"]), "1");
 }
 
 #[test]

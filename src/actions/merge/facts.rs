@@ -14,7 +14,8 @@ use crate::record::worktree::Record;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, branch_of};
-use crate::worktree::operation::read_operation;
+use crate::worktree::operation::{find_operation, read_operation};
+use crate::worktree::private_git::PrivateGit;
 
 /// The files in which git writes down which branch it works on while HEAD is elsewhere.
 const BUSY: [&str; 3] = [
@@ -56,6 +57,7 @@ impl WorkToMerge<'_> {
         let record = &self.worktree.record;
         let mut facts = PlaceFacts {
             operation: read_operation(record),
+            operation_of_run: find_operation(&PrivateGit::new(self.worktree).git_dir()),
             verified: commit_on_own_branch(record, head),
             uncommitted,
             base: self.read_base()?,

@@ -9,12 +9,15 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::shell_word;
+use crate::worktree::operation::ways_to_end;
 
 /// Why work cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeObstacle {
     /// This command of git is in progress in the worktree.
     Operation(&'static str),
+    /// A command in a fence left this command of git unfinished.
+    OperationOfRun(&'static str),
     /// HEAD is not on the branch of the worktree.
     NotOnBranch,
     /// These paths are not committed.
@@ -58,7 +61,7 @@ pub enum MergeObstacle {
 impl MergeObstacle {
     const fn code(&self) -> &'static str {
         match self {
-            Self::Operation(_) => "operation",
+            Self::Operation(_) | Self::OperationOfRun(_) => "operation",
             Self::NotOnBranch => "not_on_branch",
             Self::Uncommitted(_) => "uncommitted",
             Self::NoBaseBranch { .. } => "no_base_branch",
@@ -74,6 +77,9 @@ impl MergeObstacle {
         let record = &work.worktree.record;
         match self {
             Self::Operation(operation) => format!("a {operation} is in progress there"),
+            Self::OperationOfRun(operation) => {
+                format!("a command in its fence left a {operation} unfinished")
+            }
             Self::NotOnBranch => format!("it is not on its branch {}", record.branch),
             Self::Uncommitted(paths) => {
                 format!("it has work that is not committed:{}", listed(paths))
@@ -113,9 +119,13 @@ impl MergeObstacle {
         let branch = &work.worktree.record.branch;
         let again = &work.request.command;
         match self {
-            Self::Operation(operation) => format!(
-                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, \
-                 or drop it: git -C {path} {operation} --abort; then: {again}"
+            Self::Operation(operation) => {
+                let ways = ways_to_end(operation, &work.worktree.record.path);
+                format!("{ways}; then: {again}")
+            }
+            Self::OperationOfRun(operation) => format!(
+                "finish or abort it in the fence: git agentwt exec {name} (opens a shell there; \
+                 git {operation} --continue, or --abort); then: {again}"
             ),
             Self::NotOnBranch => {
                 format!("git -C {path} status, then: git -C {path} switch {branch}")

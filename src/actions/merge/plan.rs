@@ -14,6 +14,9 @@ use crate::words::name::{BranchName, CommitId};
 pub struct PlaceFacts {
     /// The command of git that is in progress in the worktree.
     pub operation: Option<&'static str>,
+    /// The command of git that a command in a fence left unfinished in its own git directory: the
+    /// worktree has its files.
+    pub operation_of_run: Option<&'static str>,
     /// The verified commit of the worktree's branch; none where HEAD is not on it.
     pub verified: Option<CommitId>,
     /// The paths with work that is not committed.
@@ -73,6 +76,9 @@ pub struct MergePlace {
 pub fn choose_place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
     if let Some(operation) = facts.operation {
         return Err(MergeObstacle::Operation(operation));
+    }
+    if let Some(operation) = facts.operation_of_run {
+        return Err(MergeObstacle::OperationOfRun(operation));
     }
     let Some(verified) = &facts.verified else {
         return Err(MergeObstacle::NotOnBranch);

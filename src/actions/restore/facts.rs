@@ -22,7 +22,7 @@ use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
 use crate::words::path::{RepoPath, shell_word};
 use crate::worktree::loaded::Worktree;
-use crate::worktree::operation::read_operation;
+use crate::worktree::operation::{read_operation, ways_to_end};
 use crate::worktree::repository::Repository;
 
 /// Reads what `restore` decides on; with a restore that was `saved`, what its undo decides on.
@@ -113,8 +113,8 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let branch = &record.branch;
     if let Some(operation) = read_operation(record) {
         let help = format!(
-            "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes \
-                that are not committed can be named: git agentwt restore {name} <path>"
+            "{}; changes that are not committed can be named: git agentwt restore {name} <path>",
+            ways_to_end(operation, &record.path)
         );
         return Some((format!("a {operation} is in progress"), help));
     }

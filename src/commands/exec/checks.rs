@@ -8,7 +8,7 @@ use crate::system::users;
 use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::operation::read_operation;
+use crate::worktree::operation::{read_operation, ways_to_end};
 use crate::worktree::repository::Repository;
 
 /// Checks that a command can run in a fence in this worktree.
@@ -50,7 +50,7 @@ pub(super) fn require_fenceable(
         return Err(not_fenced(
             worktree,
             &format!("a {operation} is in progress there"),
-            &format!("finish or abort it: git -C {word} {operation} --abort"),
+            &ways_to_end(operation, path),
         ));
     }
     if worktree.git(repository).symbolic_ref_head()? != Some(branch.full_ref()) {

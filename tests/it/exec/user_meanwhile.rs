@@ -118,6 +118,12 @@ fn a_merge_that_the_user_begins_meanwhile_is_finished_first() {
         repo.git_in(&worktree, &["ls-files", "-u"]).lines().count(),
         3
     );
+    // until then no command begins; to drop the merge is not the first that is advised
+    let refused = repo.fenced(&[], "true");
+    assert_eq!(refused.status, 125, "{refused}");
+    let to_finish = refused.stderr.find("merge --continue");
+    let to_drop = refused.stderr.find("merge --abort");
+    assert!(to_finish.is_some() && to_finish < to_drop, "{refused}");
     repo.git_in(&worktree, &["merge", "--abort"]);
     repo.fenced(&[], "true").ok();
     assert_eq!(repo.log_of_task(), "one\nmine");

@@ -176,7 +176,7 @@ fn commits_are_not_undone_in_the_middle_of_something() {
     assert_snapshot!(world.refuses(4, &[]), @"
     --- stderr
     error: cannot undo commits of worktree `task`: a merge is in progress
-    help: finish or abort it first: git -C $TMP/repo/.agentwt/worktrees/task merge --continue, or --abort; changes that are not committed can be named: git agentwt restore task <path>
+    help: see it: git -C $TMP/repo/.agentwt/worktrees/task status; finish it: git -C $TMP/repo/.agentwt/worktrees/task merge --continue; or drop it, with what is resolved by now: git -C $TMP/repo/.agentwt/worktrees/task merge --abort; changes that are not committed can be named: git agentwt restore task <path>
     --- status 4
     ");
     let _ = world.restore(&["docs"]).fails(1);

@@ -32,6 +32,7 @@ fn checkout_at(path: &str, changed: &[&str]) -> BaseCheckout {
 fn facts() -> PlaceFacts {
     PlaceFacts {
         operation: None,
+        operation_of_run: None,
         verified: Some(commit('b')),
         uncommitted: Vec::new(),
         base: BaseBranchState::At(base()),
@@ -84,6 +85,14 @@ fn what_is_in_the_way_of_a_merge_is_named() {
                 ..facts()
             },
             MergeObstacle::Operation("rebase"),
+        ),
+        (
+            PlaceFacts {
+                operation_of_run: Some("cherry-pick"),
+                uncommitted: vec!["a".to_owned()],
+                ..facts()
+            },
+            MergeObstacle::OperationOfRun("cherry-pick"),
         ),
         (
             PlaceFacts {

@@ -13,7 +13,7 @@ use crate::git::hooks::journal::{Journal, Target};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::reflog::{ReflogEntry, made_commits};
-use crate::git::refs::{Ref, STASH, is_stash};
+use crate::git::refs::{OWN_REFS, Ref, STASH, is_stash};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::attribution::records::{OtherHead, RecordCache, RecordSource, RefRecords};
 use crate::truth::git_dirs::TAKEN_UP;
@@ -48,6 +48,8 @@ pub struct MadeWorktree {
     pub id: String,
     /// Where it is.
     pub path: String,
+    /// Its HEAD.
+    pub head: OtherHead,
 }
 
 /// Holds a ref or a stash that was made in the worktree, or a commit of here that an operation in
@@ -85,13 +87,11 @@ impl<'a> RefHistory<'a> {
         for found in git.for_each_ref(&["refs/"])? {
             now.insert(found.name.clone(), found);
         }
-        let made_worktrees = read_made_worktrees(repository, worktree, &journal)?;
+        let made_worktrees = read_made_worktrees(&git, repository, worktree, &journal)?;
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
         // what was committed in a worktree that was made from this one counts as made here
         for made in &made_worktrees {
-            let admin_dir = repository.common_dir.join("worktrees").join(&made.id);
-            let head_there = read_head(&git.on(&admin_dir, None), &admin_dir, &made.id);
-            made_here.extend(made_commits(&head_there.log));
+            made_here.extend(made_commits(&made.head.log));
         }
         let record = &worktree.record;
         let source = RepositoryRecords {
@@ -149,6 +149,9 @@ impl<'a> RefHistory<'a> {
         }
         own_refs.extend(self.own_upstreams());
         own_refs.extend(self.own_private_refs());
+        for made in &self.made_worktrees {
+            own_refs.extend(self.private_refs_of(made));
+        }
         own_refs.extend(self.taken_up_elsewhere());
         own_refs.extend(self.own_stashes());
         own_refs
@@ -196,7 +199,7 @@ impl<'a> RefHistory<'a> {
         !common.is_empty()
     }
 
-    /// Lists the refs below `refs/worktree/`, which only this worktree has, as the journal says.
+    /// Lists the refs that only this worktree has (git-worktree(1), "REFS"), as the journal says.
     fn own_private_refs(&self) -> Vec<OwnRef> {
         let journal = &self.records.journal;
         let mut own_refs = Vec::new();
@@ -210,6 +213,34 @@ impl<'a> RefHistory<'a> {
                 tip,
                 start: None,
             }));
+        }
+        own_refs
+    }
+
+    /// Lists the commits that only a worktree which was made from this one names: that of a detached
+    /// HEAD, and those of its own refs.
+    fn private_refs_of(&self, made: &MadeWorktree) -> Vec<OwnRef> {
+        let mut own_refs = Vec::new();
+        let admin_dir = self.repository.common_dir.join("worktrees").join(&made.id);
+        let git = self.git.on(&admin_dir, None);
+        if made.head.branch.is_none()
+            && let Ok(Some(tip)) = git.rev_parse_commit("HEAD")
+        {
+            let begun = made.head.log.last();
+            own_refs.push(OwnRef {
+                name: made.head.name.clone().into(),
+                tip,
+                start: begun.map(|entry| entry.id.clone()),
+            });
+        }
+        for own in git.for_each_ref(&OWN_REFS).unwrap_or_default() {
+            if let Ok(Some(tip)) = git.rev_parse_commit(own.id.as_str()) {
+                own_refs.push(OwnRef {
+                    name: format!("worktrees/{}/{}", made.id, own.name).into(),
+                    tip,
+                    start: None,
+                });
+            }
         }
         own_refs
     }
@@ -465,6 +496,7 @@ fn read_head(git: &Git, git_dir: &Utf8Path, private: &str) -> OtherHead {
 
 /// Finds the worktrees that were created from this one (gitrepository-layout(5), `worktrees/<id>`).
 fn read_made_worktrees(
+    git: &Git,
     repository: &Repository,
     worktree: &Worktree,
     journal: &Journal,
@@ -479,9 +511,12 @@ fn read_made_worktrees(
         let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
         let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
         if own_id != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
+            let admin_dir = directory.join(&id);
+            let name = format!("worktrees/{id}");
             made_worktrees.push(MadeWorktree {
-                id,
+                head: read_head(&git.on(&admin_dir, None), &admin_dir, &name),
                 path: path.to_str_lossy().into_owned(),
+                id,
             });
         }
     }

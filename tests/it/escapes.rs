@@ -692,7 +692,8 @@ fn found_by_a_command_beside_the_user(fence: &str, options: &[&str]) -> Option<S
     let words = ["--", "sh", "-c", leave];
     let leaving = [&["exec", "other"], allow_root_words(), &words].concat();
     repo.agentwt(&leaving).ok();
-    let script = "touch src/ready; for n in $(seq 400); do test -e src/go && break; sleep 0.05; done;
+    let script =
+        "touch src/ready; for n in $(seq 400); do test -e src/go && break; sleep 0.05; done;
         rm src/ready src/go; grep -rlE '^.?KEY' {main}/.git 2>/dev/null; true";
     let ready = target.worktree().join("src/ready");
     let said = std::thread::scope(|threads| {

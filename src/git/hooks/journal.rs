@@ -103,10 +103,10 @@ impl Journal {
         names.filter(|name| is_shared(name.as_bstr()))
     }
 
-    /// The refs below `refs/worktree/` that this worktree has for itself, and moved.
+    /// The refs that this worktree has for itself, and moved; without HEAD and the like.
     pub fn private(&self) -> impl Iterator<Item = &BString> {
         let names = self.moves.keys();
-        names.filter(|name| name.starts_with(b"refs/worktree/"))
+        names.filter(|name| is_own_ref(name))
     }
 
     /// The moves of a ref, in order.
@@ -253,7 +253,10 @@ mod tests {
         let touched: Vec<String> = journal.touched().iter().map(ToString::to_string).collect();
         assert_eq!(touched, [id('1'), id('a')]);
         let private: Vec<&BString> = journal.private().collect();
-        assert_eq!(private, ["refs/worktree/x"]);
+        assert_eq!(
+            private,
+            ["refs/bisect/bad", "refs/rewritten/x", "refs/worktree/x"]
+        );
     }
 
     #[test]

@@ -5,6 +5,9 @@ use insta::assert_snapshot;
 use super::{Case, after};
 use crate::support::TestRepo;
 
+/// The refs that each worktree has for itself (git-worktree(1), "REFS").
+const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+
 /// A repository with a remote, and the branches `feature` and `dev` of the user's.
 #[track_caller]
 pub fn with_branches(options: &[&str]) -> Case {
@@ -272,11 +275,13 @@ fn a_commit_is_judged_whatever_the_name_of_its_ref_is() {
         "refs/agentwt/rescue/task/20260101T000000Z",
         "refs/agentwt/trash/task/20260101T000000Z",
         "refs/worktree/q",
+        "refs/bisect/q",
+        "refs/rewritten/q",
     ] {
         let findings = after(&format!("{HIDDEN} git update-ref {name} $C"));
         let expected = "README.md modified read-only violation\n";
         assert!(findings.starts_with(expected), "{name}: {findings}");
-        let is_private = name.starts_with("refs/worktree/");
+        let is_private = OWN_REFS.iter().any(|start| name.starts_with(start));
         let notice = format!("@git/{name} ref shared notice");
         assert_eq!(
             findings.contains(&notice),
@@ -284,6 +289,32 @@ fn a_commit_is_judged_whatever_the_name_of_its_ref_is() {
             "{name}: {findings}"
         );
     }
+}
+
+#[test]
+fn what_is_committed_in_a_worktree_that_was_made_here_is_judged() {
+    for place in ["src/inner", "$MAIN/../outer"] {
+        let make = format!("git worktree add -q --detach {place}; cd {place}; ");
+        let hidden = [
+            format!("{make} edit README.md; commit"),
+            format!("{make} {HIDDEN} git update-ref refs/worktree/q $C"),
+            format!("{make} {HIDDEN} git update-ref refs/bisect/q $C"),
+        ];
+        for script in hidden {
+            let findings = after(&script);
+            let expected = "README.md modified read-only violation\n";
+            assert!(findings.contains(expected), "{script}: {findings}");
+        }
+        for script in ["true", "edit src/main.rs; commit; git checkout -q HEAD~"] {
+            let findings = after(&format!("{make} {script}"));
+            assert!(!findings.contains("violation"), "{script}: {findings}");
+        }
+    }
+    // a worktree of the user's is none of these
+    let case = Case::new();
+    case.main_does("git worktree add -q --detach ../users");
+    case.does("edit README.md; commit; git -C $MAIN/../users merge -q $(git rev-parse HEAD); git reset -q --hard HEAD~");
+    assert_snapshot!(case.findings(), @"README.md modified history notice");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::truth::head::{WorktreeHead, read_commits, reflog_file};
 use crate::truth::history::touched;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::worktree::gitdir::read_gitdir;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{incoming_ref, run_refs};
 use crate::worktree::repository::{Main, Repository};
@@ -508,14 +509,16 @@ fn read_made_worktrees(
     let directory = repository.common_dir.join("worktrees");
     let own_id = worktree.record.admin_dir.file_name();
     for id in files::names(&directory)? {
-        let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
-        let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
-        if own_id != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
-            let admin_dir = directory.join(&id);
+        let admin_dir = directory.join(&id);
+        let Some(dot_git) = read_gitdir(&admin_dir)? else {
+            continue;
+        };
+        let path = dot_git.parent().unwrap_or(&dot_git);
+        if own_id != Some(&id) && journal.worktrees.iter().any(|made| made == path.as_str()) {
             let name = format!("worktrees/{id}");
             made_worktrees.push(MadeWorktree {
                 head: read_head(&git.on(&admin_dir, None), &admin_dir, &name),
-                path: path.to_str_lossy().into_owned(),
+                path: path.to_string(),
                 id,
             });
         }

@@ -20,6 +20,7 @@ use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::first_of;
+use crate::worktree::gitdir::without_dots;
 use crate::worktree::lost::LostWorktree;
 use crate::worktree::repository::Repository;
 
@@ -382,17 +383,28 @@ fn has_whole_links(repository: &Repository, record: &Record) -> bool {
         && target_of(record, "commondir") == common_dir
 }
 
-/// True if the `.git` file is as `add` wrote it. In the fence `mount`, that of the run is there.
+/// True if the `.git` file names the private git directory by its own path: as git wrote it at
+/// `add`, or a relative one, as `git worktree repair --relative-paths` writes (git 2.48). In the
+/// fence `mount`, that of the run is there.
 fn has_own_dot_git(repository: &Repository, record: &Record, dot_git: &Utf8Path) -> bool {
     let Some(text) = files::read(dot_git).unwrap_or_default() else {
         return false;
     };
-    if text == record.dot_git.as_bytes() {
+    if text == record.dot_git.as_bytes() || names(&text, record) {
         return true;
     }
     let private = repository.record_dir(&record.name).join("private/git");
     let is_fenced = environment::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
     is_fenced && text == format!("gitdir: {private}\n").as_bytes()
+}
+
+/// True if the text of a `.git` file names the private git directory, by no link.
+fn names(dot_git: &[u8], record: &Record) -> bool {
+    let target = dot_git
+        .strip_prefix(b"gitdir: ")
+        .map(<[u8]>::trim_ascii_end);
+    let path = target.and_then(|target| std::str::from_utf8(target).ok());
+    path.is_some_and(|path| without_dots(&record.path.join(path)) == record.admin_dir)
 }
 
 /// Returns the path that a file of the private git directory names: a relative one where

@@ -305,6 +305,13 @@ fn what_is_committed_in_a_worktree_that_was_made_here_is_judged() {
             let expected = "README.md modified read-only violation\n";
             assert!(findings.contains(expected), "{script}: {findings}");
         }
+        // a newer git links worktrees by relative paths (`worktree.useRelativePaths`)
+        let relative = "echo ../../../.agentwt/worktrees/task/src/inner/.git >$(git rev-parse --git-dir)/gitdir;";
+        if place == "src/inner" {
+            let findings = after(&format!("{make} {relative} edit README.md; commit"));
+            let expected = "README.md modified read-only violation\n";
+            assert!(findings.contains(expected), "relative: {findings}");
+        }
         for script in ["true", "edit src/main.rs; commit; git checkout -q HEAD~"] {
             let findings = after(&format!("{make} {script}"));
             assert!(!findings.contains("violation"), "{script}: {findings}");

@@ -32,6 +32,23 @@ fn a_redirected_git_file_is_a_finding_and_hides_nothing() {
 }
 
 #[test]
+fn links_by_relative_paths_are_no_finding() {
+    let (repo, worktree) = TestRepo::with_task();
+    // as `git worktree repair --relative-paths` writes them (git 2.48)
+    let links = "echo gitdir: ../../../.git/worktrees/task >.git
+        echo ../../../.agentwt/worktrees/task/.git >../../../.git/worktrees/task/gitdir";
+    repo.script(&worktree, links);
+    assert_eq!(repo.findings(&worktree), "");
+    // but a link on the way can lead elsewhere at any time
+    let link = "ln -s ../../../../.git/worktrees/task src/link; echo gitdir: src/link >.git";
+    repo.script(&worktree, link);
+    assert_snapshot!(repo.findings(&worktree), @"
+    @worktree integrity integrity violation
+    src/link created outside notice
+    ");
+}
+
+#[test]
 fn a_git_directory_in_place_of_the_file_is_a_finding_and_hides_nothing() {
     let (repo, worktree) = TestRepo::with_task();
     repo.script(

@@ -4,12 +4,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::record::run::KeptReason;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
-use crate::worktree::run_status::{RunProgress, RunStatus, WaitingReason};
+use crate::worktree::run_status::{RunProgress, RunStatus, WaitingReason, way_out};
 
 /// Says what waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -94,7 +95,7 @@ impl WaitingRun {
             }
             RunProgress::Waiting(reason) => {
                 waiting.why = Some(reason);
-                waiting.add_ended_run(repository, worktree)?;
+                waiting.add_ended_run(repository, worktree, reason)?;
             }
         }
         Ok(Some(waiting))
@@ -102,7 +103,12 @@ impl WaitingRun {
 
     /// Adds what an ended command left in its git directory, with the state, and the command that
     /// goes on with it.
-    fn add_ended_run(&mut self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+    fn add_ended_run(
+        &mut self,
+        repository: &Repository,
+        worktree: &Worktree,
+        reason: WaitingReason,
+    ) -> Result<(), Error> {
         let name = &worktree.record.name;
         self.incoming = find_incoming(repository, worktree)?;
         self.operation = find_operation(&PrivateGit::new(worktree).git_dir());
@@ -115,7 +121,13 @@ impl WaitingRun {
             Some(_) => WaitingState::Commits,
             None => WaitingState::Left,
         };
-        self.next = Some(format!("git agentwt exec {name} -- true"));
+        let mut next = format!("git agentwt exec {name} -- true");
+        if let WaitingReason::Kept(KeptReason::Conflict(conflict)) = reason
+            && self.incoming.is_some()
+        {
+            next = way_out(conflict, worktree);
+        }
+        self.next = Some(next);
         Ok(())
     }
 

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::record::run::{ImportConflict, KeptReason, Leftover, RunState};
 use crate::words::error::Error;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::private_git::PrivateGit;
+use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
 
 /// What of the fenced runs of a worktree is not in the worktree.
@@ -98,6 +99,27 @@ fn waiting_reason(state: &RunState) -> WaitingReason {
             None => WaitingReason::Unrecorded,
         },
         RunState::Unrecorded => WaitingReason::Unrecorded,
+    }
+}
+
+/// The command by which the branch gets the commits of a run that do not fit what the user did.
+pub fn way_out(conflict: ImportConflict, worktree: &Worktree) -> String {
+    let record = &worktree.record;
+    let name = &record.name;
+    let branch = &record.branch;
+    let path = shell_word(record.path.as_str());
+    match conflict {
+        ImportConflict::IndexLocked | ImportConflict::OperationBegun => {
+            format!("git agentwt exec {name} -- true")
+        }
+        ImportConflict::SwitchedAway => {
+            format!("git -C {path} switch {branch} && git agentwt exec {name} -- true")
+        }
+        // the files of the command, which are not committed here, would be in the way of the merge
+        ImportConflict::BranchMoved | ImportConflict::StagedOtherwise => {
+            let incoming = incoming_ref(worktree);
+            format!("git -C {path} stash -u && git -C {path} merge {incoming}")
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::run_status::way_out;
 
 /// What became of a run.
 pub struct Imported {
@@ -74,28 +75,26 @@ impl Imported {
         })
     }
 
-    /// Says why the branch stays though all is in scope, and how the commits come from the ref
-    /// where they are.
-    pub fn conflict_note(&self, worktree: &Worktree, incoming: &str) -> Option<String> {
+    /// Says why the branch stays though all is in scope, and how it gets the commits.
+    pub fn conflict_note(&self, worktree: &Worktree) -> Option<String> {
         let conflict = self.conflict_with_commits()?;
-        let record = &worktree.record;
-        let name = &record.name;
-        let branch = &record.branch;
-        let path = shell_word(record.path.as_str());
-        let way = match conflict {
+        let branch = &worktree.record.branch;
+        let path = shell_word(worktree.record.path.as_str());
+        let way = way_out(conflict, worktree);
+        let hint = match conflict {
             ImportConflict::IndexLocked | ImportConflict::OperationBegun => {
-                format!("when that is over: git agentwt exec {name} -- true")
+                "; that has to be over first".to_owned()
             }
-            ImportConflict::SwitchedAway => {
-                format!("git -C {path} switch {branch} && git agentwt exec {name} -- true")
-            }
+            ImportConflict::SwitchedAway => String::new(),
             ImportConflict::BranchMoved | ImportConflict::StagedOtherwise => {
-                format!("git -C {path} stash -u && git -C {path} merge {incoming}")
+                format!(
+                    "; what else was not committed is in the stash then: git -C {path} stash show -u"
+                )
             }
         };
         Some(format!(
             "{branch} stays, as {conflict} while the command ran; to merge the commits of the \
-             command, whose files are there uncommitted: {way}"
+             command, whose files are there uncommitted: {way}{hint}"
         ))
     }
 }

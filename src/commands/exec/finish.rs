@@ -24,7 +24,7 @@ pub(super) fn fill_answer(
 ) {
     let record = &worktree.record;
     let incoming = incoming_ref(worktree);
-    let conflict_note = ended_run.imported.conflict_note(worktree, &incoming);
+    let conflict_note = ended_run.imported.conflict_note(worktree);
     outcome.exit = exit_of(&ended_run);
     outcome.notes.extend(conflict_note);
     let imported = ended_run.imported;

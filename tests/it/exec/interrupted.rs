@@ -16,7 +16,7 @@ fn the_lock_of_an_import_that_was_killed_is_not_that_of_another() {
     // but that of a git is
     std::fs::write(&lock, "").expect("it is ours");
     let said = repo.fenced(&[], commit);
-    let way = "when that is over: git agentwt exec task -- true";
+    let way = "git agentwt exec task -- true; that has to be over first";
     assert!(said.fails(120).stderr.contains(way), "{said}");
     let said = repo.fenced(&[], "true");
     let said = said.fails(125);

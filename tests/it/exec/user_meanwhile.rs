@@ -9,17 +9,15 @@ use crate::support::{TestRepo, allow_root, fenced_task};
 fn a_branch_that_the_user_moved_meanwhile_stays() {
     let Some(repo) = fenced_task() else { return };
     let worktree = repo.worktree("task");
-    let ready = repo.root().join("ready");
-    let script = format!(
-        "echo 1 >src/one.rs; git add -A; git commit -qm one; for n in $(seq 200); do test -e {} && break; sleep 0.05; done",
-        ready.display()
-    );
+    let ready = worktree.join("src/ready");
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one
+        for n in $(seq 200); do test -e src/ready && break; sleep 0.05; done; rm src/ready";
     let user = |dir: &Path| {
         repo.git_in(dir, &["commit", "-q", "--allow-empty", "-m", "of the user"]);
         std::fs::write(&ready, "").expect("it is ours");
     };
     let said = std::thread::scope(|threads| {
-        let run = threads.spawn(|| repo.fenced(&[], &script));
+        let run = threads.spawn(|| repo.fenced(&[], script));
         while !private(&repo).join("git/refs/heads/agentwt/task").exists() && !run.is_finished() {
             std::thread::yield_now();
         }
@@ -34,6 +32,17 @@ fn a_branch_that_the_user_moved_meanwhile_stays() {
     assert_eq!(repo.log_of_task(), "of the user");
     let kept = repo.git(&["log", "-1", "--format=%s", "refs/agentwt/incoming/task"]);
     assert_eq!(kept, "one");
+    // the way that was printed, and that `list` prints as long as they wait, merges them
+    let listed = repo.agentwt(&["list"]).ok();
+    let (_, way) = listed.split_once("to go on: ").expect("it waits");
+    let way = way.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.stderr.contains(&way), "{way}: {said}");
+    let way = way.replace("$TMP/repo", &repo.main().display().to_string());
+    repo.keep_as("before");
+    repo.sh(repo.main(), &way).ok();
+    assert_eq!(repo.git(&["show", "agentwt/task:src/one.rs"]), "1");
+    // a command that goes on instead keeps them
+    repo.sh(repo.root(), "rm -rf repo; mv before repo").ok();
     repo.fenced(&[], "git log -1 --format=%s; test -e src/one.rs")
         .ok();
     let kept = runs(&repo);

@@ -153,6 +153,8 @@ impl<'a> Seal<'a> {
         let mut directories = vec![common.clone()];
         directories.extend(users_directory(repository)?.filter(|own| *own != common));
         for directory in directories {
+            // a link is none yet, but any hook can come behind it
+            self.read_data_directory(&directory)?;
             for Script { file, digest } in self.scripts_of(&directory)? {
                 if digest.ends_with(PLAIN) {
                     self.insert(&file, digest);
@@ -407,6 +409,7 @@ impl<'a> Seal<'a> {
     }
 
     fn read_hooks_of_submodule(&mut self, directory: &Utf8Path) -> Result<(), Error> {
+        self.read_data_directory(directory)?;
         for Script { file, digest } in self.scripts_of(directory)? {
             self.insert(&file, digest);
         }

@@ -302,6 +302,25 @@ fn a_link_in_the_place_of_a_directory_of_git_is_reported() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_directory_of_hooks_is_a_violation() {
+    let replace = "mv $D ../../hooks; ln -s ../../hooks $D";
+    let case = prepared(SUBMODULE);
+    case.does(&format!(
+        "cd $MAIN/.git; D=hooks; {replace}; cd modules/lib; mv hooks ../../../h; ln -s ../../../h hooks"
+    ));
+    assert_snapshot!(case.findings(), @"
+    @git/hooks hook shared violation
+    @git/modules/lib/hooks hook shared violation
+    ");
+    let case = prepared("mkdir my-hooks; git config core.hooksPath my-hooks");
+    case.does(&format!("cd $MAIN; D=my-hooks; {replace}"));
+    assert_snapshot!(case.findings(), @"@main/my-hooks hook shared violation");
+    // one that stood there before is nothing
+    let case = prepared("cd .git; mv hooks h; ln -s h hooks");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
 fn a_seal_of_entries_alone_is_read() {
     let case = prepared(&format!(
         "{SUBMODULE} mkdir -p .git/tool .git/rr-cache/0123 .git/remotes/a; echo x >.git/tool/state

@@ -13,6 +13,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::mode::BitsChange;
 use crate::truth::planted;
 use crate::words::error::Error;
+use crate::words::exit::ExitCode;
 use crate::words::path_text::{PathText, paths};
 use crate::words::text::{count, when, would};
 use crate::worktree::loaded::Worktree;
@@ -21,7 +22,8 @@ use crate::worktree::loaded::Worktree;
 ///
 /// Sets the sparse-checkout patterns and the write bits of the files as the recorded scope
 /// demands. The hooks do the same after a checkout, merge, rebase, reset or stash; use this command
-/// when the hooks could not run. The contents of files are never changed.
+/// when the hooks could not run. The contents of files are never changed. Where the write bits of a
+/// file cannot be set, the rest is done, and the exit status is 6.
 #[derive(Args, Debug)]
 pub struct Reapply {
     /// The worktree [default: the current worktree]
@@ -86,7 +88,8 @@ impl Answer for ReapplyAnswer {
     }
 }
 
-/// Puts sparse patterns and write bits back as the scope says.
+/// Puts sparse patterns and write bits back as the scope says. Where the bits of a file cannot be
+/// set, the rest is done, and the status is that of a disk that fails.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -118,5 +121,8 @@ pub fn run(session: &Session, options: &Reapply) -> Result<Outcome<ReapplyAnswer
         refused: RefusedFile::all(&bits.refused),
     });
     outcome.notes = reapplied.notes();
+    if !outcome.answer.refused.is_empty() {
+        outcome.exit = ExitCode::Disk;
+    }
     Ok(outcome)
 }

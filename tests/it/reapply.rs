@@ -52,6 +52,20 @@ fn write_bits_come_back() {
     );
 }
 
+/// The other name would lose its bits too, and may be anywhere.
+#[test]
+fn write_bits_that_cannot_be_set_are_an_error() {
+    let (repo, _) =
+        TestRepo::task_after("chmod u+w README.md docs/api.md; ln README.md ../readme-elsewhere");
+    assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
+    bits      docs/api.md
+    --- stderr
+    error: cannot set the write bits of README.md: it has other names (hard links), and they share its mode
+    task: restored the write bits of 1 file, 0 excluded files
+    --- status 6
+    ");
+}
+
 #[test]
 fn excluded_files_go_and_patterns_come_back() {
     for (version, bin) in gits() {

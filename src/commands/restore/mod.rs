@@ -113,6 +113,9 @@ fn restore(
             progress: &session.progress,
         };
         apply(session, &restoring, &mut outcome.answer)?;
+        if !outcome.answer.refused.is_empty() {
+            outcome.exit = ExitCode::Disk;
+        }
     }
     // 4
     if !options.dry_run {

@@ -30,6 +30,7 @@ fn a_file_with_other_names_keeps_its_write_bit_and_that_is_said() {
             .contains("cannot set the write bits of README.md"),
         "{said}"
     );
+    assert_eq!(said.status, 6, "{said}");
     assert!(!said.stdout.contains("README.md"), "{said}");
     assert!(!said.stderr.contains("nothing to restore"), "{said}");
 }

@@ -297,8 +297,8 @@ pub enum Refusal {
 
     #[error("this is a bare repository: there is no worktree to take the config from")]
     #[diagnostic(code(agentwt::add::bare))]
-    #[diagnostic(help("make a worktree and go there: git worktree add ../main && cd ../main"))]
-    Bare,
+    #[diagnostic(help("{help}"))]
+    Bare { help: String },
 
     #[error("a change of a scope takes the name of one worktree, and no path")]
     #[diagnostic(code(agentwt::scope::one_name))]
@@ -420,7 +420,7 @@ impl Fault for Refusal {
             | Self::NoRequest { .. }
             | Self::NoRequestRemote { .. }
             | Self::OneName
-            | Self::Bare => ExitCode::Usage,
+            | Self::Bare { .. } => ExitCode::Usage,
             Self::NotFenced { .. } | Self::NoCommand | Self::UnknownFenceValue { .. } => {
                 ExitCode::NotStarted
             }

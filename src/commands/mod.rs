@@ -34,6 +34,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::files;
 use crate::disk::lock::Waiting;
 use crate::disk::scan::walk::WalkMode;
 use crate::git::error::GitError;
@@ -45,10 +46,12 @@ use crate::words::error::{Error, Interrupted};
 use crate::words::exit::ExitCode;
 use crate::words::log::Log;
 use crate::words::name::WorktreeName;
+use crate::words::name::branch_of;
 use crate::words::path::shell_word;
 use crate::words::progress::Progress;
 use crate::words::time::timestamp;
 use crate::worktree::caller::{require_no_agent, require_own};
+use crate::worktree::repository::WORKTREES;
 use crate::worktree::repository::{Main, Repository, joined};
 use crate::worktree::settings::Environment;
 
@@ -203,7 +206,7 @@ impl Session {
     pub fn repository_with_checkout(&self) -> Result<Repository, Error> {
         let repository = self.repository()?;
         if repository.main == Main::Bare && repository.toplevel.is_none() {
-            return Err(Refusal::Bare.into());
+            return Err(bare(&repository)?.into());
         }
         Ok(repository)
     }
@@ -321,4 +324,32 @@ impl Session {
 /// True if an error says that there is no repository.
 pub fn is_nowhere(error: &Error) -> bool {
     matches!(error.find(), Some(GitError::NoRepository { .. }))
+}
+
+/// Makes the refusal of a bare repository: it names a worktree of plain git to go to, or makes one.
+///
+/// # Errors
+/// Fails when git cannot list the worktrees.
+pub fn bare(repository: &Repository) -> Result<Refusal, Error> {
+    let ours = repository.root.join(WORKTREES);
+    for entry in repository.worktree_list()? {
+        if !entry.bare && !entry.path.starts_with(&ours) && files::is_directory(&entry.path) {
+            let word = shell_word(entry.path.as_str());
+            let help = format!("go to one of its worktrees: cd {word}");
+            return Ok(Refusal::Bare { help });
+        }
+    }
+    let head = repository.git.symbolic_ref_head()?.unwrap_or_default();
+    let branch = branch_of(&head);
+    let name = branch.rsplit('/').next().unwrap_or(branch);
+    let beside = repository
+        .common_dir
+        .parent()
+        .unwrap_or(&repository.common_dir);
+    let place = shell_word(beside.join(name).as_str());
+    let help = format!(
+        "make a worktree and go there: git worktree add {place} {} && cd {place}",
+        shell_word(branch)
+    );
+    Ok(Refusal::Bare { help })
 }

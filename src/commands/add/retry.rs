@@ -297,7 +297,9 @@ mod tests {
         }
         for refusal in [
             Refusal::InvalidBranch { branch },
-            Refusal::Bare,
+            Refusal::Bare {
+                help: String::new(),
+            },
             Refusal::AnotherScope {
                 name: name.clone(),
                 difference: Vec::new(),

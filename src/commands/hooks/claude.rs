@@ -11,7 +11,7 @@ use crate::arguments::scope::ScopeLists;
 use crate::client::claude::{ClaudeSettings, EVENTS};
 use crate::commands::hooks::HooksDone;
 use crate::commands::hooks::arguments::{ClaudeAction, HooksClaude};
-use crate::commands::{Outcome, Session};
+use crate::commands::{Outcome, Session, bare};
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::refusal::Refusal;
@@ -116,7 +116,7 @@ impl Answer for ClaudeHooksAnswer {
 pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHooksAnswer>, Error> {
     let repository = session.repository_to_change()?;
     if repository.main == Main::Bare {
-        return Err(Refusal::Bare.into());
+        return Err(bare(&repository)?.into());
     }
     let path = repository.root.join(LOCAL);
     let _one_at_a_time = Lock::wait(&repository.shared_lock())?;

@@ -52,7 +52,7 @@ fn a_bare_repository_without_a_worktree() {
         insta::allow_duplicates! { insta::assert_snapshot!(said, @"
         --- stderr
         error: this is a bare repository: there is no worktree to take the config from
-        help: make a worktree and go there: git worktree add ../main && cd ../main
+        help: make a worktree and go there: git worktree add $TMP/main main && cd $TMP/main
         --- status 2
         "); }
     }
@@ -60,6 +60,14 @@ fn a_bare_repository_without_a_worktree() {
         .sh(&bare, "find . | sort; cat config info/exclude")
         .ok();
     assert_eq!(after, before);
+    // what is advised works, and is not advised again
+    let place = repo.root().join("main");
+    let make = format!("git worktree add -q {} main", place.display());
+    repo.sh(&bare, &make).ok();
+    let said = repo.agentwt_in(&bare, SRC);
+    let help = "help: go to one of its worktrees: cd $TMP/main";
+    assert!(said.stderr.contains(help), "{said}");
+    repo.agentwt_in(&place, SRC).ok();
 }
 
 #[test]

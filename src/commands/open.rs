@@ -13,7 +13,7 @@ use crate::system::environment;
 use crate::system::programs::run_program;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
-use crate::worktree::error::WorktreeFault;
+use crate::worktree::absence::no_directory;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{GitSettings, load_config};
@@ -48,10 +48,9 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     let repository = session.repository()?;
     let worktree = Worktree::of(&repository, Some(&options.name))?;
     session.require_own(&repository, &worktree.record.name)?;
-    let name = worktree.record.name.to_string();
     let path = worktree.record.path.clone();
     if !files::is_directory(&path) {
-        return Err(WorktreeFault::NoDirectory { name, path }.into());
+        return Err(no_directory(&worktree.record).into());
     }
     let program = find_program(session, &repository, &worktree, options)?;
     // of a command that `shell` made, the line of the setting

@@ -12,7 +12,7 @@ use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::disk::files;
 use crate::words::error::Error;
-use crate::worktree::error::WorktreeFault;
+use crate::worktree::absence::no_directory;
 use crate::worktree::loaded::Worktree;
 
 /// Print the absolute path of a worktree
@@ -60,12 +60,9 @@ impl Answer for PathAnswer {
 pub fn run(session: &Session, name: Option<&str>) -> Result<Outcome<PathAnswer>, Error> {
     let repository = session.repository()?;
     let record = Worktree::of(&repository, name)?.record;
-    let path = record.path;
-    if !files::is_directory(&path) {
-        return Err(Error::from(WorktreeFault::NoDirectory {
-            name: record.name.to_string(),
-            path,
-        }));
+    if !files::is_directory(&record.path) {
+        return Err(no_directory(&record).into());
     }
+    let path = record.path;
     Ok(Outcome::done(PathAnswer { path }))
 }

@@ -22,6 +22,7 @@ use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::inventory::placed::{Placed, PlacedKind};
+use crate::judge::change::Place;
 use crate::judge::change::{Change, by_kind, by_seen};
 use crate::judge::finding::Finding;
 use crate::record::accepted::Decision;
@@ -126,11 +127,25 @@ impl Answer for StatusAnswer {
 }
 
 impl WorktreeStatus {
+    /// Says what became of a directory that is not in its place, as the violation has it.
+    fn print_absence(&self, text: &mut Text) {
+        for violation in &self.violations {
+            if violation.change.place == Place::Worktree
+                && let Some(detail) = &violation.change.detail
+            {
+                text.fact("absent", detail);
+            }
+        }
+    }
+
     fn print(&self, text: &mut Text) {
         let foreign = when(self.made_by == MadeBy::Git, " (made by plain git)");
         text.line(text.paint.heading(&self.name) + foreign);
         self.print_verdict(text);
         text.fact("path", &self.path);
+        if self.placed.is_none() {
+            self.print_absence(text);
+        }
         self.print_branch(text);
         for remark in self.recorded.remarks() {
             text.fact(remark.key, remark.fact + &remark.more);

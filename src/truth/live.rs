@@ -17,6 +17,7 @@ use crate::truth::options::{LargeFiles, SurveyOptions};
 use crate::truth::survey::States;
 use crate::words::error::Error;
 use crate::words::time::timestamp;
+use crate::worktree::absence::Absence;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::{Repository, joined};
 
@@ -106,12 +107,13 @@ pub fn verify_with_large_files(
     })
 }
 
-/// Adds the locks that are there, and that the directory is gone.
+/// Adds the locks that are there, and that the directory is not.
 fn add_state_of_directory(worktree: &Worktree, changes: &mut ChangeSet) {
     let record = &worktree.record;
     changes.integrity.extend(integrity::locks(record));
     if !files::exists(&record.path) {
-        let detail = "its directory is gone; to remove its record: git agentwt prune";
+        let Absence { what, remedy } = Absence::of(record);
+        let detail = format!("{what}; {remedy}");
         let gone = integrity::integrity(Place::Worktree, detail);
         changes.integrity.retain(|one| one.place != Place::Worktree);
         changes.integrity.push(gone);

@@ -38,12 +38,12 @@ pub enum WorktreeFault {
     },
     /// There is no worktree of ours with this name.
     #[error("there is no worktree named `{name}`")]
-    #[diagnostic(code(agentwt::facts::unknown_worktree), help("{}", names_help(known)))]
+    #[diagnostic(code(agentwt::facts::unknown_worktree), help("{help}"))]
     UnknownWorktree {
         /// The name.
         name: String,
-        /// The names there are.
-        known: Vec<String>,
+        /// The names there are, or how one in the trash comes back.
+        help: String,
     },
     /// No name was given, and the directory is in no worktree of ours.
     #[error("not inside a worktree of git-agentwt, so a name is needed")]
@@ -187,15 +187,14 @@ pub enum WorktreeFault {
     /// The directory of a worktree is not where `add` created it.
     #[error("the directory of worktree `{name}` does not exist: {path}")]
     #[diagnostic(code(agentwt::facts::no_directory))]
-    #[diagnostic(help(
-        "if a removal was interrupted: git agentwt remove --undo {name}; if the directory was \
-            deleted: git agentwt remove {name}"
-    ))]
+    #[diagnostic(help("{help}"))]
     NoDirectory {
         /// The worktree.
         name: String,
         /// The recorded path.
         path: camino::Utf8PathBuf,
+        /// What became of it, and the command that goes on.
+        help: String,
     },
 }
 
@@ -208,7 +207,8 @@ impl WorktreeFault {
     }
 }
 
-fn names_help(known: &[String]) -> String {
+/// Says which worktrees there are, for the help of an error.
+pub fn names_help(known: &[String]) -> String {
     if known.is_empty() {
         return "there is none yet; to create a worktree: git agentwt add task-1".to_owned();
     }

@@ -30,9 +30,9 @@ use crate::words::error::Error;
 use crate::words::name::{CommitId, WorktreeName};
 use crate::words::path::escape_for_terminal;
 use crate::words::toml_file::from_text;
-use crate::worktree::error::WorktreeFault;
+use crate::worktree::error::{WorktreeFault, names_help};
 use crate::worktree::gitdir::{read_if_whole, without_dots};
-use crate::worktree::repository::Repository;
+use crate::worktree::repository::{Repository, trash_records};
 
 /// The file of the record with the directories that need not be read again ([`CleanDirectories`]).
 pub const WALKED: &str = "walked";
@@ -563,8 +563,30 @@ fn known_names(repository: &Repository) -> Vec<String> {
 
 /// Reports that there is no worktree of this name.
 pub fn unknown(repository: &Repository, name: String) -> Error {
-    let known = known_names(repository);
-    WorktreeFault::UnknownWorktree { name, known }.into()
+    let help = if is_in_trash(repository, &name) {
+        format!("it was removed; to bring it back: git agentwt remove --undo {name}")
+    } else {
+        names_help(&known_names(repository))
+    };
+    WorktreeFault::UnknownWorktree { name, help }.into()
+}
+
+/// True if the trash has a worktree of this name.
+fn is_in_trash(repository: &Repository, name: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let records = trash_records(repository);
+    for id in files::names(&records).unwrap_or_default() {
+        if id.starts_with(name)
+            && let Some(record) = read_if_whole::<Named>(&records.join(id).join("record.toml"))
+            && record.name == name
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the worktree whose directory a path is in.

@@ -28,14 +28,18 @@ pub struct LostWorktree {
 /// Fails when the private git directories cannot be read.
 pub fn lost_worktrees(repository: &Repository) -> Result<Vec<LostWorktree>, Error> {
     let mut all_lost = Vec::new();
+    let recorded = repository
+        .recorded_git_dirs
+        .names(&repository.record_places())?;
     for WorktreeGitDir {
         name,
         path,
         git_dir,
     } in git_dirs(repository)?
     {
-        // a name that is recorded is of another worktree, if the directory was moved
-        if !is_unrecorded(repository, name.as_str(), &git_dir) {
+        // one that was moved has another name than its record
+        let id = git_dir.file_name().unwrap_or_default();
+        if recorded.contains(id) || !is_unrecorded(repository, name.as_str(), &git_dir) {
             continue;
         }
         let git = repository.git.on(&git_dir, None);

@@ -2,6 +2,7 @@
 //! owner and lock; what is saved when something of it is replaced or removed, and what remains of
 //! it.
 
+pub mod absence;
 pub mod admin_dir;
 pub mod caller;
 pub mod claims;

@@ -57,18 +57,18 @@ fn every_state() -> TestRepo {
 fn every_state_is_a_row() {
     let repo = every_state();
     assert_snapshot!(repo.agentwt(&["list"]), @"
-    NAME          VERDICT            CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  BRANCH
-    (main)        on main            -        0            -      -       300 d ago
-    a-ready       ok                 0        0            -      -       300 d ago    main
-    b-missing     directory is gone  0        0            -      -       300 d ago    main
-      to remove the record: git agentwt prune
+    NAME          VERDICT      CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE  BRANCH
+    (main)        on main      -        0            -      -       300 d ago
+    a-ready       ok           0        0            -      -       300 d ago    main  -
+    b-missing     missing      0        0            -      -       300 d ago    main  -
+      its directory is gone; to remove its record: git agentwt prune
     c-damaged     damaged
       cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version
       4
-    d-verified    1 violation        1        0            1      -       300 d ago    main
-    e-silent      1 violation        0        0            1      -       300 d ago    main
+    d-verified    1 violation  1        0            1      -       300 d ago    main  -
+    e-silent      1 violation  0        0            1      -       300 d ago    main  -
       hooks silent
-    f-incomplete  incomplete                                                                 agentwt/f
+    f-incomplete  incomplete                                                                  agentwt/f
       its `add` runs, or was killed: process 1, began just now
     --- status 0
     ");

@@ -21,6 +21,7 @@ use crate::git::quarantined_objects::SCRATCH;
 use crate::record::worktree::{Intent, MadeBy};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
+use crate::worktree::absence::{move_back, moved_to};
 use crate::worktree::admin_dir::entry_of;
 use crate::worktree::claims::{claim_file, claims_dir};
 use crate::worktree::error::WorktreeFault;
@@ -152,6 +153,10 @@ impl NameLeftovers {
             let why = "git has no such worktree any more";
             let leftover = Leftover::new(LeftoverKind::Record, record.name.as_str(), why);
             self.all.push(leftover.going().at(&worktree.dir));
+        } else if let Some(to) = moved_to(record) {
+            let why = format!("it was moved to {to}");
+            let leftover = Leftover::new(LeftoverKind::Worktree, record.name.as_str(), why);
+            self.all.push(leftover.with_help(move_back(record, &to)));
         } else {
             let why = "its directory is gone";
             self.add_of_name(LeftoverKind::Worktree, &record.name, why);

@@ -15,6 +15,7 @@ use crate::words::exit::ExitCode;
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal, first_of, shell_word};
 use crate::words::text::count;
+use crate::worktree::absence::move_back;
 use crate::worktree::repository::WORKTREES;
 
 /// Plans a removal.
@@ -356,8 +357,8 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             None,
             format!("it was moved to {to}"),
             format!(
-                "move it back first: git worktree move {0} {word}, or where {path} is a link: rm \
-                    {word} && mv {0} {word}",
+                "move it back first: {}, or where {path} is a link: rm {word} && mv {} {word}",
+                move_back(record, to),
                 shell_word(to.as_str())
             ),
         ));

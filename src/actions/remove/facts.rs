@@ -29,6 +29,7 @@ use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::RepoPath;
+use crate::worktree::absence::moved_to;
 use crate::worktree::admin_dir::worktree_of;
 use crate::worktree::loaded::{Worktree, is_locked_by_us};
 use crate::worktree::private_git;
@@ -198,7 +199,7 @@ fn read_surroundings(
         facts.barred = Some(error.to_string());
     }
     if site.is_in_place() {
-        facts.moved_to = moved_to(worktree);
+        facts.moved_to = moved_to(&worktree.record);
     }
     if private_git.is_there() {
         facts.runs.push(private_git.git_dir().into_string());
@@ -526,26 +527,6 @@ fn with_subjects(
         lost.push(LostCommit { id, subject });
     }
     Ok(lost)
-}
-
-/// Where the worktree is, if that is another place (`git worktree move`, a link).
-fn moved_to(worktree: &Worktree) -> Option<Utf8PathBuf> {
-    let path = &worktree.record.path;
-    let mut places = vec![path.clone()];
-    if let Some(named) = worktree_of(&worktree.record.admin_dir)
-        && files::exists(&named.join(".git"))
-    {
-        places.push(named);
-    }
-    for place in places {
-        if let Ok(real) = files::canonical(&place)
-            && real != *path
-            && files::is_directory(&real)
-        {
-            return Some(real);
-        }
-    }
-    None
 }
 
 /// True if the repository of a submodule, below `modules/`, may have work of its own. A clone, also

@@ -41,6 +41,7 @@ use crate::system::users;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::worktree::absence::no_directory;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::{RecordState, Worktree, worktree_scopes};
 use crate::worktree::repository::{Main, Repository, intent_file, joined};
@@ -189,9 +190,7 @@ impl Addition<'_> {
         let mut record = worktree.record.clone();
         // without a `.git` there, git would search above, and work on the main worktree
         if !files::exists(&record.path.join(".git")) {
-            let name = record.name.to_string();
-            let path = record.path;
-            return Err(WorktreeFault::NoDirectory { name, path }.into());
+            return Err(no_directory(&record).into());
         }
         let mut notes = Vec::new();
         notes.extend(context::note_on_kept_context(

@@ -7,6 +7,7 @@ use crate::system::environment;
 use crate::system::users;
 use crate::words::error::Error;
 use crate::words::path::shell_word;
+use crate::worktree::absence::Absence;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::{read_operation, ways_to_end};
 use crate::worktree::repository::Repository;
@@ -23,13 +24,16 @@ pub(super) fn require_fenceable(
 ) -> Result<(), Error> {
     let path = &worktree.record.path;
     let branch = &worktree.record.branch;
-    if worktree.repository(repository).is_clone() || !files::is_directory(path) {
+    if worktree.repository(repository).is_clone() {
         return Err(not_fenced(
             worktree,
-            "it is no linked worktree that is there",
-            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree; \
-             where its directory is gone: git agentwt prune -n",
+            "it is a clone",
+            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree",
         ));
+    }
+    if !files::is_directory(path) {
+        let Absence { what, remedy } = Absence::of(&worktree.record);
+        return Err(not_fenced(worktree, &what, &remedy));
     }
     if users::is_root() && !options.allow_root {
         return Err(not_fenced(

@@ -125,7 +125,8 @@ pub struct ListedWorktree {
     /// The number of the process of an incomplete `add`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
-    /// What is wrong with a damaged worktree.
+    /// What is wrong with a damaged worktree; what became of a missing one, and the command that
+    /// goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// What is recorded; absent if the worktree is incomplete or damaged.
@@ -494,7 +495,7 @@ impl ListedWorktree {
             return Cell::people(self.state.as_str()).paint(Paint::bad);
         };
         if self.state == ListedState::Missing {
-            return Cell::people("directory is gone").paint(Paint::bad);
+            return Cell::people(self.state.as_str()).paint(Paint::bad);
         }
         if details.not_verified.is_some() {
             return Cell::people("cannot verify").paint(Paint::bad);
@@ -535,9 +536,6 @@ impl ListedWorktree {
             remarks.push("hooks silent".to_owned());
         }
         remarks.extend(details.not_verified.clone());
-        if self.state == ListedState::Missing {
-            remarks.push("to remove the record: git agentwt prune".to_owned());
-        }
         // `status` shows what is more to say; here only of what waits
         for remark in recorded.remarks() {
             let key = remark.key;

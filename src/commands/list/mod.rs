@@ -35,6 +35,7 @@ use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::live::{LiveVerdict, verify_beside_main};
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
+use crate::worktree::absence::Absence;
 use crate::worktree::loaded::{RecordState, Worktree, names, worktree_scopes};
 use crate::worktree::lost::lost_worktrees;
 use crate::worktree::repository::Repository;
@@ -299,11 +300,13 @@ fn recorded_row(
     let last_verified = last_verification.map(|verification| &verification.last.head);
     let name = record.name.to_string();
     let branch = record.branch.to_string();
-    let state = if is_there {
-        ListedState::Ready
-    } else {
-        ListedState::Missing
-    };
+    let mut state = ListedState::Ready;
+    let mut detail = None;
+    if !is_there {
+        let Absence { what, remedy } = Absence::of(record);
+        state = ListedState::Missing;
+        detail = Some(format!("{what}; {remedy}"));
+    }
     ListedWorktree {
         details: Some(ListedDetails {
             hooks_silent: hooks_silent(worktree, recorded.position.head.as_ref(), last_verified),
@@ -316,6 +319,7 @@ fn recorded_row(
             recorded,
         }),
         branch: Some(branch),
+        detail,
         ..ListedWorktree::new(name, record.path.clone(), state)
     }
 }

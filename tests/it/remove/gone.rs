@@ -239,6 +239,50 @@ fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
 }
 
 #[test]
+fn each_command_says_where_a_worktree_was_moved_to() {
+    let (repo, worktree) = TestRepo::with_task();
+    let elsewhere = repo.root().join("elsewhere").display().to_string();
+    repo.git(&[
+        "worktree",
+        "move",
+        &worktree.display().to_string(),
+        &elsewhere,
+    ]);
+    for command in [
+        "verify task",
+        "list",
+        "status task",
+        "doctor",
+        "path task",
+        "open task",
+        "exec task -- true",
+        "land task",
+        "remove task",
+        "prune -n",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let said = repo.agentwt(&words).to_string();
+        // a long line may be broken
+        let text = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("was moved to $TMP/elsewhere"),
+            "{command}: {said}"
+        );
+        let back = "git worktree move $TMP/elsewhere $TMP/repo/.agentwt/worktrees/task";
+        assert!(text.contains(back), "{command}: {said}");
+        assert!(!text.contains("git agentwt prune"), "{command}: {said}");
+        assert!(!text.contains("record was removed"), "{command}: {said}");
+    }
+    repo.git(&[
+        "worktree",
+        "move",
+        &elsewhere,
+        &worktree.display().to_string(),
+    ]);
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_and_force_keeps_it() {
     let (repo, _) = TestRepo::task_after(
         "echo work >src/main.rs; chmod 000 src/main.rs; mkdir src/closed; echo x >src/closed/f; chmod 000 src/closed",

@@ -296,6 +296,12 @@ fn an_unknown_name_is_exit_7() {
     help: there are: task; `git agentwt list` shows them
     --- status 7
     ");
+    repo.agentwt(&["remove", "task"]).ok();
+    for command in ["remove", "verify", "status", "path"] {
+        let said = repo.agentwt(&[command, "task"]);
+        let help = "help: it was removed; to bring it back: git agentwt remove --undo task";
+        assert!(said.fails(7).stderr.contains(help), "{said}");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn the_mode_of_a_file_with_other_names_is_left() {
     let main = world.sh("stat -c %a docs/api.md");
     for arguments in [&["reapply", "task", "-n"][..], &["reapply", "task"]] {
         let said = world.agentwt(arguments);
-        said.ok();
+        assert_eq!(said.status, 6, "{said}");
         for path in [".env", "run.sh", "docs/api.md"] {
             assert!(
                 said.stderr

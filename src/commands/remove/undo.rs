@@ -113,9 +113,9 @@ fn undo(
     session.check()?;
     // 3
     if !options.dry_run {
+        // `plan` lets an empty directory pass: the returning one takes its place
+        files::remove_if_empty(&repository.worktree_path(name));
         if returning.state == UndoState::InTrash {
-            // `plan` lets an empty directory pass: the returning one takes its place
-            files::remove_if_empty(&repository.worktree_path(name));
             move_record_back(repository, name, &returning.stamp)?;
         }
         apply(repository, &returning, &new_branches)?;
@@ -299,13 +299,15 @@ fn plan(repository: &Repository, returning: &ReturningWorktree) -> Result<Vec<Ne
     Ok(new_branches)
 }
 
-/// Refuses if the name or the path is taken by now, or the private git directory is gone.
+/// Refuses if the name or the path is taken by now, or the private git directory is gone. Called
+/// only where the directory is away.
 fn require_free_place(repository: &Repository, returning: &ReturningWorktree) -> Result<(), Error> {
     let worktree = &returning.worktree;
     let record = &worktree.record;
     let name = &record.name;
-    let is_in_trash = returning.state == UndoState::InTrash;
-    if is_in_trash && files::exists(&repository.record_dir(name)) {
+    // of an interrupted removal, the record that is there is its own
+    let may_be_of_another = returning.state == UndoState::InTrash;
+    if may_be_of_another && files::exists(&repository.record_dir(name)) {
         let why = "a worktree of this name is there";
         let help = format!("remove that one first: git agentwt remove {name}");
         return Err(returning.refusal("exists", why, help).into());
@@ -318,7 +320,7 @@ fn require_free_place(repository: &Repository, returning: &ReturningWorktree) ->
     }
     let path = repository.worktree_path(name);
     let is_empty = files::is_directory(&path) && files::is_empty(&path);
-    if is_in_trash && files::exists(&path) && !is_empty {
+    if files::exists(&path) && !is_empty {
         let why = format!("{path} is there");
         let help = format!(
             "move it away: mv {} <elsewhere>",

@@ -59,6 +59,27 @@ fn something_in_its_place() {
     ");
 }
 
+/// The record is back, as where an undo was killed right after that.
+#[test]
+fn something_in_its_place_since_an_undo_was_killed() {
+    let world = World::after("echo n >src/new.rs");
+    world.remove(&[]);
+    let kill = "mv .git/agentwt/trash/task-* .git/agentwt/worktrees/task";
+    let begin = "mkdir -p .git/agentwt/worktrees";
+    world
+        .repo
+        .sh(world.repo.main(), &format!("{begin}; {kill}"))
+        .ok();
+    crate::support::write(&world.worktree, b"mine", b"mine\n");
+    for arguments in [&["task", "-n"][..], &["task"]] {
+        let said = refused(&world, arguments);
+        assert!(said.contains("/task is there"), "{said}");
+    }
+    std::fs::remove_file(world.worktree.join("mine")).expect("it is ours");
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    assert!(world.worktree.join("src/new.rs").exists());
+}
+
 #[test]
 fn a_branch_that_went_on_or_is_checked_out() {
     let world = World::after("echo n >src/new.rs; git add -A; git commit -qm new");

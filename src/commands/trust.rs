@@ -9,6 +9,7 @@ use crate::answer::text::Text;
 use crate::arguments::output::AnswerOutput;
 use crate::commands::{Outcome, Session};
 use crate::config::CONFIG_PATH;
+use crate::config::Config;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
 use crate::words::text::{count, would};
@@ -65,8 +66,13 @@ pub struct TrustAnswer {
 pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, Error> {
     let repository = session.repository()?;
     let state = session.state.as_deref();
-    let loaded = load_config(&repository, &[], &session.environment)?;
-    let commands = UserCommands::new(&repository, &loaded.config);
+    let config = match load_config(&repository, &[], &session.environment) {
+        Ok(loaded) => loaded.config,
+        // what is trusted can be listed and taken back whatever the config is by now
+        Err(_) if options.list || options.revoke => Config::default(),
+        Err(error) => return Err(error),
+    };
+    let commands = UserCommands::new(&repository, &config);
     let trust = TrustStore::read(state)?;
     let mut answer = TrustAnswer {
         dry_run: options.dry_run,
@@ -81,19 +87,16 @@ pub fn run(session: &Session, options: &Trust) -> Result<Outcome<TrustAnswer>, E
     }
     require_outside(&repository, &session.command_line)?;
     session.check()?;
-    let current = &answer.commands;
     if options.revoke {
-        let mut revocable = trust.trusted;
-        revocable.retain(|trusted| trusted.commands.repository == current.repository);
-        let mut revoked = revocable.len();
-        if !options.dry_run {
-            revoked = TrustStore::revoke(state, &repository)?;
-        }
-        answer.revoked = Some(revoked);
+        answer.revoked = Some(if options.dry_run {
+            trust.number_of(&repository)
+        } else {
+            TrustStore::revoke(state, &repository)?
+        });
         answer.trusted = false;
-    } else if !current.is_empty() {
+    } else if !answer.commands.is_empty() {
         if !options.dry_run {
-            TrustStore::add(state, &repository, current, &Session::now())?;
+            TrustStore::add(state, &repository, &answer.commands, &Session::now())?;
         }
         answer.trusted = true;
     }

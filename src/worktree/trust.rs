@@ -64,6 +64,12 @@ pub struct TrustedCommands {
     pub commands: UserCommands,
 }
 
+impl TrustedCommands {
+    fn is_of(&self, repository: &Repository) -> bool {
+        self.commands.repository == repository.home().common_dir
+    }
+}
+
 /// What the user trusts, in all repositories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,17 +127,20 @@ impl TrustStore {
         Ok(())
     }
 
+    /// Counts the texts of a repository that the user trusts.
+    pub fn number_of(&self, repository: &Repository) -> usize {
+        let is_of_it = |trusted: &&TrustedCommands| trusted.is_of(repository);
+        self.trusted.iter().filter(is_of_it).count()
+    }
+
     /// Removes all commands of a repository from what the user trusts, and returns the number of
     /// entries that were removed.
     ///
     /// # Errors
     /// Fails when there is no state directory, or the disk refuses.
     pub fn revoke(state: Option<&Utf8Path>, repository: &Repository) -> Result<usize, Error> {
-        let common_dir = &repository.home().common_dir;
         Self::change(state, repository, |trust| {
-            trust
-                .trusted
-                .retain(|trusted| trusted.commands.repository != *common_dir);
+            trust.trusted.retain(|trusted| !trusted.is_of(repository));
         })
     }
 

@@ -292,28 +292,19 @@ struct Wildcards {
 
 /// Translates a pattern of gitignore(5): the globs match what the pattern matches, and everything
 /// below that. Where the language cannot say it, they match more ([`Wildcards::is_exact`]).
+///
+/// | pattern | globs | exact |
+/// |---|---|---|
+/// | `/src/**` | `src/*` | yes |
+/// | `*.log` | `*.log`, `*.log/*` | yes |
+/// | `gen/` | `gen/*`, `*/gen/*` | yes |
+/// | `/a/**/b` | `a/*b`, `a/*b/*` | no: `a/xb` |
 fn wildcards(pattern: &str) -> Wildcards {
     let is_of_directories = pattern.ends_with('/');
-    let mut path = pattern.trim_matches('/').to_owned();
-    if let Some(parent) = path.strip_suffix("/**") {
-        path = format!("{parent}/*");
-    }
+    let path = with_plain_stars(pattern.trim_matches('/'));
     let is_anywhere = !is_anchored(pattern) || path.starts_with("**/");
     // `/**/` stands for any number of directories, also none
     let flat = path.trim_start_matches("**/").replace("/**/", "/*");
-    // the globs are exact if all wildcards are stars at the two ends. One at the end may match
-    // slashes: what is below is meant too. So may one at the start of a pattern that matches at any
-    // depth. Any other wildcard would match too much.
-    let inner = flat.strip_suffix('*').unwrap_or(&flat);
-    let inner_of_any_depth = inner.trim_start_matches('*');
-    let literal_part = if is_anywhere {
-        inner_of_any_depth
-    } else {
-        inner
-    };
-    // `gen*/` matches no file, and the glob `gen*` does
-    let may_match_files = is_of_directories && flat.ends_with('*');
-    let is_exact = is_literal(literal_part) && !may_match_files;
     let mut entries = vec![simplified(&flat)];
     if is_anywhere && !entries[0].starts_with('*') {
         entries.push(format!("*/{}", entries[0]));
@@ -331,7 +322,41 @@ fn wildcards(pattern: &str) -> Wildcards {
         }
         globs.push(contents);
     }
-    Wildcards { globs, is_exact }
+    Wildcards {
+        globs,
+        is_exact: is_exact(&flat, is_anywhere, is_of_directories),
+    }
+}
+
+/// A pattern in which nothing but `**` stands for any number of directories: `***` and `**/**` are
+/// the same, and at the end `**` matches what `*` does here.
+fn with_plain_stars(pattern: &str) -> String {
+    let mut path = pattern.to_owned();
+    while path.contains("***") {
+        path = path.replace("***", "**");
+    }
+    while path.contains("**/**") {
+        path = path.replace("**/**", "**");
+    }
+    match path.strip_suffix("/**") {
+        Some(parent) => format!("{parent}/*"),
+        None => path,
+    }
+}
+
+/// True if the globs of a pattern match nothing else: if all its wildcards are stars at the two
+/// ends. One at the end may match slashes, as what is below is meant too. So may one at the start
+/// of a pattern that matches at any depth. Any other wildcard would match too much.
+fn is_exact(flat: &str, is_anywhere: bool, is_of_directories: bool) -> bool {
+    // `gen*/` matches no file, and the glob `gen*` does
+    let may_match_files = is_of_directories && flat.ends_with('*');
+    let without_end = flat.strip_suffix('*').unwrap_or(flat);
+    let literal_part = if is_anywhere {
+        without_end.trim_start_matches('*')
+    } else {
+        without_end
+    };
+    is_literal(literal_part) && !may_match_files
 }
 
 /// The text with `?` for every class and escaped character, and one `*` for two.

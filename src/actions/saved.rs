@@ -149,7 +149,7 @@ impl<'a> Saving<'a> {
     /// Fails when git or the disk does; no ref is then written.
     pub fn save_restore(
         &self,
-        moved: HeadMove<'_>,
+        head_move: HeadMove<'_>,
         paths: &[SavedPath],
         worktree: &Worktree,
         time: &str,
@@ -160,7 +160,7 @@ impl<'a> Saving<'a> {
         // git finds the tree only in the repository
         self.scratch.migrate()?;
         let about_list = format!("git-agentwt: how {name} was before `restore`\n");
-        let list = self
+        let list_commit = self
             .git
             .commit_tree(&list_tree.to_string(), &about_list, &[])?;
         let mut changes: Changes<'_> = Vec::new();
@@ -175,8 +175,9 @@ impl<'a> Saving<'a> {
             "git-agentwt: what was out of scope in {name} before `restore`\n\n\
              To bring it back: git agentwt restore {name} --undo={reference}\n"
         );
-        let mut parents = vec![moved.from, &list];
-        parents.extend(moved.to);
+        // in the order in which `read_restore` takes them; the tree begins with that of the first
+        let mut parents = vec![head_move.from, &list_commit];
+        parents.extend(head_move.to);
         self.write_commit(reference, &parents, &changes, &message)
     }
 
@@ -439,8 +440,11 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
                     return None;
                 }
                 let saved = paths.last_mut()?;
+                if saved.path != record.path {
+                    return None;
+                }
                 saved.index.push((stage, record.entry?));
-                saved.intent_to_add = record.what == "intent";
+                saved.intent_to_add |= record.what == "intent";
             }
             "above" => directories.push((record.path, record.number?)),
             _other => return None,
@@ -565,6 +569,7 @@ mod tests {
             format!("disk - {id}\ta\0"),
             format!("index 100644 {id} 0\ta\0"),
             format!("disk - {id} -\ta\0index 100644 {id} 4\ta\0"),
+            format!("disk - {id} -\ta\0index 100644 {id} 0\tb\0"),
             format!("above - {id} 17777\ta\0"),
             format!("disk - {id} 17777\ta\0"),
             format!("disk - {id} 9\ta\0"),

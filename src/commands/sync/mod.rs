@@ -201,8 +201,8 @@ impl Run<'_> {
         let session = self.session;
         let repository = self.repository;
         let record = &worktree.record;
-        let path = &record.path;
-        let root = &repository.root;
+        let main = &repository.root;
+        let target = &record.path;
         // 1
         let selection = self.selection(&placed)?;
         self.note_unused_config(&placed, &selection);
@@ -210,36 +210,46 @@ impl Run<'_> {
         let tracked = || {
             let index = read_index(&record.admin_dir.join("index"), repository.format)?;
             let mut paths: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
+            // of one path in a conflict, an index has up to three entries
             paths.dedup();
             Ok(paths)
         };
-        let there = read_worktree_files(path, root, tracked, placed, &selection.candidates)?;
+        let there = read_worktree_files(target, main, tracked, placed, &selection.candidates)?;
         // 2
         let plan = plan_copies(&SyncFacts {
             name: record.name.as_str(),
-            path,
+            path: target,
             scope: &worktree.scope,
             there: &there,
-            root,
+            root: main,
             selection: &selection,
             force: self.options.force,
         })?;
         let stop = || session.check();
         let to = Destination::new(repository, worktree, &session.progress, &stop);
+        // to place nothing still clears what a killed call left
         let has_nothing_to_do = plan.copy.is_empty() && !to.is_unfinished();
         if self.options.dry_run || has_nothing_to_do {
             return Ok((plan, None));
         }
         // 3
-        let rescue = self.save(worktree, path, &plan.save)?;
+        let rescue = self.save(worktree, target, &plan.save)?;
         // 4
         session.tell_each("copy", plan.files().map(|copy| &copy.path));
         self.place(worktree, &to, &Placing::new(&plan, there.placed))?;
-        let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
-        let own = worktree.repository(repository);
-        let git = own.git.on(&record.admin_dir, Some(path));
-        self.notes.extend(read_shown_note(&git, path, &paths)?);
+        self.note_shown(worktree, &plan);
         Ok((plan, rescue))
+    }
+
+    /// Notes which of the copies git shows as untracked. They are in their place by now, so a git
+    /// that fails is a note, too.
+    fn note_shown(&mut self, worktree: &Worktree, plan: &SyncPlan) {
+        let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
+        let git = worktree.git(&worktree.repository(self.repository));
+        match read_shown_note(&git, &worktree.record.path, &paths) {
+            Ok(note) => self.notes.extend(note),
+            Err(error) => self.notes.push(error.to_string()),
+        }
     }
 
     fn note_unused_config(&mut self, placed: &Placed, selection: &Selection) {

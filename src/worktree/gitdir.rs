@@ -23,6 +23,16 @@ pub fn read_gitdir(admin_dir: &Utf8Path) -> Result<Option<Utf8PathBuf>, DiskErro
     Ok(Some(without_dots(&admin_dir.join(&*text))))
 }
 
+/// True if the text of the `.git` file of a worktree names a private git directory, by its own path
+/// or by a relative one, and by no link.
+pub fn names_git_dir(dot_git: &[u8], worktree: &Utf8Path, admin_dir: &Utf8Path) -> bool {
+    let target = dot_git
+        .strip_prefix(b"gitdir: ")
+        .map(<[u8]>::trim_ascii_end);
+    let path = target.and_then(|target| std::str::from_utf8(target).ok());
+    path.is_some_and(|path| without_dots(&worktree.join(path)) == admin_dir)
+}
+
 /// A path without `.` and `..`. The disk is not asked: a directory of the path may be gone.
 pub fn without_dots(path: &Utf8Path) -> Utf8PathBuf {
     let mut plain = Utf8PathBuf::new();

@@ -22,7 +22,7 @@ use crate::git::settings_file::read_settings;
 use crate::record::worktree::TrashStamp;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
-use crate::worktree::gitdir::without_dots;
+use crate::worktree::gitdir::{names_git_dir, without_dots};
 use crate::worktree::ignore_rules::EXCLUDE;
 use crate::worktree::loaded::{Worktree, is_locked_by_us};
 use crate::worktree::repository::{Repository, trash_records};
@@ -175,7 +175,7 @@ fn mend_links(repository: &Repository, worktree: &Worktree, root: &Utf8Path) -> 
         .with_file_name(old_name.unwrap_or_default());
     mend_settings(repository, worktree, &old_admin_dir)?;
     let link = root.join(".git");
-    if read_link_file(&link) == old_dot_git.as_bytes() {
+    if names_git_dir(&read_link_file(&link), &record.path, &old_admin_dir) {
         files::write(&link, record.dot_git.as_bytes())?;
     }
     mend_submodule_links(worktree, root, &old_admin_dir)

@@ -20,7 +20,7 @@ use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::first_of;
-use crate::worktree::gitdir::without_dots;
+use crate::worktree::gitdir::names_git_dir;
 use crate::worktree::lost::LostWorktree;
 use crate::worktree::repository::Repository;
 
@@ -149,26 +149,32 @@ const fn name_of(file: WatchedFile) -> &'static str {
     }
 }
 
-/// Finds the watched files of the private git directory that are not as they were recorded.
+/// Finds the watched files of the private git directory that are not as they were recorded: what is
+/// wrong with them, and apart from that settings which were only added and do no harm.
 ///
 /// # Errors
 /// Fails when the disk does.
 pub fn changed_files(repository: &Repository, record: &Record) -> Result<IntegrityChanges, Error> {
     let mut changes = IntegrityChanges::default();
-    let is_gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
-    if is_gone {
+    let has_lost_hooks =
+        has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
+    if has_lost_hooks {
         let detail = "the directory of our hooks was removed";
         let place = Place::Admin("agentwt".into());
         changes.wrong.push(integrity(place, detail));
     }
-    for now in fingerprints(repository, &record.admin_dir)? {
-        let went_with_directory = is_gone && name_of(now.file).starts_with("agentwt/");
+    for found in fingerprints(repository, &record.admin_dir)? {
+        let is_unchanged = record.integrity.contains(&found);
         // an older version did not watch every file
-        let is_recorded = record.integrity.iter().any(|print| print.file == now.file);
-        if went_with_directory || !is_recorded || record.integrity.contains(&now) {
+        let is_recorded = record
+            .integrity
+            .iter()
+            .any(|print| print.file == found.file);
+        let went_with_hooks = has_lost_hooks && name_of(found.file).starts_with("agentwt/");
+        if is_unchanged || !is_recorded || went_with_hooks {
             continue;
         }
-        let own_settings = match now.file {
+        let own_settings = match found.file {
             WatchedFile::ConfigWorktree => OwnSettings::read(record)?,
             _other => None,
         };
@@ -176,12 +182,12 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Integri
             .as_ref()
             .and_then(|settings| settings.harmless_since_add(repository, record));
         if let Some(added) = added {
-            let place = Place::Admin(name_of(now.file).into());
+            let place = Place::Admin(name_of(found.file).into());
             let detail = format!("added since `add`: {}", shown_settings(added));
             let change = Change::detailed(place, Kind::Config, detail);
-            changes.harmless = Some(change.with(now.digest));
+            changes.harmless = Some(change.with(found.digest));
         } else {
-            changes.wrong.push(changed_file(now, own_settings));
+            changes.wrong.push(changed_file(found, own_settings));
         }
     }
     Ok(changes)
@@ -390,21 +396,12 @@ fn has_own_dot_git(repository: &Repository, record: &Record, dot_git: &Utf8Path)
     let Some(text) = files::read(dot_git).unwrap_or_default() else {
         return false;
     };
-    if text == record.dot_git.as_bytes() || names(&text, record) {
+    if text == record.dot_git.as_bytes() || names_git_dir(&text, &record.path, &record.admin_dir) {
         return true;
     }
     let private = repository.record_dir(&record.name).join("private/git");
     let is_fenced = environment::variable(PRIVATE_GIT).is_some_and(|path| *path == *private);
     is_fenced && text == format!("gitdir: {private}\n").as_bytes()
-}
-
-/// True if the text of a `.git` file names the private git directory, by no link.
-fn names(dot_git: &[u8], record: &Record) -> bool {
-    let target = dot_git
-        .strip_prefix(b"gitdir: ")
-        .map(<[u8]>::trim_ascii_end);
-    let path = target.and_then(|target| std::str::from_utf8(target).ok());
-    path.is_some_and(|path| without_dots(&record.path.join(path)) == record.admin_dir)
 }
 
 /// Returns the path that a file of the private git directory names: a relative one where

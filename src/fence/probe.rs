@@ -229,18 +229,20 @@ fn probe_docker() -> Result<String, ProbeFailure> {
     Ok(version.trim().to_owned())
 }
 
-/// Runs the probe of our program in a container with the host's root. For a fence with an image it
-/// runs `true` there instead: the image itself is not started.
+/// Runs the probe of our program in a container like that of a fence without an image: the
+/// directories of the host in an empty root. For a fence with an image it runs only `true`, in that
+/// same container: the image is never started.
 fn probe_podman(binary: &Utf8Path, request: &ContainerRequest) -> Result<String, ProbeFailure> {
     let directory = tempfile::tempdir().map_err(|error| no_directory(&error))?;
     let rootfs = Utf8Path::from_path(directory.path())
         .ok_or_else(|| no_directory(&io::Error::other("its path is not UTF-8")))?;
-    // our program is mounted at its own path
-    let mut mount_directory = rootfs.to_owned();
+    // our program is mounted at its own path. The directories above it are made by us: those that
+    // podman makes belong to a user whose files only root removes
+    let mut above_binary = rootfs.to_owned();
     if let Some(above) = binary.parent() {
-        mount_directory.push(above.as_str().trim_start_matches('/'));
+        above_binary.push(above.as_str().trim_start_matches('/'));
     }
-    std::fs::create_dir_all(mount_directory).map_err(|error| no_directory(&error))?;
+    std::fs::create_dir_all(above_binary).map_err(|error| no_directory(&error))?;
     // nothing of ours runs in an image, so what our program needs does not matter
     let inside: Vec<OsString> = match request.image {
         Some(_) => vec!["true".into()],

@@ -133,6 +133,12 @@ fn trust_is_the_users_own_listed_and_taken_back() {
     assert_eq!(json.status, 2, "a list changes nothing");
     assert_eq!(repo.agentwt(&["trust", "--list"]).ok(), "");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    // whatever the config is by now
+    repo.write(".agentwt/config.toml", "nonsense\n");
+    repo.agentwt(&["trust"]).fails(3);
+    assert_eq!(repo.agentwt(&["trust", "--list"]).ok(), listed);
+    let said = repo.agentwt(&["trust", "--revoke", "-n"]);
+    assert!(said.stderr.contains("would revoke"), "{said}");
     assert_snapshot!(repo.agentwt(&["trust", "--revoke"]), @"
     --- stderr
     revoked the trust in 1 text of this repository

@@ -63,9 +63,6 @@ pub fn examine_objects(
 /// Says whether git refuses what is in the objects of a commit (`fetch.fsckObjects`): `Unreadable`
 /// where it does. Called for a commit that git did not fetch in two tries though its objects can be
 /// read.
-///
-/// The commit is fetched into a quarantine with that check, and then without. Where only the second
-/// fetch succeeds, git refuses the content; in all other cases something else stopped git.
 pub fn examine_content(
     repository: &Repository,
     worktree: &Worktree,
@@ -73,29 +70,28 @@ pub fn examine_content(
     tip: &CommitId,
     limit: Duration,
 ) -> Examination {
-    let name = &worktree.record.name;
+    let name = worktree.record.name.as_str();
     let git = repository
         .git
         .with_mode(GitMode::Hardened)
         .with_limit(limit);
-    for check in [FetchCheck::Fsck, FetchCheck::Connectivity] {
-        let created =
-            QuarantinedObjects::create(&repository.common_dir, repository.format, name.as_str());
+    // into a quarantine of its own, so that no try finds the objects of the one before
+    let can_fetch = |check: FetchCheck| {
+        let created = QuarantinedObjects::create(&repository.common_dir, repository.format, name);
         let Ok(quarantined) = created else {
-            return Examination::Readable;
+            return false;
         };
-        let is_fetched = git
-            .with_quarantine(&quarantined.quarantine())
-            .fetch_objects(private.git_dir().as_str(), check, &[tip.to_string()])
-            .is_ok();
-        if is_fetched {
-            return match check {
-                FetchCheck::Fsck => Examination::Readable,
-                FetchCheck::Connectivity => Examination::Unreadable,
-            };
-        }
+        let git = git.with_quarantine(&quarantined.quarantine());
+        let tips = [tip.to_string()];
+        git.fetch_objects(private.git_dir().as_str(), check, &tips)
+            .is_ok()
+    };
+    // where git fetches the commit only without that check, it is the check that stopped it
+    if !can_fetch(FetchCheck::Fsck) && can_fetch(FetchCheck::Connectivity) {
+        Examination::Unreadable
+    } else {
+        Examination::Readable
     }
-    Examination::Readable
 }
 
 /// True if objects of the repository are on a server only (git-clone(1), `--filter`).

@@ -67,22 +67,22 @@ pub struct Before {
 }
 
 impl Restoring<'_> {
-    /// Makes a commit that gives the paths what they get back; none where HEAD has all of that.
-    /// Changes nothing in the worktree.
+    /// Makes the commit that undoes, on top of HEAD, what commits have changed at the paths; none
+    /// where HEAD has that already. No branch is moved, and nothing in the worktree is changed.
     ///
     /// # Errors
     /// Fails when git or the disk does.
     pub fn write_commit(&self) -> Result<Option<CommitId>, Error> {
         let head = &self.survey.changes.head;
-        let mut committed = Vec::new();
+        let mut undone: Vec<&PlannedPath> = Vec::new();
         for restored in &self.plan.restored {
             if restored.committed {
-                committed.push(restored);
+                undone.push(restored);
             }
         }
         let objects = self.saving.scratch.objects();
         let head_tree = objects.commit(head)?.tree;
-        let targets = committed
+        let targets = undone
             .iter()
             .map(|restored| (&**restored.path.as_bstr(), restored.target));
         let tree = objects.write_tree(Some(&head_tree), targets)?;
@@ -93,7 +93,7 @@ impl Restoring<'_> {
         self.saving.scratch.migrate()?;
         // as the user: it is a commit like any other
         let git = self.worktree.git(self.repository);
-        let message = self.commit_message(&committed);
+        let message = self.commit_message(&undone);
         Ok(Some(git.commit_tree(
             &tree.to_string(),
             &message,
@@ -101,14 +101,14 @@ impl Restoring<'_> {
         )?))
     }
 
-    fn commit_message(&self, committed: &[&PlannedPath]) -> String {
+    fn commit_message(&self, undone: &[&PlannedPath]) -> String {
         let nearest = match &self.survey.states.references.nearest {
             Some(nearest) => nearest,
             None => &self.survey.changes.base,
         };
-        let number = count(committed.len(), "path", "paths");
+        let number = count(undone.len(), "path", "paths");
         let mut message = format!("Restore {number} to {}\n\n", nearest.short());
-        for restored in committed {
+        for restored in undone {
             message.push_str(&format!("  {}\n", restored.path));
         }
         message
@@ -353,8 +353,8 @@ impl Restoring<'_> {
     }
 
     /// Copies the placed files that are restored from their sources again, once
-    /// [`write_files`](Self::write_files) has removed what stood there. They are read-only, as
-    /// `restore` leaves alone what may be edited. A directory comes back with the empty ones in it.
+    /// [`write_files`](Self::write_files) has removed what stood there. A directory comes back with
+    /// the empty ones in it. Where something fails, the journal of the restore undoes all of it.
     fn put_placed_back(&self) -> Result<(), Error> {
         let worktree = self.worktree;
         let repository = self.repository;
@@ -381,8 +381,9 @@ impl Restoring<'_> {
             over: BTreeMap::new(),
             before: placed,
         };
-        let stop = || Ok(());
-        let destination = Destination::new(repository, worktree, self.progress, &stop);
+        // no signal stops this: half a restore would have to be undone
+        let never_stop = || Ok(());
+        let destination = Destination::new(repository, worktree, self.progress, &never_stop);
         // asked before the files are placed, which changes the settings: what was planted there
         // stays a finding
         let may_renew = worktree.config_is_as_recorded(repository)?;
@@ -390,8 +391,8 @@ impl Restoring<'_> {
         if placed_now.changed_config() && may_renew {
             worktree.renew_digests(repository, |file| file == WatchedFile::ConfigWorktree)?;
         }
-        // the next call clears what could not be tidied up
-        let _ = placed_now.keep();
+        // they are about remains beside the worktree, which the next call clears
+        let _warnings = placed_now.keep();
         Ok(())
     }
 

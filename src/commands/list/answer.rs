@@ -531,19 +531,20 @@ impl ListedWorktree {
             return remarks;
         };
         let recorded = &details.recorded;
-        // with a stored verdict, the cell of the verdict says so
+        // beside a verdict that is stored, the cell of the verdict says it
         if details.hooks_silent && recorded.live {
             remarks.push("hooks silent".to_owned());
         }
         remarks.extend(details.not_verified.clone());
-        // `status` shows what is more to say; here only of what waits
         for remark in recorded.remarks() {
             let key = remark.key;
             let fact = remark.fact;
-            remarks.push(match key {
-                "waits" => format!("{key}: {fact}{}", remark.more),
-                _ => format!("{key} {fact}"),
-            });
+            // `status` prints all that there is to say; here it is only said how a run goes on
+            if key == "waits" {
+                remarks.push(format!("{key}: {fact}{}", remark.more));
+            } else {
+                remarks.push(format!("{key} {fact}"));
+            }
         }
         let upstream = recorded.position.upstream.as_ref();
         remarks.extend(upstream.and_then(Upstream::difference));

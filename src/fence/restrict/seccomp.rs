@@ -57,6 +57,7 @@ const TYPE_MASK: u64 = 0xf;
 const DATAGRAM: u64 = 2;
 const RAW: u64 = 3;
 const PACKETS: u64 = 5;
+const CONGESTION_CONTROLLED: u64 = 6;
 
 /// Protocols of sockets (protocols(5)).
 const USUAL_PROTOCOL: u64 = 0;
@@ -168,12 +169,14 @@ fn denied_sockets(request: &FenceRequest) -> Result<Vec<SeccompRule>, BackendErr
             denied.push(all(
                 [UNIX, NETLINK, INET, INET6].map(|family| differs(0, family))
             )?);
-            // of this type, the usual protocol is SCTP
-            denied.push(all([
-                differs(0, UNIX),
-                differs(0, NETLINK),
-                has_type(PACKETS),
-            ])?);
+            // of these types, the usual protocols are SCTP and DCCP
+            for kind in [PACKETS, CONGESTION_CONTROLLED] {
+                denied.push(all([
+                    differs(0, UNIX),
+                    differs(0, NETLINK),
+                    has_type(kind),
+                ])?);
+            }
             denied.push(all([
                 differs(0, UNIX),
                 differs(0, NETLINK),

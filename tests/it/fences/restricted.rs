@@ -152,6 +152,9 @@ fn attack() {
         "tcp" => drop(std::net::TcpStream::connect(value).expect("it listens")),
         "udp" => drop(std::net::UdpSocket::bind("127.0.0.1:0").expect("a port")),
         "thread" => std::thread::spawn(|| ()).join().expect("it ends"),
+        // by the type alone; a kernel need not have these protocols
+        "sctp" => assert_ne!(call(libc::SYS_socket, 2, 5), libc::EPERM),
+        "dccp" => assert_ne!(call(libc::SYS_socket, 2, 6), libc::EPERM),
         // no terminal, no such pointer: any answer but "not permitted"
         "push" => assert_ne!(call(libc::SYS_ioctl, 0, 0x5412), libc::EPERM),
         "push-high" => assert_ne!(call(libc::SYS_ioctl, 0, 0x1_0000_5412), libc::EPERM),
@@ -247,6 +250,10 @@ fn the_network_is_that_which_was_asked_for() {
         assert_eq!(world.attack(&to, only(443)), (true, false));
         assert_eq!(world.attack("udp", with(Net::None)), (true, false));
         assert_eq!(world.attack("udp", only(443)), (true, true));
+        for protocol in ["sctp", "dccp"] {
+            assert_eq!(world.attack(protocol, with(Net::Host)), (true, true));
+            assert_eq!(world.attack(protocol, only(443)), (true, false));
+        }
     });
 }
 

@@ -410,6 +410,8 @@ impl Story {
             // no hook tells of it: anybody could have made it at what others have
             (Some(_), true) if is_past && (moves.len() > 1 || self.is_forgotten) => ANY,
             (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
+            // known: where refs are tables, git reads no log of a HEAD without a commit
+            (Some(_), true) if is_past && self.now.head.is_none() => AT_MOST_NOTICE,
             (Some(_), true) if is_by_agent_alone => NOTICE,
             (Some(_), true) => AT_MOST_NOTICE,
             // the user renamed what the agent moved or is on
@@ -464,6 +466,12 @@ impl Story {
             } else {
                 NOTHING
             };
+        }
+        // where a fetch had it before, a fetch of others has brought it back
+        let is_fetched_there = |one: &Move| one.way == Way::Fetch && one.new.as_ref() == now;
+        let (_, earlier) = moves.split_last().expect("it moved");
+        if last.way == Way::Fetch && !has(Way::Push) && earlier.iter().any(is_fetched_there) {
+            return AT_MOST_NOTICE;
         }
         if before.is_none() {
             let is_made_so = moves.len() == by_agent.len() && is_only(Way::Push) && now.is_some();

@@ -8,15 +8,16 @@ use crate::words::path::shell_word;
 
 /// The files that stand in the private git directory while git works (as `wt_status_get_state`
 /// looks for them), and the command that does.
-pub const OPERATIONS: [(&str, &str); 7] = [
+const OPERATIONS: [(&str, &str); 6] = [
     ("rebase-apply/applying", "am"),
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
     ("MERGE_HEAD", "merge"),
     ("REVERT_HEAD", "revert"),
     ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("sequencer", "cherry-pick"),
 ];
+/// The directory of a cherry-pick or revert of several commits, also between two of them.
+const SEQUENCER: &str = "sequencer";
 
 /// The command of git that is in progress in a worktree, if one is.
 pub fn read_operation(record: &Record) -> Option<&'static str> {
@@ -39,5 +40,12 @@ pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
             return Some(command);
         }
     }
-    None
+    let sequencer = git_dir.join(SEQUENCER);
+    if !files::exists(&sequencer) {
+        return None;
+    }
+    // the next command, as `sequencer_get_last_command` of git reads it
+    let todo = files::read(&sequencer.join("todo")).ok().flatten();
+    let is_revert = todo.is_some_and(|todo| todo.trim_ascii_start().starts_with(b"revert"));
+    Some(if is_revert { "revert" } else { "cherry-pick" })
 }

@@ -249,6 +249,17 @@ fn an_operation_in_progress_refuses_and_names_its_commands() {
     assert!(status.contains(", a merge is in progress"), "{status}");
 }
 
+#[test]
+fn a_revert_of_two_that_stopped_is_called_so() {
+    let (repo, dir) = with_work();
+    let script = "for i in 1 2 3; do echo $i >src/new.rs; git add -A; git commit -q -m $i; done
+        git revert --no-edit HEAD~1 HEAD~2 >/dev/null 2>&1 || true
+        echo r >src/new.rs; git commit -q -a -m r; test -d $(git rev-parse --git-dir)/sequencer";
+    repo.sh(&dir, script).ok();
+    let said = refused(&repo, &["task"], "a revert is in progress there");
+    assert!(said.contains("revert --continue; or drop it"), "{said}");
+}
+
 /// Its files are in the worktree, and to commit them there would land marks of a conflict.
 #[test]
 fn an_operation_that_a_command_in_a_fence_left_refuses() {

@@ -44,8 +44,17 @@ const COMMANDS_THAT_GO_ON: [&str; 9] = [
     "reset",
 ];
 
-/// Commands that make a commit and write something else after the colon.
-const MERGING_COMMANDS: [&str; 2] = ["merge", "pull"];
+/// Commands that make a commit and write something else after the colon; the last five rewrite
+/// history.
+const COMMANDS_WITHOUT_SUBJECT: [&str; 7] = [
+    "merge",
+    "pull",
+    "fast-import",
+    "filter-branch",
+    "fixup",
+    "replay",
+    "reword",
+];
 
 /// Commands that can make the first commit of a branch.
 const BEGINNING_COMMANDS: [&str; 3] = ["am", "cherry-pick", "commit (initial)"];
@@ -77,17 +86,20 @@ impl ReflogEntry {
     /// Returns what stands before the message: a command and its arguments, and the step of a
     /// rebase.
     fn command(&self) -> &str {
-        self.reason.split(": ").next().unwrap_or_default()
+        let command = self.reason.split(": ").next().unwrap_or_default();
+        // the subject of the commit may be empty
+        command.strip_suffix(':').unwrap_or(command)
     }
 
     /// True if a step of a rebase logged it that makes no commit, a fast-forward, or a reset in
     /// another command. The subject of a commit says nothing.
     fn is_step_without_commit(&self) -> bool {
-        let reason = self.reason.as_str();
-        let (command, message) = reason.split_once(": ").unwrap_or((reason, ""));
+        let command = self.command();
         let is_step = STEPS_WITHOUT_COMMIT
             .iter()
             .any(|step| command.ends_with(step));
+        // the argument of a merge can have anything in it
+        let message = self.reason.rsplit(": ").next().unwrap_or_default();
         let has_subject = self
             .command_words()
             .next()
@@ -201,8 +213,13 @@ impl ReflogEntry {
     pub fn is_commit_of_git(&self) -> bool {
         let command = self.command_words().next().unwrap_or_default();
         let is_of_git =
-            COMMANDS_WITH_SUBJECT.contains(&command) || MERGING_COMMANDS.contains(&command);
+            COMMANDS_WITH_SUBJECT.contains(&command) || COMMANDS_WITHOUT_SUBJECT.contains(&command);
         is_of_git && self.made_a_commit()
+    }
+
+    /// True if it went nowhere, where refs are tables and git does not say where the ref was.
+    pub fn is_reset_to_head(&self) -> bool {
+        self.old.is_none() && self.reason == "reset: moving to HEAD"
     }
 
     /// True if it can be the first commit of a branch.

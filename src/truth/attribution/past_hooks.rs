@@ -27,7 +27,7 @@ pub fn commits_past_hooks(
     journal: &Journal,
 ) -> Vec<CommitId> {
     let branches = branches_of_head(reflog, head_ref, branch, journal);
-    let journaled = JournaledMoves::count(journal, &branches);
+    let journaled = JournaledMoves::count(journal, &branches, reflog);
     let mut logged = count_in_log(reflog);
     let mut past_hooks = Vec::new();
     for entry in reflog {
@@ -37,7 +37,7 @@ pub fn commits_past_hooks(
         // taken out, so that each commit is listed once
         let move_of_head = HeadMove::of(entry);
         if let Some(times) = logged.remove(&move_of_head)
-            && times > journaled.times(entry)
+            && times.needed(journaled.forced_to(&entry.id)) > journaled.times(entry)
             && !past_hooks.contains(&entry.id)
         {
             past_hooks.push(entry.id.clone());
@@ -63,14 +63,37 @@ impl<'a> HeadMove<'a> {
     }
 }
 
+/// How often HEAD made a move, by its log.
+#[derive(Default)]
+struct LoggedTimes {
+    /// By a command that made the commit.
+    commits: usize,
+    /// By another command: a reset, a fast-forward, `git update-ref`.
+    others: usize,
+}
+
+impl LoggedTimes {
+    /// Returns how many lines the journal needs that tell where HEAD was, if so many others tell
+    /// only where it went: no command that makes a commit leaves such a line.
+    fn needed(&self, forced: usize) -> usize {
+        self.commits + self.others.saturating_sub(forced)
+    }
+}
+
 /// Counts how often HEAD made each move, by its log.
-fn count_in_log(reflog: &[ReflogEntry]) -> BTreeMap<HeadMove<'_>, usize> {
-    let mut counted = BTreeMap::new();
+fn count_in_log(reflog: &[ReflogEntry]) -> BTreeMap<HeadMove<'_>, LoggedTimes> {
+    let mut counted: BTreeMap<HeadMove<'_>, LoggedTimes> = BTreeMap::new();
     for (at, entry) in reflog.iter().enumerate() {
         let older = reflog.get(at + 1).map(|older| &older.id);
-        let stayed = entry.old.as_ref().or(older) == Some(&entry.id);
-        if !stayed && !entry.is_checkout() {
-            *counted.entry(HeadMove::of(entry)).or_default() += 1;
+        let stayed = entry.old.as_ref().or(older) == Some(&entry.id) || entry.is_reset_to_head();
+        if stayed || entry.is_checkout() {
+            continue;
+        }
+        let times = counted.entry(HeadMove::of(entry)).or_default();
+        if entry.is_commit_of_git() {
+            times.commits += 1;
+        } else {
+            times.others += 1;
         }
     }
     counted
@@ -79,64 +102,127 @@ fn count_in_log(reflog: &[ReflogEntry]) -> BTreeMap<HeadMove<'_>, usize> {
 /// How often HEAD, or a branch that HEAD was on, made each move, by the journal.
 #[derive(Default)]
 struct JournaledMoves<'a> {
-    /// Those of which git told where the ref was; each counts as one from a place that is not known
-    /// as well.
+    /// Those of which git told where the ref was; of HEAD, it may only tell which branch that named.
     told: BTreeMap<HeadMove<'a>, usize>,
-    /// How often a branch began at a commit, or was forced there.
+    /// How often git told that a ref moved to a commit from another.
+    told_to: BTreeMap<&'a CommitId, usize>,
+    /// Whether HEAD's log says where HEAD was: not where refs are tables.
+    log_has_places: bool,
+    /// How often a branch began at a commit with a command that made it, or was forced there.
     begun: BTreeMap<&'a CommitId, usize>,
+    /// How often HEAD or a branch was forced to a commit, without those times that a checkout went
+    /// there.
+    forced: BTreeMap<&'a CommitId, usize>,
 }
 
 impl<'a> JournaledMoves<'a> {
-    fn count(journal: &'a Journal, branches: &BTreeSet<BString>) -> Self {
-        let mut counted = Self::default();
+    fn count(
+        journal: &'a Journal,
+        branches: &BTreeSet<BString>,
+        reflog: &'a [ReflogEntry],
+    ) -> Self {
+        let mut counted = Self {
+            log_has_places: reflog.iter().any(|entry| entry.old.is_some()),
+            ..Self::default()
+        };
+        let entered = branches_begun_by_checkout(reflog);
         let lines = &journal.lines;
+        // one line of a branch stands beside one line of HEAD
+        let mut paired = BTreeSet::new();
         for (at, line) in lines.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|index| lines.get(index));
-            let mut beside = before.into_iter().chain(lines.get(at + 1));
-            let is_told_twice =
-                beside.any(|other| branches.contains(&other.name) && tells_the_same(line, other));
-            if !is_told_twice {
-                counted.add(line, branches);
+            let beside = [at.checked_sub(1), Some(at + 1)];
+            let pair = beside.into_iter().flatten().find(|other| {
+                !paired.contains(other)
+                    && lines.get(*other).is_some_and(|other| {
+                        branches.contains(&other.name) && tells_the_same(line, other)
+                    })
+            });
+            match pair {
+                Some(other) => {
+                    paired.insert(other);
+                }
+                None if line.name == "HEAD" || branches.contains(&line.name) => {
+                    counted.add(line, &entered);
+                }
+                None => {}
+            }
+        }
+        for entry in reflog {
+            if entry.is_checkout()
+                && let Some(times) = counted.forced.get_mut(&entry.id)
+            {
+                *times = times.saturating_sub(1);
             }
         }
         counted
     }
 
-    /// Counts the move of a line.
-    fn add(&mut self, line: &'a JournalLine, branches: &BTreeSet<BString>) {
-        let is_of_branch = branches.contains(&line.name);
+    /// Counts the move of a line of HEAD, or of a branch that HEAD was on.
+    fn add(&mut self, line: &'a JournalLine, entered: &BTreeSet<BString>) {
         let Target::Object(to) = &line.ref_move.new else {
             return;
         };
-        if !is_of_branch && line.name != "HEAD" {
-            return;
-        }
         match &line.ref_move.old {
             Target::Object(old) if old == to => {}
             Target::Object(old) => {
                 let from = Some(old);
                 *self.told.entry(HeadMove { from, to }).or_default() += 1;
-                *self.told.entry(HeadMove { from: None, to }).or_default() += 1;
+                *self.told_to.entry(to).or_default() += 1;
             }
             Target::Ref(_) => {
                 *self.told.entry(HeadMove { from: None, to }).or_default() += 1;
             }
-            // of HEAD alone, it is a checkout
-            Target::Nothing if is_of_branch => *self.begun.entry(to).or_default() += 1,
-            Target::Nothing => {}
+            Target::Nothing => {
+                *self.forced.entry(to).or_default() += 1;
+                // of HEAD alone, it is a checkout
+                if line.name != "HEAD" && !entered.contains(&line.name) {
+                    *self.begun.entry(to).or_default() += 1;
+                }
+            }
         }
+    }
+
+    /// Returns how often HEAD or a branch was forced to a commit.
+    fn forced_to(&self, commit: &CommitId) -> usize {
+        self.forced.get(commit).copied().unwrap_or_default()
     }
 
     /// Returns how often the journal has the move of an entry of HEAD's log.
     fn times(&self, entry: &ReflogEntry) -> usize {
-        let told = self.told.get(&HeadMove::of(entry)).copied();
-        let begun = if entry.may_begin_branch() {
-            self.begun.get(&entry.id).copied()
-        } else {
-            None
+        let times_to = |moves: &BTreeMap<&CommitId, usize>| {
+            let times = moves.get(&entry.id).copied();
+            times.unwrap_or_default()
         };
-        told.unwrap_or_default() + begun.unwrap_or_default()
+        let told = self.told.get(&HeadMove::of(entry)).copied();
+        let mut times = told.unwrap_or_default();
+        if entry.may_begin_branch() {
+            times += times_to(&self.begun);
+        }
+        // a log that has places has none of the first commit of a branch only
+        let is_first_commit = self.log_has_places && entry.may_begin_branch();
+        if entry.old.is_none() && !is_first_commit {
+            times += times_to(&self.told_to);
+        }
+        times
     }
+}
+
+/// Lists the branches of which HEAD's log tells first that a checkout went there: `git checkout -b`
+/// began them, or they were there. Of a branch that a commit began, it tells first that HEAD left.
+fn branches_begun_by_checkout(reflog: &[ReflogEntry]) -> BTreeSet<BString> {
+    let mut seen = BTreeSet::new();
+    let mut entered = BTreeSet::new();
+    for entry in reflog.iter().rev() {
+        let route = entry.reason.strip_prefix("checkout: moving from ");
+        let Some((from, to)) = route.and_then(|route| route.split_once(" to ")) else {
+            continue;
+        };
+        seen.insert(from);
+        if seen.insert(to) {
+            entered.insert(BString::from(format!("refs/heads/{to}")));
+        }
+    }
+    entered
 }
 
 /// True if a line of HEAD tells of the same move as the line beside it, which is of the branch that

@@ -164,6 +164,8 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
         "git checkout -q -b side; git checkout -q agentwt/task",
         "git rebase -q -f HEAD~; git reset -q --hard $X",
         "git checkout -q -B side HEAD~; git checkout -q -B side $X; git checkout -q agentwt/task",
+        "git reset -q --hard HEAD~; git checkout -q --detach $X; git checkout -q agentwt/task; git reset -q --hard $X",
+        "git reset -q --hard HEAD~; git update-ref -m back HEAD $X; git reset -q --hard",
     ] {
         for (version, case) in with_each_git() {
             case.does(&format!("{commit}; {later}"));
@@ -177,8 +179,36 @@ fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
 }
 
 #[test]
+fn each_command_that_makes_a_commit_is_told_where_no_hook_ran() {
+    let off = "-c core.hooksPath=/dev/null -c hook.agentwt-reference-transaction.enabled=false";
+    for command in [
+        "git branch s; edit src/main.rs; git commit -q -a -m x; git switch -q s; git OFF cherry-pick agentwt/task
+        git checkout -q -b s2; git checkout -q agentwt/task",
+        "edit src/main.rs; git commit -q -a -m x; git format-patch -q -1 --stdout >../p; git reset -q --hard HEAD~
+        git OFF am -q ../p; git checkout -q -b s2; git checkout -q agentwt/task",
+        "git checkout -q -b s HEAD~; edit src/main.rs; git commit -q -a -m 'fix: Fast-forward'; git checkout -q agentwt/task
+        git OFF merge -q --no-edit --no-ff ':/fix: Fast-forward'",
+        "edit src/main.rs; git commit -q -a -m x
+        FILTER_BRANCH_SQUELCH_WARNING=1 git OFF filter-branch -f --msg-filter 'cat; echo x' main..HEAD >/dev/null 2>&1",
+        "edit src/main.rs; git commit -q -a -m x; git fast-export agentwt/task | sed 's/^more$/less/' | git OFF fast-import --quiet --force
+        git reset -q --hard",
+    ] {
+        for (version, case) in with_each_git() {
+            case.does("edit src/main.rs; git commit -q -a -m one");
+            case.does(&command.replace("OFF", off));
+            let findings = case.findings();
+            assert!(
+                findings.contains("@head integrity integrity violation"),
+                "{version}: {command}: {findings}"
+            );
+        }
+    }
+}
+
+#[test]
 fn ordinary_work_is_not_past_the_hooks() {
     let cases = with_each_git();
+    let mut number = 0;
     for work in [
         "git branch -q side; git rebase -q main side; git checkout -q agentwt/task; git branch -q -D side",
         "git checkout -q -b feature; git checkout -q agentwt/task; git rebase -q HEAD~ feature; git checkout -q agentwt/task
@@ -213,9 +243,27 @@ fn ordinary_work_is_not_past_the_hooks() {
         "git revert --no-edit HEAD; git revert --no-edit HEAD; git reset -q --hard HEAD~2",
         "git symbolic-ref HEAD refs/heads/main; git symbolic-ref HEAD refs/heads/agentwt/task",
         "git update-ref HEAD HEAD~; git update-ref -m back HEAD HEAD@{1}; git reset -q",
+        "git checkout -q -b s; edit src/main.rs; git commit -q -a -m x; X=$(git rev-parse HEAD); git checkout -q agentwt/task
+        git update-ref -m land HEAD $X; git reset -q --hard",
+        "git checkout -q --detach; edit src/main.rs; git commit -q -a -m d; X=$(git rev-parse HEAD)
+        git update-ref -m advance refs/heads/agentwt/task $X; git checkout -q agentwt/task; git reset -q --hard",
+        "git switch -q --orphan e; git commit -q --allow-empty --allow-empty-message -m ''; git switch -q agentwt/task",
+        "X=$(git rev-parse HEAD); git -C $MAIN update-ref refs/heads/agentwt/task $X~; git reset -q --hard
+        git -C $MAIN update-ref refs/heads/agentwt/task $X; git reset -q --hard",
+        "git checkout -q --detach; edit src/main.rs; git commit -q -a -m f; X=$(git rev-parse HEAD); git checkout -q agentwt/task
+        git fetch -q --update-head-ok . $X:refs/heads/agentwt/task; git reset -q --hard",
+        "git filter-branch -f --msg-filter 'cat; echo more' main..HEAD; git reset -q --hard",
+        "git history reword HEAD~1 -m again || :",
+        "git replay --advance agentwt/task HEAD~1..HEAD | git update-ref --stdin || :; git reset -q --hard",
+        "git fast-export agentwt/task | sed 's/^more$/less/' | git fast-import --quiet --force; git reset -q --hard",
     ] {
+        number += 1;
         for (version, case) in &cases {
-            case.does("git reset -q --hard main; for i in 1 2 3; do edit src/main.rs; git commit -q -a -m $i; done");
+            // each work has commits of its own: the journal of one could excuse another
+            let begin = format!(
+                "git reset -q --hard main; for i in 1 2 3; do edit src/main.rs; git commit -q -a -m $i-{number}; done"
+            );
+            case.does(&begin);
             let script = format!("{{ {work}; }} >../said 2>&1");
             let said = case.runs(&case.worktree, &script);
             let ended = case.runs(&case.worktree, "git symbolic-ref HEAD; cat ../said; rm ../said");

@@ -151,7 +151,7 @@ impl<'a> RefHistory<'a> {
         own_refs.extend(self.own_upstreams());
         own_refs.extend(self.own_private_refs());
         for made in &self.made_worktrees {
-            own_refs.extend(self.private_refs_of(made));
+            own_refs.extend(self.work_of(made));
         }
         own_refs.extend(self.taken_up_elsewhere());
         own_refs.extend(self.own_stashes());
@@ -218,19 +218,20 @@ impl<'a> RefHistory<'a> {
         own_refs
     }
 
-    /// Lists the commits that only a worktree which was made from this one names: that of a detached
-    /// HEAD, and those of its own refs.
-    fn private_refs_of(&self, made: &MadeWorktree) -> Vec<OwnRef> {
+    /// Lists what a worktree that was made from this one has beside the branches that were made here:
+    /// the newest commit that was made there, if its HEAD or a ref is on it, and its own refs.
+    fn work_of(&self, made: &MadeWorktree) -> Vec<OwnRef> {
         let mut own_refs = Vec::new();
         let admin_dir = self.repository.common_dir.join("worktrees").join(&made.id);
         let git = self.git.on(&admin_dir, None);
-        if made.head.branch.is_none()
-            && let Ok(Some(tip)) = git.rev_parse_commit("HEAD")
+        let head = git.rev_parse_commit("HEAD").ok().flatten();
+        if let Some(newest) = made_commits(&made.head.log).into_iter().next()
+            && (head.as_ref() == Some(&newest) || self.is_on_a_ref(&newest))
         {
             let begun = made.head.log.last();
             own_refs.push(OwnRef {
                 name: made.head.name.clone().into(),
-                tip,
+                tip: newest,
                 start: begun.map(|entry| entry.id.clone()),
             });
         }
@@ -244,6 +245,11 @@ impl<'a> RefHistory<'a> {
             }
         }
         own_refs
+    }
+
+    /// True if a ref of now names a commit.
+    fn is_on_a_ref(&self, commit: &CommitId) -> bool {
+        self.records.now.values().any(|now| now.id == *commit)
     }
 
     /// Lists the commits of here that an operation in progress in another worktree takes up: the next

@@ -297,6 +297,9 @@ fn what_is_committed_in_a_worktree_that_was_made_here_is_judged() {
         let make = format!("git worktree add -q --detach {place}; cd {place}; ");
         let hidden = [
             format!("{make} edit README.md; commit"),
+            format!("{make} git checkout -q -b nb; edit README.md; commit"),
+            format!("{make} edit README.md; commit; git checkout -q -b nb"),
+            format!("{make} edit README.md; commit; git tag v9; git checkout -q HEAD~"),
             format!("{make} {HIDDEN} git update-ref refs/worktree/q $C"),
             format!("{make} {HIDDEN} git update-ref refs/bisect/q $C"),
         ];
@@ -317,6 +320,13 @@ fn what_is_committed_in_a_worktree_that_was_made_here_is_judged() {
             assert!(!findings.contains("violation"), "{script}: {findings}");
         }
     }
+    // to look at the work of others there is no change, whatever they do to it later
+    let case = with_branches(&[]);
+    case.main_does("git switch -q -c topic; echo t >>README.md; git commit -q -a -m t; git push -q origin topic:pull/5; git push -q origin topic; git switch -q main; git branch -q -D topic");
+    case.does("git fetch -q origin pull/5; git worktree add -q --detach $MAIN/../d FETCH_HEAD; git worktree add -q --detach $MAIN/../e origin/topic");
+    assert!(!case.findings().contains("violation"));
+    case.main_does("git push -q origin :topic; git fetch -q --prune origin");
+    assert!(!case.findings().contains("violation"));
     // a worktree of the user's is none of these
     let case = Case::new();
     case.main_does("git worktree add -q --detach ../users");

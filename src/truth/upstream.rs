@@ -277,20 +277,27 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
     Ok(refs.git.is_cut(now)?)
 }
 
-/// Lists the refs that a base may follow: the branch that the revision names, or, where it names
-/// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
-/// it tracks and the branches of the same name on remotes.
+/// Lists the refs that a base may follow, none that is unrelated to it:
+///
+/// 1. the local branch that the revision names;
+/// 2. else the remote-tracking branch that it names, alone;
+/// 3. else (a commit id, a tag) the main worktree's branch, if that has the base.
+///
+/// With a local branch (1 and 3), what it tracks and the branches of its name on remotes.
 ///
 /// # Errors
 /// Fails when the repository cannot be read.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
     let short = branch_of(revision);
+    // as gitrevisions(7) has it, `remotes/origin/main` and `origin/main` are the same
+    let below_refs = short.strip_prefix("refs/").unwrap_or(short);
+    let of_remote = below_refs.strip_prefix("remotes/").unwrap_or(short);
     let mut tips = Vec::new();
     let mut local_branch = None;
     if let Some(tip) = read_tip(git, &format!("refs/heads/{short}"))? {
         local_branch = Some(tip.name.clone());
         tips.push(tip);
-    } else if let Some(tip) = read_tip(git, &format!("refs/remotes/{short}"))? {
+    } else if let Some(tip) = read_tip(git, &format!("refs/remotes/{of_remote}"))? {
         tips.push(tip);
     } else if let Some(main_branch) = git.symbolic_ref_head()?
         && let Some(tip) = read_tip(git, &main_branch)?

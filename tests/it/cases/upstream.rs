@@ -4,6 +4,7 @@
 use insta::assert_snapshot;
 
 use super::Case;
+use super::own_refs::with_branches;
 use crate::support::TestRepo;
 
 /// A worktree with a commit in scope, while main goes on.
@@ -33,6 +34,29 @@ fn a_merge_of_the_new_base_is_no_change() {
     case.does("git merge -q -m merge main");
     assert_snapshot!(case.findings(), @"");
     assert_snapshot!(case.changes(), @"modified  commit 293837427b,index,disk  src/mod/util.rs");
+}
+
+#[test]
+fn a_base_on_a_remote_is_followed_however_it_is_named() {
+    for base in [
+        "origin/main",
+        "remotes/origin/main",
+        "refs/remotes/origin/main",
+    ] {
+        let mut case = with_branches(&[]);
+        let pushes = "echo u >>README.md; git commit -q -a -m u; git push -q origin main";
+        // the local branch of that name stays behind
+        case.main_does(&format!(
+            "git clone -q ../origin.git ../mate 2>/dev/null; cd ../mate; git switch -q main; {pushes}
+            git -C $MAIN fetch -q"
+        ));
+        let add = ["add", "other", "--write", "src/**", "--base", base];
+        case.repo.agentwt(&add).ok();
+        case.worktree = case.repo.worktree("other");
+        case.main_does(&format!("cd ../mate; {pushes}"));
+        case.does("git fetch -q; git merge -q origin/main");
+        assert_eq!(case.findings(), "", "{base}");
+    }
 }
 
 #[test]

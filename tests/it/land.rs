@@ -260,6 +260,25 @@ fn a_revert_of_two_that_stopped_is_called_so() {
     assert!(said.contains("revert --continue; or drop it"), "{said}");
 }
 
+#[test]
+fn a_command_that_runs_refuses() {
+    let Some(repo) = fenced_task() else { return };
+    let worktree = repo.worktree("task");
+    let script = "echo 1 >src/one.rs; for n in $(seq 400); do test -e src/go && break; sleep 0.05; done; rm src/go";
+    std::thread::scope(|threads| {
+        let run = threads.spawn(|| repo.fenced(&[], script));
+        while !worktree.join("src/one.rs").exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        let said = repo.agentwt(&["land", "--keep", "task"]);
+        std::fs::write(worktree.join("src/go"), "").expect("it is ours");
+        assert_eq!(said.status, 4, "{said}");
+        assert!(said.stderr.contains("a command is running"), "{said}");
+        assert!(!said.stderr.contains("add -A"), "{said}");
+        run.join().expect("it ends").ok();
+    });
+}
+
 /// Its files are in the worktree, and to commit them there would land marks of a conflict.
 #[test]
 fn an_operation_that_a_command_in_a_fence_left_refuses() {

@@ -55,7 +55,9 @@ impl WorkToMerge<'_> {
         uncommitted: Vec<String>,
     ) -> Result<PlaceFacts, Error> {
         let record = &self.worktree.record;
+        let run_lock = self.repository.run_lock(&record.name);
         let mut facts = PlaceFacts {
+            has_running_command: run_lock.is_held(),
             operation: read_operation(record),
             operation_of_run: find_operation(&PrivateGit::new(self.worktree).git_dir()),
             verified: commit_on_own_branch(record, head),

@@ -14,6 +14,8 @@ use crate::worktree::operation::ways_to_end;
 /// Why work cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeObstacle {
+    /// A command runs in a fence there.
+    CommandRuns,
     /// This command of git is in progress in the worktree.
     Operation(&'static str),
     /// A command in a fence left this command of git unfinished.
@@ -61,6 +63,7 @@ pub enum MergeObstacle {
 impl MergeObstacle {
     const fn code(&self) -> &'static str {
         match self {
+            Self::CommandRuns => "running",
             Self::Operation(_) | Self::OperationOfRun(_) => "operation",
             Self::NotOnBranch => "not_on_branch",
             Self::Uncommitted(_) => "uncommitted",
@@ -76,6 +79,7 @@ impl MergeObstacle {
     fn reason(&self, work: &WorkToMerge<'_>) -> String {
         let record = &work.worktree.record;
         match self {
+            Self::CommandRuns => "a command is running in its fence".to_owned(),
             Self::Operation(operation) => format!("a {operation} is in progress there"),
             Self::OperationOfRun(operation) => {
                 format!("a command in its fence left a {operation} unfinished")
@@ -119,6 +123,7 @@ impl MergeObstacle {
         let branch = &work.worktree.record.branch;
         let again = &work.request.command;
         match self {
+            Self::CommandRuns => format!("wait until it has ended, then: {again}"),
             Self::Operation(operation) => {
                 let ways = ways_to_end(operation, &work.worktree.record.path);
                 format!("{ways}; then: {again}")

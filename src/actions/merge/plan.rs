@@ -14,6 +14,8 @@ use crate::words::name::{BranchName, CommitId};
 pub struct PlaceFacts {
     /// The command of git that is in progress in the worktree.
     pub operation: Option<&'static str>,
+    /// Whether a command runs in a fence there.
+    pub has_running_command: bool,
     /// The command of git that a command in a fence left unfinished in its own git directory: the
     /// worktree has its files.
     pub operation_of_run: Option<&'static str>,
@@ -74,6 +76,9 @@ pub struct MergePlace {
 /// # Errors
 /// Refuses what would lose work, or stand in the way.
 pub fn choose_place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
+    if facts.has_running_command {
+        return Err(MergeObstacle::CommandRuns);
+    }
     if let Some(operation) = facts.operation {
         return Err(MergeObstacle::Operation(operation));
     }

@@ -31,6 +31,7 @@ fn checkout_at(path: &str, changed: &[&str]) -> BaseCheckout {
 /// Work that is committed, with a base branch that is checked out and clean.
 fn facts() -> PlaceFacts {
     PlaceFacts {
+        has_running_command: false,
         operation: None,
         operation_of_run: None,
         verified: Some(commit('b')),
@@ -85,6 +86,14 @@ fn what_is_in_the_way_of_a_merge_is_named() {
                 ..facts()
             },
             MergeObstacle::Operation("rebase"),
+        ),
+        (
+            PlaceFacts {
+                has_running_command: true,
+                uncommitted: vec!["a".to_owned()],
+                ..facts()
+            },
+            MergeObstacle::CommandRuns,
         ),
         (
             PlaceFacts {

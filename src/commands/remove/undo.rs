@@ -309,7 +309,11 @@ fn require_free_place(repository: &Repository, returning: &ReturningWorktree) ->
     let may_be_of_another = returning.state == UndoState::InTrash;
     if may_be_of_another && files::exists(&repository.record_dir(name)) {
         let why = "a worktree of this name is there";
-        let help = format!("remove that one first: git agentwt remove {name}");
+        let time = &returning.stamp.time;
+        let help = format!(
+            "remove that one first: git agentwt remove {name} && git agentwt remove --undo {name} \
+             --from {time}"
+        );
         return Err(returning.refusal("exists", why, help).into());
     }
     if matches!(PrivateGitDir::find(worktree), PrivateGitDir::Gone) {

@@ -324,7 +324,7 @@ fn wildcards(pattern: &str) -> Wildcards {
     }
     Wildcards {
         globs,
-        is_exact: is_exact(&flat, is_anywhere, is_of_directories),
+        is_exact: is_exact(pattern, &flat, is_anywhere),
     }
 }
 
@@ -347,9 +347,9 @@ fn with_plain_stars(pattern: &str) -> String {
 /// True if the globs of a pattern match nothing else: if all its wildcards are stars at the two
 /// ends. One at the end may match slashes, as what is below is meant too. So may one at the start
 /// of a pattern that matches at any depth. Any other wildcard would match too much.
-fn is_exact(flat: &str, is_anywhere: bool, is_of_directories: bool) -> bool {
+fn is_exact(pattern: &str, flat: &str, is_anywhere: bool) -> bool {
     // `gen*/` matches no file, and the glob `gen*` does
-    let may_match_files = is_of_directories && flat.ends_with('*');
+    let may_match_files = pattern.ends_with('/') && flat.ends_with('*');
     let without_end = flat.strip_suffix('*').unwrap_or(flat);
     let literal_part = if is_anywhere {
         without_end.trim_start_matches('*')

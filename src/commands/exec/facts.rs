@@ -193,17 +193,14 @@ fn withheld_directories(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error
 }
 
 /// The directories of a hidden git directory that work in a worktree needs: the user's hooks, and
-/// the git directories of submodules.
+/// the git directories of its own submodules.
 fn shown_directories(
     repository: &Repository,
     worktree: &Worktree,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
     let common_dir = &repository.home().common_dir;
     let hooks = users_hooks(repository, worktree)?;
-    let mut places = vec![
-        common_dir.join("modules"),
-        worktree.record.admin_dir.join("modules"),
-    ];
+    let mut places = vec![worktree.record.admin_dir.join("modules")];
     if let Ok(path) = hooks.to_str() {
         places.push(worktree.record.path.join(path));
     }

@@ -63,12 +63,13 @@ fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
     let request = &policy.request;
     lines.push("(deny file-write*)".to_owned());
     lines.push(allow_writing(DEVICES));
-    let (in_repository, around_repository): (Vec<_>, Vec<_>) = request
+    let (in_repository, elsewhere): (Vec<_>, Vec<_>) = request
         .rw
         .iter()
         .partition(|path| path.starts_with(&places.common_dir) || path.starts_with(&places.root));
-    // a path around the repository or the worktree does not open these, a path in them is opened
-    for path in around_repository {
+    // `Policy::unable` refuses what is around the repository or the worktree: these are denied again,
+    // should one come, and what is in them is opened after that
+    for path in elsewhere {
         lines.push(allow_writing(&subpath(path)));
     }
     for path in [&places.common_dir, &places.root] {

@@ -353,24 +353,24 @@ impl Pruning<'_> {
         candidate: &RemovalCandidate,
         why: &str,
     ) -> Result<PrunedCandidate, Error> {
-        let options = RemoveOptions {
+        let allowed = RemoveOptions {
             force: self.options.force,
             ..RemoveOptions::default()
         };
         let record = &candidate.worktree.record;
         let line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
-        let mut plan = match candidate.plan(&options) {
+        let mut plan = match candidate.plan(&allowed) {
             Ok(plan) => plan,
             Err(refusal) => return Ok(line.refused(refusal)),
         };
         if self.options.dry_run {
-            if record.branch_made {
+            if plan.branch == BranchFate::Deleted {
                 self.leaving_branches.push(record.branch.clone());
             }
         } else {
             let environment = &self.session.environment;
             let now = &Session::now();
-            let applied = candidate.apply(&mut plan, self.repository, environment, &options, now);
+            let applied = candidate.apply(&mut plan, self.repository, environment, &allowed, now);
             if let Err(error) = applied {
                 // it may refuse too: it looks again when the worktree is in the trash
                 return match error.find::<RemoveRefusal>().cloned() {

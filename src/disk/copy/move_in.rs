@@ -146,7 +146,7 @@ impl MovedIn {
             match step {
                 MoveStep::File(number, file) => {
                     self.place(&staging, &number.to_string(), directory, &path, over)?;
-                    // noted first: if the look at it fails, it is taken back as well
+                    // noted first: if the look at it fails, the user is told that it stays
                     self.staged.push(file);
                     let placed = stat_entry(directory, path.file_name());
                     let stat = placed.attempting("look at", &path)?;

@@ -205,11 +205,41 @@ fn each_command_that_makes_a_commit_is_told_where_no_hook_ran() {
     }
 }
 
-#[test]
-fn ordinary_work_is_not_past_the_hooks() {
+/// After each of these works, verification finds no commit past the hooks.
+#[track_caller]
+fn none_is_past_the_hooks(works: &[&str]) {
     let cases = with_each_git();
     let mut number = 0;
-    for work in [
+    for work in works {
+        number += 1;
+        for (version, case) in &cases {
+            // each work has commits of its own: the journal of one could excuse another
+            let begin = format!(
+                "git reset -q --hard main; for i in 1 2 3; do edit src/main.rs; git commit -q -a -m $i-{number}; done"
+            );
+            case.does(&begin);
+            let script = format!("{{ {work}; }} >../said 2>&1");
+            let said = case.runs(&case.worktree, &script);
+            let ended = case.runs(
+                &case.worktree,
+                "git symbolic-ref HEAD; cat ../said; rm ../said",
+            );
+            assert!(
+                ended.stdout.starts_with("refs/heads/agentwt/task\n"),
+                "{version}: {work}: {said}{ended}"
+            );
+            let findings = case.findings();
+            assert!(
+                !findings.contains("@head integrity"),
+                "{version}: {work}: {findings}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rebases_are_not_past_the_hooks() {
+    none_is_past_the_hooks(&[
         "git branch -q side; git rebase -q main side; git checkout -q agentwt/task; git branch -q -D side",
         "git checkout -q -b feature; git checkout -q agentwt/task; git rebase -q HEAD~ feature; git checkout -q agentwt/task
         git branch -q -D feature",
@@ -224,6 +254,12 @@ fn ordinary_work_is_not_past_the_hooks() {
         "git rebase -q main; git reset -q --soft HEAD~1; git commit -qm again",
         "git rebase -q main; git reset -q --soft HEAD~1",
         "git rebase -q --root; git reset -q --hard HEAD~1",
+    ]);
+}
+
+#[test]
+fn ordinary_work_is_not_past_the_hooks() {
+    none_is_past_the_hooks(&[
         "git checkout -q --detach HEAD~; git reset -q --hard agentwt/task; git checkout -q agentwt/task",
         "git checkout -q --detach; edit src/main.rs; git commit -q -a -m d; C=$(git rev-parse HEAD)
         git checkout -q agentwt/task; git reset -q --hard $C",
@@ -241,6 +277,12 @@ fn ordinary_work_is_not_past_the_hooks() {
         "git reset -q --hard HEAD~; git pull -q . HEAD@{1}; git reset -q --hard HEAD~2; git merge -q --ff-only HEAD@{1}",
         "git format-patch -q -1 --stdout >../p; git reset -q --hard HEAD~; git am -q ../p; rm ../p",
         "git revert --no-edit HEAD; git revert --no-edit HEAD; git reset -q --hard HEAD~2",
+    ]);
+}
+
+#[test]
+fn plumbing_is_not_past_the_hooks() {
+    none_is_past_the_hooks(&[
         "git symbolic-ref HEAD refs/heads/main; git symbolic-ref HEAD refs/heads/agentwt/task",
         "git update-ref HEAD HEAD~; git update-ref -m back HEAD HEAD@{1}; git reset -q",
         "git checkout -q -b s; edit src/main.rs; git commit -q -a -m x; X=$(git rev-parse HEAD); git checkout -q agentwt/task
@@ -256,25 +298,7 @@ fn ordinary_work_is_not_past_the_hooks() {
         "git history reword HEAD~1 -m again || :",
         "git replay --advance agentwt/task HEAD~1..HEAD | git update-ref --stdin || :; git reset -q --hard",
         "git fast-export agentwt/task | sed 's/^more$/less/' | git fast-import --quiet --force; git reset -q --hard",
-    ] {
-        number += 1;
-        for (version, case) in &cases {
-            // each work has commits of its own: the journal of one could excuse another
-            let begin = format!(
-                "git reset -q --hard main; for i in 1 2 3; do edit src/main.rs; git commit -q -a -m $i-{number}; done"
-            );
-            case.does(&begin);
-            let script = format!("{{ {work}; }} >../said 2>&1");
-            let said = case.runs(&case.worktree, &script);
-            let ended = case.runs(&case.worktree, "git symbolic-ref HEAD; cat ../said; rm ../said");
-            assert!(ended.stdout.starts_with("refs/heads/agentwt/task\n"), "{version}: {work}: {said}{ended}");
-            let findings = case.findings();
-            assert!(
-                !findings.contains("@head integrity"),
-                "{version}: {work}: {findings}"
-            );
-        }
-    }
+    ]);
 }
 
 #[test]

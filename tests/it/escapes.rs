@@ -664,7 +664,8 @@ fn objects_are_withheld_wherever_they_are() {
 /// What git and we write below the git directory while the command runs goes with it.
 #[test]
 fn what_the_user_does_meanwhile_is_withheld() {
-    for fence in FENCES {
+    // a container has the same list of mounts
+    for fence in ["landlock", "mount"] {
         let fence_option = format!("--fence={fence}");
         let open = found_by_a_command_beside_the_user(fence, &[&fence_option]);
         let Some(open) = open else { continue };

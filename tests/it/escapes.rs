@@ -664,7 +664,7 @@ fn objects_are_withheld_wherever_they_are() {
 /// What git and we write below the git directory while the command runs goes with it.
 #[test]
 fn what_the_user_does_meanwhile_is_withheld() {
-    // a container has the same list of mounts
+    // not in a container, whose root is below the record: the search would go through all of it
     for fence in ["landlock", "mount"] {
         let fence_option = format!("--fence={fence}");
         let open = found_by_a_command_beside_the_user(fence, &[&fence_option]);

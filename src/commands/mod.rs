@@ -45,14 +45,12 @@ use crate::system::probe::SharedProber;
 use crate::words::error::{Error, Interrupted};
 use crate::words::exit::ExitCode;
 use crate::words::log::Log;
-use crate::words::name::WorktreeName;
-use crate::words::name::branch_of;
+use crate::words::name::{WorktreeName, branch_of};
 use crate::words::path::shell_word;
 use crate::words::progress::Progress;
 use crate::words::time::timestamp;
 use crate::worktree::caller::{require_no_agent, require_own};
-use crate::worktree::repository::WORKTREES;
-use crate::worktree::repository::{Main, Repository, joined};
+use crate::worktree::repository::{Main, Repository, WORKTREES, joined};
 use crate::worktree::settings::Environment;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.

@@ -47,6 +47,8 @@ pub struct RefHistory<'a> {
 pub struct MadeWorktree {
     /// Its directory in `worktrees`.
     pub id: String,
+    /// The path of that: its private git directory.
+    admin_dir: Utf8PathBuf,
     /// Where it is.
     pub path: String,
     /// Its HEAD.
@@ -222,8 +224,7 @@ impl<'a> RefHistory<'a> {
     /// the newest commit that was made there, if its HEAD or a ref is on it, and its own refs.
     fn work_of(&self, made: &MadeWorktree) -> Vec<OwnRef> {
         let mut own_refs = Vec::new();
-        let admin_dir = self.repository.common_dir.join("worktrees").join(&made.id);
-        let git = self.git.on(&admin_dir, None);
+        let git = self.git.on(&made.admin_dir, None);
         let head = git.rev_parse_commit("HEAD").ok().flatten();
         if let Some(newest) = made_commits(&made.head.log).into_iter().next()
             && (head.as_ref() == Some(&newest) || self.is_on_a_ref(&newest))
@@ -525,6 +526,7 @@ fn read_made_worktrees(
             made_worktrees.push(MadeWorktree {
                 head: read_head(&git.on(&admin_dir, None), &admin_dir, &name),
                 path: path.to_string(),
+                admin_dir,
                 id,
             });
         }

@@ -129,8 +129,8 @@ impl TrustStore {
 
     /// Counts the texts of a repository that the user trusts.
     pub fn number_of(&self, repository: &Repository) -> usize {
-        let is_of_it = |trusted: &&TrustedCommands| trusted.is_of(repository);
-        self.trusted.iter().filter(is_of_it).count()
+        let trusted = self.trusted.iter();
+        trusted.filter(|one| one.is_of(repository)).count()
     }
 
     /// Removes all commands of a repository from what the user trusts, and returns the number of

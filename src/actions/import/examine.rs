@@ -4,10 +4,13 @@
 
 use std::time::Duration;
 
+use camino::Utf8Path;
+
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
 use crate::git::objects::Objects;
+use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::git::readable::HistoryState;
 use crate::words::error::Error;
@@ -70,28 +73,48 @@ pub fn examine_content(
     tip: &CommitId,
     limit: Duration,
 ) -> Examination {
-    let name = worktree.record.name.as_str();
     let git = repository
         .git
         .with_mode(GitMode::Hardened)
         .with_limit(limit);
-    // into a quarantine of its own, so that no try finds the objects of the one before
-    let can_fetch = |check: FetchCheck| {
-        let created = QuarantinedObjects::create(&repository.common_dir, repository.format, name);
-        let Ok(quarantined) = created else {
-            return false;
-        };
-        let git = git.with_quarantine(&quarantined.quarantine());
-        let tips = [tip.to_string()];
-        git.fetch_objects(private.git_dir().as_str(), check, &tips)
-            .is_ok()
-    };
+    let from = private.git_dir();
+    let with_check = fetches(repository, worktree, &git, &from, FetchCheck::Fsck, tip);
     // where git fetches the commit only without that check, it is the check that stopped it
-    if !can_fetch(FetchCheck::Fsck) && can_fetch(FetchCheck::Connectivity) {
+    if !with_check
+        && fetches(
+            repository,
+            worktree,
+            &git,
+            &from,
+            FetchCheck::Connectivity,
+            tip,
+        )
+    {
         Examination::Unreadable
     } else {
         Examination::Readable
     }
+}
+
+/// True if git can fetch a commit, with this check. It goes into a quarantine of its own, so that no
+/// try finds the objects of the one before.
+fn fetches(
+    repository: &Repository,
+    worktree: &Worktree,
+    git: &Git,
+    from: &Utf8Path,
+    check: FetchCheck,
+    tip: &CommitId,
+) -> bool {
+    let name = worktree.record.name.as_str();
+    let created = QuarantinedObjects::create(&repository.common_dir, repository.format, name);
+    let Ok(quarantined) = created else {
+        return false;
+    };
+    let quarantined_git = git.with_quarantine(&quarantined.quarantine());
+    let tips = [tip.to_string()];
+    let fetched = quarantined_git.fetch_objects(from.as_str(), check, &tips);
+    fetched.is_ok()
 }
 
 /// True if objects of the repository are on a server only (git-clone(1), `--filter`).

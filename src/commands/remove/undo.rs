@@ -113,8 +113,10 @@ fn undo(
     session.check()?;
     // 3
     if !options.dry_run {
-        // `plan` lets an empty directory pass: the returning one takes its place
-        files::remove_if_empty(&repository.worktree_path(name));
+        if is_away(repository, &returning.worktree, Some(&returning.stamp)) {
+            // `plan` lets an empty directory pass: the returning one takes its place
+            files::remove_if_empty(&repository.worktree_path(name));
+        }
         if returning.state == UndoState::InTrash {
             move_record_back(repository, name, &returning.stamp)?;
         }

@@ -130,21 +130,10 @@ impl<'a> JournaledMoves<'a> {
         // one line of a branch stands beside one line of HEAD
         let mut paired = BTreeSet::new();
         for (at, line) in lines.iter().enumerate() {
-            let beside = [at.checked_sub(1), Some(at + 1)];
-            let pair = beside.into_iter().flatten().find(|other| {
-                !paired.contains(other)
-                    && lines.get(*other).is_some_and(|other| {
-                        branches.contains(&other.name) && tells_the_same(line, other)
-                    })
-            });
-            match pair {
-                Some(other) => {
-                    paired.insert(other);
-                }
-                None if line.name == "HEAD" || branches.contains(&line.name) => {
-                    counted.add(line, &entered);
-                }
-                None => {}
+            if let Some(of_branch) = line_beside(lines, at, branches, &paired) {
+                paired.insert(of_branch);
+            } else if line.name == "HEAD" || branches.contains(&line.name) {
+                counted.add(line, &entered);
             }
         }
         for entry in reflog {
@@ -184,27 +173,48 @@ impl<'a> JournaledMoves<'a> {
 
     /// Returns how often HEAD or a branch was forced to a commit.
     fn forced_to(&self, commit: &CommitId) -> usize {
-        self.forced.get(commit).copied().unwrap_or_default()
+        times_in(&self.forced, commit)
     }
 
     /// Returns how often the journal has the move of an entry of HEAD's log.
     fn times(&self, entry: &ReflogEntry) -> usize {
-        let times_to = |moves: &BTreeMap<&CommitId, usize>| {
-            let times = moves.get(&entry.id).copied();
-            times.unwrap_or_default()
-        };
         let told = self.told.get(&HeadMove::of(entry)).copied();
         let mut times = told.unwrap_or_default();
         if entry.may_begin_branch() {
-            times += times_to(&self.begun);
+            times += times_in(&self.begun, &entry.id);
         }
         // a log that has places has none of the first commit of a branch only
         let is_first_commit = self.log_has_places && entry.may_begin_branch();
         if entry.old.is_none() && !is_first_commit {
-            times += times_to(&self.told_to);
+            times += times_in(&self.told_to, &entry.id);
         }
         times
     }
+}
+
+fn times_in(moves: &BTreeMap<&CommitId, usize>, commit: &CommitId) -> usize {
+    moves.get(commit).copied().unwrap_or_default()
+}
+
+/// Finds, for a line of HEAD, the line of a branch right before or after it that tells of the same
+/// move. One that is `paired` with another line of HEAD is none.
+fn line_beside(
+    lines: &[JournalLine],
+    at: usize,
+    branches: &BTreeSet<BString>,
+    paired: &BTreeSet<usize>,
+) -> Option<usize> {
+    let before = at.checked_sub(1);
+    for beside in before.into_iter().chain([at + 1]) {
+        if let Some(other) = lines.get(beside)
+            && !paired.contains(&beside)
+            && branches.contains(&other.name)
+            && tells_the_same(&lines[at], other)
+        {
+            return Some(beside);
+        }
+    }
+    None
 }
 
 /// Lists the branches of which HEAD's log tells first that a checkout went there: `git checkout -b`

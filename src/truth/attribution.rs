@@ -329,7 +329,10 @@ impl RefRecords<'_> {
             let Target::Object(place) = &moved.new else {
                 return false;
             };
-            let moved_nothing = self.stayed_at_place_of_add(name, place)
+            // git tells where a tag was; of a branch that is renamed, it tells the new place
+            let stayed = name.starts_with(b"refs/tags/") && moved.old == moved.new;
+            let moved_nothing = stayed
+                || self.stayed_at_place_of_add(name, place)
                 || *place == now.id && self.is_where_others_left_it(text, place);
             if !moved_nothing && !self.is_fetched_place(text, place) {
                 return false;

@@ -72,6 +72,8 @@ branch deleted here | refs/heads/main | A | - | A>- | | | DeletedHere
 branch moved here and deleted here | refs/heads/main | A | - | A>B, B>- | | made B | DeletedHere
 branch deleted here with a log left | refs/heads/main | A | - | A>- | A clone: from x | | DeletedHere
 tag moved here | refs/tags/v1 | A | B | A>B | | | MovedHere
+tag moved by others, and set here to where it is | refs/tags/v1 | A | C | C>C | | | Unexplained
+tag moved here, and set here again | refs/tags/v1 | A | B | A>B, B>B | | | MovedHere
 tag deleted here | refs/tags/v1 | A | - | A>- | | | DeletedHere
 note moved here | refs/notes/commits | A | B | A>B | A notes; B notes | | MovedHere
 branch moved here, then by the user | refs/heads/main | A | C | A>B | A clone: from x; B push; C commit: c | main refs/heads/main: C commit: c | MovedHereThenElsewhere

@@ -18,7 +18,7 @@ use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::result::read_log;
-use crate::worktree::private_git::write::write_settings;
+use crate::worktree::private_git::write::{write_alternates, write_settings};
 use crate::worktree::repository::Repository;
 
 /// The files without which git reads no ref or no object.
@@ -64,7 +64,10 @@ impl PrivateGit {
             clear(&git_dir.join("shallow"))?;
             copy(&repository.common_dir.join("shallow"), &git_dir, "shallow")?;
         }
-        write_settings(&git_dir, repository, worktree, objects)
+        write_settings(&git_dir, repository, worktree, objects)?;
+        // also where the command did not have all: what it made can name them
+        write_alternates(&git_dir, repository, RunObjects::Shared)?;
+        Ok(())
     }
 
     /// Writes HEAD anew if its file is damaged, as after a loss of power, and the branch and the

@@ -25,6 +25,7 @@
 mod entries;
 mod mend;
 mod packed_refs;
+mod present;
 mod result;
 pub mod settings;
 mod write;

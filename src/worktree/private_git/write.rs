@@ -14,9 +14,13 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
-use crate::worktree::private_git::settings::{WITHHELD_REMOTE, settings_of_run};
+use crate::worktree::private_git::present::{copy_staged, fetch_present};
+use crate::worktree::private_git::settings::settings_of_run;
 use crate::worktree::private_git::{ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex};
 use crate::worktree::repository::Repository;
+
+/// The file that names other directories of objects.
+const ALTERNATES: &str = "objects/info/alternates";
 
 /// Says on which commit the branch of a run is that goes on.
 enum BranchOfRun {
@@ -52,13 +56,18 @@ impl PrivateGit {
         copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
-        if objects == RunObjects::Withheld {
+        if let Some(commit) = &branch_commit
+            && objects == RunObjects::Withheld
+        {
             // after the settings, which name the remote
-            fetch_present(&new, repository, worktree, &refs)?;
+            fetch_present(&new, repository, worktree, commit)?;
         }
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
         self.copy_index(&new, worktree)?;
+        if objects == RunObjects::Withheld {
+            copy_staged(&new, repository, worktree)?;
+        }
         // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
             .record_prepared(branch_commit.as_ref(), since, objects)?;
@@ -88,11 +97,15 @@ impl PrivateGit {
         let operation = find_operation(&git_dir);
         let branch_of_run = branch_of_run(user_commit, began_on, operation);
         let is_taken = matches!(branch_of_run, BranchOfRun::TakenFromUser(_));
+        // the import before has read all objects
+        write_alternates(&git_dir, repository, run.objects)?;
         // before the snapshot is replaced: what it does not have is of runs
         let refs_of_runs = self.packed_refs_of_runs()?;
         let shown_refs = shown_refs(repository, &branch, user_commit, run.objects)?;
-        if is_taken && run.objects == RunObjects::Withheld {
-            fetch_present(&git_dir, repository, worktree, &shown_refs)?;
+        if let BranchOfRun::TakenFromUser(commit) = &branch_of_run
+            && run.objects == RunObjects::Withheld
+        {
+            fetch_present(&git_dir, repository, worktree, commit)?;
         }
         let since = self.write_snapshot(&shown_refs)?;
         let refs = refs_of_next_run(&branch, &branch_of_run, shown_refs, refs_of_runs);
@@ -105,6 +118,9 @@ impl PrivateGit {
         let takes_index = is_taken || fits_run;
         if takes_index && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
+            if run.objects == RunObjects::Withheld {
+                copy_staged(&git_dir, repository, worktree)?;
+            }
         }
         let begins_on = match operation {
             // what is in progress is on top of that commit
@@ -250,11 +266,7 @@ pub(super) fn write_settings(
     for directory in ["objects/info", "refs/heads"] {
         files::create_directories(&git_dir.join(directory))?;
     }
-    clear(&git_dir.join("objects/info/alternates"))?;
-    if objects == RunObjects::Shared {
-        let shared = repository.common_dir.join("objects");
-        put(git_dir, "objects/info/alternates", &alternates(&shared))?;
-    }
+    write_alternates(git_dir, repository, objects)?;
     let info = git_dir.join("info");
     clear(&info)?;
     files::create_directories(&info)?;
@@ -270,6 +282,23 @@ pub(super) fn write_settings(
     Ok(())
 }
 
+/// Writes where git finds the objects of the repository (gitrepository-layout(5),
+/// `objects/info/alternates`), or that it does not.
+pub(super) fn write_alternates(
+    git_dir: &Utf8Path,
+    repository: &Repository,
+    objects: RunObjects,
+) -> Result<(), DiskError> {
+    clear(&git_dir.join(ALTERNATES))?;
+    match objects {
+        RunObjects::Shared => {
+            let shared = repository.common_dir.join("objects");
+            put(git_dir, ALTERNATES, &alternates(&shared))
+        }
+        RunObjects::Withheld => Ok(()),
+    }
+}
+
 /// The text of a file `alternates` with one directory. Only git itself reads quotes there.
 fn alternates(objects: &Utf8Path) -> BString {
     let bytes = objects.as_str().as_bytes();
@@ -278,25 +307,4 @@ fn alternates(objects: &Utf8Path) -> BString {
     } else {
         bytes.into()
     }
-}
-
-/// Fetches the commits of these refs, without the files that the scope excludes.
-fn fetch_present(
-    git_dir: &Utf8Path,
-    repository: &Repository,
-    worktree: &Worktree,
-    refs: &[Ref],
-) -> Result<(), Error> {
-    let file = worktree.record.admin_dir.join("info/sparse-checkout");
-    let patterns = files::read(&file)?.unwrap_or_default();
-    let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
-    let filter = repository
-        .objects()?
-        .write_blob(size, &mut patterns.as_slice())?;
-    let private = repository.git.on(git_dir, None);
-    let common_dir = &repository.common_dir;
-    for tip in refs {
-        private.fetch_filtered(common_dir, WITHHELD_REMOTE, &filter, &tip.id)?;
-    }
-    Ok(())
 }

@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::run::KeptReason;
+use crate::record::run::{KeptReason, Leftover};
 use crate::words::error::Error;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
@@ -121,12 +122,22 @@ impl WaitingRun {
             Some(_) => WaitingState::Commits,
             None => WaitingState::Left,
         };
-        let mut next = format!("git agentwt exec {name} -- true");
-        if let WaitingReason::Kept(KeptReason::Conflict(conflict)) = reason
-            && self.incoming.is_some()
-        {
-            next = way_out(conflict, worktree);
-        }
+        let next = match reason {
+            WaitingReason::Kept(KeptReason::Conflict(conflict)) if self.incoming.is_some() => {
+                way_out(conflict, worktree)
+            }
+            WaitingReason::Left(Leftover::OtherHead) => {
+                let branch = shell_word(worktree.record.branch.as_str());
+                format!("git agentwt exec {name} -- git switch {branch}")
+            }
+            WaitingReason::Left(Leftover::Stash) => {
+                format!("git agentwt exec {name} -- git stash pop")
+            }
+            WaitingReason::Left(Leftover::Repositories) => {
+                format!("git agentwt exec {name} -- git worktree list")
+            }
+            _ends_by_an_import => format!("git agentwt exec {name} -- true"),
+        };
         self.next = Some(next);
         Ok(())
     }

@@ -100,7 +100,7 @@ fn an_operation_in_which_a_command_ended_is_told_and_so_is_what_is_left() {
     repo.fenced(&[], stash).ok();
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
-      waits: a stash of a command; to go on: git agentwt exec task -- true
+      waits: a stash of a command; to go on: git agentwt exec task -- git stash pop
     --- status 0
     ");
     let waiting = waiting(&repo);
@@ -177,4 +177,46 @@ fn what_could_not_be_imported_is_told_though_nothing_else_waits() {
     }
     let rows = repo.agentwt(&["list", "--porcelain"]).ok();
     assert!(rows.ends_with("\tapart"), "{rows}");
+}
+
+#[test]
+fn the_command_to_go_on_with_ends_what_waits() {
+    for (script, last) in [
+        ("git switch -qc side", ""),
+        ("git checkout -q --detach", ""),
+        ("echo 1 >>src/main.rs; git stash -q", ""),
+        (
+            "git worktree add -q target/made -b made",
+            "git worktree remove target/made",
+        ),
+    ] {
+        let Some(repo) = fenced_task() else { return };
+        repo.fenced(&[], script).ok();
+        let next = waiting(&repo)["next"].to_string().replace('"', "");
+        let command = next.split_once(" -- ").expect("a command").1;
+        let said = repo.fenced(&[], command).ok();
+        if !last.is_empty() {
+            assert!(said.contains("target/made"), "{script}: {said}");
+            repo.fenced(&[], last).ok();
+        }
+        assert_eq!(waiting(&repo), Value::Null, "{script}: {next}");
+    }
+}
+
+#[test]
+fn what_is_out_of_scope_can_be_left_out_by_the_command_that_is_printed() {
+    let Some(repo) = fenced_task() else { return };
+    let staged = "blob=$(echo x | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,README.md";
+    for script in [COMMIT_OUTSIDE, staged] {
+        let said = repo.fenced(&[], script);
+        said.fails(120);
+        let printed = said.stderr.lines().find(|line| line.contains("git reset"));
+        let line = printed.unwrap_or_else(|| panic!("no way out: {said}"));
+        let (_, command) = line.split_once(" -- ").expect("a command");
+        let (command, _) = command.split_once(';').expect("an end");
+        repo.fenced(&[], command).ok();
+        assert_eq!(waiting(&repo), Value::Null, "{script}: {command}");
+        assert_eq!(repo.log_of_task(), "");
+    }
 }

@@ -45,6 +45,9 @@ pub struct ExecRun {
     pub path: Utf8PathBuf,
     /// The branch of the worktree.
     pub branch: String,
+    /// The commit of the branch after the import; absent if you deleted the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_commit: Option<CommitId>,
     /// How the command ended.
     pub command: CommandOutcome,
     /// The exit status of this program: that of the command, unless its changes are refused.
@@ -156,22 +159,43 @@ impl ExecRun {
         if verdict.valid {
             return;
         }
-        let name = verdict.verified();
         text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
-        let Some(incoming) = &self.incoming else {
+        if self.waiting.is_none() {
+            let name = verdict.verified();
             text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
             return;
-        };
-        // no other command reports these: `verify` does not look at commits that were not imported
+        }
+        // no other command reports these: `verify` looks neither at commits that were not imported
+        // nor at the index of the run
         for message in verdict.messages() {
             text.tell(format!("agentwt: {message}"));
         }
-        text.tell(format!(
-            "agentwt: the branch stays; the commits: git log {incoming}; to take \
-            them, widen the scope (git agentwt scope {name} --add-write <path>) or accept what \
-            you changed yourself (git agentwt accept {name} <path>; --shared for settings and \
-            hooks), then: git agentwt exec {name} -- true"
+        for line in self.ways_on() {
+            text.tell(format!("agentwt: {line}"));
+        }
+    }
+
+    /// Says what became of work that is out of scope, and how it is taken and dropped.
+    fn ways_on(&self) -> Vec<String> {
+        let name = self.verdict.verified();
+        let mut lines = Vec::new();
+        if let Some(incoming) = &self.incoming {
+            lines.push(format!("the branch stays; the commits: git log {incoming}"));
+        }
+        lines.push(format!(
+            "to take the changes, widen the scope (git agentwt scope {name} --add-write <path>) or \
+             accept what you changed yourself (git agentwt accept {name} <path>; --shared for \
+             settings and hooks), then: git agentwt exec {name} -- true"
         ));
+        if let Some(commit) = &self.branch_commit {
+            let commit = commit.short();
+            lines.push(format!(
+                "to leave them out, with the files as they are: \
+                 git agentwt exec {name} -- git reset -q {commit}; \
+                 then those out of scope: git agentwt restore {name}"
+            ));
+        }
+        lines
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn fill_answer(
         name,
         path,
         branch: record.branch.to_string(),
+        branch_commit: imported.branch_commit,
         command: ended_run.ended.into(),
         status: outcome.exit.code(),
         moved: imported.moved,

@@ -306,6 +306,12 @@ struct Submodule {
     reference: Utf8PathBuf,
 }
 
+/// True if a submodule is checked out in the worktree: its git directory there has an index.
+fn is_checked_out(worktree: &Worktree, name: &str) -> bool {
+    let git_dir = worktree.record.admin_dir.join("modules").join(name);
+    files::exists(&git_dir.join("index"))
+}
+
 impl UserSteps<'_> {
     /// Runs commands in order, until one fails. `help` says how the user goes on then.
     ///
@@ -375,7 +381,8 @@ impl UserSteps<'_> {
 
     /// Checks out the submodules that the main worktree has and the scope does not exclude, several
     /// at a time, with the objects of the main worktree's. What the main worktree does not have
-    /// stays empty.
+    /// stays empty; one that is checked out already stays as it is, as it can have commits of its
+    /// own.
     ///
     /// # Errors
     /// Fails when git does: the others are there.
@@ -409,8 +416,8 @@ impl UserSteps<'_> {
         Ok(())
     }
 
-    /// Lists the submodules that the main worktree has and the scope does not exclude. Tells the
-    /// user of those that the main worktree does not have, which stay empty.
+    /// Lists the submodules that the main worktree has, the scope does not exclude, and the worktree
+    /// does not have. Tells the user of those that the main worktree does not have, which stay empty.
     fn submodules_to_fill(&self, worktree: &Worktree, git: &Git) -> Result<Vec<Submodule>, Error> {
         let home = self.repository.home();
         let record = &worktree.record;
@@ -420,7 +427,7 @@ impl UserSteps<'_> {
                 continue;
             };
             let verdict = worktree.scope.verdict(&repo_path, EntryKind::Directory);
-            if verdict.access == Access::Excluded {
+            if verdict.access == Access::Excluded || is_checked_out(worktree, &name) {
                 continue;
             }
             let reference = home.common_dir.join("modules").join(&name);

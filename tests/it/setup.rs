@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use crate::support::{Said, TestRepo, skipped, wait_until};
 
 mod requests;
+mod submodules;
 
 const HEAD: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n";
 
@@ -446,52 +447,6 @@ fn an_interrupted_rollback_or_teardown_is_named_as_such() {
     help: the worktree stays; to remove it: git agentwt remove task
     --- status 143
     ");
-}
-
-#[test]
-fn a_submodule_that_cannot_be_fetched_leaves_the_worktree_with_the_command_to_try_again() {
-    let repo = with_submodule("file://$PWD/../lib");
-    repo.write(
-        ".agentwt/config.toml",
-        &format!("{HEAD}[setup]\nsubmodules = true\n"),
-    );
-    repo.sh(repo.main(), "mv ../lib ../gone").ok();
-    let said = repo.agentwt(&["add", "task"]);
-    let (failed, help) = (
-        "error: the set-up of `task` failed: cannot check a submodule out: ",
-        "help: the worktree stays; to run the set-up again: git agentwt add task;",
-    );
-    assert!(said.fails(5).stderr.contains(failed), "{said}");
-    assert!(said.stderr.contains(help), "{said}");
-    let said = repo.agentwt(&["add", "new", "--rollback-on-failure"]);
-    assert!(
-        said.fails(5)
-            .stderr
-            .contains("to try again: git agentwt add new --rollback-on-failure"),
-        "{said}"
-    );
-}
-
-/// A project with the submodule `vendor/lib`, from this URL of the repository `../lib`.
-fn with_submodule(url: &str) -> TestRepo {
-    let repo = TestRepo::project();
-    let line = format!(
-        "git config --global protocol.file.allow always; git init -q ../lib
-        echo 1 >../lib/file; git -C ../lib add .; git -C ../lib commit -qm one
-        git submodule --quiet add \"{url}\" vendor/lib; git commit -qm submodules"
-    );
-    repo.sh(repo.main(), &line).ok();
-    repo
-}
-
-#[test]
-fn a_stash_in_a_submodule_that_was_cloned_from_there_is_not_lost() {
-    let repo = with_submodule("$PWD/../lib");
-    let worktree = repo.add("task");
-    let work = "git submodule --quiet update --init && cd vendor/lib && echo n >new && git add new && git stash -q && git clone -q . ../../../../../copy";
-    repo.sh(&worktree, work).ok();
-    let said = repo.agentwt(&["remove", "task"]);
-    assert!(said.stderr.contains("kept in"), "{said}");
 }
 
 #[test]

@@ -206,9 +206,18 @@ impl MovedIn {
         if *seen != there {
             return Err(changed(path));
         }
-        exchange_if_same(from, staged_name, to, path, there)?;
-        self.replaced.push((path.clone(), staged_name.to_owned()));
-        Ok(())
+        match exchange_if_same(from, staged_name, to, path, there)? {
+            Exchanged::Wholly => {
+                self.replaced.push((path.clone(), staged_name.to_owned()));
+                Ok(())
+            }
+            Exchanged::NotAtAll => Err(changed(path)),
+            Exchanged::ForAnother => {
+                // as something replaced, it is not removed with the staging directory
+                self.replaced.push((path.clone(), staged_name.to_owned()));
+                Err(changed(path))
+            }
+        }
     }
 
     /// Removes what was placed and puts back what it replaced. Returns what could not be done.
@@ -279,27 +288,42 @@ impl MovedIn {
     }
 }
 
+/// Says which file is under the name of a staged one after an exchange.
+enum Exchanged {
+    /// The one that was replaced.
+    Wholly,
+    /// The staged one: what stood at its path was changed in the moment before, and stands there
+    /// again.
+    NotAtAll,
+    /// Neither: what stood at its path was replaced once more, meanwhile.
+    ForAnother,
+}
+
 /// Exchanges a staged file with the one at its path, and exchanges them again if the one that came
-/// back is not the one that was `there`: it was changed in the moment before.
+/// back is not the one that was `there`.
 fn exchange_if_same(
     from: &OwnedFd,
     staged_name: &str,
     to: &OwnedFd,
     path: &RepoPath,
     there: Stat,
-) -> Result<(), Error> {
+) -> Result<Exchanged, Error> {
     let name = path.file_name().as_bytes();
+    let staged = stat_entry(from, staged_name.as_bytes()).attempting("place", path)?;
     exchange(from, staged_name, to, name).attempting("place", path)?;
     let mut replaced = stat_entry(from, staged_name.as_bytes());
     if let Ok(replaced) = &mut replaced {
         // a rename changes this time
         replaced.ctime = there.ctime;
     }
-    if replaced != Ok(there) {
-        exchange(from, staged_name, to, name).attempting("place", path)?;
-        return Err(changed(path));
+    if replaced == Ok(there) {
+        return Ok(Exchanged::Wholly);
     }
-    Ok(())
+    exchange(from, staged_name, to, name).attempting("place", path)?;
+    match stat_entry(from, staged_name.as_bytes()) {
+        Ok(back) if back.inode == staged.inode => Ok(Exchanged::NotAtAll),
+        Ok(_) | Err(_) => Ok(Exchanged::ForAnother),
+    }
 }
 
 fn open_staging(directory: &Utf8Path) -> Result<OwnedFd, DiskError> {

@@ -43,8 +43,8 @@ pub struct GuardFacts<'g> {
     pub scope: &'g Scope,
     /// The directory of the worktree.
     pub worktree: &'g Utf8Path,
-    /// The directory of the repository, of which all else is to be left alone.
-    pub root: &'g Utf8Path,
+    /// The directory of which all but the worktree is to be left alone.
+    pub closed_root: &'g Utf8Path,
     /// Our own executable; empty where it is not known.
     pub binary: &'g Utf8Path,
     /// The entries of the root of the commit that is checked out.
@@ -154,7 +154,7 @@ pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
     }
     rules.push((".agentwt/*".to_owned(), "deny"));
     let edit = opencode_members(&rules);
-    let root = json!(format!("{}/*", facts.root));
+    let root = json!(format!("{}/*", facts.closed_root));
     let guard = format!(
         "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \
          \"external_directory\": {{\n      {root}: \"deny\"\n    }}\n  }}\n}}\n"

@@ -469,7 +469,7 @@ fn guards(client: &str, rules: &[(RuleList, &str)], is_usual: bool) -> Vec<(Stri
     let facts = GuardFacts {
         scope: &scope,
         worktree: "/home/ada/repo/.agentwt/worktrees/task-5".into(),
-        root: "/home/ada/repo".into(),
+        closed_root: "/home/ada/repo".into(),
         binary: "/usr/bin/git-agentwt".into(),
         top: &top_entries(tracked.iter()),
     };
@@ -775,7 +775,7 @@ fn a_guard_is_never_written_over_a_file_that_is_there() {
     let facts = GuardFacts {
         scope: &scope,
         worktree: "/r/.agentwt/worktrees/t".into(),
-        root: "/r".into(),
+        closed_root: "/r".into(),
         binary: "/b".into(),
         top: &top_entries(std::iter::empty()),
     };

@@ -320,12 +320,13 @@ impl Git {
         Ok(listed)
     }
 
-    /// Fetches commits from the git directory of a clone, each into the ref that follows a colon,
-    /// if one does; where this git has a quarantine, into that. Nothing of the clone's settings is
-    /// run.
+    /// Fetches commits, with their history, from another git directory on this machine: that of a
+    /// clone, or the private one of a run. A refspec is `<id>`, or `<id>:<ref>` to write that ref.
+    /// Where this git has a quarantine, the objects go there. No program is run that the settings of
+    /// the other one name.
     ///
     /// # Errors
-    /// Fails when git does: then no ref is there.
+    /// Fails when git does: then none of these refs was written.
     pub fn fetch_objects(
         &self,
         from: &str,

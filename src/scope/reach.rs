@@ -6,7 +6,7 @@
 use bstr::ByteSlice;
 
 use crate::scope::compiled::Scope;
-use crate::scope::glob::{Token, literal};
+use crate::scope::glob::{Glob, Token, literal};
 use crate::scope::pattern::{ScopePattern, match_every_entry};
 use crate::scope::rule::{Case, RuleList, ScopeRule};
 use crate::words::path::RepoPath;
@@ -53,9 +53,11 @@ impl ScopePattern {
         if !self.is_anchored {
             return Reach::Anywhere;
         }
-        // parsed anew: a pattern that matches in either case holds lower case only
-        let written = Self::parse(&self.line, Case::Sensitive);
-        let tokens = written.map_or(Vec::new(), |pattern| pattern.glob.tokens);
+        // parsed anew: a pattern that matches in either case holds lower case only; and only the
+        // glob, as a space at its end is part of the name (`/a /`)
+        let body = self.line.strip_prefix('/').unwrap_or(&self.line);
+        let written = Glob::parse(body.as_bytes(), Case::Sensitive);
+        let tokens = written.map_or(Vec::new(), |glob| glob.tokens);
         let literal_start: Vec<u8> = tokens.iter().map_while(literal).collect();
         if literal_start.len() == tokens.len() {
             return match RepoPath::parse(literal_start) {

@@ -231,6 +231,8 @@ fn a_pattern_reaches_the_directory_that_it_names_or_anywhere() {
         ("/src", Reach::Path(path("src"))),
         ("docs/a.md", Reach::Path(path("docs/a.md"))),
         ("/src/", Reach::Directory(path("src"))),
+        ("/src /", Reach::Directory(path("src "))),
+        ("a/b /", Reach::Directory(path("a/b "))),
         ("docs/*.md", Reach::SomeBelow(path("docs"))),
         ("docs/*/", Reach::SomeBelow(path("docs"))),
         ("*.md", Reach::Anywhere),

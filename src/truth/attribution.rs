@@ -110,7 +110,7 @@ pub enum Loss {
 /// Says how the stash came to be what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StashOrigin {
-    /// No stash of `add` is gone, and none was made here.
+    /// No stash of `add` is gone, and none that was made here is there.
     Unchanged,
     /// Something was stashed here.
     MadeHere,
@@ -161,6 +161,15 @@ fn is_own_bookkeeping(records: &RefRecords<'_>, name: &BString) -> bool {
 
 fn is_saved_work(name: &BStr) -> bool {
     SAVED.iter().any(|start| name.starts_with_str(start))
+}
+
+/// True if a move deleted a ref that named one of these commits, as far as git told.
+fn deletes_one_of(one: &RefMove, commits: &BTreeSet<&CommitId>) -> bool {
+    let may_be_one = match &one.old {
+        Target::Object(old) => commits.contains(old),
+        Target::Nothing | Target::Ref(_) => true,
+    };
+    one.new == Target::Nothing && may_be_one
 }
 
 /// True if a move took away what a ref had before.
@@ -461,7 +470,8 @@ impl RefRecords<'_> {
     }
 
     /// Says how the stash came to be what it is. Git drops all but the last stash past every hook
-    /// (git-stash(1)).
+    /// (git-stash(1)), and one that was made here and cleared looks in the journal like packing
+    /// ([`crate::git::hooks::journal`]): who lost a stash is known only where the journal shows it.
     pub fn stash_origin(&self) -> StashOrigin {
         let name = BStr::new(STASH);
         let mut stashes: BTreeSet<&CommitId> = BTreeSet::new();
@@ -478,7 +488,8 @@ impl RefRecords<'_> {
         let lost = before.difference(&stashes).count();
         if lost > 0 {
             let journaled = self.journal.moves(name);
-            let is_dropped_here = journaled.iter().any(|one| one.new == Target::Nothing);
+            // a deletion of a later stash proves nothing: those of `add` may have been gone
+            let is_dropped_here = journaled.iter().any(|one| deletes_one_of(one, &before));
             let mover = if is_dropped_here {
                 Mover::Here
             } else {

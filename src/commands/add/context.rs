@@ -20,7 +20,8 @@ use crate::words::error::Error;
 use crate::words::path::{RepoPath, escape_for_rule, escape_for_terminal};
 use crate::worktree::loaded::Worktree;
 
-/// Holds what stands in the worktree before we write there.
+/// Holds what the context and the guards are planned from: what will stand in the worktree before
+/// we write there, and what the client is told of the places around it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ContextFacts<'a> {
     /// The scope.
@@ -29,9 +30,10 @@ pub(super) struct ContextFacts<'a> {
     pub tracked: &'a [(RepoPath, Entry)],
     /// What is synced from the main worktree.
     pub synced: &'a [RepoPath],
-    /// The directory of the repository, which the client must leave alone.
+    /// The directory of the repository, which the context tells the client to leave alone.
     pub root: &'a Utf8Path,
-    /// The directory that guards close.
+    /// The directory that guards close ([`Repository::closed_root`]): that of the repository, or
+    /// only its `.agentwt` where the rest is open to the user's client.
     pub closed_root: &'a Utf8Path,
     /// Our own executable, which guards call.
     pub binary: &'a Utf8Path,
@@ -64,7 +66,7 @@ impl ContextFacts<'_> {
         let guards = GuardFacts {
             scope: self.scope,
             worktree: &record.path,
-            root: self.closed_root,
+            closed_root: self.closed_root,
             binary: self.binary,
             top: &top_entries(self.tracked.iter().map(|(path, _)| path)),
         };

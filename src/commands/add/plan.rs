@@ -473,8 +473,8 @@ fn find_difference(
 /// one that asks.
 ///
 /// # Errors
-/// Unless it is taken over, refuses a worktree whose other owner may be alive, and one in which a
-/// process works though it has no owner, or one that has ended.
+/// Unless it is taken over, refuses a worktree whose other owner may be alive. Where it has no
+/// owner, or its owner has ended, refuses while a process works in it.
 fn new_owner(
     existing: &Record,
     asked: Option<&Owner>,

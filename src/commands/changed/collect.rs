@@ -294,6 +294,7 @@ impl Collector<'_> {
             return Err(DiskError::new(format!("read {path}"), why).into());
         }
         let references = &survey.states.references;
+        // upstream work that was merged in is in the nearest reference, and so not in the patch
         let patch_base = references.nearest.as_ref().unwrap_or(&survey.changes.base);
         let colour = self.asked.colour;
         let patches = Patches::new(self.repository, self.worktree, survey, patch_base, colour)?;
@@ -313,7 +314,14 @@ impl Collector<'_> {
         }
         if let Some(listed) = &mut answer.uncommitted {
             let onto = survey.head.head.as_ref().unwrap_or(patch_base);
-            listed.patch = Some(PatchText::new(&patches.to_disk(onto, uncommitted)?.text));
+            let patch = patches.to_disk(onto, uncommitted)?;
+            listed.patch = Some(PatchText::new(&patch.text));
+            for path in &patch.left_out {
+                let path = path.to_string();
+                if !answer.not_in_patch.contains(&path) {
+                    answer.not_in_patch.push(format!("{path}, as it is staged"));
+                }
+            }
         }
         Ok(())
     }
@@ -451,8 +459,9 @@ fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     false
 }
 
-/// Picks the changes that no root covers, and those that are not at a path of the repository. A
-/// path counts where its file really is: links in its parents are followed, the file itself is not.
+/// Picks the changes that none of these roots covers, which are resolved ([`resolve_roots`]), and
+/// those that are not at a path of the repository. A path counts where its file really is: links in
+/// its parents are followed, the file itself is not.
 fn outside_of(
     worktree: &Worktree,
     roots: &[PathBuf],
@@ -472,7 +481,8 @@ fn outside_of(
         let unresolved = worktree.record.path.as_std_path().join(&relative);
         let parent = unresolved.parent().unwrap_or(Path::new("/"));
         if !resolved_parents.contains_key(parent) {
-            resolved_parents.insert(parent.to_owned(), resolve(parent, &|_| false)?);
+            let follow_every_link = |_: &Path| false;
+            resolved_parents.insert(parent.to_owned(), resolve(parent, &follow_every_link)?);
         }
         let file = resolved_parents[parent].join(unresolved.file_name().unwrap_or_default());
         if !is_covered(roots, &file) {

@@ -156,7 +156,7 @@ fn guards_of(
     let facts = GuardFacts {
         scope: &next.scope,
         worktree: &next.record.path,
-        root: &home.closed_root(),
+        closed_root: &home.closed_root(),
         binary: &session.binary,
         top: &top_entries(listing.entries.iter().map(|(path, _)| path)),
     };

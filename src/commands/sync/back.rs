@@ -396,13 +396,7 @@ fn apply_clean(
     let mut removal = remove_placed(to.path, &expected)?;
     let mut forgotten = gone;
     forgotten.extend(removal.removed.iter().cloned());
-    let mut kept = Vec::new();
-    for file in placed.files() {
-        if !forgotten.contains(&file.path) {
-            kept.push(file.clone());
-        }
-    }
-    let list = placed.with_files(kept, Vec::new(), placed.settled());
+    let list = placed.without(&forgotten);
     let excluded = write_exclude(to.git, to.admin_dir, &list)?;
     files::write(&to.record_dir.join(PLACED), &list.to_bytes())?;
     // directories are not reported; one that holds something else stays

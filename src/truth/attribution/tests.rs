@@ -609,7 +609,13 @@ fn a_stash_is_known_by_its_entries() {
     ] {
         assert_eq!(stash(before, log_of_stash, journal), expected, "{journal}");
     }
-    for (journal, mover) in [("C>-", Mover::Here), ("", Mover::Unknown)] {
+    for (journal, mover) in [
+        ("C>-", Mover::Here),
+        ("->-", Mover::Here),
+        ("", Mover::Unknown),
+        // others dropped it before
+        ("->B, ->D, B>-", Mover::Unknown),
+    ] {
         let lost = StashOrigin::Lost { number: 1, mover };
         assert_eq!(stash("C", "", journal), lost);
     }

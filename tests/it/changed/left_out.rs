@@ -50,3 +50,16 @@ fn what_the_patch_has_is_not_named() {
     let all = json(&repo, &["--patch", "--commits"]);
     assert_eq!(all["notes"], serde_json::Value::Null, "{all}");
 }
+
+#[test]
+fn what_is_only_staged_is_not_in_the_uncommitted_patch_and_is_named() {
+    let (repo, _) = TestRepo::task_after(
+        "echo x >src/main.rs; git commit -qam x; echo y >src/main.rs; git add src/main.rs
+        echo x >src/main.rs",
+    );
+    let all = json(&repo, &["--patch", "--commits"]);
+    assert_eq!(all["uncommitted"]["patch"], "", "{all}");
+    let notes = all["notes"].to_string();
+    let told = r#"["not in the patch: src/main.rs, as it is staged"]"#;
+    assert_eq!(notes, told, "{all}");
+}

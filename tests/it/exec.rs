@@ -13,6 +13,7 @@ mod kept;
 mod next_run;
 mod terminal;
 mod user_meanwhile;
+mod withhold;
 
 /// Puts a script in the place of git, whose first line takes it out of PATH; the start of a line that has it there.
 fn with_git(repo: &TestRepo, script: &str) -> String {

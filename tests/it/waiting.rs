@@ -4,8 +4,7 @@ use insta::assert_snapshot;
 
 use serde_json::Value;
 
-use crate::support::fenced_task;
-use crate::support::{TestRepo, is_root};
+use crate::support::{Said, TestRepo, allow_root, fenced_task, is_root};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
@@ -203,20 +202,54 @@ fn the_command_to_go_on_with_ends_what_waits() {
     }
 }
 
+/// What `exec` prints to leave out of the branch what is out of scope, to be typed after `--`.
+fn command_to_leave_out(said: &Said) -> String {
+    let printed = said.stderr.lines().find(|line| line.contains("git reset"));
+    let line = printed.unwrap_or_else(|| panic!("no way out: {said}"));
+    let (_, command) = line.split_once(" -- ").expect("a command");
+    let (command, _) = command.split_once(';').expect("an end");
+    command.to_owned()
+}
+
 #[test]
 fn what_is_out_of_scope_can_be_left_out_by_the_command_that_is_printed() {
-    let Some(repo) = fenced_task() else { return };
     let staged = "blob=$(echo x | git hash-object -w --stdin)
         git update-index --cacheinfo 100644,$blob,README.md";
     for script in [COMMIT_OUTSIDE, staged] {
-        let said = repo.fenced(&[], script);
-        said.fails(120);
-        let printed = said.stderr.lines().find(|line| line.contains("git reset"));
-        let line = printed.unwrap_or_else(|| panic!("no way out: {said}"));
-        let (_, command) = line.split_once(" -- ").expect("a command");
-        let (command, _) = command.split_once(';').expect("an end");
-        repo.fenced(&[], command).ok();
-        assert_eq!(waiting(&repo), Value::Null, "{script}: {command}");
-        assert_eq!(repo.log_of_task(), "");
+        for user in ["", "git commit -q --allow-empty -m user"] {
+            let Some(repo) = fenced_task() else { return };
+            let said = repo.fenced(&[], script);
+            said.fails(120);
+            let command = command_to_leave_out(&said);
+            repo.sh(&repo.worktree("task"), user).ok();
+            repo.fenced(&[], &command).ok();
+            assert_eq!(waiting(&repo), Value::Null, "{script}: {command}");
+            let kept = if user.is_empty() { "" } else { "user" };
+            assert_eq!(repo.log_of_task(), kept, "{script}: {command}");
+        }
     }
+}
+
+#[test]
+fn nothing_out_of_scope_is_to_be_merged_or_reset_in_the_middle_of_an_operation() {
+    let Some(repo) = fenced_task() else { return };
+    let rebase = format!(
+        "git commit -q --allow-empty -m one; git rebase -q --exec false HEAD~1 2>/dev/null
+        {COMMIT_OUTSIDE}"
+    );
+    let said = repo.fenced(&[], &rebase);
+    said.fails(120);
+    assert!(!said.stderr.contains("git reset"), "{said}");
+    assert!(said.stderr.contains("end the rebase first"), "{said}");
+    let Some(repo) = fenced_task() else { return };
+    let line = format!(
+        "(until [ -e src/started ]; do sleep 0.05; done; git commit -q --allow-empty -m user
+        touch src/end) & git-agentwt exec task {} -- sh -c 'touch src/started
+        until [ -e src/end ]; do sleep 0.05; done; {COMMIT_OUTSIDE}'",
+        allow_root()
+    );
+    let said = repo.sh(&repo.worktree("task"), &line);
+    said.fails(120);
+    assert!(!said.stderr.contains("git merge"), "{said}");
+    assert!(!said.stderr.contains(" merge refs/agentwt"), "{said}");
 }

@@ -18,7 +18,7 @@ use crate::git::environment::GitMode;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::private_git::PrivateGit;
+use crate::worktree::private_git::{PrivateGit, VERIFIED_REF};
 use crate::worktree::repository::Repository;
 
 /// The answer of `exec` and `run`.
@@ -45,9 +45,6 @@ pub struct ExecRun {
     pub path: Utf8PathBuf,
     /// The branch of the worktree.
     pub branch: String,
-    /// The commit of the branch after the import; absent if you deleted the branch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch_commit: Option<CommitId>,
     /// How the command ended.
     pub command: CommandOutcome,
     /// The exit status of this program: that of the command, unless its changes are refused.
@@ -187,13 +184,16 @@ impl ExecRun {
              accept what you changed yourself (git agentwt accept {name} <path>; --shared for \
              settings and hooks), then: git agentwt exec {name} -- true"
         ));
-        if let Some(commit) = &self.branch_commit {
-            let commit = commit.short();
-            lines.push(format!(
+        let operation = self.waiting.as_ref().and_then(|waiting| waiting.operation);
+        match operation {
+            Some(operation) => lines.push(format!(
+                "to leave them out, end the {operation} first: git agentwt exec {name}"
+            )),
+            None => lines.push(format!(
                 "to leave them out, with the files as they are: \
-                 git agentwt exec {name} -- git reset -q {commit}; \
+                 git agentwt exec {name} -- git reset -q {VERIFIED_REF}; \
                  then those out of scope: git agentwt restore {name}"
-            ));
+            )),
         }
         lines
     }

@@ -24,9 +24,13 @@ pub(super) fn fill_answer(
 ) {
     let record = &worktree.record;
     let incoming = incoming_ref(worktree);
-    let conflict_note = ended_run.imported.conflict_note(worktree);
     outcome.exit = exit_of(&ended_run);
-    outcome.notes.extend(conflict_note);
+    if ended_run.imported.report.valid() {
+        // else the way out would merge what is out of scope
+        outcome
+            .notes
+            .extend(ended_run.imported.conflict_note(worktree));
+    }
     let imported = ended_run.imported;
     outcome.notes.extend(imported.notes);
     let name = record.name.to_string();
@@ -36,7 +40,6 @@ pub(super) fn fill_answer(
         name,
         path,
         branch: record.branch.to_string(),
-        branch_commit: imported.branch_commit,
         command: ended_run.ended.into(),
         status: outcome.exit.code(),
         moved: imported.moved,

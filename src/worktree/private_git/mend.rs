@@ -17,8 +17,9 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
+use crate::worktree::private_git::present::SHALLOW;
 use crate::worktree::private_git::result::read_log;
-use crate::worktree::private_git::write::{write_alternates, write_settings};
+use crate::worktree::private_git::write::write_settings;
 use crate::worktree::repository::Repository;
 
 /// The files without which git reads no ref or no object.
@@ -39,7 +40,6 @@ impl PrivateGit {
     /// Fails when the repository cannot be read, or the disk not be written.
     pub fn write_mended(&self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
         let git_dir = self.git_dir();
-        let objects = self.objects()?;
         // locks go too: no git of the run is left
         make_writable(&git_dir, &|path, kind| stays(&git_dir, path, kind))?;
         // a command may have put a directory in the place of a file, or the reverse
@@ -60,14 +60,10 @@ impl PrivateGit {
         for name in ["commondir", "config.worktree"] {
             clear(&git_dir.join(name))?;
         }
-        if objects == RunObjects::Shared {
-            clear(&git_dir.join("shallow"))?;
-            copy(&repository.common_dir.join("shallow"), &git_dir, "shallow")?;
-        }
-        write_settings(&git_dir, repository, worktree, objects)?;
-        // also where the command did not have all: what it made can name them
-        write_alternates(&git_dir, repository, RunObjects::Shared)?;
-        Ok(())
+        clear(&git_dir.join(SHALLOW))?;
+        copy(&repository.common_dir.join(SHALLOW), &git_dir, SHALLOW)?;
+        // as for a command that had all objects: what one without them made can name them
+        write_settings(&git_dir, repository, worktree, RunObjects::Shared)
     }
 
     /// Writes HEAD anew if its file is damaged, as after a loss of power, and the branch and the

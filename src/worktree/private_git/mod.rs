@@ -14,6 +14,7 @@
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
 //! <record>/private/index     the index of the worktree at the beginning of the run, or since its import
+//! <record>/private/shallow   where history ends for a command without the excluded files
 //! <record>/private/index.*   copies of an index: one that is being moved to other commits, one to be put back
 //! <record>/damaged<n>        a git directory that was moved out of the way of the next run
 //! ```
@@ -29,6 +30,8 @@ mod present;
 mod result;
 pub mod settings;
 mod write;
+
+pub use write::VERIFIED_REF;
 
 use std::collections::BTreeSet;
 

@@ -111,7 +111,10 @@ fn is_taken(scope: &str, key: &str, objects: RunObjects) -> bool {
     if !is_of_repository && !is_listed(IDENTITY, section) {
         return false;
     }
-    let is_promise = lower == PARTIAL_CLONE || lower.ends_with(".promisor");
+    // each of them makes a remote one from which git fetches what it misses
+    let is_promise = lower == PARTIAL_CLONE
+        || lower.ends_with(".promisor")
+        || lower.ends_with(".partialclonefilter");
     if is_promise && objects == RunObjects::Withheld {
         // from there git would fetch what is withheld
         return false;

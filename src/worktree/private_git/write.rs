@@ -14,13 +14,17 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
-use crate::worktree::private_git::present::{copy_staged, fetch_present};
+use crate::worktree::private_git::present::{PresentHistory, SHALLOW};
 use crate::worktree::private_git::settings::settings_of_run;
 use crate::worktree::private_git::{ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex};
 use crate::worktree::repository::Repository;
 
 /// The file that names other directories of objects.
 const ALTERNATES: &str = "objects/info/alternates";
+
+/// The ref in the git directory of a run that names the commit of the branch in the repository. A
+/// command that we print names it: it is where the branch is when that command is typed.
+pub const VERIFIED_REF: &str = "refs/agentwt/verified";
 
 /// Says on which commit the branch of a run is that goes on.
 enum BranchOfRun {
@@ -56,17 +60,21 @@ impl PrivateGit {
         copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
+        let mut present = None;
         if let Some(commit) = &branch_commit
             && objects == RunObjects::Withheld
         {
+            let history = PresentHistory::read(repository, worktree, commit)?;
             // after the settings, which name the remote
-            fetch_present(&new, repository, worktree, commit)?;
+            history.fetch(&new, repository, worktree)?;
+            files::write(&self.shallow_file(), &history.shallow())?;
+            present = Some(history);
         }
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
         self.copy_index(&new, worktree)?;
-        if objects == RunObjects::Withheld {
-            copy_staged(&new, repository, worktree)?;
+        if let Some(history) = &present {
+            history.copy_staged(&new, repository, worktree)?;
         }
         // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
@@ -76,7 +84,8 @@ impl PrivateGit {
 
     /// Prepares, for the next run, the git directory that an earlier run left, once that run is
     /// imported. HEAD, objects, its own refs and an operation in progress stay; the refs of the
-    /// repository are written anew ([`Self::write_mended`] has written the settings). The branch and
+    /// repository are written anew ([`Self::write_mended`] has written the settings of a run with all
+    /// objects). The branch and
     /// the index stay, unless those of the user take their place.
     ///
     /// # Errors
@@ -97,15 +106,19 @@ impl PrivateGit {
         let operation = find_operation(&git_dir);
         let branch_of_run = branch_of_run(user_commit, began_on, operation);
         let is_taken = matches!(branch_of_run, BranchOfRun::TakenFromUser(_));
-        // the import before has read all objects
-        write_alternates(&git_dir, repository, run.objects)?;
         // before the snapshot is replaced: what it does not have is of runs
         let refs_of_runs = self.packed_refs_of_runs()?;
         let shown_refs = shown_refs(repository, &branch, user_commit, run.objects)?;
-        if let BranchOfRun::TakenFromUser(commit) = &branch_of_run
-            && run.objects == RunObjects::Withheld
-        {
-            fetch_present(&git_dir, repository, worktree, commit)?;
+        let mut present = None;
+        if run.objects == RunObjects::Withheld {
+            if let Some(commit) = user_commit {
+                let history = PresentHistory::read(repository, worktree, commit)?;
+                if is_taken {
+                    self.bring_present(&history, repository, worktree)?;
+                }
+                present = Some(history);
+            }
+            self.withhold_again(repository, worktree)?;
         }
         let since = self.write_snapshot(&shown_refs)?;
         let refs = refs_of_next_run(&branch, &branch_of_run, shown_refs, refs_of_runs);
@@ -118,8 +131,8 @@ impl PrivateGit {
         let takes_index = is_taken || fits_run;
         if takes_index && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
-            if run.objects == RunObjects::Withheld {
-                copy_staged(&git_dir, repository, worktree)?;
+            if let Some(history) = &present {
+                history.copy_staged(&git_dir, repository, worktree)?;
             }
         }
         let begins_on = match operation {
@@ -130,6 +143,15 @@ impl PrivateGit {
         Ok(self
             .run_file()
             .record_prepared(begins_on, since, run.objects)?)
+    }
+
+    /// Takes from the git directory what an import needs, and a command without the excluded files
+    /// must not have. The file `shallow` is again as it was given.
+    fn withhold_again(&self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+        let git_dir = self.git_dir();
+        write_settings(&git_dir, repository, worktree, RunObjects::Withheld)?;
+        clear(&git_dir.join(SHALLOW))?;
+        Ok(copy(&self.shallow_file(), &git_dir, SHALLOW)?)
     }
 
     /// Writes what stands beside the git directory.
@@ -221,7 +243,10 @@ fn shown_refs(
     };
     let mut refs = repository.git.for_each_ref(&[below])?;
     refs.retain(|shown| shown.name != "refs/stash" && shown.name != branch);
-    refs.extend(branch_commit.map(|commit| Ref::new(branch, commit.clone())));
+    if let Some(commit) = branch_commit {
+        refs.push(Ref::new(branch, commit.clone()));
+        refs.push(Ref::new(VERIFIED_REF, commit.clone()));
+    }
     Ok(refs)
 }
 
@@ -266,7 +291,11 @@ pub(super) fn write_settings(
     for directory in ["objects/info", "refs/heads"] {
         files::create_directories(&git_dir.join(directory))?;
     }
-    write_alternates(git_dir, repository, objects)?;
+    clear(&git_dir.join(ALTERNATES))?;
+    if objects == RunObjects::Shared {
+        let shared = repository.common_dir.join("objects");
+        put(git_dir, ALTERNATES, &alternates(&shared))?;
+    }
     let info = git_dir.join("info");
     clear(&info)?;
     files::create_directories(&info)?;
@@ -280,23 +309,6 @@ pub(super) fn write_settings(
         copy(&from.join("info").join(name), &info, name)?;
     }
     Ok(())
-}
-
-/// Writes where git finds the objects of the repository (gitrepository-layout(5),
-/// `objects/info/alternates`), or that it does not.
-pub(super) fn write_alternates(
-    git_dir: &Utf8Path,
-    repository: &Repository,
-    objects: RunObjects,
-) -> Result<(), DiskError> {
-    clear(&git_dir.join(ALTERNATES))?;
-    match objects {
-        RunObjects::Shared => {
-            let shared = repository.common_dir.join("objects");
-            put(git_dir, ALTERNATES, &alternates(&shared))
-        }
-        RunObjects::Withheld => Ok(()),
-    }
 }
 
 /// The text of a file `alternates` with one directory. Only git itself reads quotes there.

@@ -173,26 +173,3 @@ fn what_is_in_the_middle_or_put_aside_is_there_again() {
     assert_eq!(repo.fenced(&[], script).ok(), "own");
     assert!(!private(&repo).join("git").exists());
 }
-
-#[test]
-fn without_the_excluded_objects_a_later_run_amends_and_commits_what_was_staged() {
-    let Some(repo) = fenced_task() else { return };
-    let one = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm first; git commit -q --allow-empty -m second";
-    repo.fenced(&["--withhold"], one).ok();
-    let amended = "set -e; echo 2 >src/one.rs; git commit -qa --amend -m amended; git log --format=%s";
-    let log = repo.fenced(&["--withhold"], amended).ok();
-    assert_eq!(log, "amended\nfirst\none", "with what the branch stands on");
-    assert_eq!(repo.log_of_task(), "amended\nfirst");
-    let squashed = "git reset -q --soft HEAD~2; git commit -qm squashed; echo 3 >src/three.rs; git add src/three.rs";
-    repo.fenced(&["--withhold"], squashed).ok();
-    assert_eq!(repo.log_of_task(), "squashed");
-    repo.fenced(&["--withhold"], "git commit -qm staged").ok();
-    assert_eq!(repo.log_of_task(), "staged\nsquashed");
-    let orphan = "git checkout -q --orphan other; git commit -qm orphan";
-    repo.fenced(&["--withhold"], orphan).ok();
-    let back = "git checkout -q agentwt/task; git commit -q --allow-empty -m last";
-    repo.fenced(&["--withhold"], back).ok();
-    assert_eq!(repo.log_of_task(), "last\nstaged\nsquashed");
-    let excluded = "git cat-file -e HEAD:secrets/key.pem";
-    assert_ne!(repo.fenced(&["--withhold"], excluded).status, 0);
-}

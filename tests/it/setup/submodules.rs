@@ -63,6 +63,9 @@ fn a_set_up_that_runs_again_takes_no_submodule_back() {
     repo.sh(&worktree, work).ok();
     repo.agentwt(&["add", "task"]).ok();
     let submodule = worktree.join("vendor/lib");
-    assert_eq!(repo.git_in(&submodule, &["log", "-1", "--format=%s"]), "two");
+    assert_eq!(
+        repo.git_in(&submodule, &["log", "-1", "--format=%s"]),
+        "two"
+    );
     assert!(is_there(&repo, "vendor/lib/file"));
 }

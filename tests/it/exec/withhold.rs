@@ -1,0 +1,129 @@
+//! `--withhold`: the command has the commits of its branch, and nothing of the excluded files, in
+//! whatever way it names them.
+
+use super::private;
+use crate::support::{TestRepo, allow_root_words, fenced_task};
+
+/// The content of the excluded file, and a command that prints an object.
+const SECRET: &str = "PEM";
+
+#[test]
+fn without_the_excluded_objects_a_later_run_amends_and_commits_what_was_staged() {
+    let Some(repo) = fenced_task() else { return };
+    let one = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm first; git commit -q --allow-empty -m second";
+    repo.fenced(&["--withhold"], one).ok();
+    let amended =
+        "set -e; echo 2 >src/one.rs; git commit -qa --amend -m amended; git log --format=%s";
+    let log = repo.fenced(&["--withhold"], amended).ok();
+    assert_eq!(log, "amended\nfirst\none", "with what the branch stands on");
+    assert_eq!(repo.log_of_task(), "amended\nfirst");
+    let squashed = "git reset -q --soft HEAD~2; git commit -qm squashed; echo 3 >src/three.rs; git add src/three.rs";
+    repo.fenced(&["--withhold"], squashed).ok();
+    assert_eq!(repo.log_of_task(), "squashed");
+    repo.fenced(&["--withhold"], "git commit -qm staged").ok();
+    assert_eq!(repo.log_of_task(), "staged\nsquashed");
+    let orphan = "git checkout -q --orphan other; git commit -qm orphan";
+    repo.fenced(&["--withhold"], orphan).ok();
+    let back = "git checkout -q agentwt/task; git commit -q --allow-empty -m last";
+    repo.fenced(&["--withhold"], back).ok();
+    assert_eq!(repo.log_of_task(), "last\nstaged\nsquashed");
+    let excluded = "git cat-file -e HEAD:secrets/key.pem";
+    assert_ne!(repo.fenced(&["--withhold"], excluded).status, 0);
+}
+
+/// Runs a script without the excluded objects, whatever its end.
+fn withheld(repo: &TestRepo, script: &str) -> String {
+    let said = repo.fenced(&["--withhold"], script);
+    format!("{}\n{}", said.stdout, said.stderr)
+}
+
+#[test]
+fn what_is_withheld_comes_by_no_other_path() {
+    let commit =
+        "git update-ref HEAD $(git commit-tree -p HEAD -m c $(git write-tree --missing-ok))";
+    for mode in ["100644", "120000", "160000"] {
+        let stage = format!(
+            "git update-index --add --cacheinfo {mode},$(git rev-parse HEAD:secrets/key.pem),src/x"
+        );
+        let unstaged = format!("{stage}; {commit}; git rm -q --cached src/x; git commit -qm gone");
+        for script in [stage.clone(), format!("{stage}; {commit}"), unstaged] {
+            let Some(repo) = fenced_task() else { return };
+            withheld(&repo, &script);
+            for object in [
+                ":src/x",
+                "HEAD:src/x",
+                "HEAD~1:src/x",
+                "HEAD:secrets/key.pem",
+            ] {
+                let shown = withheld(&repo, &format!("git cat-file -p {object}"));
+                assert!(!shown.contains(SECRET), "{script}: {object}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_command_writes_makes_git_bring_nothing_that_is_withheld() {
+    // a commit whose parent is the excluded file; a tag in the place of which git reads that
+    let parent = "c=$( (echo tree $(git rev-parse HEAD^{tree}); echo parent $id; \
+        echo 'author u <u@x> 2700000000 +0000'; echo 'committer u <u@x> 2700000000 +0000'; \
+        echo; echo m) | git hash-object -t commit -w --stdin --literally); \
+        echo $c >$AGENTWT_PRIVATE_GIT/refs/heads/x";
+    let replaced = "git tag -am m T; mkdir -p $AGENTWT_PRIVATE_GIT/refs/replace; \
+        echo $id >$AGENTWT_PRIVATE_GIT/refs/replace/$(git rev-parse refs/tags/T)";
+    for planted in [parent, replaced] {
+        let Some(repo) = fenced_task() else { return };
+        let id = repo.git(&["rev-parse", "HEAD:secrets/key.pem"]);
+        let script = format!("id={id}; {planted}; echo x >>src/main.rs; git stash -q");
+        withheld(&repo, &script);
+        let user = "echo user >src/mod/util.rs; git commit -qam user";
+        repo.sh(&repo.worktree("task"), user).ok();
+        let shown = withheld(
+            &repo,
+            &format!("git log -1 --format=%s; git cat-file -p {id}"),
+        );
+        assert!(shown.contains("user"), "{planted}: {shown}");
+        assert!(!shown.contains(SECRET), "{planted}: {shown}");
+    }
+}
+
+#[test]
+fn a_damaged_boundary_of_history_keeps_nothing_away() {
+    let Some(repo) = fenced_task() else { return };
+    let script =
+        "echo x >>src/main.rs; git commit -qam one; echo garbage >$AGENTWT_PRIVATE_GIT/shallow";
+    repo.fenced(&["--withhold"], script).ok();
+    assert_eq!(repo.log_of_task(), "one");
+    assert!(!private(&repo).join("git").exists());
+}
+
+#[test]
+fn a_partial_clone_fetches_nothing_that_is_withheld_and_its_runs_are_imported() {
+    let Some(repo) = fenced_task() else { return };
+    repo.git(&["config", "--global", "uploadpack.allowFilter", "true"]);
+    repo.write("src/main.rs", "fn main() { }\n");
+    repo.commit_all("two");
+    let clone = "git clone -q --filter=blob:none file://$PWD ../partial
+        cd ../partial && git-agentwt add task --exclude '**/secrets/**' --write 'src/**'";
+    repo.sh(repo.main(), clone).ok();
+    let partial = repo.main().with_file_name("partial");
+    let exec = |script: &str| {
+        let root = allow_root_words();
+        let words = [
+            &["exec", "task", "--withhold"],
+            root,
+            &["--", "sh", "-c", script],
+        ]
+        .concat();
+        repo.agentwt_in(&partial, &words)
+    };
+    let shown = exec("git cat-file -p HEAD:secrets/key.pem");
+    assert_ne!(shown.status, 0, "{shown}");
+    assert!(!shown.stdout.contains(SECRET), "{shown}");
+    exec("echo w >>src/main.rs; git commit -qam w1").ok();
+    exec("echo w >>src/main.rs; git commit -qa --amend -m w2").ok();
+    assert_eq!(
+        repo.git_in(&partial, &["log", "--format=%s", "-2", "agentwt/task"]),
+        "w2\ntwo"
+    );
+}

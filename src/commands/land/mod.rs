@@ -277,7 +277,7 @@ impl Landing<'_> {
             let step = LandingStep::Refuse;
             return Ok(PlannedLanding { answer, step });
         }
-        let uncommitted = uncommitted_paths(&candidate);
+        let uncommitted = self.uncommitted_paths(&candidate)?;
         let merge = self.work().prepare(&live.head, uncommitted)?;
         if !self.options.keep {
             // before the merge: where the removal is refused, nothing is merged
@@ -289,6 +289,29 @@ impl Landing<'_> {
         answer.landed = Some(merge.plan.landed.clone());
         let step = LandingStep::Merge(Box::new(merge));
         Ok(PlannedLanding { answer, step })
+    }
+
+    /// The paths with work that is not committed, without what git ignores there: a rule that the
+    /// branch brings ignores it, so `git add -A` would leave it out, and the removal is refused for
+    /// it. An edited copy of a file of the user's is none either: with `--keep` it stays where it is.
+    fn uncommitted_paths(&self, candidate: &RemovalCandidate) -> Result<Vec<String>, Error> {
+        let uncommitted = &candidate.facts.uncommitted;
+        let mut untracked = Vec::new();
+        for work in uncommitted {
+            if work.kind == WorkKind::Untracked {
+                untracked.push(&work.path);
+            }
+        }
+        let git = self.worktree.git(self.repository);
+        let ignored = git.check_ignore(&untracked)?;
+        let mut paths = Vec::new();
+        for work in uncommitted {
+            let is_placed = matches!(work.kind, WorkKind::Placed(_));
+            if !is_placed && !ignored.contains(&work.path) {
+                paths.push(work.path.to_string());
+            }
+        }
+        Ok(paths)
     }
 
     /// Plans the removal, as if the work were landed.
@@ -335,16 +358,4 @@ impl Landing<'_> {
             ..RemoveOptions::default()
         }
     }
-}
-
-/// The paths with work that is not committed. An edited copy of a file of the user's is none: with
-/// `--keep` it stays where it is.
-fn uncommitted_paths(candidate: &RemovalCandidate) -> Vec<String> {
-    let mut paths = Vec::new();
-    for work in &candidate.facts.uncommitted {
-        if !matches!(work.kind, WorkKind::Placed(_)) {
-            paths.push(work.path.to_string());
-        }
-    }
-    paths
 }

@@ -428,3 +428,19 @@ fn a_submodule_is_landed_in_like_any_repository() {
     assert!(lib.join("one.rs").exists());
     assert!(!dir.exists());
 }
+
+#[test]
+fn what_a_rule_of_the_branch_ignores_is_not_to_be_committed() {
+    let (repo, worktree) = TestRepo::task_after(
+        "echo dist/ >src/.gitignore; git add src/.gitignore; git commit -qm ignore
+        mkdir src/dist; echo 1 >src/dist/out",
+    );
+    let refused = repo.agentwt(&["land", "task"]);
+    refused.fails(4);
+    assert!(!refused.stderr.contains("add -A"), "{refused}");
+    let printed = "git agentwt land --keep task";
+    assert!(refused.stderr.contains(printed), "{refused}");
+    repo.agentwt(&["land", "--keep", "task"]).ok();
+    assert_eq!(repo.git(&["log", "-1", "--format=%s", "main"]), "ignore");
+    assert!(worktree.join("src/dist/out").exists());
+}

@@ -317,9 +317,9 @@ impl Collector<'_> {
             let patch = patches.to_disk(onto, uncommitted)?;
             listed.patch = Some(PatchText::new(&patch.text));
             for path in &patch.left_out {
-                let path = path.to_string();
-                if !answer.not_in_patch.contains(&path) {
-                    answer.not_in_patch.push(format!("{path}, as it is staged"));
+                let name = path.to_string();
+                if !answer.not_in_patch.contains(&name) {
+                    answer.not_in_patch.push(format!("{name}, as it is staged"));
                 }
             }
         }

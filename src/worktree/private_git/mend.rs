@@ -19,7 +19,7 @@ use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::present::SHALLOW;
 use crate::worktree::private_git::result::read_log;
-use crate::worktree::private_git::write::write_settings;
+use crate::worktree::private_git::settings::write_settings;
 use crate::worktree::repository::Repository;
 
 /// The files without which git reads no ref or no object.

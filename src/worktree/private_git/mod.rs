@@ -31,8 +31,6 @@ mod result;
 pub mod settings;
 mod write;
 
-pub use write::VERIFIED_REF;
-
 use std::collections::BTreeSet;
 
 use bstr::BString;
@@ -49,6 +47,9 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::run_state::RunFile;
 
+/// The ref in the git directory of a run that names the commit of the branch in the repository. A
+/// command that we print names it: it is where the branch is when that command is typed.
+pub const VERIFIED_REF: &str = "refs/agentwt/verified";
 /// The directory in the record.
 const PRIVATE: &str = "private";
 /// A git directory that is not whole: it is being written or removed.

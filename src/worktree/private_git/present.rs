@@ -23,8 +23,7 @@ use crate::words::path::RepoPath;
 use crate::worktree::error::WorktreeFault;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::entries::put;
-use crate::worktree::private_git::settings::WITHHELD_REMOTE;
-use crate::worktree::private_git::write::write_settings;
+use crate::worktree::private_git::settings::{WITHHELD_REMOTE, write_settings};
 use crate::worktree::private_git::{NEW, PrivateGit};
 use crate::worktree::repository::Repository;
 

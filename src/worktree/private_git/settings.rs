@@ -2,14 +2,16 @@
 //! needs, those of the worktree, and those that a run needs whatever the user has set.
 
 use bstr::BString;
+use camino::Utf8Path;
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::object_format::ObjectFormat;
-use crate::git::settings_file::quoted_setting;
+use crate::git::settings_file::{in_quotes, quoted_setting};
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::repository::Repository;
 
 /// The sections of settings that git needs for work in a worktree, without those that name files of
@@ -39,12 +41,58 @@ const WITHHELD: &str = "\
 \tpromisor = true
 ";
 
+/// The file that names other directories of objects.
+const ALTERNATES: &str = "objects/info/alternates";
+
+/// Writes what each run is given anew: the settings, where objects are found, and the rules in
+/// `info`.
+pub(super) fn write_settings(
+    git_dir: &Utf8Path,
+    repository: &Repository,
+    worktree: &Worktree,
+    objects: RunObjects,
+) -> Result<(), Error> {
+    let settings = settings_of_run(repository, worktree, objects)?;
+    put(git_dir, "config", &settings)?;
+    for directory in ["objects/info", "refs/heads"] {
+        files::create_directories(&git_dir.join(directory))?;
+    }
+    clear(&git_dir.join(ALTERNATES))?;
+    if objects == RunObjects::Shared {
+        let shared = repository.common_dir.join("objects");
+        put(git_dir, ALTERNATES, &alternates(&shared))?;
+    }
+    let info = git_dir.join("info");
+    clear(&info)?;
+    files::create_directories(&info)?;
+    let admin_dir = &worktree.record.admin_dir;
+    let common_dir = &repository.common_dir;
+    for (from, name) in [
+        (admin_dir, "sparse-checkout"),
+        (common_dir, "exclude"),
+        (common_dir, "attributes"),
+    ] {
+        copy(&from.join("info").join(name), &info, name)?;
+    }
+    Ok(())
+}
+
+/// The text of a file `alternates` with one directory. Only git itself reads quotes there.
+fn alternates(objects: &Utf8Path) -> BString {
+    let bytes = objects.as_str().as_bytes();
+    if bytes.contains(&b'\n') {
+        in_quotes(bytes)
+    } else {
+        bytes.into()
+    }
+}
+
 /// Makes the text of the file `config`: what is taken of the user's settings, and after that, as
 /// the last one counts, what each run needs.
 ///
 /// # Errors
 /// Fails when git cannot read the settings of the repository.
-pub(super) fn settings_of_run(
+fn settings_of_run(
     repository: &Repository,
     worktree: &Worktree,
     objects: RunObjects,

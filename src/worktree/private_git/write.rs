@@ -1,12 +1,10 @@
 //! Writes the private git directory for a run: a new one, or one that an earlier run left.
 
-use bstr::BString;
 use camino::Utf8Path;
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::refs::Ref;
-use crate::git::settings_file::in_quotes;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -15,16 +13,11 @@ use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::present::{PresentHistory, SHALLOW};
-use crate::worktree::private_git::settings::settings_of_run;
-use crate::worktree::private_git::{ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex};
+use crate::worktree::private_git::settings::write_settings;
+use crate::worktree::private_git::{
+    ImportedBefore, NEW, PrivateGit, SNAPSHOT, VERIFIED_REF, WorktreeIndex,
+};
 use crate::worktree::repository::Repository;
-
-/// The file that names other directories of objects.
-const ALTERNATES: &str = "objects/info/alternates";
-
-/// The ref in the git directory of a run that names the commit of the branch in the repository. A
-/// command that we print names it: it is where the branch is when that command is typed.
-pub const VERIFIED_REF: &str = "refs/agentwt/verified";
 
 /// Says on which commit the branch of a run is that goes on.
 enum BranchOfRun {
@@ -276,47 +269,4 @@ fn write_branch(
 fn is_head_on(git_dir: &Utf8Path, branch: &str) -> Result<bool, DiskError> {
     let head = files::read(&git_dir.join("HEAD"))?.unwrap_or_default();
     Ok(head.trim_ascii_end() == format!("ref: {branch}").as_bytes())
-}
-
-/// Writes what each run is given anew: the settings, where objects are found, and the rules in
-/// `info`.
-pub(super) fn write_settings(
-    git_dir: &Utf8Path,
-    repository: &Repository,
-    worktree: &Worktree,
-    objects: RunObjects,
-) -> Result<(), Error> {
-    let settings = settings_of_run(repository, worktree, objects)?;
-    put(git_dir, "config", &settings)?;
-    for directory in ["objects/info", "refs/heads"] {
-        files::create_directories(&git_dir.join(directory))?;
-    }
-    clear(&git_dir.join(ALTERNATES))?;
-    if objects == RunObjects::Shared {
-        let shared = repository.common_dir.join("objects");
-        put(git_dir, ALTERNATES, &alternates(&shared))?;
-    }
-    let info = git_dir.join("info");
-    clear(&info)?;
-    files::create_directories(&info)?;
-    let admin_dir = &worktree.record.admin_dir;
-    let common_dir = &repository.common_dir;
-    for (from, name) in [
-        (admin_dir, "sparse-checkout"),
-        (common_dir, "exclude"),
-        (common_dir, "attributes"),
-    ] {
-        copy(&from.join("info").join(name), &info, name)?;
-    }
-    Ok(())
-}
-
-/// The text of a file `alternates` with one directory. Only git itself reads quotes there.
-fn alternates(objects: &Utf8Path) -> BString {
-    let bytes = objects.as_str().as_bytes();
-    if bytes.contains(&b'\n') {
-        in_quotes(bytes)
-    } else {
-        bytes.into()
-    }
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::run::{KeptReason, Leftover};
+use crate::record::run::{ImportConflict, KeptReason, Leftover};
 use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
@@ -123,7 +123,9 @@ impl WaitingRun {
             None => WaitingState::Left,
         };
         let next = match reason {
-            WaitingReason::Kept(KeptReason::Conflict(conflict)) if self.incoming.is_some() => {
+            WaitingReason::Kept(KeptReason::Conflict(conflict))
+                if self.incoming.is_some() || conflict == ImportConflict::SwitchedAway =>
+            {
                 way_out(conflict, worktree)
             }
             WaitingReason::Left(Leftover::OtherHead) => {
@@ -136,7 +138,7 @@ impl WaitingRun {
             WaitingReason::Left(Leftover::Repositories) => {
                 format!("git agentwt exec {name} -- git worktree list")
             }
-            _ends_by_an_import => format!("git agentwt exec {name} -- true"),
+            _tried_by_the_next_import => format!("git agentwt exec {name} -- true"),
         };
         self.next = Some(next);
         Ok(())

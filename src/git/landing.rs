@@ -263,9 +263,8 @@ impl Git {
         Ok(())
     }
 
-    /// Fetches one commit from another git directory, with its history as far as the file `shallow`
-    /// here lets it go, and without the blobs that the sparse patterns of a blob there leave out
-    /// (`--filter=sparse:oid`, git-rev-list(1)).
+    /// Fetches one commit from another git directory, without its history and without the blobs
+    /// that the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)).
     /// `remote` is a remote of this git directory whose URL is `/nonexistent`, so that git fetches
     /// nothing from it by itself; for this call the URL stands for `from`.
     ///
@@ -288,6 +287,7 @@ impl Git {
             &place_setting,
             "fetch",
             "--quiet",
+            "--depth=1",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",

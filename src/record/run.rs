@@ -39,7 +39,7 @@ pub struct Run {
 pub enum RunObjects {
     /// All of them.
     Shared,
-    /// Those of the commits of its branch, without the excluded files (`--withhold`).
+    /// Those of the last commit of its branch, without the excluded files (`--withhold`).
     Withheld,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::git::objects::Objects;
 use crate::judge::change::{Change, Seen};
 use crate::judge::compare::Delta;
-use crate::words::entry::{Entry, ObjectId};
+use crate::words::entry::{Entry, Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -62,7 +62,7 @@ impl History {
         self.0.iter().map(|(path, versions)| (path, &**versions))
     }
 
-    /// Returns what files held in commits, at paths that are not among the net changes.
+    /// Returns what files and links held in commits, at paths that are not among the net changes.
     pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
         let mut contents = Contents::default();
         for (path, versions) in &self.0 {
@@ -70,7 +70,7 @@ impl History {
                 continue;
             }
             for version in versions {
-                if let Some(entry) = version.entry.filter(|entry| entry.mode.is_regular()) {
+                if let Some(entry) = version.entry.filter(|entry| has_content(*entry)) {
                     let places = contents.entry(entry.id).or_default();
                     let seen = places.entry(path).or_default();
                     seen.insert(Seen::Commit(version.commit.clone()));
@@ -127,6 +127,11 @@ pub fn walk_back(
     Ok(deltas)
 }
 
+/// True for a file, and for a link: git stores its text like the content of a file.
+fn has_content(entry: Entry) -> bool {
+    entry.mode.is_regular() || entry.mode == Mode::Link
+}
+
 /// Where a content was seen: at which paths, and how.
 pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>>;
 
@@ -139,7 +144,7 @@ pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
         };
         for delta in states {
             if let Some(Some(entry)) = delta.get(path)
-                && entry.mode.is_regular()
+                && has_content(*entry)
             {
                 let places = contents.entry(entry.id).or_default();
                 places.insert(path, change.seen.clone());

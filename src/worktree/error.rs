@@ -7,7 +7,7 @@ use crate::record::claim::{Claim, Lease, REFS};
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName};
-use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::words::path::{escape_for_terminal, shell_word};
 
 /// Why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -175,21 +175,6 @@ pub enum WorktreeFault {
         what: String,
         /// The commands to see it, to remove it and to accept it.
         help: String,
-    },
-    /// A command would get the content of an excluded file, though it is to be withheld.
-    #[error(
-        "cannot withhold the excluded files of worktree `{name}`: a commit of its branch has the content of one at {path}"
-    )]
-    #[diagnostic(code(agentwt::exec::excluded_content))]
-    #[diagnostic(help(
-        "see what is there: git agentwt verify {name}; a command without --withhold can read all \
-            of git's objects"
-    ))]
-    ExcludedContent {
-        /// The worktree.
-        name: String,
-        /// The path.
-        path: RepoPath,
     },
     /// No decision of a kind is left to take back.
     #[error("there is nothing to take back: worktree `{name}` has no such decision")]
@@ -421,7 +406,6 @@ impl Fault for WorktreeFault {
             | Self::NotForAgents { .. }
             | Self::Planted { .. }
             | Self::NothingToUndo { .. } => ExitCode::Refused,
-            Self::ExcludedContent { .. } => ExitCode::NotStarted,
             Self::NoWriteList { .. } => ExitCode::Config,
             Self::NotUndone { exit, .. } => *exit,
         }

@@ -18,7 +18,7 @@ use crate::git::environment::GitMode;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::private_git::{PrivateGit, VERIFIED_REF};
+use crate::worktree::private_git::{BRANCH_REF, PrivateGit};
 use crate::worktree::repository::Repository;
 
 /// The answer of `exec` and `run`.
@@ -191,7 +191,7 @@ impl ExecRun {
             )),
             None => lines.push(format!(
                 "to leave them out, with the files as they are: \
-                 git agentwt exec {name} -- git reset -q {VERIFIED_REF}; \
+                 git agentwt exec {name} -- git reset -q {BRANCH_REF}; \
                  then those out of scope: git agentwt restore {name}"
             )),
         }

@@ -27,9 +27,8 @@ pub(super) fn fill_answer(
     outcome.exit = exit_of(&ended_run);
     if ended_run.imported.report.valid() {
         // else the way out would merge what is out of scope
-        outcome
-            .notes
-            .extend(ended_run.imported.conflict_note(worktree));
+        let conflict_note = ended_run.imported.conflict_note(worktree);
+        outcome.notes.extend(conflict_note);
     }
     let imported = ended_run.imported;
     outcome.notes.extend(imported.notes);

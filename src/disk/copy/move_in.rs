@@ -309,7 +309,7 @@ fn exchange_if_same(
     there: Stat,
 ) -> Result<Exchanged, Error> {
     let name = path.file_name().as_bytes();
-    let staged = stat_entry(from, staged_name.as_bytes()).attempting("place", path)?;
+    let mut staged = stat_entry(from, staged_name.as_bytes()).attempting("place", path)?;
     exchange(from, staged_name, to, name).attempting("place", path)?;
     let mut replaced = stat_entry(from, staged_name.as_bytes());
     if let Ok(replaced) = &mut replaced {
@@ -320,9 +320,14 @@ fn exchange_if_same(
         return Ok(Exchanged::Wholly);
     }
     exchange(from, staged_name, to, name).attempting("place", path)?;
-    match stat_entry(from, staged_name.as_bytes()) {
-        Ok(back) if back.inode == staged.inode => Ok(Exchanged::NotAtAll),
-        Ok(_) | Err(_) => Ok(Exchanged::ForAnother),
+    let back = stat_entry(from, staged_name.as_bytes());
+    if let Ok(back) = &back {
+        staged.ctime = back.ctime;
+    }
+    if back == Ok(staged) {
+        Ok(Exchanged::NotAtAll)
+    } else {
+        Ok(Exchanged::ForAnother)
     }
 }
 

@@ -11,15 +11,15 @@ use crate::scope::rule::{Access, EntryKind};
 use crate::truth::history::{Contents, walk_back};
 use crate::truth::layered::{FormerVersions, Layers};
 use crate::words;
-use crate::words::entry::ObjectId;
+use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 
 /// How many commits of upstream are looked through for a former version.
 const FORMER: usize = 1000;
 
-/// Finds files that have, byte for byte, what upstream has or had at an excluded path and nowhere
-/// else. History is read only where a content was in the repository before `add`.
+/// Finds files and links that have, byte for byte, what a file of upstream has or had at an excluded
+/// path and nowhere else. History is read only where a content was in the repository before `add`.
 ///
 /// # Errors
 /// Fails when a commit or a tree cannot be read.
@@ -91,6 +91,8 @@ impl<'a> Search<'a> {
         }
         if !self.is_excluded(path) {
             self.visible.insert(entry.id);
+        } else if entry.mode == Mode::Link {
+            // many links have the same text, and lead elsewhere
         } else if let Entry::Vacant(first) = self.excluded.entry(entry.id) {
             first.insert(format!("it has the content of {version}{path}"));
         }

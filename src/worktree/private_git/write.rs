@@ -11,11 +11,11 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
+use crate::worktree::private_git::given::SHALLOW;
 use crate::worktree::private_git::packed_refs::packed;
-use crate::worktree::private_git::present::{PresentHistory, SHALLOW};
 use crate::worktree::private_git::settings::write_settings;
 use crate::worktree::private_git::{
-    ImportedBefore, NEW, PrivateGit, SNAPSHOT, VERIFIED_REF, WorktreeIndex,
+    BRANCH_REF, ImportedBefore, NEW, PrivateGit, SNAPSHOT, WorktreeIndex,
 };
 use crate::worktree::repository::Repository;
 
@@ -53,22 +53,16 @@ impl PrivateGit {
         copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
-        let mut present = None;
         if let Some(commit) = &branch_commit
             && objects == RunObjects::Withheld
         {
-            let history = PresentHistory::read(repository, worktree, commit)?;
+            files::remove_file(&self.shallow_file())?;
             // after the settings, which name the remote
-            history.fetch(&new, repository, worktree)?;
-            files::write(&self.shallow_file(), &history.shallow())?;
-            present = Some(history);
+            self.fetch_given(&new, repository, worktree, commit)?;
         }
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
         self.copy_index(&new, worktree)?;
-        if let Some(history) = &present {
-            history.copy_staged(&new, repository, worktree)?;
-        }
         // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
             .record_prepared(branch_commit.as_ref(), since, objects)?;
@@ -77,9 +71,9 @@ impl PrivateGit {
 
     /// Prepares, for the next run, the git directory that an earlier run left, once that run is
     /// imported. HEAD, objects, its own refs and an operation in progress stay; the refs of the
-    /// repository are written anew ([`Self::write_mended`] has written the settings of a run with all
-    /// objects). The branch and
-    /// the index stay, unless those of the user take their place.
+    /// repository are written anew. The branch and the index stay, unless those of the user take
+    /// their place. Until here it has the settings of an import, with all objects; a run without the
+    /// excluded files loses them again.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -102,20 +96,17 @@ impl PrivateGit {
         // before the snapshot is replaced: what it does not have is of runs
         let refs_of_runs = self.packed_refs_of_runs()?;
         let shown_refs = shown_refs(repository, &branch, user_commit, run.objects)?;
-        let mut present = None;
         if run.objects == RunObjects::Withheld {
-            if let Some(commit) = user_commit {
-                let history = PresentHistory::read(repository, worktree, commit)?;
-                if is_taken {
-                    self.bring_present(&history, repository, worktree)?;
-                }
-                present = Some(history);
+            if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
+                self.bring_given(repository, worktree, commit)?;
             }
             self.withhold_again(repository, worktree)?;
         }
         let since = self.write_snapshot(&shown_refs)?;
         let refs = refs_of_next_run(&branch, &branch_of_run, shown_refs, refs_of_runs);
         put(&git_dir, "packed-refs", &packed(&refs))?;
+        // a file of that name would count more
+        clear(&git_dir.join(BRANCH_REF))?;
         if let BranchOfRun::TakenFromUser(commit) = &branch_of_run {
             write_branch(&git_dir, &branch, began_on, commit)?;
         }
@@ -124,9 +115,6 @@ impl PrivateGit {
         let takes_index = is_taken || fits_run;
         if takes_index && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
-            if let Some(history) = &present {
-                history.copy_staged(&git_dir, repository, worktree)?;
-            }
         }
         let begins_on = match operation {
             // what is in progress is on top of that commit
@@ -238,7 +226,9 @@ fn shown_refs(
     refs.retain(|shown| shown.name != "refs/stash" && shown.name != branch);
     if let Some(commit) = branch_commit {
         refs.push(Ref::new(branch, commit.clone()));
-        refs.push(Ref::new(VERIFIED_REF, commit.clone()));
+        if objects == RunObjects::Shared {
+            refs.push(Ref::new(BRANCH_REF, commit.clone()));
+        }
     }
     Ok(refs)
 }

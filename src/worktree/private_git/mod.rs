@@ -47,9 +47,9 @@ use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::run_state::RunFile;
 
-/// The ref in the git directory of a run with all objects that names the commit that the branch has
-/// in the repository. A command that we print names it: it is where the branch is when that command
-/// is typed.
+/// The ref in the git directory of a run that names the commit that the branch has in the
+/// repository. A command that we print names it: it is where the branch is when that command is
+/// typed.
 pub const BRANCH_REF: &str = "refs/agentwt/branch";
 /// The directory in the record.
 const PRIVATE: &str = "private";

@@ -202,7 +202,11 @@ fn refs_of_next_run(
     let mut refs = shown_refs;
     match branch_of_run {
         BranchOfRun::AsRunLeftIt | BranchOfRun::WhereRunBegan(None) => {}
-        BranchOfRun::WhereRunBegan(Some(commit)) => refs.push(Ref::new(branch, commit.clone())),
+        BranchOfRun::WhereRunBegan(Some(commit)) => {
+            refs.push(Ref::new(branch, commit.clone()));
+            // the commit of the user may not be there
+            refs.retain(|shown| shown.name != BRANCH_REF);
+        }
         BranchOfRun::TakenFromUser(_) => refs_of_runs.retain(|of_run| of_run.name != branch),
     }
     refs.extend(refs_of_runs);
@@ -226,9 +230,7 @@ fn shown_refs(
     refs.retain(|shown| shown.name != "refs/stash" && shown.name != branch);
     if let Some(commit) = branch_commit {
         refs.push(Ref::new(branch, commit.clone()));
-        if objects == RunObjects::Shared {
-            refs.push(Ref::new(BRANCH_REF, commit.clone()));
-        }
+        refs.push(Ref::new(BRANCH_REF, commit.clone()));
     }
     Ok(refs)
 }

@@ -14,8 +14,13 @@ fn without_the_excluded_objects_no_later_run_is_stopped() {
     repo.fenced(&["--withhold"], one).ok();
     // the parents of the amended commit are not there
     let amended = "echo 2 >src/one.rs; git commit -qa --amend -m amended";
-    repo.fenced(&["--withhold"], amended).fails(120);
+    let said = repo.fenced(&["--withhold"], amended);
+    let printed = "git agentwt exec task -- git reset -q refs/agentwt/branch;";
+    assert!(said.fails(120).stderr.contains(printed), "{said}");
     assert_eq!(repo.log_of_task(), "first");
+    let left_out = "git reset -q refs/agentwt/branch; git log --format=%s";
+    assert_eq!(repo.fenced(&["--withhold"], left_out).ok(), "first");
+    repo.fenced(&["--withhold"], amended).fails(120);
     let orphan =
         "git reset -q; git stash -q; git checkout -q --orphan other; git commit -qm orphan";
     let said = repo.fenced(&["--withhold"], orphan);

@@ -32,7 +32,7 @@ pub(super) struct ContextFacts<'a> {
     pub synced: &'a [RepoPath],
     /// The directory of the repository, which the context tells the client to leave alone.
     pub root: &'a Utf8Path,
-    /// The directory that guards close ([`Repository::closed_root`]): that of the repository, or
+    /// The directory that guards close (`Repository::closed_root`): that of the repository, or
     /// only its `.agentwt` where the rest is open to the user's client.
     pub closed_root: &'a Utf8Path,
     /// Our own executable, which guards call.

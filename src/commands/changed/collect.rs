@@ -459,7 +459,7 @@ fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     false
 }
 
-/// Picks the changes that none of these roots covers, which are resolved ([`resolve_roots`]), and
+/// Picks the changes that none of these roots covers, which are resolved (`resolve_roots`), and
 /// those that are not at a path of the repository. A path counts where its file really is: links in
 /// its parents are followed, the file itself is not.
 fn outside_of(

@@ -10,6 +10,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::git::error::{GitError, unreadable};
 
+/// The file that says where history ends (gitrepository-layout(5)).
+pub const SHALLOW: &str = "shallow";
+/// The file that names the directories whose objects a repository borrows
+/// (gitrepository-layout(5)).
+pub const ALTERNATES: &str = "objects/info/alternates";
+
 /// The files of a git directory that git opens at most calls.
 const OPENED_FILES: [&str; 11] = [
     "HEAD",
@@ -19,10 +25,10 @@ const OPENED_FILES: [&str; 11] = [
     "gitdir",
     "index",
     "logs/HEAD",
-    "objects/info/alternates",
+    ALTERNATES,
     "objects/pack/multi-pack-index",
     "packed-refs",
-    "shallow",
+    SHALLOW,
 ];
 
 /// Refuses a git directory in which a special file stands for a file that git opens.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::git_dir::ALTERNATES;
 use crate::record::worktree::{GitDirOwner, Sealed};
 
 /// Says what an entry of a git directory is to git.
@@ -289,7 +290,7 @@ pub fn is_sealed_by_entry(state: &str) -> bool {
     let (first, below) = state.split_once('/').unwrap_or((state, ""));
     let is_direct = !below.contains('/');
     match role_of(first) {
-        Role::Objects => state == BORROWED,
+        Role::Objects => state == ALTERNATES,
         Role::Operation => is_of_operation(state),
         Role::Resolutions => below.ends_with("/postimage"),
         Role::Info | Role::Remotes => is_direct,
@@ -318,9 +319,6 @@ pub const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 pub const TAKEN_UP: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", AUTOSTASH];
 /// The file of `rebase -i` with the commands that remain.
 pub const TODO: &str = "rebase-merge/git-rebase-todo";
-/// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).
-pub const SHALLOW: &str = "shallow";
-pub const BORROWED: &str = "objects/info/alternates";
 
 /// True if a file says which operation is in progress in a git directory, or how it ends.
 pub fn is_of_operation(state: &str) -> bool {

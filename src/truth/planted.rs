@@ -4,6 +4,7 @@
 use camino::Utf8Path;
 
 use crate::git::environment::GitMode;
+use crate::git::git_dir::SHALLOW;
 use crate::git::hooks::include::INCLUDED;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::process::Git;
@@ -14,7 +15,6 @@ use crate::record::accepted::Acceptances;
 use crate::truth::checks::git_files::changed_git_files;
 use crate::truth::checks::integrity::changed_files;
 use crate::truth::checks::settings;
-use crate::truth::git_dirs::SHALLOW;
 use crate::truth::keys::cause_of;
 use crate::truth::seal;
 use crate::words::error::Error;

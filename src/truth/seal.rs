@@ -11,13 +11,12 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
+use crate::git::git_dir::ALTERNATES;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::settings_file::{included_by, read_settings};
 use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
 use crate::truth::digests::{ALONE, Digester, PLAIN, STARTS};
-use crate::truth::git_dirs::{
-    AUTOSTASH, BORROWED, DataDirectory, OPERATION, Role, TODO, is_lock, role_of,
-};
+use crate::truth::git_dirs::{AUTOSTASH, DataDirectory, OPERATION, Role, TODO, is_lock, role_of};
 use crate::truth::keys::may_show;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
@@ -341,7 +340,7 @@ impl<'a> Seal<'a> {
         }
         // git looks for no objects in the git directory of a worktree
         if owner != GitDirOwner::Worktree {
-            self.read_file(&directory.join(BORROWED));
+            self.read_file(&directory.join(ALTERNATES));
         }
         if !is_submodule && !is_clone {
             self.read_state(directory, &names)?;

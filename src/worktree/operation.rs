@@ -24,6 +24,13 @@ pub fn read_operation(record: &Record) -> Option<&'static str> {
     find_operation(&record.admin_dir)
 }
 
+/// The command that goes back to the branch of a worktree, for the help of an error.
+pub fn way_to_branch(record: &Record) -> String {
+    let path = shell_word(record.path.as_str());
+    let branch = shell_word(record.branch.as_str());
+    format!("git -C {path} switch {branch}")
+}
+
 /// The commands that end an operation of git in a worktree, for the help of an error.
 pub fn ways_to_end(operation: &str, worktree: &Utf8Path) -> String {
     let path = shell_word(worktree.as_str());
@@ -48,4 +55,21 @@ pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
     let todo = files::read(&sequencer.join("todo")).ok().flatten();
     let is_revert = todo.is_some_and(|todo| todo.trim_ascii_start().starts_with(b"revert"));
     Some(if is_revert { "revert" } else { "cherry-pick" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::name::{BranchName, WorktreeName};
+
+    #[test]
+    fn the_way_to_a_branch_can_be_typed_whatever_its_name() {
+        let name = WorktreeName::parse("task").expect("a name");
+        let mut record = Record::new(name, "/w".into(), String::new());
+        record.branch = BranchName::from_git("agentwt/it's");
+        assert_eq!(
+            way_to_branch(&record),
+            r"git -C /w switch 'agentwt/it'\''s'"
+        );
+    }
 }

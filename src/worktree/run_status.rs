@@ -8,6 +8,7 @@ use crate::record::run::{ImportConflict, KeptReason, Leftover, RunState};
 use crate::words::error::Error;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
+use crate::worktree::operation::way_to_branch;
 use crate::worktree::private_git::{PrivateGit, incoming_ref};
 use crate::worktree::repository::Repository;
 
@@ -106,14 +107,14 @@ fn waiting_reason(state: &RunState) -> WaitingReason {
 pub fn way_out(conflict: ImportConflict, worktree: &Worktree) -> String {
     let record = &worktree.record;
     let name = &record.name;
-    let branch = &record.branch;
     let path = shell_word(record.path.as_str());
     match conflict {
         ImportConflict::IndexLocked | ImportConflict::OperationBegun => {
             format!("git agentwt exec {name} -- true")
         }
         ImportConflict::SwitchedAway => {
-            format!("git -C {path} switch {branch} && git agentwt exec {name} -- true")
+            let switch = way_to_branch(record);
+            format!("{switch} && git agentwt exec {name} -- true")
         }
         // the files of the command, which are not committed here, would be in the way of the merge
         ImportConflict::BranchMoved | ImportConflict::StagedOtherwise => {

@@ -9,7 +9,7 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::shell_word;
-use crate::worktree::operation::ways_to_end;
+use crate::worktree::operation::{way_to_branch, ways_to_end};
 
 /// Why work cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,6 @@ impl MergeObstacle {
     fn help(&self, work: &WorkToMerge<'_>) -> String {
         let name = &work.worktree.record.name;
         let path = shell_word(work.worktree.record.path.as_str());
-        let branch = &work.worktree.record.branch;
         let again = &work.request.command;
         match self {
             Self::CommandRuns => format!("wait until it has ended, then: {again}"),
@@ -133,7 +132,8 @@ impl MergeObstacle {
                  git {operation} --continue, or --abort); then: {again}"
             ),
             Self::NotOnBranch => {
-                format!("git -C {path} status, then: git -C {path} switch {branch}")
+                let switch = way_to_branch(&work.worktree.record);
+                format!("git -C {path} status, then: {switch}")
             }
             Self::Uncommitted(_) => {
                 format!("git -C {path} add -A && git -C {path} commit, then: {again}")

@@ -20,9 +20,9 @@ use crate::scope::rule::{Access, EntryKind};
 use crate::truth::survey::Survey;
 use crate::words::entry::{Entry, Mode};
 use crate::words::error::Error;
-use crate::words::path::{RepoPath, shell_word};
+use crate::words::path::RepoPath;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::operation::{read_operation, ways_to_end};
+use crate::worktree::operation::{read_operation, way_to_branch, ways_to_end};
 use crate::worktree::repository::Repository;
 
 /// Reads what `restore` decides on; with a restore that was `saved`, what its undo decides on.
@@ -109,8 +109,6 @@ fn is_sparse(change: &Change) -> bool {
 /// Why the branch cannot be moved now, and what to do; none where it can.
 fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let name = &record.name;
-    let path = shell_word(record.path.as_str());
-    let branch = &record.branch;
     if let Some(operation) = read_operation(record) {
         let help = format!(
             "{}; changes that are not committed can be named: git agentwt restore {name} <path>",
@@ -118,7 +116,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
         );
         return Some((format!("a {operation} is in progress"), help));
     }
-    let help = format!("go back to it first: git -C {path} switch {branch}");
+    let help = format!("go back to it first: {}", way_to_branch(record));
     Some((survey.head.head_problem(record)?, help))
 }
 

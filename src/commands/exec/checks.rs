@@ -6,10 +6,9 @@ use crate::refusal::Refusal;
 use crate::system::environment;
 use crate::system::users;
 use crate::words::error::Error;
-use crate::words::path::shell_word;
 use crate::worktree::absence::Absence;
 use crate::worktree::loaded::Worktree;
-use crate::worktree::operation::{read_operation, ways_to_end};
+use crate::worktree::operation::{read_operation, way_to_branch, ways_to_end};
 use crate::worktree::repository::Repository;
 
 /// Checks that a command can run in a fence in this worktree.
@@ -49,7 +48,6 @@ pub(super) fn require_fenceable(
             "run the command directly",
         ));
     }
-    let word = shell_word(path.as_str());
     if let Some(operation) = read_operation(&worktree.record) {
         return Err(not_fenced(
             worktree,
@@ -61,7 +59,7 @@ pub(super) fn require_fenceable(
         return Err(not_fenced(
             worktree,
             "it is not on its branch",
-            &format!("git -C {word} switch {branch}"),
+            &way_to_branch(&worktree.record),
         ));
     }
     Ok(())

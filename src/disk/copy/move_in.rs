@@ -309,26 +309,29 @@ fn exchange_if_same(
     there: Stat,
 ) -> Result<Exchanged, Error> {
     let name = path.file_name().as_bytes();
-    let mut staged = stat_entry(from, staged_name.as_bytes()).attempting("place", path)?;
+    let staged = stat_entry(from, staged_name.as_bytes()).attempting("place", path)?;
     exchange(from, staged_name, to, name).attempting("place", path)?;
-    let mut replaced = stat_entry(from, staged_name.as_bytes());
-    if let Ok(replaced) = &mut replaced {
-        // a rename changes this time
-        replaced.ctime = there.ctime;
-    }
-    if replaced == Ok(there) {
+    if is_under_name(from, staged_name, there) {
         return Ok(Exchanged::Wholly);
     }
     exchange(from, staged_name, to, name).attempting("place", path)?;
-    let back = stat_entry(from, staged_name.as_bytes());
-    if let Ok(back) = &back {
-        staged.ctime = back.ctime;
-    }
-    if back == Ok(staged) {
+    if is_under_name(from, staged_name, staged) {
         Ok(Exchanged::NotAtAll)
     } else {
         Ok(Exchanged::ForAnother)
     }
+}
+
+/// True if a name is that of a file as it was before a rename, which changes its ctime only.
+fn is_under_name(directory: &OwnedFd, name: &str, before: Stat) -> bool {
+    let Ok(now) = stat_entry(directory, name.as_bytes()) else {
+        return false;
+    };
+    let renamed = Stat {
+        ctime: now.ctime,
+        ..before
+    };
+    now == renamed
 }
 
 fn open_staging(directory: &Utf8Path) -> Result<OwnedFd, DiskError> {

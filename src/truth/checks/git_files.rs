@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 
 use crate::disk::files;
+use crate::git::git_dir::{ALTERNATES, SHALLOW};
 use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::record::worktree::{Digests, GitDirOwner, SealExtent, Sealed, Shared};
 use crate::truth::digests::{ALONE, DIRECTORY, OWN_GIT_DIR, PLAIN, STARTS};
 use crate::truth::facts::CommitFacts;
 use crate::truth::git_dirs;
 use crate::truth::git_dirs::{
-    AUTOSTASH, BORROWED, Directories, OPERATION, Role, SHALLOW, TODO, is_of_operation,
-    is_sealed_by_entry, role_of,
+    AUTOSTASH, Directories, OPERATION, Role, TODO, is_of_operation, is_sealed_by_entry, role_of,
 };
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::rewired::differing;
@@ -414,7 +414,7 @@ const STARTS_PROGRAMS: &str = "a rebase is in progress that starts programs: rea
 /// True if [`judge_watched`] says what a change of a file means.
 fn is_watched(state: &str) -> bool {
     let is_below = state.starts_with("info/") || state.starts_with("rr-cache/");
-    is_below || [SHALLOW, BORROWED].contains(&state)
+    is_below || [SHALLOW, ALTERNATES].contains(&state)
 }
 
 /// Says what a change means of a file that says where history ends, or of `info/`.

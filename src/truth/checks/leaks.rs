@@ -91,9 +91,12 @@ impl<'a> Search<'a> {
         }
         if !self.is_excluded(path) {
             self.visible.insert(entry.id);
-        } else if entry.mode == Mode::Link {
-            // many links have the same text, and lead elsewhere
-        } else if let Entry::Vacant(first) = self.excluded.entry(entry.id) {
+            return;
+        }
+        // many links have the same text, and lead elsewhere
+        if entry.mode != Mode::Link
+            && let Entry::Vacant(first) = self.excluded.entry(entry.id)
+        {
             first.insert(format!("it has the content of {version}{path}"));
         }
     }

@@ -4,6 +4,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
+use crate::git::git_dir::SHALLOW;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -13,8 +14,6 @@ use crate::worktree::private_git::settings::{WITHHELD_REMOTE, write_settings};
 use crate::worktree::private_git::{NEW, PrivateGit};
 use crate::worktree::repository::Repository;
 
-/// The file that says where history ends (gitrepository-layout(5), `shallow`).
-pub(super) const SHALLOW: &str = "shallow";
 /// Where a git directory has its packs.
 const PACKS: &str = "objects/pack";
 

@@ -9,6 +9,7 @@ use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::disk::writable::make_writable;
+use crate::git::git_dir::SHALLOW;
 use crate::git::refs::Ref;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
@@ -16,7 +17,6 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::entries::{clear, copy, put};
-use crate::worktree::private_git::given::SHALLOW;
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::result::read_log;
 use crate::worktree::private_git::settings::write_settings;

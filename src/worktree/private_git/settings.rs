@@ -6,6 +6,7 @@ use camino::Utf8Path;
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
+use crate::git::git_dir::ALTERNATES;
 use crate::git::object_format::ObjectFormat;
 use crate::git::settings_file::{in_quotes, quoted_setting};
 use crate::record::run::RunObjects;
@@ -40,9 +41,6 @@ const WITHHELD: &str = "\
 \turl = /nonexistent
 \tpromisor = true
 ";
-
-/// The file that names other directories of objects.
-const ALTERNATES: &str = "objects/info/alternates";
 
 /// Writes what each run is given anew: the settings, where objects are found, and the rules in
 /// `info`.

@@ -4,6 +4,7 @@ use camino::Utf8Path;
 
 use crate::disk::error::DiskError;
 use crate::disk::files;
+use crate::git::git_dir::SHALLOW;
 use crate::git::refs::Ref;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
@@ -11,7 +12,6 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
-use crate::worktree::private_git::given::SHALLOW;
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::settings::write_settings;
 use crate::worktree::private_git::{
@@ -50,7 +50,7 @@ impl PrivateGit {
         files::remove_directory(&new)?;
         files::create_directories(&new.join("logs"))?;
         put(&new, "HEAD", format!("ref: {branch}\n").as_bytes())?;
-        copy(&repository.common_dir.join("shallow"), &new, "shallow")?;
+        copy(&repository.common_dir.join(SHALLOW), &new, SHALLOW)?;
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;
         if let Some(commit) = &branch_commit

@@ -1,8 +1,10 @@
 //! `--withhold`: the command has the commits of its branch, and nothing of the excluded files, in
 //! whatever way it names them.
 
+use std::path::Path;
+
 use super::private;
-use crate::support::{TestRepo, allow_root_words, fenced_task};
+use crate::support::{Said, TestRepo, allow_root_words, fenced_task};
 
 /// The content of the excluded file, and a command that prints an object.
 const SECRET: &str = "PEM";
@@ -99,6 +101,18 @@ fn a_damaged_boundary_of_history_keeps_nothing_away() {
     assert!(!private(&repo).join("git").exists());
 }
 
+/// Runs a script without the excluded objects in the worktree `task` of this repository.
+fn withheld_in(repo: &TestRepo, main: &Path, script: &str) -> Said {
+    let root = allow_root_words();
+    let words = [
+        &["exec", "task", "--withhold"],
+        root,
+        &["--", "sh", "-c", script],
+    ]
+    .concat();
+    repo.agentwt_in(main, &words)
+}
+
 #[test]
 fn a_partial_clone_fetches_nothing_that_is_withheld_and_its_runs_are_imported() {
     let Some(repo) = fenced_task() else { return };
@@ -109,21 +123,11 @@ fn a_partial_clone_fetches_nothing_that_is_withheld_and_its_runs_are_imported() 
         cd ../partial && git-agentwt add task --exclude '**/secrets/**' --write 'src/**'";
     repo.sh(repo.main(), clone).ok();
     let partial = repo.main().with_file_name("partial");
-    let exec = |script: &str| {
-        let root = allow_root_words();
-        let words = [
-            &["exec", "task", "--withhold"],
-            root,
-            &["--", "sh", "-c", script],
-        ]
-        .concat();
-        repo.agentwt_in(&partial, &words)
-    };
-    let shown = exec("git cat-file -p HEAD:secrets/key.pem");
+    let shown = withheld_in(&repo, &partial, "git cat-file -p HEAD:secrets/key.pem");
     assert_ne!(shown.status, 0, "{shown}");
     assert!(!shown.stdout.contains(SECRET), "{shown}");
-    exec("echo w >>src/main.rs; git commit -qam w1").ok();
-    exec("echo w >>src/main.rs; git commit -qam w2").ok();
+    withheld_in(&repo, &partial, "echo w >>src/main.rs; git commit -qam w1").ok();
+    withheld_in(&repo, &partial, "echo w >>src/main.rs; git commit -qam w2").ok();
     assert_eq!(
         repo.git_in(&partial, &["log", "--format=%s", "-2", "agentwt/task"]),
         "w2\nw1"

@@ -185,6 +185,7 @@ fn fetch_run(
     private: &PrivateGit,
 ) -> Result<Vec<CommitId>, Error> {
     copy_contents(&private.git_dir(), &repository.common_dir)?;
+    private.clean()?;
     private.write_mended(repository, worktree)?;
     let run = private.read_result(repository, worktree)?;
     let own = run.head.iter().chain(&run.branch).chain(&run.stashes);

@@ -258,7 +258,7 @@ fn new_untracked<'s>(
     let mut new = Vec::new();
     for (path, seen) in &survey.states.untracked {
         let is_untracked_since = *seen == Seen::Untracked && !before.untracked.contains(path);
-        let is_excluded = worktree.scope.verdict(path, EntryKind::File).access == Access::Excluded;
+        let is_excluded = worktree.scope.excludes_file(path);
         if (before.ours.contains(path) || is_untracked_since) && !is_excluded {
             new.push(path);
         }

@@ -263,7 +263,8 @@ impl Git {
         Ok(())
     }
 
-    /// Fetches one commit from another git directory, without its history and without the blobs
+    /// Fetches the last commits of a history from another git directory, `depth` of them
+    /// (git-fetch(1), `--depth`), without the blobs
     /// that the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)).
     /// `remote` is a remote of this git directory whose URL is `/nonexistent`, so that git fetches
     /// nothing from it by itself; for this call the URL stands for `from`.
@@ -276,18 +277,20 @@ impl Git {
         remote: &str,
         filter: &ObjectId,
         commit: &CommitId,
+        depth: usize,
     ) -> Result<(), GitError> {
         // the value is in the environment: after `-c`, a `=` in the path would end the name
         let git = self.with([("AGENTWT_WITHHELD_URL", "/nonexistent".to_owned())]);
         let place_setting = format!("--config-env=url.{from}.insteadOf=AGENTWT_WITHHELD_URL");
         let filter_option = format!("--filter=sparse:oid={filter}");
+        let depth_option = format!("--depth={depth}");
         let upload_pack_option = "--upload-pack=git -c uploadpack.allowFilter=true \
              -c uploadpack.allowAnySHA1InWant=true upload-pack";
         let args = [
             &place_setting,
             "fetch",
             "--quiet",
-            "--depth=1",
+            &depth_option,
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",

@@ -82,6 +82,19 @@ impl Objects {
         Ok(Self::of(store, format))
     }
 
+    /// Opens the objects of a git directory as they are now: a place for more that is written down
+    /// later (`objects/info/alternates`) is not looked into.
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be read.
+    pub fn open_as_now(git_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
+        let mut store = open_store(&git_dir.join("objects"), format)?;
+        store.refresh_never();
+        // the first question reads which packs and which places there are
+        store.exists(&gix::hash::ObjectId::null(format.0));
+        Ok(Self::of(store, format))
+    }
+
     pub(super) fn of(mut store: gix::odb::Handle, format: ObjectFormat) -> Self {
         // neighbouring trees are stored as differences from the same others
         store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(CACHE_SIZE)));
@@ -256,6 +269,12 @@ impl Objects {
             Ok(Some(header)) => header.kind() == Kind::Blob,
             Ok(None) | Err(_) => false,
         }
+    }
+
+    /// True if a blob is here with the content that its id says. Git writes none for the empty one
+    /// that `git add --intent-to-add` names, and knows it without.
+    pub fn holds(&self, id: &ObjectId) -> bool {
+        gix_id(id).is_empty_blob() || self.blob(id).is_ok()
     }
 
     /// True if the commit or tag of an id is here.

@@ -47,6 +47,11 @@ impl<'s> Classifier<'s> {
         Self { scope, descent }
     }
 
+    /// True if a file of this path is excluded: absent on purpose.
+    pub fn excludes_file(&mut self, path: &RepoPath) -> bool {
+        self.verdict(path, EntryKind::File).access == Access::Excluded
+    }
+
     /// Returns the access of a path, and the rule that decided.
     pub fn verdict(&mut self, path: &RepoPath, kind: EntryKind) -> Verdict<'s> {
         let scope = self.scope;

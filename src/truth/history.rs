@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::git::objects::Objects;
 use crate::judge::change::{Change, Seen};
 use crate::judge::compare::Delta;
-use crate::words::entry::{Entry, Mode, ObjectId};
+use crate::words::entry::{Entry, ObjectId};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -70,7 +70,7 @@ impl History {
                 continue;
             }
             for version in versions {
-                if let Some(entry) = version.entry.filter(|entry| has_content(*entry)) {
+                if let Some(entry) = version.entry.filter(|entry| entry.has_content()) {
                     let places = contents.entry(entry.id).or_default();
                     let seen = places.entry(path).or_default();
                     seen.insert(Seen::Commit(version.commit.clone()));
@@ -127,11 +127,6 @@ pub fn walk_back(
     Ok(deltas)
 }
 
-/// True for a file, and for a link: git stores its text like the content of a file.
-fn has_content(entry: Entry) -> bool {
-    entry.mode.is_regular() || entry.mode == Mode::Link
-}
-
 /// Where a content was seen: at which paths, and how.
 pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>>;
 
@@ -144,7 +139,7 @@ pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
         };
         for delta in states {
             if let Some(Some(entry)) = delta.get(path)
-                && has_content(*entry)
+                && entry.has_content()
             {
                 let places = contents.entry(entry.id).or_default();
                 places.insert(path, change.seen.clone());

@@ -40,6 +40,13 @@ pub struct Entry {
     pub id: ObjectId,
 }
 
+impl Entry {
+    /// True for a file, and for a link: git stores its text like the content of a file.
+    pub const fn has_content(self) -> bool {
+        self.mode.is_regular() || matches!(self.mode, Mode::Link)
+    }
+}
+
 impl ObjectId {
     /// Takes the raw bytes of an id; none unless there are 20 or 32.
     pub fn from_bytes(raw: &[u8]) -> Option<Self> {

@@ -403,7 +403,7 @@ fn the_files_that_a_command_reaches_stay_countable() {
         ("verify", 190),
         ("remove", 235),
         ("add", 273),
-        ("exec", 240),
+        ("exec", 241),
     ] {
         let start = source
             .named_by(&["commands".to_owned(), command.to_owned()])

@@ -8,6 +8,7 @@ pub mod examine;
 pub mod fetch;
 pub mod kept;
 pub mod left_behind;
+pub mod not_given;
 pub mod outcome;
 pub mod plan;
 pub mod run;

@@ -2,6 +2,8 @@
 
 use crate::actions::import::examine::{Examination, examine_listing};
 use crate::actions::import::outcome::ImportFailure;
+use crate::git::objects::Objects;
+use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
@@ -24,6 +26,8 @@ pub struct RunToImport<'a> {
     pub since: i64,
     /// The commit of the branch.
     pub before: Option<CommitId>,
+    /// The objects that the run has by itself, given or made; none where it finds all of them.
+    pub own_objects: Option<Objects>,
     /// The commit that the run made of it; none where it made none, or the user merged it.
     pub tip: Option<CommitId>,
 }
@@ -38,13 +42,20 @@ impl<'a> RunToImport<'a> {
         worktree: &'a Worktree,
         private: &'a PrivateGit,
     ) -> Result<Self, ImportFailure> {
+        let run = private.run_file().read()?;
+        private
+            .clean()
+            .map_err(|error| ImportFailure::in_git_directory(error.into()))?;
+        let own_objects = match run.objects {
+            RunObjects::Shared => None,
+            RunObjects::Withheld => Some(open_own_objects(repository, private)?),
+        };
         private
             .write_mended(repository, worktree)
             .map_err(ImportFailure::in_git_directory)?;
         let result = list(repository, worktree, private)?;
         let branch = worktree.record.branch.full_ref();
         let before = repository.git.rev_parse_commit(&branch)?;
-        let run = private.run_file().read()?;
         let mut imported = Self {
             repository,
             worktree,
@@ -53,6 +64,7 @@ impl<'a> RunToImport<'a> {
             began: run.branch_commit,
             since: run.since,
             before,
+            own_objects,
             tip: None,
         };
         imported.tip = imported.find_tip()?;
@@ -76,6 +88,15 @@ impl<'a> RunToImport<'a> {
         }
         Ok(Some(tip.clone()))
     }
+}
+
+/// Opens the objects of the git directory of a run before git is told where others are.
+fn open_own_objects(
+    repository: &Repository,
+    private: &PrivateGit,
+) -> Result<Objects, ImportFailure> {
+    Objects::open_as_now(&private.git_dir(), repository.format)
+        .map_err(|error| ImportFailure::in_git_directory(error.into()))
 }
 
 /// Lists what the run left; a git that was ended meanwhile is started once more.

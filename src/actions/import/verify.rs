@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::actions::import::not_given::find_not_given;
 use crate::actions::import::outcome::Seal;
 use crate::actions::import::plan::ImportVerdict;
 use crate::actions::import::run::RunToImport;
@@ -64,7 +65,9 @@ pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
         head: run.tip.clone(),
         ..SurveyOptions::default()
     };
-    let survey = collect_with(repository, worktree, &options)?;
+    let mut survey = collect_with(repository, worktree, &options)?;
+    let not_given = find_not_given(run, &survey)?;
+    survey.changes.leaks.extend(not_given);
     let mut nested = survey.nested();
     nested.extend(survey.bare(&worktree.record.path));
     Ok(Verified {

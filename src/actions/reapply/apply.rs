@@ -7,7 +7,6 @@ use crate::disk::lock::Lock;
 use crate::disk::mode::{BitsChange, ChangedBits, remove_refused};
 use crate::git::index::{IndexEntry, read_index};
 use crate::inventory::placed::Placed;
-use crate::scope::rule::{Access, EntryKind};
 use crate::words::entry::Mode;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -118,8 +117,8 @@ impl Worktree {
         let root = self.record.path.as_std_path();
         let mut on_disk = Vec::new();
         for entry in index {
-            let is_excluded = entry.entry.mode != Mode::Gitlink
-                && classifier.verdict(&entry.path, EntryKind::File).access == Access::Excluded;
+            let is_excluded =
+                entry.entry.mode != Mode::Gitlink && classifier.excludes_file(&entry.path);
             if is_excluded
                 && let Ok(path) = entry.path.to_os_path()
                 && files::exists(&root.join(path))

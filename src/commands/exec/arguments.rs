@@ -66,8 +66,8 @@ pub struct FenceOptions {
     /// Keep the content of excluded files out of the git objects of the command too
     ///
     /// Without this option, `git show main:.env` prints an excluded file. With it, the git directory
-    /// of the repository is hidden, but for hooks and submodules: the command has only the last
-    /// commit of its branch, and no history. Takes seconds in a large repository.
+    /// of the repository is hidden, but for hooks and submodules: the command has only the commits
+    /// that its branch has for itself, and the one below them. Takes seconds in a large repository.
     #[arg(long)]
     pub withhold: bool,
     /// Let the command start a sandbox of its own

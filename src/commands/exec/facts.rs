@@ -11,6 +11,7 @@ use crate::client::programs;
 use crate::commands::Session;
 use crate::commands::exec::client_state::ClientState;
 use crate::config::value::{Choice as _, Client, Fence};
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::fence::availability::{Probe, ProbeFailure};
 use crate::fence::compile::{ExistingEntry, PolicyFacts, compile};
@@ -165,13 +166,22 @@ pub(super) fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf
 }
 
 /// The directories that `--withhold` hides: the git directory, what of it is kept elsewhere, and
-/// the object directories from which these borrow (gitrepository-layout(5),
-/// `objects/info/alternates`).
+/// the object directories from which these borrow.
 fn withheld_directories(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
     let mut borrowers = Vec::new();
     for name in CONTENT.split_whitespace() {
         borrowers.extend(files::canonical(&common_dir.join(name)));
     }
+    add_lenders(&mut borrowers)?;
+    let mut withheld = vec![common_dir.to_owned()];
+    borrowers.retain(|directory| !directory.starts_with(common_dir));
+    withheld.extend(borrowers);
+    Ok(withheld)
+}
+
+/// Adds the object directories from which these borrow (gitrepository-layout(5),
+/// `objects/info/alternates`).
+fn add_lenders(borrowers: &mut Vec<Utf8PathBuf>) -> Result<(), DiskError> {
     // the list grows while it is read: a lender may borrow in turn
     let mut next = 0;
     while let Some(borrower) = borrowers.get(next).cloned() {
@@ -186,21 +196,43 @@ fn withheld_directories(common_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error
         }
         next += 1;
     }
-    let mut withheld = vec![common_dir.to_owned()];
-    borrowers.retain(|directory| !directory.starts_with(common_dir));
-    withheld.extend(borrowers);
-    Ok(withheld)
+    Ok(())
 }
 
-/// The directories of a hidden git directory that work in a worktree needs: the user's hooks, and
-/// the git directories of its own submodules.
+/// The object directories of the submodules' git directories below `modules`.
+fn objects_of_submodules(modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, DiskError> {
+    let mut found = Vec::new();
+    let mut waiting = vec![modules.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        let objects = directory.join("objects");
+        if let Ok(objects) = files::canonical(&objects) {
+            found.push(objects);
+            // a submodule can have submodules
+            waiting.push(directory.join("modules"));
+            continue;
+        }
+        for name in files::names(&directory)? {
+            let below = directory.join(name);
+            if files::is_directory(&below) {
+                waiting.push(below);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The directories of a hidden git directory that work in a worktree needs: the user's hooks, the
+/// git directories of its own submodules, and the objects that these borrow of the main worktree's.
 fn shown_directories(
     repository: &Repository,
     worktree: &Worktree,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
     let common_dir = &repository.home().common_dir;
     let hooks = users_hooks(repository, worktree)?;
-    let mut places = vec![worktree.record.admin_dir.join("modules")];
+    let modules = worktree.record.admin_dir.join("modules");
+    let mut places = objects_of_submodules(&modules)?;
+    add_lenders(&mut places)?;
+    places.push(modules);
     if let Ok(path) = hooks.to_str() {
         places.push(worktree.record.path.join(path));
     }

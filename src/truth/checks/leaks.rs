@@ -7,7 +7,6 @@ use crate::disk::files;
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::Delta;
 use crate::scope::classifier::Classifier;
-use crate::scope::rule::{Access, EntryKind};
 use crate::truth::history::{Contents, walk_back};
 use crate::truth::layered::{FormerVersions, Layers};
 use crate::words;
@@ -76,11 +75,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// True if the scope excludes a file at a path.
-    fn is_excluded(&mut self, path: &RepoPath) -> bool {
-        self.classifier.verdict(path, EntryKind::File).access == Access::Excluded
-    }
-
     /// Notes that upstream has an entry at a path.
     fn note(&mut self, path: &RepoPath, entry: Option<words::entry::Entry>, version: &str) {
         let Some(entry) = entry else {
@@ -89,7 +83,7 @@ impl<'a> Search<'a> {
         if !self.begins[first_two(&entry.id)] || !self.contents.contains_key(&entry.id) {
             return;
         }
-        if !self.is_excluded(path) {
+        if !self.classifier.excludes_file(path) {
             self.visible.insert(entry.id);
             return;
         }
@@ -134,7 +128,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             for (path, seen) in &self.contents[&id] {
-                if !self.is_excluded(path) {
+                if !self.classifier.excludes_file(path) {
                     let place = Place::Path((*path).clone());
                     changes.push(Change {
                         seen: seen.clone(),

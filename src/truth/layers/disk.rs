@@ -452,7 +452,7 @@ impl<'a> LargeFileReader<'a> {
             let Some(base) = item.base.filter(|base| base.mode.is_regular()) else {
                 continue;
             };
-            if classifier.verdict(&item.path, EntryKind::File).access == Access::Excluded {
+            if classifier.excludes_file(&item.path) {
                 sizes.insert(self.inputs.objects.size(&base.id)?);
             }
         }

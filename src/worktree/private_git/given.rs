@@ -1,10 +1,15 @@
-//! Gives a private git directory the last commit of its branch without the content of excluded files
-//! (`--withhold`), as a git of its own: a command cannot have put anything there.
+//! Gives a private git directory the commits of its branch and what is staged, without the content
+//! of excluded files (`--withhold`). Git fetches into a directory of its own: a command cannot have
+//! put anything there.
+
+use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::git::git_dir::SHALLOW;
+use crate::git::index::OpenIndex;
+use crate::git::objects::Objects;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -18,8 +23,10 @@ use crate::worktree::repository::Repository;
 const PACKS: &str = "objects/pack";
 
 impl PrivateGit {
-    /// Fetches a commit into the new git directory of a run, without its history and without the
-    /// files that the scope excludes. Git fetches into a directory that no command has written to:
+    /// Fetches a commit of the branch into the new git directory of a run, without the files that the
+    /// scope excludes. The commits before it that only the branch has come too, down to the one on
+    /// which they stand, so that a command can amend or rebase them; not what is below, where files
+    /// can have stood at other paths. Git fetches into a directory that no command has written to:
     /// a ref or a replacement there could make it bring more (`refs/replace`, git-replace(1)).
     ///
     /// # Errors
@@ -39,7 +46,8 @@ impl PrivateGit {
             .write_blob(size, &mut patterns.as_slice())?;
         let git = repository.git.on(new, None);
         let from = &repository.common_dir;
-        git.fetch_filtered(from, WITHHELD_REMOTE, &filter, commit)?;
+        let depth = 1 + count_own_commits(repository, worktree, commit)?;
+        git.fetch_filtered(from, WITHHELD_REMOTE, &filter, commit, depth)?;
         // an earlier run has its own commits on top of an earlier end, and goes on with them
         let mut ends = files::read(&self.shallow_file())?.unwrap_or_default();
         ends.extend(files::read(&new.join(SHALLOW))?.unwrap_or_default());
@@ -75,4 +83,73 @@ impl PrivateGit {
     pub(super) fn shallow_file(&self) -> Utf8PathBuf {
         self.dir.join(SHALLOW)
     }
+}
+
+/// Gives what is staged in the worktree at paths that the scope does not exclude, as far as the
+/// git directory does not have it. An index that cannot be read has nothing to give.
+///
+/// # Errors
+/// Fails when the repository cannot be read, or the disk not be written.
+pub(super) fn give_staged(
+    git_dir: &Utf8Path,
+    repository: &Repository,
+    worktree: &Worktree,
+) -> Result<(), Error> {
+    let file = worktree.record.admin_dir.join("index");
+    let Ok(index) = OpenIndex::read(&file, repository.format) else {
+        return Ok(());
+    };
+    let home = repository.objects()?;
+    let given = Objects::open_as_now(git_dir, repository.format)?;
+    let mut classifier = worktree.scope.classifier();
+    for staged in index.entries() {
+        let staged = staged?;
+        let path = index.repo_path(staged.path)?;
+        let id = &staged.entry.id;
+        let is_wanted = staged.entry.has_content() && !classifier.excludes_file(&path);
+        if !is_wanted || given.is_blob(id) {
+            continue;
+        }
+        // what is missing in the repository too, no command finds there
+        if let Ok(content) = home.blob(id) {
+            let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+            given.write_blob(size, &mut content.as_slice())?;
+        }
+    }
+    Ok(())
+}
+/// Counts the commits that only the branch has, from this one back to the first merge: no branch of
+/// the repository has them, and no remote.
+fn count_own_commits(
+    repository: &Repository,
+    worktree: &Worktree,
+    tip: &CommitId,
+) -> Result<usize, Error> {
+    let branch = worktree.record.branch.full_ref();
+    let refs = repository
+        .git
+        .for_each_ref(&["refs/heads/", "refs/remotes/"])?;
+    let mut excluded = vec![&worktree.record.base.commit];
+    for other in &refs {
+        if other.name != branch {
+            excluded.push(&other.id);
+        }
+    }
+    let own_commits = repository.git.rev_list(&[tip], &excluded)?;
+    let own: BTreeSet<&CommitId> = own_commits.iter().collect();
+    let objects = repository.objects()?;
+    let mut count = 0;
+    let mut commit = tip.clone();
+    while own.contains(&commit) {
+        let parents = objects.commit(&commit)?.parents;
+        let [parent] = parents.as_slice() else {
+            break;
+        };
+        if !objects.has(parent) {
+            break;
+        }
+        commit = parent.clone();
+        count += 1;
+    }
+    Ok(count)
 }

@@ -7,9 +7,10 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::writable::make_writable;
-use crate::git::git_dir::SHALLOW;
+use crate::git::git_dir::{ALTERNATES, SHALLOW};
 use crate::git::refs::Ref;
 use crate::record::run::RunObjects;
 use crate::words::error::Error;
@@ -31,18 +32,17 @@ const CACHES: &str = "objects/info/commit-graph objects/info/commit-graphs \
     objects/pack/multi-pack-index objects/pack/multi-pack-index.d";
 
 impl PrivateGit {
-    /// Makes the git directory one that git can read after a run, in which the command can have put
-    /// anything. Pipes, locks and links that lead out of it are removed. Settings and refs are
-    /// written anew, so that nothing hides what the command made (`transfer.hideRefs`,
-    /// `commondir`).
+    /// Removes from the git directory what a command can have put there and git must not follow or
+    /// cannot read: pipes, locks, links that lead out of it, a directory in the place of a file, and
+    /// the list of other places with objects. After it, the objects are those that the command was
+    /// given and those that it made.
     ///
     /// # Errors
-    /// Fails when the repository cannot be read, or the disk not be written.
-    pub fn write_mended(&self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+    /// Fails when the disk cannot be written.
+    pub fn clean(&self) -> Result<(), DiskError> {
         let git_dir = self.git_dir();
         // locks go too: no git of the run is left
         make_writable(&git_dir, &|path, kind| stays(&git_dir, path, kind))?;
-        // a command may have put a directory in the place of a file, or the reverse
         for name in FILES.split_whitespace() {
             if files::is_directory(&git_dir.join(name)) {
                 clear(&git_dir.join(name))?;
@@ -56,6 +56,18 @@ impl PrivateGit {
         for name in CACHES.split_whitespace() {
             clear(&git_dir.join(name))?;
         }
+        clear(&git_dir.join(ALTERNATES))?;
+        files::create_directories(&git_dir.join("objects"))
+    }
+
+    /// Makes a [cleaned](Self::clean) git directory one that git can read after a run: settings and
+    /// refs are written anew, so that nothing hides what the command made (`transfer.hideRefs`,
+    /// `commondir`).
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read, or the disk not be written.
+    pub fn write_mended(&self, repository: &Repository, worktree: &Worktree) -> Result<(), Error> {
+        let git_dir = self.git_dir();
         self.write_mended_refs(worktree)?;
         for name in ["commondir", "config.worktree"] {
             clear(&git_dir.join(name))?;

@@ -12,6 +12,7 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
 use crate::worktree::private_git::entries::{clear, copy, put};
+use crate::worktree::private_git::given::give_staged;
 use crate::worktree::private_git::packed_refs::packed;
 use crate::worktree::private_git::settings::write_settings;
 use crate::worktree::private_git::{
@@ -63,6 +64,9 @@ impl PrivateGit {
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
         self.copy_index(&new, worktree)?;
+        if objects == RunObjects::Withheld {
+            give_staged(&new, repository, worktree)?;
+        }
         // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
             .record_prepared(branch_commit.as_ref(), since, objects)?;
@@ -115,6 +119,9 @@ impl PrivateGit {
         let takes_index = is_taken || fits_run;
         if takes_index && is_head_on(&git_dir, &branch)? {
             self.copy_index(&git_dir, worktree)?;
+            if run.objects == RunObjects::Withheld {
+                give_staged(&git_dir, repository, worktree)?;
+            }
         }
         let begins_on = match operation {
             // what is in progress is on top of that commit

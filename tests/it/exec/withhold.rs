@@ -6,23 +6,26 @@ use std::path::Path;
 use super::private;
 use crate::support::{Said, TestRepo, allow_root_words, fenced_task};
 
-/// The content of the excluded file, and a command that prints an object.
+/// The content of the excluded file.
 const SECRET: &str = "PEM";
+/// A commit of what is staged, of which git may not have all objects.
+const COMMIT: &str =
+    "git update-ref HEAD $(git commit-tree -p HEAD -m c $(git write-tree --missing-ok))";
 
 #[test]
 fn without_the_excluded_objects_no_later_run_is_stopped() {
     let Some(repo) = fenced_task() else { return };
     let one = "echo 1 >src/one.rs; git add -A; git commit -qm first";
     repo.fenced(&["--withhold"], one).ok();
-    // the parents of the amended commit are not there
-    let amended = "echo 2 >src/one.rs; git commit -qa --amend -m amended";
-    let said = repo.fenced(&["--withhold"], amended);
+    // a commit without parents
+    let rootless = "git update-ref HEAD $(git commit-tree -m rootless HEAD^{tree})";
+    let said = repo.fenced(&["--withhold"], rootless);
     let printed = "git agentwt exec task -- git reset -q refs/agentwt/branch;";
     assert!(said.fails(120).stderr.contains(printed), "{said}");
     assert_eq!(repo.log_of_task(), "first");
-    let left_out = "git reset -q refs/agentwt/branch; git log --format=%s";
+    let left_out = "git reset -q refs/agentwt/branch; git log -1 --format=%s";
     assert_eq!(repo.fenced(&["--withhold"], left_out).ok(), "first");
-    repo.fenced(&["--withhold"], amended).fails(120);
+    repo.fenced(&["--withhold"], rootless).fails(120);
     let orphan =
         "git reset -q; git stash -q; git checkout -q --orphan other; git commit -qm orphan";
     let said = repo.fenced(&["--withhold"], orphan);
@@ -30,7 +33,7 @@ fn without_the_excluded_objects_no_later_run_is_stopped() {
     let _ = repo.fenced(&[], "true");
     let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt"]);
     assert!(
-        kept.contains("orphan") && kept.contains("amended"),
+        kept.contains("orphan") && kept.contains("rootless"),
         "{kept}"
     );
 }
@@ -43,14 +46,12 @@ fn withheld(repo: &TestRepo, script: &str) -> String {
 
 #[test]
 fn what_is_withheld_comes_by_no_other_path() {
-    let commit =
-        "git update-ref HEAD $(git commit-tree -p HEAD -m c $(git write-tree --missing-ok))";
     for mode in ["100644", "120000", "160000"] {
         let stage = format!(
             "git update-index --add --cacheinfo {mode},$(git rev-parse HEAD:secrets/key.pem),src/x"
         );
-        let unstaged = format!("{stage}; {commit}; git rm -q --cached src/x; git commit -qm gone");
-        for script in [stage.clone(), format!("{stage}; {commit}"), unstaged] {
+        let unstaged = format!("{stage}; {COMMIT}; git rm -q --cached src/x; git commit -qm gone");
+        for script in [stage.clone(), format!("{stage}; {COMMIT}"), unstaged] {
             let Some(repo) = fenced_task() else { return };
             withheld(&repo, &script);
             for object in [
@@ -64,6 +65,74 @@ fn what_is_withheld_comes_by_no_other_path() {
             }
         }
     }
+}
+
+#[test]
+fn what_came_and_went_upstream_cannot_be_named_by_its_id() {
+    for mode in ["100644", "120000"] {
+        let Some(repo) = fenced_task() else { return };
+        repo.write("secrets/key.pem", "PEM of later\n");
+        repo.commit_all("a new key");
+        let id = repo.git(&["rev-parse", "HEAD:secrets/key.pem"]);
+        repo.write("secrets/key.pem", "");
+        repo.commit_all("no key");
+        // the object has the name, and none of the content
+        let (begin, end) = id.split_at(2);
+        let junk =
+            format!("d=$AGENTWT_PRIVATE_GIT/objects/{begin}; mkdir -p $d; echo junk >$d/{end}");
+        let stage = format!("git update-index --add --cacheinfo {mode},{id},src/x");
+        let gone = format!("{stage}; {COMMIT}; git rm -q --cached src/x; {COMMIT}");
+        for script in [
+            stage.clone(),
+            format!("{stage}; {COMMIT}"),
+            format!("{junk}; {stage}; {COMMIT}"),
+            gone,
+        ] {
+            let said = repo.fenced(&["--withhold"], &script);
+            assert!(said.fails(120).stderr.contains("src/x"), "{script}: {said}");
+            for object in [":src/x", "HEAD:src/x", "HEAD~1:src/x", &id] {
+                let shown = withheld(&repo, &format!("git cat-file -p {object}"));
+                assert!(!shown.contains(SECRET), "{script}: {object}: {shown}");
+            }
+            let undo = "rm -f $(find $AGENTWT_PRIVATE_GIT/objects -size -2c); git reset -q refs/agentwt/branch";
+            repo.fenced(&["--withhold"], undo).ok();
+        }
+    }
+}
+
+#[test]
+fn a_later_run_has_the_commits_of_the_branch_and_what_is_staged() {
+    let Some(repo) = fenced_task() else { return };
+    repo.fenced(
+        &["--withhold"],
+        "echo 1 >src/one.rs; git add -A; git commit -qm first",
+    )
+    .ok();
+    let amend = "echo 2 >src/one.rs; git commit -qa --amend -m amended";
+    repo.fenced(&["--withhold"], amend).ok();
+    assert_eq!(repo.log_of_task(), "amended");
+    repo.fenced(
+        &["--withhold"],
+        "echo 3 >src/one.rs; git commit -qam second",
+    )
+    .ok();
+    repo.fenced(
+        &["--withhold"],
+        "git reset -q --soft HEAD~2; git commit -qm both",
+    )
+    .ok();
+    assert_eq!(repo.log_of_task(), "both");
+    repo.fenced(
+        &["--withhold"],
+        "echo 4 >src/one.rs; git add -A; rm src/one.rs",
+    )
+    .ok();
+    repo.fenced(&["--withhold"], "git commit -qm staged; git checkout -q -f")
+        .ok();
+    assert_eq!(
+        repo.git_in(&repo.worktree("task"), &["show", "HEAD:src/one.rs"]),
+        "4"
+    );
 }
 
 #[test]
@@ -132,4 +201,27 @@ fn a_partial_clone_fetches_nothing_that_is_withheld_and_its_runs_are_imported() 
         repo.git_in(&partial, &["log", "--format=%s", "-2", "agentwt/task"]),
         "w2\nw1"
     );
+}
+
+#[test]
+fn a_submodule_finds_the_objects_that_it_borrows() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "git config --global protocol.file.allow always; git init -q ../lib
+        echo lib >../lib/lib.c; git -C ../lib add .; git -C ../lib commit -qm lib
+        git submodule --quiet add file://$PWD/../lib src/lib; git commit -qm lib";
+    repo.sh(repo.main(), script).ok();
+    repo.write(
+        ".agentwt/config.toml",
+        "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n[setup]\nsubmodules = true\n",
+    );
+    repo.add("other");
+    let root = allow_root_words();
+    let work = "echo 1 >src/one; git add -A; git commit -qm one; git -C src/lib log --format=%s; git status --short";
+    let words = [
+        &["exec", "other", "--withhold"],
+        root,
+        &["--", "sh", "-c", work],
+    ]
+    .concat();
+    assert_eq!(repo.agentwt(&words).ok(), "lib");
 }

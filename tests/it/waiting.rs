@@ -203,12 +203,41 @@ fn the_command_to_go_on_with_ends_what_waits() {
 }
 
 /// What `exec` prints to leave out of the branch what is out of scope, to be typed after `--`.
-fn command_to_leave_out(said: &Said) -> String {
+fn commands_to_leave_out(said: &Said) -> Vec<String> {
     let printed = said.stderr.lines().find(|line| line.contains("git reset"));
     let line = printed.unwrap_or_else(|| panic!("no way out: {said}"));
-    let (_, command) = line.split_once(" -- ").expect("a command");
-    let (command, _) = command.split_once(';').expect("an end");
-    command.to_owned()
+    let mut commands = Vec::new();
+    for one in line.split("; ") {
+        if let Some((_, command)) = one.split_once(" -- ") {
+            commands.push(command.to_owned());
+        }
+    }
+    commands
+}
+
+#[test]
+fn what_is_out_of_scope_is_left_out_of_the_branch_and_of_no_other() {
+    for elsewhere in [
+        "git symbolic-ref HEAD refs/heads/other",
+        "git checkout -q --detach; git update-ref HEAD other",
+    ] {
+        let Some(repo) = fenced_task() else { return };
+        let script = format!(
+            "git switch -qc other; echo 1 >src/other; git add src; git commit -qm other
+            git switch -q -; {COMMIT_OUTSIDE}; {elsewhere}"
+        );
+        let said = repo.fenced(&[], &script);
+        said.fails(120);
+        let commands = commands_to_leave_out(&said);
+        let (last, first) = commands.split_last().expect("a command");
+        for command in first {
+            let _ = repo.fenced(&[], command);
+        }
+        repo.fenced(&[], last).ok();
+        assert_eq!(repo.log_of_task(), "");
+        let kept = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/kept"]);
+        assert!(kept.contains("other"), "{elsewhere}: {commands:?}: {kept}");
+    }
 }
 
 #[test]
@@ -220,12 +249,12 @@ fn what_is_out_of_scope_can_be_left_out_by_the_command_that_is_printed() {
             let Some(repo) = fenced_task() else { return };
             let said = repo.fenced(&[], script);
             said.fails(120);
-            let command = command_to_leave_out(&said);
+            let commands = commands_to_leave_out(&said);
             repo.sh(&repo.worktree("task"), user).ok();
-            repo.fenced(&[], &command).ok();
-            assert_eq!(waiting(&repo), Value::Null, "{script}: {command}");
+            repo.fenced(&[], &commands.join("; ")).ok();
+            assert_eq!(waiting(&repo), Value::Null, "{script}: {commands:?}");
             let kept = if user.is_empty() { "" } else { "user" };
-            assert_eq!(repo.log_of_task(), kept, "{script}: {command}");
+            assert_eq!(repo.log_of_task(), kept, "{script}: {commands:?}");
         }
     }
 }

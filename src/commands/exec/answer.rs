@@ -15,8 +15,10 @@ use crate::answer::verdict::VerdictReport;
 use crate::answer::waiting::WaitingRun;
 use crate::fence::supervise::CommandEnd;
 use crate::git::environment::GitMode;
+use crate::record::run::Leftover;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::{BRANCH_REF, PrivateGit};
 use crate::worktree::repository::Repository;
@@ -66,6 +68,9 @@ pub struct ExecRun {
     /// What waits for the next command; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingRun>,
+    /// What the import left in the git directory of the command.
+    #[serde(skip)]
+    pub left: Vec<Leftover>,
     /// With `run --rm`: whether the worktree was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<bool>,
@@ -172,6 +177,17 @@ impl ExecRun {
         }
     }
 
+    /// The command that moves HEAD back to the branch without touching a file, before the next one:
+    /// `git reset` moves what HEAD names. Nothing where HEAD is on the branch.
+    fn way_back_to_branch(&self) -> String {
+        if !self.left.contains(&Leftover::OtherHead) {
+            return String::new();
+        }
+        let name = self.verdict.verified();
+        let branch = shell_word(&format!("refs/heads/{}", self.branch));
+        format!("git agentwt exec {name} -- git symbolic-ref HEAD {branch}; ")
+    }
+
     /// Says what became of work that is out of scope, and how it is taken and dropped.
     fn ways_on(&self) -> Vec<String> {
         let name = self.verdict.verified();
@@ -189,11 +205,14 @@ impl ExecRun {
             Some(operation) => lines.push(format!(
                 "to leave them out, end the {operation} first: git agentwt exec {name}"
             )),
-            None => lines.push(format!(
-                "to leave them out, with the files as they are: \
-                 git agentwt exec {name} -- git reset -q {BRANCH_REF}; \
-                 then those out of scope: git agentwt restore {name}"
-            )),
+            None => {
+                let back = self.way_back_to_branch();
+                lines.push(format!(
+                    "to leave them out, with the files as they are: \
+                     {back}git agentwt exec {name} -- git reset -q {BRANCH_REF}; \
+                     then those out of scope: git agentwt restore {name}"
+                ));
+            }
         }
         lines
     }

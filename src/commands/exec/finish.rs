@@ -46,6 +46,7 @@ pub(super) fn fill_answer(
         incoming: imported.stays_away.map(|_| incoming),
         kept: Vec::new(),
         waiting: None,
+        left: imported.left,
         removed: None,
     });
 }

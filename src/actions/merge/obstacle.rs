@@ -5,6 +5,7 @@ use camino::Utf8PathBuf;
 use crate::actions::merge::refusal::{cannot_land, listed};
 use crate::actions::merge::work::{MergeWish, WorkToMerge};
 use crate::config::value::Strategy;
+use crate::disk::files;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
@@ -135,8 +136,9 @@ impl MergeObstacle {
                 let switch = way_to_branch(&work.worktree.record);
                 format!("git -C {path} status, then: {switch}")
             }
-            Self::Uncommitted(_) => {
-                format!("git -C {path} add -A && git -C {path} commit, then: {again}")
+            Self::Uncommitted(paths) => {
+                let first = commit_in_submodules(work, paths);
+                format!("{first}git -C {path} add -A && git -C {path} commit, then: {again}")
             }
             Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
             Self::BaseChanged { checkout, .. } => format!(
@@ -168,6 +170,22 @@ impl WorkToMerge<'_> {
         let help = obstacle.help(self);
         cannot_land(name, ExitCode::Refused, code, reason, help).into()
     }
+}
+
+/// The commands that commit in the submodules among these paths: `git add` in the worktree around
+/// them takes only what is committed there.
+fn commit_in_submodules(work: &WorkToMerge<'_>, paths: &[String]) -> String {
+    let mut commands = String::new();
+    for path in paths {
+        let directory = work.worktree.record.path.join(path);
+        if files::exists(&directory.join(".git")) {
+            let place = shell_word(directory.as_str());
+            commands.push_str(&format!(
+                "git -C {place} status, and commit or remove what it lists; then: "
+            ));
+        }
+    }
+    commands
 }
 
 fn help_without_base(work: &WorkToMerge<'_>, gone: Option<&BranchName>) -> String {

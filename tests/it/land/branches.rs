@@ -430,6 +430,30 @@ fn a_submodule_is_landed_in_like_any_repository() {
 }
 
 #[test]
+fn what_is_not_committed_in_a_submodule_is_named_before_the_commit_around_it() {
+    let repo = TestRepo::with_submodule();
+    repo.sh(
+        repo.main(),
+        "git config --global protocol.file.allow always",
+    )
+    .ok();
+    repo.agentwt(&["add", "task", "--write", "**"]).ok();
+    let worktree = repo.worktree("task");
+    let fill = "git submodule --quiet update --init; echo new >vendor/lib/new.c";
+    repo.sh(&worktree, fill).ok();
+    let refused = repo.agentwt(&["land", "task"]);
+    let printed = "task/vendor/lib status, and commit or remove";
+    assert!(refused.fails(4).stderr.contains(printed), "{refused}");
+    repo.sh(
+        &worktree.join("vendor/lib"),
+        "git add -A; git commit -qm new",
+    )
+    .ok();
+    repo.sh(&worktree, "git add -A && git commit -qm lib").ok();
+    repo.agentwt(&["land", "--keep", "task"]).ok();
+}
+
+#[test]
 fn what_a_rule_of_the_branch_ignores_is_not_to_be_committed() {
     let (repo, worktree) = TestRepo::task_after(
         "echo dist/ >src/.gitignore; git add src/.gitignore; git commit -qm ignore

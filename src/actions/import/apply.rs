@@ -9,6 +9,7 @@ use crate::actions::import::plan::{
 };
 use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::move_index;
+use crate::actions::import::verify::TipMaker;
 use crate::actions::scope_edit::set_bits;
 use crate::disk::files;
 use crate::disk::mode::BitsChange;
@@ -40,9 +41,16 @@ enum IndexSource {
     User,
 }
 
+/// What of a verified run may come into the worktree.
+pub struct Incoming {
+    /// The bytes of its index; none where it cannot be read.
+    pub index: Option<Vec<u8>>,
+    /// Who made its tip.
+    pub tip_maker: TipMaker,
+}
+
 /// Performs what a plan says of the branch, the index and the git directory; what it says of staged
-/// objects was performed before. A plan with [`BranchStep::Kept`] does not come here. `run_index` are
-/// the bytes of the index of the run, which may become that of the worktree. Where the plan changes
+/// objects was performed before. A plan with [`BranchStep::Kept`] does not come here. Where the plan changes
 /// an index, the lock of that index is held.
 ///
 /// # Errors
@@ -51,13 +59,13 @@ pub fn apply(
     run: &RunToImport<'_>,
     plan: &ImportPlan,
     user_index: UserIndex,
-    run_index: Option<Vec<u8>>,
+    incoming: Incoming,
 ) -> Result<Applied, Error> {
     let mut new_index = None;
     match plan.index {
         IndexStep::Stays => {}
         IndexStep::TakenFromRun => {
-            new_index = run_index.map(|bytes| NewIndex {
+            new_index = incoming.index.map(|bytes| NewIndex {
                 bytes,
                 source: IndexSource::Run,
             });
@@ -80,7 +88,7 @@ pub fn apply(
         write_index(run, new_index)?;
     }
     if let BranchStep::Moves { from, to } = &plan.branch
-        && let Applied::NotAtAll(conflict) = move_branch(run, from, to)?
+        && let Applied::NotAtAll(conflict) = move_branch(run, from, to, incoming.tip_maker)?
     {
         return Ok(Applied::NotAtAll(conflict));
     }
@@ -110,10 +118,19 @@ fn write_index(run: &RunToImport<'_>, new_index: &NewIndex) -> Result<(), Error>
 
 /// Moves the branch by compare-and-swap. Where that fails, the index is put back; the user, who had
 /// the lock before, can have moved the branch.
-fn move_branch(run: &RunToImport<'_>, from: &CommitId, to: &CommitId) -> Result<Applied, Error> {
+fn move_branch(
+    run: &RunToImport<'_>,
+    from: &CommitId,
+    to: &CommitId,
+    tip_maker: TipMaker,
+) -> Result<Applied, Error> {
     let branch = run.worktree.record.branch.full_ref();
     let git = run.worktree.git(run.repository);
-    let reason = "agentwt exec: the commits of a fenced command";
+    // the reflog says which commits were made here
+    let reason = match tip_maker {
+        TipMaker::Command => "agentwt exec: the commits of a fenced command",
+        TipMaker::Upstream => "agentwt exec: Fast-forward",
+    };
     if let Err(error) = git.update_ref(&branch, to, Some(from), reason) {
         files::rename(&old_index_file(run), &index_file(run))?;
         if git.rev_parse_commit(&branch)?.as_ref() == Some(from) {

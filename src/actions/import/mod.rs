@@ -15,14 +15,14 @@ pub mod run;
 pub mod staged;
 pub mod verify;
 
-use crate::actions::import::apply::{Applied, apply};
+use crate::actions::import::apply::{Applied, Incoming, apply};
 use crate::actions::import::fetch::{Fetched, fetch, fetch_staged};
 use crate::actions::import::kept::take_own_lock;
 use crate::actions::import::left_behind::LeftBehind;
 use crate::actions::import::outcome::{ImportFailure, Imported};
 use crate::actions::import::plan::{
-    BranchStep, GitDirectoryStep, ImportFacts, ImportPlan, IndexLockHolder, StagedStep, UserHead,
-    UserIndex, plan,
+    BranchStep, GitDirectoryStep, ImportFacts, ImportPlan, ImportVerdict, IndexLockHolder,
+    StagedStep, UserHead, UserIndex, plan,
 };
 use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::{compare_user_index, keep_staged};
@@ -33,6 +33,7 @@ use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::locked_file::MarkedLock;
 use crate::words::error::Error;
+use crate::words::path::escape_for_terminal;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::read_operation;
 use crate::worktree::private_git::PrivateGit;
@@ -85,6 +86,9 @@ pub fn import(
     if plan.staged == StagedStep::KeptByRef {
         notes.extend(keep_staged(&run, &verified.staged_only)?);
     }
+    if verified.verdict() == ImportVerdict::Violations {
+        notes.extend(note_of_fetched(&run));
+    }
     // as if the branch stayed: `perform` corrects that
     let mut imported = Imported {
         moved: None,
@@ -97,7 +101,11 @@ pub fn import(
         report: verified.report,
         notes,
     };
-    perform(&run, &plan, verified.index, &mut imported)?;
+    let incoming = Incoming {
+        index: verified.index,
+        tip_maker: verified.tip_maker,
+    };
+    perform(&run, &plan, incoming, &mut imported)?;
     worktree.write_verification(&imported.report, now)?;
     Ok(imported)
 }
@@ -173,21 +181,21 @@ fn read_facts(
     })
 }
 
-/// Performs the plan, writes down in which state the run is then, and corrects `imported`. There is
-/// no `run_index` where the index of the run cannot be read: then the next command gets another.
+/// Performs the plan, writes down in which state the run is then, and corrects `imported`.
+/// Where the index of the run cannot be read, the next command gets that of the worktree.
 fn perform(
     run: &RunToImport<'_>,
     plan: &ImportPlan,
-    run_index: Option<Vec<u8>>,
+    incoming: Incoming,
     imported: &mut Imported,
 ) -> Result<(), Error> {
-    let is_index_readable = run_index.is_some();
+    let is_index_readable = incoming.index.is_some();
     match &plan.branch {
         BranchStep::Kept(why) => {
             note_failure(run.private.run_file().record_kept(*why), imported);
         }
         BranchStep::Stays | BranchStep::Moves { .. } => {
-            bring_in(run, plan, run_index, imported)?;
+            bring_in(run, plan, incoming, imported)?;
         }
     }
     if !is_index_readable && run.private.is_there() {
@@ -201,11 +209,11 @@ fn perform(
 fn bring_in(
     run: &RunToImport<'_>,
     plan: &ImportPlan,
-    run_index: Option<Vec<u8>>,
+    incoming: Incoming,
     imported: &mut Imported,
 ) -> Result<(), Error> {
     let run_file = run.private.run_file();
-    match apply(run, plan, imported.index, run_index)? {
+    match apply(run, plan, imported.index, incoming)? {
         Applied::NotAtAll(conflict) => {
             imported.conflict = Some(conflict);
             note_failure(run_file.record_conflict(conflict), imported);
@@ -232,6 +240,18 @@ fn note_failure(recorded: Result<(), DiskError>, imported: &mut Imported) {
     if let Err(error) = recorded {
         imported.notes.push(error.to_string());
     }
+}
+
+/// Says how what the command fetched becomes work of others: the repository knows of it only by the
+/// command.
+fn note_of_fetched(run: &RunToImport<'_>) -> Option<String> {
+    let first = run.result.fetched.first()?;
+    let name = &run.worktree.record.name;
+    let shown_ref = escape_for_terminal(first);
+    Some(format!(
+        "the command fetched {shown_ref}: what it took of that counts as its own until you have \
+         fetched it too: git fetch --all; then: git agentwt exec {name} -- true"
+    ))
 }
 
 /// Says what the user should know of something that was left behind.

@@ -26,12 +26,23 @@ pub struct Verified {
     /// The bytes of the index of the run without what git would believe of it; none where it cannot
     /// be read.
     pub index: Option<Vec<u8>>,
+    /// Who made the tip of the run.
+    pub tip_maker: TipMaker,
     /// The staged files.
     pub staged: BTreeSet<ObjectId>,
     /// The paths that are staged and neither in a commit nor on disk.
     pub staged_only: Vec<RepoPath>,
     /// The directories of the worktree that are repositories.
     pub nested: Vec<RepoPath>,
+}
+
+/// Says who made the commit to which an import moves the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TipMaker {
+    /// The command.
+    Command,
+    /// Upstream: the command has fetched it, and the repository knows it by itself.
+    Upstream,
 }
 
 impl Verified {
@@ -70,7 +81,16 @@ pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
     survey.changes.leaks.extend(not_given);
     let mut nested = survey.nested();
     nested.extend(survey.bare(&worktree.record.path));
+    let is_own = run
+        .tip
+        .as_ref()
+        .is_none_or(|tip| survey.commits.contains(tip));
     Ok(Verified {
+        tip_maker: if is_own {
+            TipMaker::Command
+        } else {
+            TipMaker::Upstream
+        },
         index: run_index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok()),
         staged: survey.staged(),
         staged_only: survey.staged_only(),

@@ -81,6 +81,8 @@ pub struct RunResult {
     pub began: BTreeSet<CommitId>,
     /// The branches, tags and other refs that the run made or moved; not what a remote has.
     pub others: Vec<(BString, CommitId)>,
+    /// The remote-tracking refs that a fetch or a push of the run has moved.
+    pub fetched: Vec<BString>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,
     /// Where HEAD was, as its reflog says, the newest first.

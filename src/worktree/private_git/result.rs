@@ -56,12 +56,18 @@ impl PrivateGit {
         };
         let fetched = fetched_commits(&git_dir, &listed.refs);
         for (name, id) in listed.refs {
-            let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
             // git lists a ref that it cannot read with zeros
-            if !id.is_known() || is_fetched {
+            if !id.is_known() {
                 continue;
             }
+            let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
             let listed_ref = Ref::new(name, id);
+            if is_fetched {
+                if !refs_at_begin.contains(&listed_ref) {
+                    result.fetched.push(listed_ref.name);
+                }
+                continue;
+            }
             // HEAD and the branch are wanted wherever they are, other refs if the run moved them
             if listed_ref.name == "HEAD" {
                 result.head = Some(listed_ref.id);

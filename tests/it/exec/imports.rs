@@ -63,6 +63,35 @@ fn what_the_user_allows_of_other_repositories_stops_no_import() {
 }
 
 #[test]
+fn what_a_command_pulled_is_of_upstream_once_the_user_has_fetched_it() {
+    let upstream = "git init -q --bare ../up; git remote add origin $(dirname $PWD)/up; git push -q origin main";
+    let mate = "git clone -q ../up ../mate; cd ../mate; echo PEM of a mate >secrets/key.pem
+        git commit -qam mate; git push -q origin HEAD:main";
+    for pull in [
+        "git pull -q --ff-only origin main",
+        "git commit -q --allow-empty -m mine; git pull -q --rebase origin main",
+        "git commit -q --allow-empty -m mine; git pull -q --no-rebase --no-edit origin main",
+    ] {
+        let repo = TestRepo::project();
+        repo.sh(repo.main(), upstream).ok();
+        repo.add("task");
+        if !repo.has_fence(&[]) {
+            return;
+        }
+        repo.sh(repo.main(), mate).ok();
+        let up = repo.main().with_file_name("up");
+        let shown = up.to_str().expect("UTF-8");
+        let said = repo.fenced(&["--rw", shown], pull);
+        let printed = "git fetch --all; then: git agentwt exec task -- true";
+        assert!(said.fails(120).stderr.contains(printed), "{said}");
+        repo.git(&["fetch", "-q", "--all"]);
+        repo.fenced(&[], "true").ok();
+        let verified = repo.agentwt(&["verify", "task"]);
+        assert_eq!(verified.status, 0, "{pull}: {verified}");
+    }
+}
+
+#[test]
 fn a_commit_out_of_scope_moves_nothing_wherever_head_is() {
     for end in [
         "git checkout -q --detach HEAD~1",

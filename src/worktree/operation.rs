@@ -35,8 +35,8 @@ pub fn way_to_branch(record: &Record) -> String {
 pub fn ways_to_end(operation: &str, worktree: &Utf8Path) -> String {
     let path = shell_word(worktree.as_str());
     format!(
-        "see it: git -C {path} status; finish it: git -C {path} {operation} --continue; or drop it, \
-         with what is resolved by now: git -C {path} {operation} --abort"
+        "see it: git -C {path} status; finish it: git -C {path} {operation} --continue; \
+         or drop it, with what is resolved by now: git -C {path} {operation} --abort"
     )
 }
 

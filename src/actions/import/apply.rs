@@ -50,8 +50,8 @@ pub struct Incoming {
 }
 
 /// Performs what a plan says of the branch, the index and the git directory; what it says of staged
-/// objects was performed before. A plan with [`BranchStep::Kept`] does not come here. Where the plan changes
-/// an index, the lock of that index is held.
+/// objects was performed before. A plan with [`BranchStep::Kept`] does not come here. Where the plan
+/// changes an index, the lock of that index is held.
 ///
 /// # Errors
 /// Fails when git or the disk does.

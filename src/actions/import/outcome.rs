@@ -88,7 +88,8 @@ impl Imported {
             ImportConflict::SwitchedAway => String::new(),
             ImportConflict::BranchMoved | ImportConflict::StagedOtherwise => {
                 format!(
-                    "; what else was not committed is in the stash then: git -C {path} stash show -u"
+                    "; what else was not committed is in the stash then: \
+                     git -C {path} stash show -u"
                 )
             }
         };

@@ -82,8 +82,8 @@ impl Objects {
         Ok(Self::of(store, format))
     }
 
-    /// Opens the objects of a git directory as they are now: a place for more that is written down
-    /// later (`objects/info/alternates`) is not looked into.
+    /// Opens the objects of a git directory with the packs and the alternates that it has now: what
+    /// is written into `objects/info/alternates` later is not looked into.
     ///
     /// # Errors
     /// Fails when the directory cannot be read.

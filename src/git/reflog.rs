@@ -21,6 +21,11 @@ pub struct ReflogEntry {
 /// reference-transaction hook where HEAD was.
 const CHECKOUTS: [&str; 4] = ["checkout", "branch", "Branch", "clone"];
 
+/// What an import writes into the log of a branch that it moves to a commit of the worktree's own.
+pub const IMPORT_OF_OWN: &str = "agentwt exec: the commits of a fenced command";
+/// What it writes where it moves the branch to a commit that is not.
+pub const IMPORT_OF_OTHERS: &str = "agentwt exec: a commit that was there before";
+
 /// Steps of a rebase that make no commit, as they stand before the colon.
 const STEPS_WITHOUT_COMMIT: [&str; 4] = ["(start)", "(finish)", "(abort)", "(reset)"];
 
@@ -79,7 +84,8 @@ impl ReflogEntry {
     /// True if the command that logged it made the commit, and did not only go there.
     pub fn made_a_commit(&self) -> bool {
         let command = self.command();
-        let has_moved = command == "reset" || CHECKOUTS.contains(&command);
+        let has_moved =
+            command == "reset" || CHECKOUTS.contains(&command) || self.reason == IMPORT_OF_OTHERS;
         !self.reason.is_empty() && !has_moved && !self.is_step_without_commit()
     }
 

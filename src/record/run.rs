@@ -39,7 +39,8 @@ pub struct Run {
 pub enum RunObjects {
     /// All of them.
     Shared,
-    /// Those of the last commit of its branch, without the excluded files (`--withhold`).
+    /// Those of the commits that only its branch has, of the one on which they stand, and of what is
+    /// staged, without the excluded files (`--withhold`).
     Withheld,
 }
 

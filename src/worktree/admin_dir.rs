@@ -3,6 +3,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::words::error::Error;
@@ -25,6 +26,31 @@ pub fn entry_of(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8P
 pub fn worktree_of(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let dot_git = read_gitdir(admin_dir).ok()??;
     Some(dot_git.parent()?.to_owned())
+}
+
+/// Finds the git directories below a directory `modules`, or `worktrees`; of submodules, those of
+/// their submodules too (gitrepository-layout(5)). A directory without HEAD is none.
+///
+/// # Errors
+/// Fails when a directory cannot be listed.
+pub fn git_dirs_below(modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, DiskError> {
+    let mut git_dirs = Vec::new();
+    let mut unlisted = vec![modules.to_owned()];
+    while let Some(directory) = unlisted.pop() {
+        if files::exists(&directory.join("HEAD")) {
+            unlisted.push(directory.join("modules"));
+            git_dirs.push(directory);
+            continue;
+        }
+        // the name of a submodule can have slashes
+        for name in files::names(&directory)? {
+            let below = directory.join(&name);
+            if files::is_directory(&below) {
+                unlisted.push(below);
+            }
+        }
+    }
+    Ok(git_dirs)
 }
 
 /// Deletes the private git directory of a worktree that is gone, and returns whether it was

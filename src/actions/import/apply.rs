@@ -9,10 +9,11 @@ use crate::actions::import::plan::{
 };
 use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::move_index;
-use crate::actions::import::verify::TipMaker;
+use crate::actions::import::verify::TipOwner;
 use crate::actions::scope_edit::set_bits;
 use crate::disk::files;
 use crate::disk::mode::BitsChange;
+use crate::git::reflog::{IMPORT_OF_OTHERS, IMPORT_OF_OWN};
 use crate::record::run::ImportConflict;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -45,8 +46,8 @@ enum IndexSource {
 pub struct Incoming {
     /// The bytes of its index; none where it cannot be read.
     pub index: Option<Vec<u8>>,
-    /// Who made its tip.
-    pub tip_maker: TipMaker,
+    /// Whose commit its tip is.
+    pub tip_owner: TipOwner,
 }
 
 /// Performs what a plan says of the branch, the index and the git directory; what it says of staged
@@ -88,7 +89,7 @@ pub fn apply(
         write_index(run, new_index)?;
     }
     if let BranchStep::Moves { from, to } = &plan.branch
-        && let Applied::NotAtAll(conflict) = move_branch(run, from, to, incoming.tip_maker)?
+        && let Applied::NotAtAll(conflict) = move_branch(run, from, to, incoming.tip_owner)?
     {
         return Ok(Applied::NotAtAll(conflict));
     }
@@ -122,14 +123,14 @@ fn move_branch(
     run: &RunToImport<'_>,
     from: &CommitId,
     to: &CommitId,
-    tip_maker: TipMaker,
+    tip_owner: TipOwner,
 ) -> Result<Applied, Error> {
     let branch = run.worktree.record.branch.full_ref();
     let git = run.worktree.git(run.repository);
-    // the reflog says which commits were made here
-    let reason = match tip_maker {
-        TipMaker::Command => "agentwt exec: the commits of a fenced command",
-        TipMaker::Upstream => "agentwt exec: Fast-forward",
+    // by what stands in the reflog, each later verification knows which commits were made here
+    let reason = match tip_owner {
+        TipOwner::Worktree => IMPORT_OF_OWN,
+        TipOwner::Others => IMPORT_OF_OTHERS,
     };
     if let Err(error) = git.update_ref(&branch, to, Some(from), reason) {
         files::rename(&old_index_file(run), &index_file(run))?;

@@ -103,7 +103,7 @@ pub fn import(
     };
     let incoming = Incoming {
         index: verified.index,
-        tip_maker: verified.tip_maker,
+        tip_owner: verified.tip_owner,
     };
     perform(&run, &plan, incoming, &mut imported)?;
     worktree.write_verification(&imported.report, now)?;
@@ -199,8 +199,7 @@ fn perform(
         }
     }
     if !is_index_readable && run.private.is_there() {
-        let index = run.worktree.record.admin_dir.join("index");
-        files::copy_beside(&index, &run.private.index())?;
+        files::remove_file(&run.private.index())?;
     }
     Ok(())
 }

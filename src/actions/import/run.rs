@@ -26,7 +26,7 @@ pub struct RunToImport<'a> {
     pub since: i64,
     /// The commit of the branch.
     pub before: Option<CommitId>,
-    /// The objects that the run has by itself, given or made; none where it finds all of them.
+    /// The objects that the run has by itself, given or made; none without `--withhold`.
     pub own_objects: Option<Objects>,
     /// The commit that the run made of it; none where it made none, or the user merged it.
     pub tip: Option<CommitId>,

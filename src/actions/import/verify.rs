@@ -26,8 +26,8 @@ pub struct Verified {
     /// The bytes of the index of the run without what git would believe of it; none where it cannot
     /// be read.
     pub index: Option<Vec<u8>>,
-    /// Who made the tip of the run.
-    pub tip_maker: TipMaker,
+    /// Whose commit the tip of the run is.
+    pub tip_owner: TipOwner,
     /// The staged files.
     pub staged: BTreeSet<ObjectId>,
     /// The paths that are staged and neither in a commit nor on disk.
@@ -36,13 +36,13 @@ pub struct Verified {
     pub nested: Vec<RepoPath>,
 }
 
-/// Says who made the commit to which an import moves the branch.
+/// Says whose commit it is to which an import moves the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TipMaker {
-    /// The command.
-    Command,
-    /// Upstream: the command has fetched it, and the repository knows it by itself.
-    Upstream,
+pub enum TipOwner {
+    /// It is one of the commits of the worktree.
+    Worktree,
+    /// It is of others: upstream has it, or the branch stood on it.
+    Others,
 }
 
 impl Verified {
@@ -77,20 +77,16 @@ pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
         ..SurveyOptions::default()
     };
     let mut survey = collect_with(repository, worktree, &options)?;
-    let not_given = find_not_given(run, &survey)?;
+    let not_given = find_not_given(run, &survey, run_index.as_ref())?;
     survey.changes.leaks.extend(not_given);
     let mut nested = survey.nested();
     nested.extend(survey.bare(&worktree.record.path));
-    let is_own = run
-        .tip
-        .as_ref()
-        .is_none_or(|tip| survey.commits.contains(tip));
+    let tip_owner = match &run.tip {
+        Some(tip) if !survey.commits.contains(tip) => TipOwner::Others,
+        Some(_) | None => TipOwner::Worktree,
+    };
     Ok(Verified {
-        tip_maker: if is_own {
-            TipMaker::Command
-        } else {
-            TipMaker::Upstream
-        },
+        tip_owner,
         index: run_index.and_then(|index| index.plain_bytes(&survey.unstaged()).ok()),
         staged: survey.staged(),
         staged_only: survey.staged_only(),

@@ -137,7 +137,7 @@ impl MergeObstacle {
                 format!("git -C {path} status, then: {switch}")
             }
             Self::Uncommitted(paths) => {
-                let first = commit_in_submodules(work, paths);
+                let first = advice_on_submodules(work, paths);
                 format!("{first}git -C {path} add -A && git -C {path} commit, then: {again}")
             }
             Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
@@ -172,20 +172,20 @@ impl WorkToMerge<'_> {
     }
 }
 
-/// The commands that commit in the submodules among these paths: `git add` in the worktree around
-/// them takes only what is committed there.
-fn commit_in_submodules(work: &WorkToMerge<'_>, paths: &[String]) -> String {
-    let mut commands = String::new();
+/// Says to commit in the submodules among these paths first: `git add` in the worktree around them
+/// takes only what is committed there.
+fn advice_on_submodules(work: &WorkToMerge<'_>, paths: &[String]) -> String {
+    let mut advice = String::new();
     for path in paths {
         let directory = work.worktree.record.path.join(path);
         if files::exists(&directory.join(".git")) {
             let place = shell_word(directory.as_str());
-            commands.push_str(&format!(
+            advice.push_str(&format!(
                 "git -C {place} status, and commit or remove what it lists; then: "
             ));
         }
     }
-    commands
+    advice
 }
 
 fn help_without_base(work: &WorkToMerge<'_>, gone: Option<&BranchName>) -> String {

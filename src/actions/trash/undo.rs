@@ -22,6 +22,7 @@ use crate::git::settings_file::read_settings;
 use crate::record::worktree::TrashStamp;
 use crate::words::error::Error;
 use crate::words::name::WorktreeName;
+use crate::worktree::admin_dir::git_dirs_below;
 use crate::worktree::gitdir::{names_git_dir, without_dots};
 use crate::worktree::ignore_rules::EXCLUDE;
 use crate::worktree::loaded::{Worktree, is_locked_by_us};
@@ -261,21 +262,13 @@ fn mend_exclude_setting(
 /// The directories of the submodules whose repositories are below a directory.
 fn submodules_below(modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, DiskError> {
     let mut directories = Vec::new();
-    let mut waiting = vec![modules.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for (key, value) in read_settings(&directory.join("config")) {
+    for git_dir in git_dirs_below(modules)? {
+        for (key, value) in read_settings(&git_dir.join("config")) {
             if key == "core.worktree"
                 && let Some(value) = value
             {
                 let text = value.to_str_lossy();
-                directories.push(without_dots(&directory.join(&*text)));
-            }
-        }
-        let is_repository = files::exists(&directory.join("HEAD"));
-        for name in files::names(&directory)? {
-            let below = directory.join(&name);
-            if (!is_repository || name == "modules") && files::is_directory(&below) {
-                waiting.push(below);
+                directories.push(without_dots(&git_dir.join(&*text)));
             }
         }
     }

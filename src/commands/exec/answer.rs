@@ -68,8 +68,11 @@ pub struct ExecRun {
     /// What waits for the next command; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingRun>,
-    /// What the import left in the git directory of the command.
-    #[serde(skip)]
+    /// What the command left in its git directory beside commits, which stays for the next command:
+    /// `operation`, `other-head`, `stash`, `repositories`, `unfetched-commits`, `unfetched-files`,
+    /// `locked-index`; absent if it left nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
     pub left: Vec<Leftover>,
     /// With `run --rm`: whether the worktree was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,8 +180,8 @@ impl ExecRun {
         }
     }
 
-    /// The command that moves HEAD back to the branch without touching a file, before the next one:
-    /// `git reset` moves what HEAD names. Nothing where HEAD is on the branch.
+    /// The command that puts HEAD back on the branch and touches no file, so that the `git reset`
+    /// after it moves this branch and no other; empty where HEAD is on it.
     fn way_back_to_branch(&self) -> String {
         if !self.left.contains(&Leftover::OtherHead) {
             return String::new();

@@ -28,6 +28,7 @@ use crate::system::environment;
 use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
+use crate::worktree::admin_dir::git_dirs_below;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::settings::users_hooks;
@@ -199,44 +200,21 @@ fn add_lenders(borrowers: &mut Vec<Utf8PathBuf>) -> Result<(), DiskError> {
     Ok(())
 }
 
-/// The object directories of the submodules' git directories below `modules`.
-fn objects_of_submodules(modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, DiskError> {
-    let mut found = Vec::new();
-    let mut waiting = vec![modules.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        let objects = directory.join("objects");
-        if let Ok(objects) = files::canonical(&objects) {
-            found.push(objects);
-            // a submodule can have submodules
-            waiting.push(directory.join("modules"));
-            continue;
-        }
-        for name in files::names(&directory)? {
-            let below = directory.join(name);
-            if files::is_directory(&below) {
-                waiting.push(below);
-            }
-        }
-    }
-    Ok(found)
-}
-
 /// The directories of a hidden git directory that work in a worktree needs: the user's hooks, the
-/// git directories of its own submodules, and the objects that these borrow of the main worktree's.
+/// git directories of its own submodules, and the objects of the main worktree's submodules from
+/// which these borrow.
 fn shown_directories(
     repository: &Repository,
     worktree: &Worktree,
 ) -> Result<Vec<Utf8PathBuf>, Error> {
     let common_dir = &repository.home().common_dir;
-    let hooks = users_hooks(repository, worktree)?;
     let modules = worktree.record.admin_dir.join("modules");
-    let mut places = objects_of_submodules(&modules)?;
-    add_lenders(&mut places)?;
-    places.push(modules);
+    let mut shown = Vec::new();
+    let hooks = users_hooks(repository, worktree)?;
+    let mut places = vec![modules.clone()];
     if let Ok(path) = hooks.to_str() {
         places.push(worktree.record.path.join(path));
     }
-    let mut shown = Vec::new();
     for place in places {
         if let Ok(directory) = files::canonical(&place)
             && directory.starts_with(common_dir)
@@ -245,6 +223,15 @@ fn shown_directories(
             shown.push(directory);
         }
     }
+    let mut borrowers = Vec::new();
+    for git_dir in git_dirs_below(&modules)? {
+        borrowers.extend(files::canonical(&git_dir.join("objects")));
+    }
+    add_lenders(&mut borrowers)?;
+    let main_modules = common_dir.join("modules");
+    // a submodule that borrows from the repository itself would show what is withheld
+    borrowers.retain(|objects| objects.starts_with(&main_modules));
+    shown.extend(borrowers);
     Ok(shown)
 }
 

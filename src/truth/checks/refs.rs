@@ -189,6 +189,14 @@ fn on_remote(since: Since, detail: String) -> RefDescription {
     }
 }
 
+/// Describes a move that git logged with this reason, which `git update-ref` leaves empty.
+fn describe_move(reason: &str) -> String {
+    if reason.is_empty() {
+        return "it was moved from this worktree".to_owned();
+    }
+    format!("it was moved from this worktree ({reason})")
+}
+
 /// Describes what happened to a ref; none for everyday work, and for what others did.
 fn describe(origin: &Origin) -> Option<RefDescription> {
     let description = match origin {
@@ -220,10 +228,7 @@ fn describe(origin: &Origin) -> Option<RefDescription> {
             let detail = format!("commit {commit} was pushed there from this worktree");
             on_remote(*since, detail)
         }
-        Origin::RemoteMovedHere { reason, since } => on_remote(
-            *since,
-            format!("it was moved from this worktree ({reason})"),
-        ),
+        Origin::RemoteMovedHere { reason, since } => on_remote(*since, describe_move(reason)),
         Origin::RemoteMovedPastLog { since } => on_remote(
             *since,
             "it was moved from this worktree, past its log".to_owned(),

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
@@ -24,9 +25,9 @@ const PACKS: &str = "objects/pack";
 
 impl PrivateGit {
     /// Fetches a commit of the branch into the new git directory of a run, without the files that the
-    /// scope excludes. The commits before it that only the branch has come too, down to the one on
-    /// which they stand, so that a command can amend or rebase them; not what is below, where files
-    /// can have stood at other paths. Git fetches into a directory that no command has written to:
+    /// scope excludes. Also fetches the branch's own earlier commits, back to the first merge or to
+    /// the commit on which they stand, so that a command can amend them. Older history stays out: a
+    /// file may have stood at another path there. Git fetches into a directory that no command has written to:
     /// a ref or a replacement there could make it bring more (`refs/replace`, git-replace(1)).
     ///
     /// # Errors
@@ -106,7 +107,8 @@ pub(super) fn give_staged(
         let staged = staged?;
         let path = index.repo_path(staged.path)?;
         let id = &staged.entry.id;
-        let is_wanted = staged.entry.has_content() && !classifier.excludes_file(&path);
+        let has_content = staged.entry.has_content() && !staged.intent_to_add;
+        let is_wanted = has_content && !classifier.excludes_file(&path);
         if !is_wanted || given.is_blob(id) {
             continue;
         }
@@ -118,20 +120,25 @@ pub(super) fn give_staged(
     }
     Ok(())
 }
-/// Counts the commits that only the branch has, from this one back to the first merge: no branch of
-/// the repository has them, and no remote.
+
+/// Counts the commits that only this branch has, from its tip back to the first merge, to the base
+/// of the worktree, to a commit that another branch has, here or on a remote, or to the end of a
+/// shallow history. What a push made of the branch itself on a remote is no other branch.
 fn count_own_commits(
     repository: &Repository,
     worktree: &Worktree,
     tip: &CommitId,
 ) -> Result<usize, Error> {
     let branch = worktree.record.branch.full_ref();
+    let pushed = format!("/{}", worktree.record.branch);
     let refs = repository
         .git
         .for_each_ref(&["refs/heads/", "refs/remotes/"])?;
     let mut excluded = vec![&worktree.record.base.commit];
     for other in &refs {
-        if other.name != branch {
+        let is_pushed =
+            other.name.starts_with(b"refs/remotes/") && other.name.ends_with_str(&pushed);
+        if other.name != branch && !is_pushed {
             excluded.push(&other.id);
         }
     }

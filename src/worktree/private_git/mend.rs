@@ -33,9 +33,9 @@ const CACHES: &str = "objects/info/commit-graph objects/info/commit-graphs \
 
 impl PrivateGit {
     /// Removes from the git directory what a command can have put there and git must not follow or
-    /// cannot read: pipes, locks, links that lead out of it, a directory in the place of a file, and
-    /// the list of other places with objects. After it, the objects are those that the command was
-    /// given and those that it made.
+    /// cannot read: pipes, locks, links that lead out of it, a directory in the place of a file or
+    /// the reverse, what git derives from objects, and the list of other places with objects. After
+    /// it, a run with `--withhold` has the objects that it was given and those that it made.
     ///
     /// # Errors
     /// Fails when the disk cannot be written.
@@ -57,6 +57,7 @@ impl PrivateGit {
             clear(&git_dir.join(name))?;
         }
         clear(&git_dir.join(ALTERNATES))?;
+        // the command can have removed it; without it no objects can be opened
         files::create_directories(&git_dir.join("objects"))
     }
 

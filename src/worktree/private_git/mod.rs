@@ -43,6 +43,7 @@ use crate::git::refs::Ref;
 use crate::record::run::{Run, RunObjects};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
+use crate::worktree::admin_dir::git_dirs_below;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
 use crate::worktree::run_state::RunFile;
@@ -81,7 +82,7 @@ pub struct RunResult {
     pub began: BTreeSet<CommitId>,
     /// The branches, tags and other refs that the run made or moved; not what a remote has.
     pub others: Vec<(BString, CommitId)>,
-    /// The remote-tracking refs that a fetch or a push of the run has moved.
+    /// The remote-tracking refs that a fetch of the run has moved.
     pub fetched: Vec<BString>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,
@@ -205,9 +206,10 @@ impl PrivateGit {
 
     /// True if a command made worktrees or submodules of its own.
     pub fn has_repositories(&self) -> bool {
+        // a clone that failed leaves empty directories
         ["worktrees", "modules"].iter().any(|name| {
-            let names = files::names(&self.git_dir().join(name));
-            names.is_ok_and(|names| !names.is_empty())
+            let git_dirs = git_dirs_below(&self.git_dir().join(name));
+            git_dirs.is_ok_and(|git_dirs| !git_dirs.is_empty())
         })
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
-use crate::git::reflog::parse_reflog_file;
+use crate::git::reflog::{ReflogEntry, parse_reflog_file};
 use crate::git::refs::{Ref, is_ref_name};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -63,7 +63,8 @@ impl PrivateGit {
             let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
             let listed_ref = Ref::new(name, id);
             if is_fetched {
-                if !refs_at_begin.contains(&listed_ref) {
+                let is_moved = !refs_at_begin.contains(&listed_ref);
+                if is_moved && !is_pushed(&git_dir, &listed_ref) {
                     result.fetched.push(listed_ref.name);
                 }
                 continue;
@@ -98,18 +99,27 @@ fn fetched_commits(git_dir: &Utf8Path, refs: &[(BString, CommitId)]) -> BTreeSet
         if !name.starts_with(REMOTES) || !is_ref_name(name) {
             continue;
         }
-        let ref_name = name.to_str_lossy();
-        let log = git_dir.join("logs").join(ref_name.as_ref());
-        let bytes = files::read(&log).ok().flatten().unwrap_or_default();
-        let entries = parse_reflog_file(&bytes);
-        let Some(newest) = entries.first() else {
-            continue;
-        };
-        if newest.id == *id && newest.came_from_elsewhere(&ref_name) {
+        if let Some(newest) = newest_entry(git_dir, name.as_bstr())
+            && newest.id == *id
+            && newest.came_from_elsewhere(&name.to_str_lossy())
+        {
             commits.insert(id.clone());
         }
     }
     commits
+}
+
+/// True if a push has set a remote-tracking ref, as its log says.
+fn is_pushed(git_dir: &Utf8Path, tracking: &Ref) -> bool {
+    let newest = newest_entry(git_dir, tracking.name.as_bstr());
+    newest.is_some_and(|entry| entry.is_push_of(&tracking.id))
+}
+
+/// The newest entry of the log of a ref.
+fn newest_entry(git_dir: &Utf8Path, name: &BStr) -> Option<ReflogEntry> {
+    let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
+    let bytes = files::read(&log).ok().flatten().unwrap_or_default();
+    parse_reflog_file(&bytes).into_iter().next()
 }
 
 /// The commits of these refs, without the refs that runs leave for a time, until an import.

@@ -116,8 +116,9 @@ impl PrivateGit {
         }
         let fits_run = imported.index == WorktreeIndex::FitsRun && operation.is_none();
         // with the branch of the user comes their index
-        let takes_index = is_taken || fits_run;
-        if takes_index && is_head_on(&git_dir, &branch)? {
+        let takes_index = (is_taken || fits_run) && is_head_on(&git_dir, &branch)?;
+        // an import removes an index that cannot be read
+        if takes_index || !files::exists(&self.index()) {
             self.copy_index(&git_dir, worktree)?;
             if run.objects == RunObjects::Withheld {
                 give_staged(&git_dir, repository, worktree)?;

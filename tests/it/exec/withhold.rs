@@ -1,10 +1,11 @@
 //! `--withhold`: the command has the commits of its branch, and nothing of the excluded files, in
 //! whatever way it names them.
 
+use std::fs;
 use std::path::Path;
 
 use super::private;
-use crate::support::{Said, TestRepo, allow_root_words, fenced_task};
+use crate::support::{Said, TestRepo, allow_root, allow_root_words, fenced_task};
 
 /// The content of the excluded file.
 const SECRET: &str = "PEM";
@@ -51,11 +52,21 @@ fn what_is_withheld_comes_by_no_other_path() {
             "git update-index --add --cacheinfo {mode},$(git rev-parse HEAD:secrets/key.pem),src/x"
         );
         let unstaged = format!("{stage}; {COMMIT}; git rm -q --cached src/x; git commit -qm gone");
-        for script in [stage.clone(), format!("{stage}; {COMMIT}"), unstaged] {
+        let conflict = format!(
+            "printf '%s 1\\tsrc/x\\n' \"{mode} $(git rev-parse HEAD:secrets/key.pem)\" |
+            git update-index --index-info"
+        );
+        for script in [
+            stage.clone(),
+            format!("{stage}; {COMMIT}"),
+            unstaged,
+            conflict,
+        ] {
             let Some(repo) = fenced_task() else { return };
             withheld(&repo, &script);
             for object in [
                 ":src/x",
+                ":1:src/x",
                 "HEAD:src/x",
                 "HEAD~1:src/x",
                 "HEAD:secrets/key.pem",
@@ -216,6 +227,10 @@ fn a_submodule_finds_the_objects_that_it_borrows() {
     );
     repo.add("other");
     let root = allow_root_words();
+    let borrowed = repo
+        .main()
+        .join(".git/worktrees/other/modules/src/lib/objects/info/alternates");
+    assert!(borrowed.exists());
     let work = "echo 1 >src/one; git add -A; git commit -qm one; git -C src/lib log --format=%s; git status --short";
     let words = [
         &["exec", "other", "--withhold"],
@@ -224,4 +239,99 @@ fn a_submodule_finds_the_objects_that_it_borrows() {
     ]
     .concat();
     assert_eq!(repo.agentwt(&words).ok(), "lib");
+    // the user's own doing, by which the submodule finds what is withheld
+    let main_objects = repo.main().join(".git/objects");
+    fs::write(&borrowed, format!("{}\n", main_objects.display())).expect("writable");
+    let shown = format!("ls {}", main_objects.display());
+    let words = [
+        &["exec", "other", "--withhold"],
+        root,
+        &["--", "sh", "-c", &shown],
+    ]
+    .concat();
+    assert_ne!(repo.agentwt(&words).status, 0);
+}
+
+#[test]
+fn a_merge_with_a_commit_that_was_not_given_names_nothing_that_was_not() {
+    let repo = TestRepo::project();
+    repo.write("src/old.pem", "PEM of old\n");
+    repo.commit_all("a key");
+    let id = repo.git(&["rev-parse", "HEAD:src/old.pem"]);
+    repo.git(&["rm", "-q", "src/old.pem"]);
+    repo.git(&["commit", "-qm", "no key"]);
+    repo.add("task");
+    if !repo.has_fence(&[]) {
+        return;
+    }
+    // with the old commit as parent, the merge has changed nothing
+    let merge = format!(
+        "parent=$(git cat-file -p HEAD | sed -n 's/^parent //p')
+        git update-index --add --cacheinfo 100644,{id},src/old.pem
+        c=$( (echo tree $(git write-tree --missing-ok); echo parent $(git rev-parse HEAD); echo parent $parent
+        echo 'author u <u@x> 2700000000 +0000'; echo 'committer u <u@x> 2700000000 +0000'
+        echo; echo m) | git hash-object -t commit -w --stdin --literally)
+        git update-ref HEAD $c"
+    );
+    for last in [
+        "",
+        "git reset -q --soft HEAD; git rm -q --cached src/old.pem; git commit -qm gone",
+    ] {
+        let said = repo.fenced(&["--withhold"], &format!("{merge}; {last}"));
+        assert!(said.fails(120).stderr.contains("src/old.pem"), "{said}");
+        for object in ["HEAD:src/old.pem", "HEAD~1:src/old.pem", &id] {
+            let shown = withheld(&repo, &format!("git cat-file -p {object}"));
+            assert!(!shown.contains(SECRET), "{object}: {shown}");
+        }
+        repo.fenced(&["--withhold"], "git reset -q refs/agentwt/branch")
+            .ok();
+    }
+}
+
+#[test]
+fn what_the_user_stages_is_no_deed_of_a_command_whose_index_is_gone() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "touch src/started; until [ -e src/end ]; do sleep 0.05; done
+        echo x >$AGENTWT_PRIVATE_GIT/index; rm src/started src/end; git stash -q 2>/dev/null; true";
+    let line = format!(
+        "(until [ -e src/started ]; do sleep 0.05; done; echo user >src/user; git add src/user
+        touch src/end) & git-agentwt exec task --withhold {} -- sh -c '{script}'",
+        allow_root()
+    );
+    repo.sh(&repo.worktree("task"), &line).ok();
+    let staged = repo.fenced(&["--withhold"], "git show :src/user").ok();
+    assert_eq!(staged, "user");
+}
+
+#[test]
+fn a_command_is_given_the_commits_that_only_its_branch_has() {
+    let own = "echo 1 >src/one.rs; git add src; git commit -qm first; git commit -qm second --allow-empty";
+    for (user, subjects) in [
+        ("true", "second first one"),
+        (
+            "git update-ref refs/remotes/origin/agentwt/task HEAD",
+            "second first one",
+        ),
+        (
+            "git update-ref refs/remotes/origin/other HEAD~1",
+            "second first",
+        ),
+        ("git branch other", "second"),
+        (
+            "git switch -qc side HEAD~2; git commit -q --allow-empty -m side; git switch -q -
+            git merge -q --no-edit side; git commit -q --allow-empty -m last",
+            "last Merge",
+        ),
+    ] {
+        let Some(repo) = fenced_task() else { return };
+        let script = format!("{own}; {user}");
+        repo.sh(&repo.worktree("task"), &script).ok();
+        // a ref that was moved by hand is a violation
+        let log = repo.fenced(&["--withhold"], "git log --format=%s").stdout;
+        let mut given = Vec::new();
+        for line in log.lines() {
+            given.push(line.split(' ').next().unwrap_or_default());
+        }
+        assert_eq!(given.join(" "), subjects, "{user}");
+    }
 }

@@ -27,8 +27,10 @@ impl PrivateGit {
     /// Fetches a commit of the branch into the new git directory of a run, without the files that the
     /// scope excludes. Also fetches the branch's own earlier commits, back to the first merge or to
     /// the commit on which they stand, so that a command can amend them. Older history stays out: a
-    /// file may have stood at another path there. Git fetches into a directory that no command has written to:
-    /// a ref or a replacement there could make it bring more (`refs/replace`, git-replace(1)).
+    /// file may have stood at another path there.
+    ///
+    /// Git fetches into a directory that no command has written to: a ref or a replacement there
+    /// could make it bring more (`refs/replace`, git-replace(1)).
     ///
     /// # Errors
     /// Fails when git does, or the disk.

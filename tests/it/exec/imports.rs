@@ -130,6 +130,15 @@ fn submodules_that_a_run_made_stay() {
 }
 
 #[test]
+fn a_submodule_that_could_not_be_cloned_leaves_nothing() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "git submodule add /nonexistent/x src/lib 2>/dev/null
+        test -d $AGENTWT_PRIVATE_GIT/modules/src";
+    repo.fenced(&[], script).ok();
+    assert!(!private(&repo).join("git").exists());
+}
+
+#[test]
 fn a_merge_in_progress_is_on_top_of_the_commit_where_it_began() {
     let Some(repo) = fenced_task() else { return };
     let worktree = repo.worktree("task");

@@ -264,7 +264,9 @@ impl Git {
     }
 
     /// Fetches the last commits of a history from another git directory, to this depth (git-fetch(1),
-    /// `--depth`), without the blobs that the sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)).
+    /// `--depth`), without the blobs that the sparse patterns of a blob there leave out
+    /// (`--filter=sparse:oid`, git-rev-list(1)).
+    ///
     /// `remote` is a remote of this git directory whose URL is `/nonexistent`, so that git fetches
     /// nothing from it by itself; for this call the URL stands for `from`.
     ///

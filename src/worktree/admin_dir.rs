@@ -29,7 +29,8 @@ pub fn worktree_of(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
 }
 
 /// Finds the git directories below a directory `modules`, or `worktrees`; of submodules, those of
-/// their submodules too (gitrepository-layout(5)). A directory without HEAD is none.
+/// their submodules too (gitrepository-layout(5)). One of which HEAD or the objects are gone counts:
+/// the rest of it can be work.
 ///
 /// # Errors
 /// Fails when a directory cannot be listed.
@@ -37,7 +38,10 @@ pub fn git_dirs_below(modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, DiskError>
     let mut git_dirs = Vec::new();
     let mut unlisted = vec![modules.to_owned()];
     while let Some(directory) = unlisted.pop() {
-        if files::exists(&directory.join("HEAD")) {
+        let is_git_dir = ["HEAD", "objects"]
+            .iter()
+            .any(|name| files::exists(&directory.join(name)));
+        if is_git_dir {
             unlisted.push(directory.join("modules"));
             git_dirs.push(directory);
             continue;

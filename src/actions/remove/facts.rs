@@ -30,7 +30,7 @@ use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::RepoPath;
 use crate::worktree::absence::moved_to;
-use crate::worktree::admin_dir::worktree_of;
+use crate::worktree::admin_dir::{git_dirs_below, worktree_of};
 use crate::worktree::loaded::{Worktree, is_locked_by_us};
 use crate::worktree::private_git;
 use crate::worktree::private_git::PrivateGit;
@@ -537,20 +537,9 @@ fn with_subjects(
 /// # Errors
 /// Fails when a directory cannot be read.
 pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
-    let mut waiting = vec![git_dir.join("modules")];
-    while let Some(directory) = waiting.pop() {
-        let names = files::names(&directory)?;
-        if names.iter().any(|name| name == "objects") {
-            if !is_as_cloned(&directory)? {
-                return Ok(true);
-            }
-            continue;
-        }
-        for name in names {
-            let below = directory.join(name);
-            if files::is_directory(&below) {
-                waiting.push(below);
-            }
+    for repository in git_dirs_below(&git_dir.join("modules"))? {
+        if !is_as_cloned(&repository)? {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -67,7 +67,8 @@ pub struct FenceOptions {
     ///
     /// Without this option, `git show main:.env` prints an excluded file. With it, the git directory
     /// of the repository is hidden, but for hooks and submodules: the command has only the commits
-    /// that no other branch has, the one below them, and what is staged. Takes seconds in a large repository.
+    /// that no other branch has, the one below them, and what is staged. Takes seconds in a large
+    /// repository.
     #[arg(long)]
     pub withhold: bool,
     /// Let the command start a sandbox of its own

@@ -103,21 +103,21 @@ pub(super) fn give_staged(
         return Ok(());
     };
     let home = repository.objects()?;
-    let given = Objects::open_as_now(git_dir, repository.format)?;
+    let run_objects = Objects::open_as_now(git_dir, repository.format)?;
     let mut classifier = worktree.scope.classifier();
-    for staged in index.entries() {
-        let staged = staged?;
+    for parsed in index.entries() {
+        let staged = parsed?;
         let path = index.repo_path(staged.path)?;
         let id = &staged.entry.id;
         let has_content = staged.entry.has_content() && !staged.intent_to_add;
         let is_wanted = has_content && !classifier.excludes_file(&path);
-        if !is_wanted || given.is_blob(id) {
+        if !is_wanted || run_objects.is_blob(id) {
             continue;
         }
         // what is missing in the repository too, no command finds there
         if let Ok(content) = home.blob(id) {
             let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
-            given.write_blob(size, &mut content.as_slice())?;
+            run_objects.write_blob(size, &mut content.as_slice())?;
         }
     }
     Ok(())
@@ -145,11 +145,11 @@ fn count_own_commits(
         }
     }
     let own_commits = repository.git.rev_list(&[tip], &excluded)?;
-    let own: BTreeSet<&CommitId> = own_commits.iter().collect();
+    let on_branch_alone: BTreeSet<&CommitId> = own_commits.iter().collect();
     let objects = repository.objects()?;
     let mut count = 0;
     let mut commit = tip.clone();
-    while own.contains(&commit) {
+    while on_branch_alone.contains(&commit) {
         let parents = objects.commit(&commit)?.parents;
         let [parent] = parents.as_slice() else {
             break;

@@ -206,11 +206,18 @@ impl PrivateGit {
 
     /// True if a command made worktrees or submodules of its own.
     pub fn has_repositories(&self) -> bool {
-        // a clone that failed leaves empty directories
-        ["worktrees", "modules"].iter().any(|name| {
-            let git_dirs = git_dirs_below(&self.git_dir().join(name));
-            git_dirs.is_ok_and(|git_dirs| !git_dirs.is_empty())
-        })
+        for name in ["worktrees", "modules"] {
+            let directory = self.git_dir().join(name);
+            if !files::is_directory(&directory) {
+                continue;
+            }
+            // a clone that failed leaves empty directories; what cannot be listed may be work
+            match git_dirs_below(&directory) {
+                Ok(git_dirs) if git_dirs.is_empty() => {}
+                Ok(_) | Err(_) => return true,
+            }
+        }
+        false
     }
 
     /// Removes it, after a run that left nothing in it.

@@ -63,10 +63,7 @@ impl PrivateGit {
         }
         let since = self.write_snapshot(&refs)?;
         put(&new, "packed-refs", &packed(&refs))?;
-        self.copy_index(&new, worktree)?;
-        if objects == RunObjects::Withheld {
-            give_staged(&new, repository, worktree)?;
-        }
+        self.give_index(&new, repository, worktree, objects)?;
         // before the rename: a git directory without a state counts as one of an older version
         self.run_file()
             .record_prepared(branch_commit.as_ref(), since, objects)?;
@@ -119,10 +116,7 @@ impl PrivateGit {
         let takes_index = (is_taken || fits_run) && is_head_on(&git_dir, &branch)?;
         // an import removes an index that cannot be read
         if takes_index || !files::exists(&self.index()) {
-            self.copy_index(&git_dir, worktree)?;
-            if run.objects == RunObjects::Withheld {
-                give_staged(&git_dir, repository, worktree)?;
-            }
+            self.give_index(&git_dir, repository, worktree, run.objects)?;
         }
         let begins_on = match operation {
             // what is in progress is on top of that commit
@@ -160,6 +154,22 @@ impl PrivateGit {
         put(&self.dir, SNAPSHOT, &packed(refs))?;
         let stat = files::stat(&self.dir.join(SNAPSHOT));
         Ok(stat.map_or(0, |stat| stat.mtime))
+    }
+
+    /// Gives the run the index of the worktree, and the objects that it names where the run does not
+    /// find them.
+    fn give_index(
+        &self,
+        git_dir: &Utf8Path,
+        repository: &Repository,
+        worktree: &Worktree,
+        objects: RunObjects,
+    ) -> Result<(), Error> {
+        self.copy_index(git_dir, worktree)?;
+        match objects {
+            RunObjects::Shared => Ok(()),
+            RunObjects::Withheld => give_staged(git_dir, repository, worktree),
+        }
     }
 
     /// Copies the index of the worktree into the git directory, with the parts of a split one. It

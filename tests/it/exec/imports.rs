@@ -130,6 +130,15 @@ fn submodules_that_a_run_made_stay() {
 }
 
 #[test]
+fn a_submodule_of_a_run_stays_without_its_head() {
+    let Some(repo) = fenced_task() else { return };
+    let script =
+        "git init -q --bare $AGENTWT_PRIVATE_GIT/modules/x; rm $AGENTWT_PRIVATE_GIT/modules/x/HEAD";
+    repo.fenced(&[], script).ok();
+    assert!(private(&repo).join("git/modules/x/objects").exists());
+}
+
+#[test]
 fn a_submodule_that_could_not_be_cloned_leaves_nothing() {
     let Some(repo) = fenced_task() else { return };
     let script = "git submodule add /nonexistent/x src/lib 2>/dev/null

@@ -42,6 +42,15 @@ pub fn examine_listing(
     }
 }
 
+/// Examines what the branch names. Git fetches any object, and no later step takes one that is no
+/// commit.
+pub fn examine_tip(repository: &Repository, private: &PrivateGit, tip: &CommitId) -> Examination {
+    match Objects::open(&private.git_dir(), repository.format) {
+        Ok(objects) if !objects.has_beside_commits(tip) => Examination::Readable,
+        Ok(_) | Err(_) => Examination::Unreadable,
+    }
+}
+
 /// Examines the objects of a commit that git did not fetch.
 pub fn examine_objects(
     repository: &Repository,

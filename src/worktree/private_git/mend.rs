@@ -26,7 +26,8 @@ use crate::worktree::repository::Repository;
 /// The files without which git reads no ref or no object.
 const FILES: &str = "HEAD index packed-refs";
 /// The directories without which git reads no ref or no object.
-const DIRECTORIES: &str = "objects objects/info objects/pack refs refs/heads refs/tags";
+const DIRECTORIES: &str =
+    "objects objects/info objects/pack refs refs/heads refs/tags refs/agentwt";
 /// What git makes of objects to find them faster, and can make again: a damaged one stops a fetch.
 const CACHES: &str = "objects/info/commit-graph objects/info/commit-graphs \
     objects/pack/multi-pack-index objects/pack/multi-pack-index.d";

@@ -259,3 +259,63 @@ fn a_path_that_looks_like_a_setting_or_a_url_hinders_no_run() {
     );
     repo.sh(repo.main(), &line).ok();
 }
+
+#[test]
+fn objects_of_another_kind_than_named_are_damage() {
+    let commit_by_hand = "commit() { { echo tree $1; echo parent $2; git cat-file -p HEAD | sed -n 's/^author/author/p;s/^committer/committer/p'; echo; echo m; } | git hash-object -t commit --literally -w --stdin; }
+        set_branch() { mkdir -p $AGENTWT_PRIVATE_GIT/refs/heads/agentwt; echo $1 >$AGENTWT_PRIVATE_GIT/refs/heads/agentwt/task; }
+        blob=$(echo a | git hash-object -w --stdin); tip=$(git rev-parse HEAD)";
+    for odd in [
+        "set_branch $blob",
+        "set_branch $(git rev-parse HEAD:src)",
+        "set_branch $(commit HEAD^{tree} $blob)",
+        "set_branch $(commit $blob $tip)",
+        "set_branch $(commit $tip $tip)",
+        "tree=$(printf '40000 d\\0%b' $(echo $blob | sed 's/../\\\\x&/g') | git hash-object -t tree --literally -w --stdin)
+        set_branch $(commit $tree $tip)",
+        "tree=$(printf '100644 d\\0%b' $(git rev-parse HEAD:src | sed 's/../\\\\x&/g') | git hash-object -t tree --literally -w --stdin)
+        set_branch $(commit $tree $tip)",
+        "tag=$(printf 'object %s\\ntype commit\\ntag t\\ntagger a <a> 1 +0000\\n\\nm\\n' $blob | git hash-object -t tag --literally -w --stdin)
+        set_branch $tag",
+        "set_branch $(printf 'object %s\\ntype commit\\ntag t\\ntagger a <a> 1 +0000\\n\\nm\\n' $tip | git hash-object -t tag -w --stdin)",
+    ] {
+        let Some(repo) = fenced_task() else { return };
+        let said = repo.fenced(&[], &format!("{commit_by_hand}\n{odd}"));
+        assert_ne!(said.status, 0, "{odd}: {said}");
+        let said = repo.fenced(&[], "git commit -q --allow-empty -m on");
+        assert_eq!(said.status, 0, "{odd}: {said}");
+        assert!(
+            said.stderr.contains("is damaged, and kept at"),
+            "{odd}: {said}"
+        );
+        assert_eq!(repo.log_of_task(), "on", "{odd}");
+    }
+}
+
+#[test]
+fn refs_and_logs_of_a_run_can_name_anything() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "blob=$(echo a | git hash-object -w --stdin); tip=$(git rev-parse HEAD)
+        git commit -q --allow-empty -m one; cd $AGENTWT_PRIVATE_GIT
+        echo \"$tip $blob a <a> 1 +0000\tcommit: x\" >>logs/HEAD
+        echo \"$tip $(git rev-parse HEAD:src) a <a> 1 +0000\tcommit: x\" >>logs/HEAD
+        mkdir -p refs/remotes/origin; echo $blob >refs/heads/side; echo $blob >refs/stash
+        echo $blob >refs/remotes/origin/main; rm -rf refs/agentwt; touch refs/agentwt";
+    for message in ["one", "one\none"] {
+        repo.fenced(&[], script).ok();
+        assert_eq!(repo.log_of_task(), message);
+    }
+    repo.fenced(
+        &[],
+        "echo $(echo a | git hash-object --stdin) >$AGENTWT_PRIVATE_GIT/HEAD",
+    )
+    .ok();
+    repo.fenced(
+        &[],
+        "git checkout -q agentwt/task; git commit -q --allow-empty -m two",
+    )
+    .ok();
+    assert_eq!(repo.log_of_task(), "two\none\none");
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+}

@@ -1,6 +1,6 @@
 //! Reads refs and their logs through `gix` (gitrepository-layout(5)), and moves refs with git.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
@@ -19,6 +19,9 @@ const MAX_DEPTH: usize = 5;
 
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
 pub const OWN_REFS: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+
+/// Below which all refs are.
+const ALL_REFS: &str = "refs/";
 
 /// The newest stash; its log has the others (git-stash(1)).
 pub const STASH: &str = "refs/stash";
@@ -62,6 +65,8 @@ impl Ref {
 /// name. There can be as many names as refs.
 struct RefPatterns<'a> {
     names: HashSet<&'a [u8]>,
+    /// True if one of the names is `refs/`.
+    has_all: bool,
     globs: Vec<&'a str>,
     /// The directories that are read, none below another.
     directories: Vec<&'a str>,
@@ -80,12 +85,13 @@ impl<'a> RefPatterns<'a> {
             let plain = pattern.split('*').next().unwrap_or_default();
             directories.push(match plain.rfind('/') {
                 Some(end) => &plain[..=end],
-                None => "refs/",
+                None => ALL_REFS,
             });
         }
         directories.sort_unstable();
         directories.dedup_by(|next, above| next.starts_with(*above));
         Self {
+            has_all: names.contains(ALL_REFS.as_bytes()),
             names,
             globs,
             directories,
@@ -93,7 +99,7 @@ impl<'a> RefPatterns<'a> {
     }
 
     fn matches(&self, name: &[u8]) -> bool {
-        self.names.contains(name) || self.has_prefix_of(name) || self.has_glob_of(name)
+        self.has_all || self.names.contains(name) || self.has_prefix_of(name) || self.has_glob_of(name)
     }
 
     /// True if a ref is below one of the names.
@@ -160,7 +166,7 @@ impl Repo {
         let local = self.local();
         let platform = local.references().map_err(reading("the refs"))?;
         let wanted = RefPatterns::new(patterns);
-        let mut refs = BTreeSet::new();
+        let mut refs = Vec::new();
         for directory in &wanted.directories {
             let references = platform.prefixed(*directory).map_err(reading("the refs"))?;
             // git passes over a broken ref as well, with a warning
@@ -170,7 +176,8 @@ impl Repo {
                 }
             }
         }
-        Ok(refs.into_iter().collect())
+        refs.sort_unstable();
+        Ok(refs)
     }
 
     /// Returns a ref as this worktree sees it; none if it names no object, or cannot be followed.

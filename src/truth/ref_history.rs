@@ -86,10 +86,12 @@ impl<'a> RefHistory<'a> {
         before
             .commits
             .retain(|name, _| *name != incoming && !name.starts_with(runs.as_bytes()));
-        let mut now = BTreeMap::new();
-        for found in git.for_each_ref(&["refs/"])? {
-            now.insert(found.name.clone(), found);
-        }
+        let found = git.for_each_ref(&["refs/"])?;
+        // collected, not inserted one after the other: they are sorted, and there can be thousands
+        let by_name = found
+            .into_iter()
+            .map(|reference| (reference.name.clone(), reference));
+        let now: BTreeMap<BString, Ref> = by_name.collect();
         let made_worktrees = read_made_worktrees(&git, repository, worktree, &journal)?;
         let mut made_here: BTreeSet<CommitId> = head.made_here().into_iter().collect();
         // what was committed in a worktree that was made from this one counts as made here

@@ -46,8 +46,9 @@ pub fn fetch_each(
 }
 
 /// Finds those of the commits `been_on` of a run that none of the lists of commits reaches; one
-/// list is looked at after the other. They come from a reflog, which can name commits that are
-/// gone: these are left out.
+/// list is looked at after the other. `been_on` comes from a reflog, which can name commits that are
+/// gone: these are left out. Where the objects of the run cannot be opened, they stay: the fetch then
+/// says which are lost.
 ///
 /// # Errors
 /// Fails when git cannot read the repository.

@@ -44,7 +44,7 @@ pub struct AgentProgram {
     pub(super) state: &'static [&'static str],
     /// The lines with which the second file has to begin.
     #[serde(skip)]
-    pub(super) head: &'static str,
+    pub(super) second_file_start: &'static str,
     /// Whether the second file is read instead of the first.
     #[serde(skip)]
     pub(super) local_wins: bool,
@@ -123,14 +123,15 @@ impl AgentProgram {
         }
         let body = context.render((self.paragraph)(path, &is_read));
         let notes = (self.note)(path, body.len()).into_iter().collect();
-        let head = if path == self.files[1].path {
-            self.head
+        let local = self.files[1].path;
+        let start = if path == local {
+            self.second_file_start
         } else {
             ""
         };
         let mut files = vec![ContextFile {
             path: repo_path(path),
-            content: [head.as_bytes(), &body].concat(),
+            content: [start.as_bytes(), &body].concat(),
         }];
         if let Some((config_path, text)) = config {
             files.push(ContextFile {

@@ -41,7 +41,7 @@ const PLAIN: AgentProgram = AgentProgram {
     command: "",
     prompt_option: "",
     state: &[],
-    head: "",
+    second_file_start: "",
     local_wins: false,
     config: |_, _| None,
     paragraph: |_, _| None,
@@ -337,7 +337,7 @@ pub const ALL: &[AgentProgram] = &[
             "Edits by Tab; a workspace that is not trusted has no hooks.",
         ],
         command: "cursor-agent",
-        head: "---\nalwaysApply: true\n---\n\n",
+        second_file_start: "---\nalwaysApply: true\n---\n\n",
         ..PLAIN
     },
     AgentProgram {
@@ -373,7 +373,7 @@ pub const ALL: &[AgentProgram] = &[
         ],
         command: "copilot",
         prompt_option: "-i",
-        head: "---\napplyTo: \"**\"\n---\n\n",
+        second_file_start: "---\napplyTo: \"**\"\n---\n\n",
         ..PLAIN
     },
 ];

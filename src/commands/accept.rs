@@ -7,6 +7,9 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::actions::import::outcome::ImportFailure;
+use crate::actions::import::run::RunToImport;
+use crate::actions::import::verify::verify;
 use crate::answer::Answer;
 use crate::answer::paint::Paint;
 use crate::answer::table::{Cell, Row};
@@ -17,6 +20,7 @@ use crate::commands::{Outcome, Session};
 use crate::judge::change::Place;
 use crate::judge::finding::{Finding, Reason, Report, VerifyOptions};
 use crate::record::accepted::{AcceptedFinding, Decision};
+use crate::record::run::KeptReason;
 use crate::refusal::Refusal;
 use crate::truth::live::{verify_now, verify_with_large_files};
 use crate::truth::options::LargeFiles;
@@ -28,7 +32,9 @@ use crate::words::text::{count, would};
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operands;
+use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
+use crate::worktree::run_status::{RunProgress, RunStatus, WaitingReason};
 
 /// Accept findings of a worktree as they are now
 ///
@@ -36,6 +42,9 @@ use crate::worktree::repository::Repository;
 /// content, a ref by its commit, a setting or hook by its value: a later change is reported again.
 /// Who accepted what, and when, is in the record, and `git agentwt status` shows it. The base and
 /// the scope stay as they are.
+///
+/// Where the changes of a command in a fence were refused, these are what is accepted; `git agentwt
+/// exec <name> -- true` then brings them in.
 ///
 /// Only a person accepts: the command is refused (exit 4) inside a worktree. A path stands for
 /// itself and all paths below it; it is relative to the current directory.
@@ -261,9 +270,7 @@ fn plan(
     } else {
         LargeFiles::ReadBelow(paths.clone())
     };
-    let live =
-        verify_with_large_files(repository, worktree, VerifyOptions::default(), large_files)?;
-    let report = live.report;
+    let Seen { report, sizes } = look(repository, worktree, large_files)?;
     require_acceptable(name, &paths, &report)?;
     if paths.is_empty() && !options.refs && !options.shared && !options.all {
         return Err(nothing_selected(worktree, &report).into());
@@ -273,7 +280,7 @@ fn plan(
     if options.all && accepted.is_empty() && !report.valid() {
         return Err(nothing_acceptable(name, &report).into());
     }
-    add_sizes(&mut accepted, &live.states.disk.sizes);
+    add_sizes(&mut accepted, &sizes);
     let named = Decision {
         accepted,
         ..new_decision(name)
@@ -285,6 +292,40 @@ fn plan(
         }
     }
     Ok(Decisions { named, others })
+}
+
+/// A worktree as it is now.
+struct Seen {
+    report: Report,
+    /// The sizes of its files.
+    sizes: BTreeMap<RepoPath, u64>,
+}
+
+/// Verifies a worktree. Where the changes of a fenced command were refused, it is verified with
+/// these, as they come in once they are accepted.
+fn look(
+    repository: &Repository,
+    worktree: &Worktree,
+    large_files: LargeFiles,
+) -> Result<Seen, Error> {
+    let status = RunStatus::read(repository, worktree)?;
+    if status.progress == RunProgress::Waiting(WaitingReason::Kept(KeptReason::Violations)) {
+        let private = PrivateGit::new(worktree);
+        // the import that refused it has mended it
+        let run = RunToImport::of_mended(repository, worktree, &private, None)
+            .map_err(ImportFailure::into_error)?;
+        let verified = verify(&run, large_files)?;
+        return Ok(Seen {
+            report: verified.report,
+            sizes: verified.sizes,
+        });
+    }
+    let options = VerifyOptions::default();
+    let live = verify_with_large_files(repository, worktree, options, large_files)?;
+    Ok(Seen {
+        report: live.report,
+        sizes: live.states.disk.sizes,
+    })
 }
 
 /// True if the options or the paths select a finding.

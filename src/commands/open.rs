@@ -43,7 +43,8 @@ pub struct Open {
 /// Starts the program in the worktree, without a fence, and ends with its status.
 ///
 /// # Errors
-/// Fails when there is no such worktree, no program is configured, or it cannot be started.
+/// Fails when there is no such worktree or its directory is gone, no program is configured, or it
+/// cannot be started. Refused inside another worktree.
 pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
     let repository = session.repository()?;
     let worktree = Worktree::of(&repository, Some(&options.name))?;
@@ -53,22 +54,42 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         return Err(no_directory(&worktree.record).into());
     }
     let program = find_program(session, &repository, &worktree, options)?;
-    // of a command that `shell` made, the line of the setting
-    let shown = match program.as_slice() {
-        [sh, _, _, line, ..] if sh == "sh" => line,
-        _plain => &program[0],
-    };
     session.log.tell(&format!(
         "{} is not fenced: it can read and write whatever you can",
-        shown.to_string_lossy()
+        program.shown
     ));
     // a signal from the terminal reaches the program too, and it decides what to do
-    match run_program(&program, &path, &variables(&repository, &worktree)) {
+    match run_program(&program.words, &path, &variables(&repository, &worktree)) {
         Ok(status) => Ok(ExitCode::Program(status)),
         Err(error) => Err(Error::from(Refusal::CannotStart {
-            program: program[0].to_string_lossy().into_owned(),
+            program: program.words[0].to_string_lossy().into_owned(),
             error: error.to_string(),
         })),
+    }
+}
+
+/// A program with its arguments.
+struct Program {
+    words: Vec<OsString>,
+    /// What the user knows it by: the line of a setting, or the name of the program.
+    shown: String,
+}
+
+impl Program {
+    fn client(command: &str) -> Self {
+        Self {
+            words: vec![command.into()],
+            shown: command.to_owned(),
+        }
+    }
+
+    /// Makes the command of the shell that a setting names, with the arguments that follow.
+    fn of_setting(line: &str) -> Self {
+        let script = format!("{line} \"$@\"");
+        Self {
+            words: ["sh", "-c", &script, line].map(OsString::from).to_vec(),
+            shown: line.to_owned(),
+        }
     }
 }
 
@@ -80,7 +101,7 @@ fn find_program(
     repository: &Repository,
     worktree: &Worktree,
     options: &Open,
-) -> Result<Vec<OsString>, Error> {
+) -> Result<Program, Error> {
     let loaded = load_config(repository, &[], &session.environment)?;
     let git_settings = &loaded.git_settings;
     tell_notes(session, git_settings, "agentwt.opener");
@@ -93,9 +114,9 @@ fn find_program(
     let client = client_name.and_then(|name| programs::named(name.as_str()));
     let opener = git_settings.last("agentwt.opener");
     let mut program = if let Some(line) = opener.filter(|line| is_set(line)) {
-        shell(line)
+        Program::of_setting(line)
     } else if let Some(client) = client {
-        vec![client.command.into()]
+        Program::client(client.command)
     } else {
         start_of_editor(session, repository, worktree, options)?
     };
@@ -103,11 +124,11 @@ fn find_program(
         if let Some(client) = client
             && !client.prompt_option.is_empty()
         {
-            program.push(client.prompt_option.into());
+            program.words.push(client.prompt_option.into());
         }
-        program.push(prompt.clone());
+        program.words.push(prompt.clone());
     }
-    program.extend(options.arguments.iter().cloned());
+    program.words.extend(options.arguments.iter().cloned());
     Ok(program)
 }
 
@@ -120,7 +141,7 @@ fn start_of_editor(
     repository: &Repository,
     worktree: &Worktree,
     options: &Open,
-) -> Result<Vec<OsString>, Error> {
+) -> Result<Program, Error> {
     if options.prompt.is_some() {
         let why = "no client is set, and an editor takes no prompt";
         return Err(no_opener(worktree, why));
@@ -132,7 +153,7 @@ fn start_of_editor(
     session
         .log
         .tell("no client is set, so your editor is started");
-    Ok(shell(&editor))
+    Ok(Program::of_setting(&editor))
 }
 
 /// True for a value with something in it: an empty one unsets that of another file (git-config(1)).
@@ -145,12 +166,6 @@ fn tell_notes(session: &Session, settings: &GitSettings, key: &str) {
     for note in settings.notes(&[key]) {
         session.log.tell(&note);
     }
-}
-
-/// The command of the shell that a setting names, with the arguments that follow.
-fn shell(line: &str) -> Vec<OsString> {
-    let script = format!("{line} \"$@\"");
-    ["sh", "-c", &script, line].map(OsString::from).to_vec()
 }
 
 fn no_opener(worktree: &Worktree, why: &'static str) -> Error {

@@ -217,9 +217,9 @@ impl OpenIndex {
         render(&self.state, &[], self.format)
     }
 
-    /// Returns the bytes of the file with new change times, each after the number of its entry, in
-    /// order (nanoseconds since the epoch). None if the entries are not at known places in the
-    /// file: in an index of version 4, or a split one.
+    /// Returns the bytes of the file with new change times. `ctimes` are pairs of the number of an
+    /// entry and its time (nanoseconds since the epoch), sorted by number. None where the entries are
+    /// not at known places: in an index of version 4, or a split one.
     pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
         let is_plain = matches!(self.state.version(), Version::V2 | Version::V3);
         if self.bytes.is_empty() || !is_plain || self.state.link().is_some() {
@@ -231,7 +231,7 @@ impl OpenIndex {
         for (number, entry) in self.state.entries().iter().enumerate() {
             if let Some((_, ctime)) = changes.next_if(|(changed, _)| *changed == number) {
                 let entry_bytes = bytes.get_mut(begin..)?;
-                // a guard for the computed place
+                // rather no index than a damaged one: the id stands where it was computed to be
                 if !entry_bytes.get(STAT..)?.starts_with(entry.id.as_bytes()) {
                     return None;
                 }

@@ -143,10 +143,11 @@ impl Git {
     }
 
     /// Returns what a checkout of these blobs to these paths would write (`git cat-file
-    /// --batch --filters`), in order; none for one that git cannot give.
+    /// --batch --filters`), in order; none for one that git cannot give. A blob is given by its id
+    /// and its path.
     ///
     /// # Errors
-    /// Fails when git fails or answers out of order.
+    /// Fails when git fails or its answer ends early.
     pub fn cat_file_filters(
         &self,
         blobs: &[(String, Vec<u8>)],
@@ -179,8 +180,8 @@ impl Git {
                 .ok_or_else(|| odd_output(READ_FILTERED, "it ends early"))?;
             rest = after;
             // an object that git does not have is answered by the one line
-            let content = answer.split_once_str("\n");
-            answers.push(content.map(|(_, content)| content.to_vec()));
+            let header_and_content = answer.split_once_str("\n");
+            answers.push(header_and_content.map(|(_header, content)| content.to_vec()));
         }
         Ok(answers)
     }

@@ -110,16 +110,20 @@ fn named_objects(kind: Kind, data: &[u8], hash: gix::hash::Kind) -> Option<Vec<N
                 kind: Kind::Tree,
             });
             for id in CommitRefIter::from_bytes(data, hash).parent_ids() {
-                let kind = Kind::Commit;
-                named.push(NamedObject { id, kind });
+                named.push(NamedObject {
+                    id,
+                    kind: Kind::Commit,
+                });
             }
         }
         Kind::Tree => {
             for entry in TreeRefIter::from_bytes(data, hash) {
                 let entry = entry.ok()?;
-                if let Some(kind) = kind_of_entry(entry.mode) {
-                    let id = entry.oid.to_owned();
-                    named.push(NamedObject { id, kind });
+                if let Some(entry_kind) = kind_of_entry(entry.mode) {
+                    named.push(NamedObject {
+                        id: entry.oid.to_owned(),
+                        kind: entry_kind,
+                    });
                 }
             }
         }

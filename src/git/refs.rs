@@ -99,7 +99,10 @@ impl<'a> RefPatterns<'a> {
     }
 
     fn matches(&self, name: &[u8]) -> bool {
-        self.has_all || self.names.contains(name) || self.has_prefix_of(name) || self.has_glob_of(name)
+        self.has_all
+            || self.names.contains(name)
+            || self.has_prefix_of(name)
+            || self.has_glob_of(name)
     }
 
     /// True if a ref is below one of the names.

@@ -153,8 +153,8 @@ pub fn quote_for_regex(text: &str) -> String {
     String::from_utf8_lossy(&regex).into_owned()
 }
 
-/// Writes a set of bytes as a bracket expression, by ranges of ASCII. All other bytes are in the
-/// set if 0xff is: then the expression is negated, and lists what is not in the set.
+/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Of the bytes beyond ASCII, a set
+/// has all or none: with them, the expression is negated, and lists the bytes that are not in the set.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
     let is_negated = set[0xff];
     let mut listed = Vec::new();

@@ -172,15 +172,17 @@ fn check(glob: &str) -> Result<(), Wrong> {
     check_components(&plain)
 }
 
-/// Refuses components that no path has, or that must not be copied; the first mistake is named. A
-/// brace counts as the end of a component here, which refuses more than it has to: `a{..,b}`.
+/// Refuses components that no path has, or that must not be copied, and names the first check that
+/// fails. A brace counts as the end of a component here, which refuses more than it has to:
+/// `a{..,b}`. What is copied is decided where files are listed: this only words a clear refusal.
 fn check_components(plain: &str) -> Result<(), Wrong> {
-    // of each component the parts between braces and commas
+    // of each component the parts between braces and commas: `a/{b,c}` is [["a"], ["", "b", "c", ""]]
     let mut components: Vec<Vec<&str>> = Vec::new();
     for component in plain.split('/') {
         components.push(component.split(['{', ',', '}']).collect());
     }
-    let without_last_slash = components.strip_suffix(&[vec![""]]).unwrap_or(&components);
+    let ends_with_slash = components.last().is_some_and(|last| *last == [""]);
+    let whole = components.len() - usize::from(ends_with_slash);
     if components[0].iter().any(|part| part.starts_with('~')) {
         return refused(
             "it begins with `~`, and files outside the repository are not synced",
@@ -199,7 +201,7 @@ fn check_components(plain: &str) -> Result<(), Wrong> {
     if has_component(&components, ".") {
         return refused("it has a `.` component, which no path has", FROM_ROOT);
     }
-    if without_last_slash.iter().any(|parts| *parts == [""]) {
+    if components[..whole].iter().any(|parts| *parts == [""]) {
         return refused(
             "it has an empty component (`//`), which no path has",
             FROM_ROOT,

@@ -88,7 +88,7 @@ impl Digester<'_> {
     }
 
     /// Returns the digest of what git is not known to read: of a large file its size, of a
-    /// directory one digest of all that is in it.
+    /// directory one digest of what is in it.
     ///
     /// # Errors
     /// Fails when a directory cannot be read.
@@ -101,11 +101,11 @@ impl Digester<'_> {
         }
     }
 
-    /// Returns one digest of the files in a directory.
+    /// Returns one digest of what is in a directory, as far as [`Self::add_directory`] adds it.
     fn directory(&self, directory: &Utf8Path) -> Result<String, Error> {
         let mut contents = DirectoryContents::default();
         self.add_directory(directory, DEEP, &mut contents)?;
-        if contents.files > MOST {
+        if contents.entries > MOST {
             return Ok(format!("{DIRECTORY} of more than {MOST} files"));
         }
         Ok(format!(
@@ -114,11 +114,12 @@ impl Digester<'_> {
         ))
     }
 
-    /// Adds what is in a directory and below it, until there is more than [`MOST`].
+    /// Adds the entries of a directory and of `levels` of directories below it, until there are more
+    /// than [`MOST`]. A name that is not UTF-8 is passed over.
     fn add_directory(
         &self,
         directory: &Utf8Path,
-        depth: usize,
+        levels: usize,
         contents: &mut DirectoryContents,
     ) -> Result<(), Error> {
         for name in files::names(directory)? {
@@ -132,14 +133,14 @@ impl Digester<'_> {
             } else {
                 self.script(&path).unwrap_or_default()
             };
-            contents.files += 1;
-            if contents.files > MOST {
+            contents.entries += 1;
+            if contents.entries > MOST {
                 return Ok(());
             }
             let place = self.place(&path);
             contents.text.push_str(&format!("{place}\0{digest}\n"));
-            if is_directory && depth > 0 {
-                self.add_directory(&path, depth - 1, contents)?;
+            if is_directory && levels > 0 {
+                self.add_directory(&path, levels - 1, contents)?;
             }
         }
         Ok(())
@@ -202,6 +203,6 @@ impl Digester<'_> {
 /// Holds what was read of a directory.
 #[derive(Default)]
 struct DirectoryContents {
-    files: usize,
+    entries: usize,
     text: String,
 }

@@ -62,17 +62,15 @@ impl WorktreeHead {
         }
         let git = worktree.hardened_git(repository);
         let branch_ref = record.branch.full_ref();
-        let head_commit = in_private(repository, git.rev_parse_commit("HEAD"));
-        let head = read_policy.or(head_commit, || None)?;
-        let branch_commit = in_private(repository, git.rev_parse_commit(&branch_ref));
-        let mut branch = read_policy.or(branch_commit, || None)?;
+        let head = read_private_ref(repository, &git, "HEAD", read_policy)?;
+        let mut branch = read_private_ref(repository, &git, &branch_ref, read_policy)?;
         if head.is_none() && branch.is_none() {
             // with a damaged HEAD git reads no ref there: what was committed is verified all the
             // same
             branch = read_branch(repository, record, read_policy)?;
         }
         let symbolic = read_symbolic(repository, &git, read_policy)?;
-        let is_moved = match &symbolic {
+        let moved = match &symbolic {
             Some(name) => *name != branch_ref || branch.is_none(),
             None => !read_policy.or(is_rebased(record), || false)?,
         };
@@ -81,7 +79,7 @@ impl WorktreeHead {
             None => reflog_file(&record.admin_dir),
         };
         Ok(Self {
-            moved: is_moved,
+            moved,
             head,
             branch,
             symbolic,
@@ -129,6 +127,17 @@ impl WorktreeHead {
     pub fn made_here(&self) -> Vec<CommitId> {
         made_commits(&self.reflog)
     }
+}
+
+/// Reads the commit of a ref as the private git directory has it; none where that is damaged.
+fn read_private_ref(
+    repository: &Repository,
+    git: &Git,
+    name: &str,
+    read_policy: &ReadPolicy,
+) -> Result<Option<CommitId>, Error> {
+    let commit = in_private(repository, git.rev_parse_commit(name));
+    read_policy.or(commit, || None)
 }
 
 /// Reads the commit of the recorded branch in the repository.

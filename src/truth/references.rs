@@ -431,17 +431,18 @@ fn changed_since_head(
     Ok(changed)
 }
 
-/// Computes differences from the base's tree, each tree once.
+/// Computes how trees differ from the one that was checked out, each tree once.
 pub struct Trees<'a> {
     objects: &'a Objects,
-    base: ObjectId,
+    checked_out: ObjectId,
     computed: HashMap<ObjectId, Delta>,
 }
 
 /// Holds the references of one commit.
 #[derive(Clone, Debug)]
 pub struct References {
-    /// Their differences from the base, the nearest first; of several, what a merge makes of them.
+    /// How they differ from the tree that was checked out, the nearest first; of several, what a
+    /// merge makes of them.
     pub deltas: Vec<Delta>,
     /// The commits, the nearest first; at least one.
     pub commits: Vec<CommitId>,
@@ -459,10 +460,10 @@ impl<'a> Trees<'a> {
     /// # Errors
     /// Fails when the commit cannot be read.
     pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, Error> {
-        let base = objects.commit(checked_out)?.tree;
+        let checked_out = objects.commit(checked_out)?.tree;
         Ok(Self {
             objects,
-            base,
+            checked_out,
             computed: HashMap::new(),
         })
     }
@@ -476,7 +477,9 @@ impl<'a> Trees<'a> {
         if let Some(delta) = self.computed.get(&tree) {
             return Ok(delta.clone());
         }
-        let delta = self.objects.difference(Some(&self.base), Some(&tree))?;
+        let delta = self
+            .objects
+            .difference(Some(&self.checked_out), Some(&tree))?;
         self.computed.insert(tree, delta.clone());
         Ok(delta)
     }
@@ -510,10 +513,10 @@ impl<'a> Trees<'a> {
 impl References {
     /// Finds the references of a commit.
     ///
-    /// They are the best common ancestors of it and a hypothetical merge of the trusted tips,
-    /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
-    /// amended, or the branch reset). A base branch that was `rewound` to a commit before the base
-    /// replaces the base as well.
+    /// They are the best common ancestors of it and a hypothetical merge of the trusted `tips`,
+    /// of which one has the base; and the base itself if it is no ancestor and nothing newer of
+    /// upstream is one (it was amended, or the branch reset). A base branch that was `rewound` to a
+    /// commit before the base replaces the base as well.
     ///
     /// # Errors
     /// Fails when git, a commit or a tree cannot be read.
@@ -522,7 +525,7 @@ impl References {
         trees: &mut Trees<'_>,
         commit: &CommitId,
         base: &CommitId,
-        trusted: &[CommitId],
+        tips: &[CommitId],
         rewound: &[CommitId],
     ) -> Result<Self, Error> {
         if commit == base {
@@ -533,11 +536,11 @@ impl References {
                 is_related: true,
             });
         }
-        let mut commits = git.merge_base_all(commit, trusted)?;
+        let mut commits = git.merge_base_all(commit, tips)?;
         let is_related = !commits.is_empty();
         let base_lost = is_base_lost(git, commit, base, &commits, rewound)?;
         let deltas = if base_lost {
-            // all count, and none replaces another as in a merge
+            // side by side: in a merge, one that changed a path would replace one that did not
             commits.push(base.clone());
             trees.deltas(&commits)?
         } else {

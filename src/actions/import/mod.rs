@@ -32,6 +32,7 @@ use crate::answer::shapes::BranchMove;
 use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::locked_file::MarkedLock;
+use crate::truth::options::LargeFiles;
 use crate::words::error::Error;
 use crate::words::path::escape_for_terminal;
 use crate::worktree::loaded::Worktree;
@@ -66,7 +67,7 @@ pub fn import(
     copy_contents(&private.git_dir(), &repository.common_dir)
         .map_err(|error| ImportFailure::in_git_directory(error.into()))?;
     // 3
-    let verified = verify(&run)?;
+    let verified = verify(&run, LargeFiles::Unread)?;
     let left_behind = find_left_behind(&run, &fetched, &verified)?;
     // 4
     let lock = take_own_lock(worktree, &worktree.record.admin_dir.join("index"))?;

@@ -53,6 +53,21 @@ impl<'a> RunToImport<'a> {
         private
             .write_mended(repository, worktree)
             .map_err(ImportFailure::in_git_directory)?;
+        Self::of_mended(repository, worktree, private, own_objects)
+    }
+
+    /// Reads the git directory of a run that is [mended](PrivateGit::write_mended), and in which no
+    /// command ran since.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read, or the repository cannot.
+    pub fn of_mended(
+        repository: &'a Repository,
+        worktree: &'a Worktree,
+        private: &'a PrivateGit,
+        own_objects: Option<Objects>,
+    ) -> Result<Self, ImportFailure> {
+        let run = private.run_file().read()?;
         let result = list(repository, worktree, private)?;
         let branch = worktree.record.branch.full_ref();
         let before = repository.git.rev_parse_commit(&branch)?;

@@ -1,6 +1,6 @@
 //! Verifies the worktree as if its branch had the commits of a run already: [`Verified`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -11,10 +11,10 @@ use crate::actions::import::plan::ImportVerdict;
 use crate::actions::import::run::RunToImport;
 use crate::disk::files;
 use crate::git::index::OpenIndex;
-use crate::judge::change::Place;
+use crate::judge::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::judge::finding::{Reason, Report, VerifyOptions};
 use crate::truth::collect_with;
-use crate::truth::options::SurveyOptions;
+use crate::truth::options::{LargeFiles, SurveyOptions};
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
@@ -32,6 +32,8 @@ pub struct Verified {
     pub staged: BTreeSet<ObjectId>,
     /// The paths that are staged and neither in a commit nor on disk.
     pub staged_only: Vec<RepoPath>,
+    /// The sizes of the files that were looked at.
+    pub sizes: BTreeMap<RepoPath, u64>,
     /// The directories of the worktree that are repositories.
     pub nested: Vec<RepoPath>,
 }
@@ -61,7 +63,7 @@ impl Verified {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
+pub fn verify(run: &RunToImport<'_>, large_files: LargeFiles) -> Result<Verified, Error> {
     let repository = run.repository;
     let worktree = run.worktree;
     let file = run.private.index();
@@ -74,11 +76,13 @@ pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
         index: run_index.as_ref().map(|_| file),
         // not HEAD, which may be elsewhere: the branch moves to the tip
         head: run.tip.clone(),
+        large_files,
         ..SurveyOptions::default()
     };
     let mut survey = collect_with(repository, worktree, &options)?;
     let not_given = find_not_given(run, &survey, run_index.as_ref())?;
     survey.changes.leaks.extend(not_given);
+    survey.changes.shared.extend(find_pushed(run)?);
     let mut nested = survey.nested();
     nested.extend(survey.bare(&worktree.record.path));
     let tip_owner = match &run.tip {
@@ -91,8 +95,34 @@ pub fn verify(run: &RunToImport<'_>) -> Result<Verified, Error> {
         staged: survey.staged(),
         staged_only: survey.staged_only(),
         nested,
+        sizes: survey.states.disk.sizes,
         report: worktree.judge(survey.changes, VerifyOptions::default()),
     })
+}
+
+/// Finds what the run pushed to branches of others. Their remote-tracking refs moved in the git
+/// directory of the run alone, so no survey of the worktree finds them.
+fn find_pushed(run: &RunToImport<'_>) -> Result<Vec<SharedChange>, Error> {
+    let mut changes = Vec::new();
+    if run.result.pushed.is_empty() {
+        return Ok(changes);
+    }
+    let at_add = run.worktree.refs_at_add()?.commits;
+    for pushed in &run.result.pushed {
+        // a branch that was not there at `add` is nobody else's
+        let cause = if at_add.contains_key(&pushed.name) {
+            Cause::MadeHere
+        } else {
+            Cause::Unknown
+        };
+        let place = Place::Git(pushed.name.clone());
+        let commit = pushed.id.short();
+        let detail = format!("commit {commit} was pushed there by the command");
+        let mut shared = SharedChange::new(place, Kind::Ref, detail, cause);
+        shared.change.now = vec![Content::value("", Some(pushed.id.to_string()))];
+        changes.push(shared);
+    }
+    Ok(changes)
 }
 
 /// Says whether a file was changed since the run began that no command in a fence can reach.

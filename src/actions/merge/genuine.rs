@@ -23,7 +23,7 @@ impl WorkToMerge<'_> {
         scratch: &QuarantinedObjects,
         commit: &CommitId,
     ) -> Result<(), Error> {
-        let read = self.objects_read_by_merge(plan, scratch, commit)?;
+        let read = self.objects_to_prove(plan, scratch, commit)?;
         let git = self.repository.git.with_quarantine(&scratch.quarantine());
         match git.first_forged(scratch.objects(), &read)? {
             Some(forged) => Err(self.fail(&MergeFailure::Forged(forged))),
@@ -31,22 +31,22 @@ impl WorkToMerge<'_> {
         }
     }
 
-    /// Collects what git reads: the commits that are new or merged, the trees in which they differ,
-    /// and the files that the base branch gets.
-    fn objects_read_by_merge(
+    /// Collects the commits that are new or merged, the trees in which they differ, and the files that
+    /// the base branch gets by its move to `landed`; not the files of which git merges the content.
+    fn objects_to_prove(
         &self,
         plan: &MergePlan,
         scratch: &QuarantinedObjects,
-        commit: &CommitId,
+        landed: &CommitId,
     ) -> Result<BTreeSet<ObjectId>, Error> {
         let git = self.repository.git.with_quarantine(&scratch.quarantine());
         let objects = scratch.objects();
         let before = &plan.landed.before;
         let verified = &plan.landed.verified;
-        let new_commits = git.rev_list(&[commit, verified], &[before])?;
+        let new_commits = git.rev_list(&[landed, verified], &[before])?;
         let bases = git.merge_base_all(before, std::slice::from_ref(verified))?;
         let tree_before = objects.commit(before)?.tree;
-        let tree_after = objects.commit(commit)?.tree;
+        let tree_after = objects.commit(landed)?.tree;
         let tree_verified = objects.commit(verified)?.tree;
 
         let mut read: BTreeSet<ObjectId> = new_commits.iter().map(object_of).collect();

@@ -69,7 +69,8 @@ pub fn read<'a>(
     facts
 }
 
-/// Adds what a finding says of what `restore` can put back.
+/// Sorts a finding by what `restore` can do about it: put the path back, only set its write bits, or
+/// name it, as it is in the history alone.
 fn add_finding(
     repository: &Repository,
     worktree: &Worktree,
@@ -91,8 +92,10 @@ fn add_finding(
         }
         Reason::ReadOnly | Reason::Excluded if finding.level == Level::Violation => {
             let violation = violation(repository, worktree, survey, finding, path);
-            // a change that only commits of another branch have is not in this worktree
-            if violation.committed || !finding.change.seen.iter().all(is_commit) {
+            let is_only_in_commits = finding.change.seen.iter().all(is_commit);
+            // those are commits of another branch: the change is not in this worktree
+            let is_elsewhere = is_only_in_commits && !violation.committed;
+            if !is_elsewhere {
                 facts.violations.push(violation);
             }
         }

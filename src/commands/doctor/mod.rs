@@ -32,7 +32,7 @@ use crate::worktree::repository::{Main, Repository};
 /// checked.
 ///
 /// # Errors
-/// Fails when the directory does not exist, or cannot be read.
+/// Fails when the directory does not exist, or cannot be read. Refuses `--fix` inside a worktree.
 pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>, Error> {
     let mut topics = Topics::default();
     topics.add("versions", Ok(surroundings::versions(session)));
@@ -58,11 +58,11 @@ pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>,
     let is_wrong = answer.checks.iter().any(DoctorCheck::is_wrong);
     answer.healthy = !is_wrong && answer.unknown.is_empty();
     answer.root = repository.map(|repository| repository.root);
-    // a problem that was found counts more than a check that failed
+    // something wrong counts more than a topic that could not be checked
     let exit = if is_wrong {
         ExitCode::Violations
     } else {
-        topics.failed.unwrap_or(ExitCode::Success)
+        topics.first_failure.unwrap_or(ExitCode::Success)
     };
     Ok(Outcome {
         answer,
@@ -76,7 +76,7 @@ pub fn run(session: &Session, options: &Doctor) -> Result<Outcome<DoctorAnswer>,
 struct Topics {
     answer: DoctorAnswer,
     /// The status of the first topic that could not be checked.
-    failed: Option<ExitCode>,
+    first_failure: Option<ExitCode>,
 }
 
 impl Topics {
@@ -88,7 +88,7 @@ impl Topics {
                 }
             }
             Err(error) => {
-                self.failed.get_or_insert(error.exit_code());
+                self.first_failure.get_or_insert(error.exit_code());
                 self.answer.unknown.push(UnknownTopic {
                     topic,
                     why: error.to_string(),

@@ -15,6 +15,7 @@ use crate::answer::verdict::VerdictReport;
 use crate::answer::waiting::WaitingRun;
 use crate::fence::supervise::CommandEnd;
 use crate::git::environment::GitMode;
+use crate::judge::change::Kind;
 use crate::record::run::Leftover;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -198,11 +199,15 @@ impl ExecRun {
         if let Some(incoming) = &self.incoming {
             lines.push(format!("the branch stays; the commits: git log {incoming}"));
         }
-        lines.push(format!(
-            "to take the changes, widen the scope (git agentwt scope {name} --add-write <path>) or \
-             accept what you changed yourself (git agentwt accept {name} <path>; --shared for \
-             settings and hooks), then: git agentwt exec {name} -- true"
-        ));
+        // no scope allows the content of a file that it excludes
+        let mut violations = self.verdict.violations.iter();
+        if !violations.any(|violation| violation.change.kind == Kind::Leak) {
+            lines.push(format!(
+                "to take the changes, widen the scope (git agentwt scope {name} --add-write <path>) \
+                 or accept them as they are (git agentwt accept {name} <path>; --refs for refs, \
+                 --shared for settings and hooks), then: git agentwt exec {name} -- true"
+            ));
+        }
         let operation = self.waiting.as_ref().and_then(|waiting| waiting.operation);
         match operation {
             Some(operation) => lines.push(format!(

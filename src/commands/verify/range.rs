@@ -39,7 +39,7 @@ use crate::worktree::settings::{load_config_of, rules_of};
 pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictReport, Error> {
     let range = Range::parse(range)?;
     let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
-    let (scope, profile) = scope(session, options, &range, &span)?;
+    let (scope, profile) = scope_of_base(session, options, &range, &span)?;
     let report = verify(&scope, span.changes(&scope)?, options.verify_options());
     drop(span);
     Ok(VerdictReport::range(
@@ -49,9 +49,9 @@ pub fn run(session: &Session, options: &Verify, range: &str) -> Result<VerdictRe
     ))
 }
 
-/// The scope to verify against, and the name of its profile: what the config of the base side says,
-/// with the lists of the command line.
-fn scope(
+/// Compiles the scope to verify against: what the config of the base side says, with the lists of
+/// the command line. Returns the name of its profile too.
+fn scope_of_base(
     session: &Session,
     options: &Verify,
     range: &Range,
@@ -74,7 +74,7 @@ fn scope(
         return Err(range.without_scope("does not exist").into());
     }
     let profile = loaded.settings.profile(&loaded.config)?;
-    // this fails only where neither says what may be edited
+    // this fails only where neither the config nor the command line says what may be edited
     let Ok(rules) = rules_of(&range.text, profile, lists, loaded.found) else {
         return Err(range
             .without_scope("does not say what may be edited")

@@ -246,14 +246,15 @@ fn tells_the_same(line: &JournalLine, beside: &JournalLine) -> bool {
         && (head.old == Target::Nothing || head.old == branch.old)
 }
 
-/// Lists the branches that HEAD was on, by their full names: as its log and the journal tell.
+/// Lists the branches that HEAD was on, by their full names: as its log and the journal tell. There
+/// may be names of none, as the checkout of a commit is logged alike: nothing moves under these.
 fn branches_of_head(
     reflog: &[ReflogEntry],
     head_ref: Option<&str>,
-    branch: &str,
+    recorded_ref: &str,
     journal: &Journal,
 ) -> BTreeSet<BString> {
-    let mut names = BTreeSet::from([BString::from(branch)]);
+    let mut names = BTreeSet::from([BString::from(recorded_ref)]);
     names.extend(head_ref.map(BString::from));
     let lines = &journal.lines;
     for (at, line) in lines.iter().enumerate() {

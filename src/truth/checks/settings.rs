@@ -86,7 +86,8 @@ fn may_start_planted_program(
     Ok(false)
 }
 
-/// Finds the settings that have other values.
+/// Finds the settings that have other values, without those of git directories that are gone and
+/// those that git or we write every day.
 pub fn changed_settings(
     repository: &Repository,
     before: &Shared,
@@ -108,14 +109,14 @@ pub fn changed_settings(
         if comparison.is_of_gone_directory(file) {
             continue;
         }
-        let values_before = settings_before.get(file).unwrap_or(&nothing);
-        let values_now = settings_now.get(file).unwrap_or(&nothing);
-        for key in differing(values_before, values_now) {
+        let digests_before = settings_before.get(file).unwrap_or(&nothing);
+        let digests_now = settings_now.get(file).unwrap_or(&nothing);
+        for key in differing(digests_before, digests_now) {
             let setting = ChangedSetting {
                 file,
                 key,
-                digest_before: values_before.get(key),
-                digest_now: values_now.get(key),
+                digest_before: digests_before.get(key),
+                digest_now: digests_now.get(key),
             };
             changes.extend(comparison.judge(&setting));
         }

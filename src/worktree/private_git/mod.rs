@@ -84,6 +84,8 @@ pub struct RunResult {
     pub others: Vec<(BString, CommitId)>,
     /// The remote-tracking refs that a fetch of the run has moved.
     pub fetched: Vec<BString>,
+    /// The remote-tracking refs that a push of the run has moved, but not that of its own branch.
+    pub pushed: Vec<Ref>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,
     /// Where HEAD was, as its reflog says, the newest first.

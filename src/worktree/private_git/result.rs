@@ -60,8 +60,12 @@ impl PrivateGit {
             if !id.is_known() {
                 continue;
             }
-            let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
+            let is_tracking = name.starts_with(REMOTES) && is_ref_name(&name);
+            let is_fetched = is_tracking && fetched.contains(&id);
             let listed_ref = Ref::new(name, id);
+            if is_tracking && !is_upstream_of(worktree, &listed_ref) {
+                result.pushed.extend(last_push(&git_dir, &listed_ref.name));
+            }
             if is_fetched {
                 let is_moved = !refs_at_begin.contains(&listed_ref);
                 if is_moved && !is_pushed(&git_dir, &listed_ref) {
@@ -115,11 +119,30 @@ fn is_pushed(git_dir: &Utf8Path, tracking: &Ref) -> bool {
     newest.is_some_and(|entry| entry.is_push_of(&tracking.id))
 }
 
+/// Returns a remote-tracking ref as the last push has set it, whatever moved it since: the git
+/// directory has no log of what others pushed.
+fn last_push(git_dir: &Utf8Path, name: &BString) -> Option<Ref> {
+    let log = read_entries(git_dir, name.as_bstr());
+    let pushed = log.into_iter().find(|entry| entry.is_push_of(&entry.id))?;
+    Some(Ref::new(name.clone(), pushed.id))
+}
+
+/// True if a remote-tracking ref is that of the worktree's branch under its own name.
+fn is_upstream_of(worktree: &Worktree, tracking: &Ref) -> bool {
+    let ending = format!("/{}", worktree.record.branch);
+    tracking.name.ends_with_str(&ending)
+}
+
 /// The newest entry of the log of a ref.
 fn newest_entry(git_dir: &Utf8Path, name: &BStr) -> Option<ReflogEntry> {
+    read_entries(git_dir, name).into_iter().next()
+}
+
+/// The log of a ref, the newest entry first; empty where it has none that can be read.
+fn read_entries(git_dir: &Utf8Path, name: &BStr) -> Vec<ReflogEntry> {
     let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
     let bytes = files::read(&log).ok().flatten().unwrap_or_default();
-    parse_reflog_file(&bytes).into_iter().next()
+    parse_reflog_file(&bytes)
 }
 
 /// The commits of these refs, without the refs that runs leave for a time, until an import.

@@ -92,6 +92,63 @@ fn what_a_command_pulled_is_of_upstream_once_the_user_has_fetched_it() {
 }
 
 #[test]
+fn what_a_refused_command_did_can_be_accepted() {
+    let Some(repo) = fenced_task() else { return };
+    let script = "set -e; blob=$(echo fine | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,docs/api.md; git commit -qm api; git tag mine";
+    let said = repo.fenced(&[], script);
+    assert!(
+        said.fails(120)
+            .stderr
+            .contains("git agentwt accept task <path>"),
+        "{said}"
+    );
+    repo.agentwt(&["accept", "task", "docs/none"]).fails(4);
+    let said = repo.agentwt(&["accept", "task", "docs/api.md"]);
+    assert!(said.ok().contains("docs/api.md"), "{said}");
+    repo.fenced(&[], "true").ok();
+    assert_eq!(repo.log_of_task(), "api");
+    repo.agentwt(&["verify", "task"]).ok();
+    // what is only staged too, and not another content of the path
+    let stage =
+        "git update-index --cacheinfo 100644,$(echo $1 | git hash-object -w --stdin),docs/api.md";
+    repo.fenced(&[], &stage.replace("$1", "better")).fails(120);
+    repo.agentwt(&["accept", "task", "docs/api.md"]).ok();
+    repo.fenced(&[], &stage.replace("$1", "worse")).fails(120);
+    repo.fenced(&[], &stage.replace("$1", "better")).ok();
+}
+
+#[test]
+fn a_push_to_a_branch_of_others_is_reported_until_it_is_accepted() {
+    let upstream = "git init -q --bare ../up; git remote add origin $(dirname $PWD)/up; git push -q origin main";
+    let repo = TestRepo::project();
+    repo.sh(repo.main(), upstream).ok();
+    repo.add("task");
+    if !repo.has_fence(&[]) {
+        return;
+    }
+    let up = repo.main().with_file_name("up");
+    let shown = up.to_str().expect("UTF-8");
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one
+        git push -q origin HEAD:agentwt/task; git push -q origin HEAD:new";
+    let said = repo.fenced(&["--rw", shown], script);
+    said.ok();
+    let script = "set -e; echo 2 >src/one.rs; git commit -qam two; git push -q origin HEAD:main";
+    let said = repo.fenced(&["--rw", shown], script);
+    let words = &said.fails(120).stderr;
+    assert!(
+        words.contains("refs/remotes/origin/main") && words.contains("--refs"),
+        "{said}"
+    );
+    repo.git(&["fetch", "-q", "--all"]);
+    repo.fenced(&[], "true").fails(120);
+    assert_eq!(repo.log_of_task(), "one");
+    repo.agentwt(&["accept", "task", "--refs"]).ok();
+    repo.fenced(&[], "true").ok();
+    assert_eq!(repo.log_of_task(), "two\none");
+}
+
+#[test]
 fn a_commit_out_of_scope_moves_nothing_wherever_head_is() {
     for end in [
         "git checkout -q --detach HEAD~1",

@@ -17,12 +17,17 @@ use crate::words::path::RepoPath;
 /// Holds what is not as it was checked out: the entry now, or none for what is gone.
 pub type Delta = BTreeMap<RepoPath, Option<Entry>>;
 
+/// Holds the entries that each path had in some commits.
+pub type FormerEntries = BTreeMap<RepoPath, BTreeSet<Option<Entry>>>;
+
 /// Holds one state and the references that its entries may equal.
 pub struct State<'a> {
     /// What is not as in the base.
     pub delta: &'a Delta,
     /// The references, the nearest first; never empty.
     pub references: &'a [Delta],
+    /// What upstream had since the state left it: an entry of these is no change either.
+    pub since: Option<&'a FormerEntries>,
     /// How a change in it is reported.
     pub seen: &'a dyn Fn(&RepoPath) -> Seen,
     /// Paths of which the state says nothing: what the scope excludes is absent from the disk.
@@ -40,6 +45,7 @@ impl<'a> State<'a> {
         Self {
             delta,
             references,
+            since: None,
             seen,
             silent,
         }
@@ -65,7 +71,8 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
     changes.into_values().collect()
 }
 
-/// Returns how a path of a state differs from the nearest reference; none if any has it so.
+/// Returns how a path of a state differs from the nearest reference; none if any has it so, or
+/// upstream had it so since.
 fn change_in(base: &Manifest, state: &State<'_>, path: &RepoPath) -> Option<Change> {
     if (state.silent)(path) {
         return None;
@@ -77,6 +84,10 @@ fn change_in(base: &Manifest, state: &State<'_>, path: &RepoPath) -> Option<Chan
         .map(|delta| entry_in(base, delta, path));
     let nearest = references.next()?;
     if same(nearest, now) || references.any(|reference| same(reference, now)) {
+        return None;
+    }
+    let former = state.since.and_then(|since| since.get(path));
+    if former.is_some_and(|entries| entries.contains(&now)) {
         return None;
     }
     let was_directory = || base.has_directory(path);

@@ -47,13 +47,12 @@ pub enum PatternFault {
     #[diagnostic(code(agentwt::scope::open_class))]
     #[diagnostic(help("close it with `]`, or write `\\[` for a bracket in a name"))]
     OpenClass,
-    /// A bracket has an unknown `[:name:]`, matches nothing, as `[/]`, or has single bytes of
-    /// characters beyond ASCII, as git takes `[é]`.
-    #[error("one of its `[…]` has an unknown class, a character beyond ASCII, or none at all")]
+    /// A bracket has an unknown `[:name:]`, or matches nothing, as `[/]`.
+    #[error("one of its `[…]` has an unknown class, or no character at all")]
     #[diagnostic(code(agentwt::scope::bad_class))]
     #[diagnostic(help(
         "the classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, \
-         upper and xdigit; `/` stands outside of brackets, and `*` for a character beyond ASCII"
+         upper and xdigit; `/` stands outside of brackets"
     ))]
     BadClass,
 }

@@ -7,7 +7,6 @@ use bstr::ByteSlice as _;
 
 use crate::scope::descent::EntryPath;
 use crate::scope::fault::PatternFault;
-use crate::scope::glob::ByteSet;
 use crate::scope::glob::{Glob, Token};
 use crate::scope::rule::{Case, EntryKind};
 
@@ -163,9 +162,7 @@ fn check(tokens: &[Token]) -> Result<(), PatternFault> {
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Class(set) if !set.contains(&true) || has_part_of_character(set) => {
-                return Err(PatternFault::BadClass);
-            }
+            Token::Class(set) if !set.contains(&true) => return Err(PatternFault::BadClass),
             Token::Byte(b'/') => {
                 check_component(&tokens[start..at])?;
                 start = at + 1;
@@ -175,12 +172,6 @@ fn check(tokens: &[Token]) -> Result<(), PatternFault> {
         }
     }
     check_component(&tokens[start..])
-}
-
-/// True if a set has some bytes beyond ASCII and not all: no character is one of these.
-fn has_part_of_character(set: &ByteSet) -> bool {
-    let beyond_ascii = &set[0x80..];
-    beyond_ascii.contains(&true) && beyond_ascii.contains(&false)
 }
 
 /// Refuses a component that is empty, `.` or `..`.
@@ -253,8 +244,6 @@ mod tests {
             ("a[/", PatternFault::OpenClass),
             ("[[:word:]]", PatternFault::BadClass),
             ("[/]", PatternFault::BadClass),
-            ("[é]", PatternFault::BadClass),
-            ("a[!é]", PatternFault::BadClass),
         ] {
             for case in [Case::Sensitive, Case::Insensitive] {
                 let parsed = ScopePattern::parse(pattern, case).map(|p| p.line);

@@ -112,14 +112,16 @@ impl ScopePattern {
     }
 }
 
-/// True if some path has what a token matches. Where letters do not count, paths are folded and
-/// `[A]` and `\A` are not, as in git.
+/// True if some path has what a token matches; the paths for which expressions are written are
+/// UTF-8. Where letters do not count, paths are folded and `[A]` and `\A` are not, as in git.
 fn can_match(token: &Token, case: Case) -> bool {
     match token {
         Token::Byte(byte) => is_in_paths(*byte, case),
         Token::Class(set) => {
-            let mut bytes = 0..=u8::MAX;
-            bytes.any(|byte| set[usize::from(byte)] && is_in_paths(byte, case))
+            // a set with some bytes beyond ASCII, and not all, has parts of characters
+            let mut ascii = 0..0x80_u8;
+            has_all_beyond_ascii(set)
+                || ascii.any(|byte| set[usize::from(byte)] && is_in_paths(byte, case))
         }
         Token::Any | Token::Star | Token::Directories | Token::Everything => true,
     }
@@ -153,10 +155,16 @@ pub fn quote_for_regex(text: &str) -> String {
     String::from_utf8_lossy(&regex).into_owned()
 }
 
-/// Writes a set of bytes as a bracket expression, by ranges of ASCII. Of the bytes beyond ASCII, a set
-/// has all or none: with them, the expression is negated, and lists the bytes that are not in the set.
+/// True if a set has all bytes beyond ASCII.
+fn has_all_beyond_ascii(set: &[bool; 256]) -> bool {
+    !set[0x80..].contains(&false)
+}
+
+/// Writes a set of bytes as a bracket expression, by ranges of ASCII. With all bytes beyond ASCII, the
+/// expression is negated, and lists the bytes that are not in the set; with some, it has none of
+/// them.
 fn regex_of_set(set: &[bool; 256], case: Case) -> String {
-    let is_negated = set[0xff];
+    let is_negated = has_all_beyond_ascii(set);
     let mut listed = Vec::new();
     for byte in 1..0x80_u8 {
         let folded = match case {

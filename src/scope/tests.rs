@@ -343,6 +343,16 @@ fn a_pattern_is_a_regular_expression_of_what_it_covers() {
         let regexes: Vec<String> = scope.regexes(Write).collect();
         assert_eq!(regexes, [expected], "{pattern}");
     }
+    // git holds `[é]` against single bytes: no UTF-8 path has these, and `[!é]` matches ASCII alone
+    let scope = Scope::compile(rules(&[(Write, "/[é]"), (Write, "/[!é]")]), Case::Sensitive);
+    let regexes: Vec<String> = scope.expect("it is valid").regexes(Write).collect();
+    let [regex] = regexes.as_slice() else {
+        panic!("one is expected: {regexes:?}");
+    };
+    assert!(
+        regex.starts_with("[]\u{1}-,") && !regex.contains('é'),
+        "{regex}"
+    );
     // where letters do not count, git folds the path alone, so that these match nothing
     for pattern in ["/[A]", "/x[AB]y", r"/\A"] {
         let scope = Scope::compile(rules(&[(Write, pattern)]), Case::Insensitive);

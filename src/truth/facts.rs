@@ -10,7 +10,7 @@ use crate::truth::history::History;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_facts::RefFacts;
 use crate::truth::references::ReferenceTrees;
-use crate::truth::upstream::{UpstreamStates, read_upstream_states};
+use crate::truth::upstream::{UpstreamStates, UpstreamStatesReader};
 use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -55,7 +55,7 @@ impl CommitFacts {
         Ok(facts)
     }
 
-    /// Reads what upstream had since HEAD left it, where the index or the disk has a change that
+    /// Reads what upstream had since it was left, where the index or the disk has a change that
     /// the scope does not let the worktree make: a merge may have staged what upstream had then.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl CommitFacts {
         inputs: &SurveyInputs<'_>,
         files: &[&Delta],
     ) -> Result<(), Error> {
-        if self.references.upstream_states.is_read() {
+        if self.references.upstream_states.entries().is_some() {
             return Ok(());
         }
         let entries = files.iter().flat_map(|delta| delta.iter());
@@ -76,16 +76,20 @@ impl CommitFacts {
         Ok(())
     }
 
-    /// Reads what upstream had since HEAD left it.
+    /// Reads what upstream had since HEAD left it, and since each branch beside HEAD did.
     fn read_upstream_states(&mut self, inputs: &SurveyInputs<'_>) -> Result<(), Error> {
-        let states = read_upstream_states(
-            inputs,
-            &self.ref_facts.tips,
-            self.references.reference(),
-            &self.references.tips,
-        );
         let read_policy = &inputs.options.read_policy;
-        self.references.upstream_states = read_policy.or(states, UpstreamStates::default)?;
+        let newest = self.references.tips.clone();
+        let mut reader = UpstreamStatesReader::new(inputs, &self.ref_facts.tips, &newest);
+        let head = &inputs.head;
+        let here: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
+        let of_head = reader.read_since(&here, self.references.reference());
+        self.references.upstream_states = read_policy.or(of_head, UpstreamStates::default)?;
+        for branch in &mut self.references.branches {
+            let reference = branch.references.first().cloned().unwrap_or_default();
+            let of_branch = reader.read_since(&[&branch.tip], &reference);
+            branch.upstream_states = read_policy.or(of_branch, UpstreamStates::default)?;
+        }
         Ok(())
     }
 

@@ -33,8 +33,8 @@ pub struct Layers<'a> {
     pub history: &'a History,
     /// The references of HEAD.
     pub references: Vec<&'a Delta>,
-    /// What upstream had since HEAD left it.
-    pub upstream_states: &'a UpstreamStates,
+    /// What upstream had since HEAD, or a branch beside HEAD, left it.
+    pub upstream_states: Vec<&'a UpstreamStates>,
     /// Which commits were created here.
     pub created_here: CreatedHere<'a>,
     /// The trees of upstream, beside the base, in which a content may be that of an excluded file.
@@ -50,7 +50,6 @@ impl<'a> Layers<'a> {
         manifest: &'a Manifest,
         whole_base: WholeBase<'a>,
         history: &'a History,
-        upstream_states: &'a UpstreamStates,
     ) -> Self {
         Self {
             scope,
@@ -61,7 +60,7 @@ impl<'a> Layers<'a> {
             placed: Vec::new(),
             history,
             references: Vec::new(),
-            upstream_states,
+            upstream_states: Vec::new(),
             created_here: CreatedHere::All,
             upstream_trees: Vec::new(),
             former_versions: None,

@@ -70,7 +70,7 @@ use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
 use crate::truth::rewired::rewired_remotes_now;
 use crate::truth::survey::{States, Survey};
-use crate::truth::upstream::{Tips, UpstreamStates, find_tips, recorded_tips};
+use crate::truth::upstream::{Tips, find_tips, recorded_tips};
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::RepoPath;
@@ -210,23 +210,33 @@ fn run_passes_of_worktree(
     let seen_in_commit = |path: &RepoPath| facts.history.seen(path);
     let seen_in_file = |path: &RepoPath| seen_on_disk(files, path);
     let is_silent = |path: &RepoPath| is_silent_on_disk(inputs, files, path);
+    let since_head = references.upstream_states.entries();
     let mut states = Vec::new();
     if inputs.head.head.is_some() {
-        let head = State::new(&references.head, &committed_references, &seen_in_commit);
-        states.push(head);
+        states.push(State {
+            since: since_head,
+            ..State::new(&references.head, &committed_references, &seen_in_commit)
+        });
     }
     for (branch, its_references) in references.branches.iter().zip(&branch_references) {
-        states.push(State::new(&branch.delta, its_references, &seen_in_commit));
+        states.push(State {
+            since: branch.upstream_states.entries(),
+            ..State::new(&branch.delta, its_references, &seen_in_commit)
+        });
     }
     let mut deltas = facts.committed();
     let mut placed = Vec::new();
     if let Some(files) = files {
         for delta in &files.index.deltas {
-            states.push(State::new(delta, &working_references, &|_| Seen::Index));
+            states.push(State {
+                since: since_head,
+                ..State::new(delta, &working_references, &|_| Seen::Index)
+            });
             deltas.push(delta);
         }
         states.push(State {
             silent: &is_silent,
+            since: since_head,
             ..State::new(&files.disk.delta, &working_references, &seen_in_file)
         });
         deltas.push(&files.disk.delta);
@@ -253,6 +263,10 @@ fn layers_without_states<'a>(
     upstream_trees.extend(&references.tips);
     let mut references_of_head: Vec<&Delta> = references.committed.iter().collect();
     references_of_head.extend(&references.tips);
+    let mut upstream_states = vec![&references.upstream_states];
+    for branch in &references.branches {
+        upstream_states.push(&branch.upstream_states);
+    }
     let manifest = &inputs.manifest;
     // without files, the manifest has only the paths that commits touched
     let whole_base = match files {
@@ -264,13 +278,8 @@ fn layers_without_states<'a>(
         created_here: CreatedHere::Among(commits_head_was_on(inputs, facts)),
         upstream_trees,
         former_versions: former_versions(inputs, &facts.references.trusted),
-        ..Layers::new(
-            &inputs.worktree.scope,
-            manifest,
-            whole_base,
-            &facts.history,
-            &references.upstream_states,
-        )
+        upstream_states,
+        ..Layers::new(&inputs.worktree.scope, manifest, whole_base, &facts.history)
     }
 }
 
@@ -529,20 +538,13 @@ fn survey_proposed(
     let manifest = base_at(&inputs.objects, worktree, paths)?;
     let seen = |_: &RepoPath| Seen::Commit(commit.clone());
     let history = History::default();
-    let upstream_states = UpstreamStates::default();
     let whole_base = WholeBase::Recorded(worktree);
     let layers = Layers {
         states: vec![State::new(&delta, &references, &seen)],
         deltas: vec![&delta],
         upstream_trees: references.iter().collect(),
         former_versions: former_versions(&inputs, &tips.trusted),
-        ..Layers::new(
-            &worktree.scope,
-            &manifest,
-            whole_base,
-            &history,
-            &upstream_states,
-        )
+        ..Layers::new(&worktree.scope, &manifest, whole_base, &history)
     };
     let findings = run_passes(&layers, &options)?;
     Ok(ChangeSet {

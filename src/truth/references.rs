@@ -49,6 +49,10 @@ pub struct ReferenceTrees {
 
 /// Holds the tree of a branch that is not on HEAD, with its references.
 pub struct BranchTrees {
+    /// Its commit.
+    pub tip: CommitId,
+    /// What upstream had since it left it; only read where [`ReferenceTrees::upstream_states`] is.
+    pub upstream_states: UpstreamStates,
     /// Its tree.
     pub delta: Delta,
     /// What it may be without a change made here, the nearest first.
@@ -225,6 +229,8 @@ impl BranchTrees {
             delta.extend(untracked_files(worktree, objects, branch.tip, nearest)?);
         }
         Ok(Self {
+            tip: branch.tip.clone(),
+            upstream_states: UpstreamStates::default(),
             delta,
             references: references.deltas,
         })

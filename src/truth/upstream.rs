@@ -5,15 +5,14 @@
 //! everything. So a tip of now counts beside the recorded one only if git's own logs say that
 //! the move was not made from here (`docs/decisions/0003-reference-trees.md`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bstr::{BStr, ByteSlice};
 
 use crate::git::hooks::journal::Target;
 use crate::git::objects::Objects;
 use crate::git::process::Git;
-use crate::judge::change::{Change, Content};
-use crate::judge::compare::Delta;
+use crate::judge::compare::{Delta, FormerEntries};
 use crate::record::worktree::{Record, Tip};
 use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
@@ -350,36 +349,20 @@ fn names_on_remotes(git: &Git, branch: &str) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Holds the states that upstream had of each path since HEAD left it.
-#[derive(Debug, Default)]
+/// Holds the states that upstream had of each path since a commit left it.
+#[derive(Clone, Debug, Default)]
 pub enum UpstreamStates {
     /// Nothing needs them so far.
     #[default]
     NotRead,
     /// The states of each path.
-    Read(BTreeMap<RepoPath, BTreeSet<Option<Entry>>>),
+    Read(FormerEntries),
 }
 
 /// How many commits of upstream are looked at that the worktree does not have.
 const SINCE: usize = 1000;
 
 impl UpstreamStates {
-    /// True if all that is there now of a change is a state that upstream had.
-    pub fn has_all_of(&self, change: &Change) -> bool {
-        let Some(path) = change.place.path() else {
-            return false;
-        };
-        for content in &change.now {
-            let Content::Entry(entry) = content else {
-                return false;
-            };
-            if !self.is_state(path, *entry) {
-                return false;
-            }
-        }
-        !change.now.is_empty()
-    }
-
     /// True if upstream had this entry at a path.
     pub fn is_state(&self, path: &RepoPath, entry: Option<Entry>) -> bool {
         match self {
@@ -390,43 +373,75 @@ impl UpstreamStates {
         }
     }
 
-    /// True if they were read.
-    pub const fn is_read(&self) -> bool {
-        matches!(self, Self::Read(_))
+    /// Returns them; none if they were not read.
+    pub const fn entries(&self) -> Option<&FormerEntries> {
+        match self {
+            Self::NotRead => None,
+            Self::Read(entries) => Some(entries),
+        }
     }
 }
 
-/// Reads the states that upstream had of each path in the commits that neither HEAD nor the recorded
-/// branch has.
-///
-/// A path that upstream now has as the `reference` of HEAD has it is left out: upstream took its
-/// changes back, and a worktree with one of them would bring it again with a merge. `newest` are
-/// the newest trees of upstream.
-///
-/// # Errors
-/// Fails when git or an object cannot be read.
-pub fn read_upstream_states(
-    inputs: &SurveyInputs<'_>,
-    tips: &Tips,
-    reference: &Delta,
-    newest: &[Delta],
-) -> Result<UpstreamStates, Error> {
-    let current: Vec<&CommitId> = tips.current.iter().collect();
-    let head = &inputs.head;
-    let here: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
-    let not_here = inputs.git.rev_list(&current, &here)?;
-    let commits: BTreeSet<CommitId> = not_here.into_iter().collect();
-    let mut states: BTreeMap<RepoPath, BTreeSet<Option<Entry>>> = BTreeMap::new();
-    for tip in current {
-        for delta in walk_back(&inputs.objects, tip, SINCE, &|id| commits.contains(id))? {
-            for (path, entry) in delta {
-                states.entry(path).or_default().insert(entry);
-            }
+/// Reads what upstream had since commits left it. Many branches and stashes left it at the same
+/// commit: the commits since then are read once.
+pub struct UpstreamStatesReader<'a> {
+    inputs: &'a SurveyInputs<'a>,
+    /// The newest commits of upstream.
+    current: Vec<&'a CommitId>,
+    /// The newest trees of upstream.
+    newest: &'a [Delta],
+    /// What was read, each with the commits in which that is.
+    read: Vec<(BTreeSet<CommitId>, FormerEntries)>,
+}
+
+impl<'a> UpstreamStatesReader<'a> {
+    pub fn new(inputs: &'a SurveyInputs<'a>, tips: &'a Tips, newest: &'a [Delta]) -> Self {
+        Self {
+            inputs,
+            current: tips.current.iter().collect(),
+            newest,
+            read: Vec::new(),
         }
     }
-    states.retain(|path, _| {
-        let of_head = reference.get(path);
-        newest.iter().any(|tip| tip.get(path) != of_head)
-    });
-    Ok(UpstreamStates::Read(states))
+
+    /// Reads the states that upstream had of each path in the commits that none of `here` has.
+    ///
+    /// A path that upstream now has as the `reference` of these has it is left out: upstream took
+    /// its changes back, and a commit with one of them would bring it again with a merge.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn read_since(
+        &mut self,
+        here: &[&CommitId],
+        reference: &Delta,
+    ) -> Result<UpstreamStates, Error> {
+        let not_here = self.inputs.git.rev_list(&self.current, here)?;
+        let commits: BTreeSet<CommitId> = not_here.into_iter().collect();
+        let known = self.read.iter().find(|(known, _)| *known == commits);
+        let mut states = match known {
+            Some((_, states)) => states.clone(),
+            None => self.read_commits(commits)?,
+        };
+        states.retain(|path, _| {
+            let of_here = reference.get(path);
+            self.newest.iter().any(|tip| tip.get(path) != of_here)
+        });
+        Ok(UpstreamStates::Read(states))
+    }
+
+    /// Reads the states in these commits, and keeps them.
+    fn read_commits(&mut self, commits: BTreeSet<CommitId>) -> Result<FormerEntries, Error> {
+        let mut states = FormerEntries::new();
+        for tip in &self.current {
+            let is_wanted = |id: &CommitId| commits.contains(id);
+            for delta in walk_back(&self.inputs.objects, tip, SINCE, &is_wanted)? {
+                for (path, entry) in delta {
+                    states.entry(path).or_default().insert(entry);
+                }
+            }
+        }
+        self.read.push((commits, states.clone()));
+        Ok(states)
+    }
 }

@@ -6,10 +6,13 @@ use crate::disk::files;
 use crate::record::worktree::Record;
 use crate::words::path::shell_word;
 
+/// The command that applies patches of a mailbox; no commit has those that it has still to apply.
+pub const AM: &str = "am";
+
 /// The files that stand in the private git directory while git works (as `wt_status_get_state`
 /// looks for them), and the command that does.
 const OPERATIONS: [(&str, &str); 6] = [
-    ("rebase-apply/applying", "am"),
+    ("rebase-apply/applying", AM),
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
     ("MERGE_HEAD", "merge"),

@@ -91,9 +91,12 @@ impl WorkToMerge<'_> {
         let mut checkouts = Vec::new();
         for entry in self.repository.worktree_list()? {
             if entry.branch.as_ref() == Some(&full) && files::is_directory(&entry.path) {
-                let changed = git.at(&entry.path).changed_files()?;
-                let path = entry.path;
-                checkouts.push(BaseCheckout { path, changed });
+                let git_there = git.at(&entry.path);
+                checkouts.push(BaseCheckout {
+                    changed: git_there.changed_files()?,
+                    operation: find_operation(&git_there.absolute_git_dir()?),
+                    path: entry.path,
+                });
             }
         }
         Ok(checkouts)

@@ -30,6 +30,15 @@ pub enum MergeObstacle {
         /// The base branch, which is gone; none where the base never was another branch.
         gone: Option<BranchName>,
     },
+    /// The worktree that has the base branch checked out is in the middle of a command of git.
+    BaseOperation {
+        /// The base branch.
+        into: BranchName,
+        /// The worktree.
+        checkout: Utf8PathBuf,
+        /// The command.
+        operation: &'static str,
+    },
     /// The worktree that has the base branch checked out has uncommitted changes.
     BaseChanged {
         /// The base branch.
@@ -69,7 +78,9 @@ impl MergeObstacle {
             Self::NotOnBranch => "not_on_branch",
             Self::Uncommitted(_) => "uncommitted",
             Self::NoBaseBranch { .. } => "no_base_branch",
-            Self::BaseChanged { .. } | Self::BaseBusy { .. } => "base_in_use",
+            Self::BaseOperation { .. } | Self::BaseChanged { .. } | Self::BaseBusy { .. } => {
+                "base_in_use"
+            }
             Self::NotVerified(_) => "not_verified",
             Self::Diverged(_) => "diverged",
             Self::MergeAmongCommits(_) => "merges",
@@ -93,6 +104,11 @@ impl MergeObstacle {
                 let base = &record.base.revision;
                 format!("its base {base} is not another branch here")
             }
+            Self::BaseOperation {
+                into,
+                checkout,
+                operation,
+            } => format!("{into} is checked out in {checkout}, where a {operation} is in progress"),
             Self::BaseChanged {
                 into,
                 checkout,
@@ -141,8 +157,16 @@ impl MergeObstacle {
                 format!("{first}git -C {path} add -A && git -C {path} commit, then: {again}")
             }
             Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
+            Self::BaseOperation {
+                checkout,
+                operation,
+                ..
+            } => {
+                let ways = ways_to_end(operation, checkout);
+                format!("{ways}; then: {again}")
+            }
             Self::BaseChanged { checkout, .. } => format!(
-                "commit them there, or: git -C {0} stash && {again} && git -C {0} stash pop",
+                "commit them there, or: git -C {0} stash && {again} && git -C {0} stash pop --index",
                 shell_word(checkout.as_str())
             ),
             Self::BaseBusy { .. } => {

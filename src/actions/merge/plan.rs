@@ -58,6 +58,8 @@ pub struct BaseCheckout {
     pub path: Utf8PathBuf,
     /// Its tracked files with uncommitted changes.
     pub changed: Vec<String>,
+    /// The command of git that is in progress there.
+    pub operation: Option<&'static str>,
 }
 
 /// Where a merge is made.
@@ -109,6 +111,13 @@ pub fn choose_place(facts: &PlaceFacts) -> Result<MergePlace, MergeObstacle> {
 /// The worktree in which the base branch can move, if one has it checked out.
 fn checkout(facts: &PlaceFacts, base: &BaseTip) -> Result<Option<Utf8PathBuf>, MergeObstacle> {
     for checkout in &facts.checkouts {
+        if let Some(operation) = checkout.operation {
+            return Err(MergeObstacle::BaseOperation {
+                into: base.name.clone(),
+                checkout: checkout.path.clone(),
+                operation,
+            });
+        }
         if !checkout.changed.is_empty() {
             return Err(MergeObstacle::BaseChanged {
                 into: base.name.clone(),

@@ -16,6 +16,7 @@ use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal, first_of, shell_word};
 use crate::words::text::count;
 use crate::worktree::absence::move_back;
+use crate::worktree::operation::{AM, ways_to_end};
 use crate::worktree::repository::WORKTREES;
 
 /// Plans a removal.
@@ -392,6 +393,14 @@ fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             Some(1),
             format!("a submodule has uncommitted changes or unpushed commits: {submodules}"),
             "commit and push it there",
+        ));
+    }
+    if facts.has_patches {
+        reasons.push(reason(
+            "patches",
+            Some(1),
+            "`git am` has patches there that are not applied",
+            ways_to_end(AM, path),
         ));
     }
     reasons.extend(about_runs(record, facts));

@@ -74,6 +74,8 @@ pub struct RemoveFacts {
     pub owner: Alive,
     /// Whether a submodule's repository in the private git directory has something of its own.
     pub modules: bool,
+    /// Whether `git am` has patches there that are not applied.
+    pub has_patches: bool,
     /// Whether the directory is there.
     pub is_there: bool,
     /// Whether the directory, or the private git directory, is there.

@@ -23,7 +23,6 @@ use crate::truth::layered::{Layers, WholeBase};
 use crate::truth::options::SurveyOptions;
 use crate::truth::references::Trees;
 use crate::truth::run_passes;
-use crate::truth::upstream::UpstreamStates;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal};
@@ -227,14 +226,13 @@ impl<'a> Span<'a> {
         let history = History::read(&self.objects, &commits)?;
         let delta = Trees::new(&self.objects, &self.common[0])?.delta(&self.head)?;
         let seen = |path: &RepoPath| history.seen(path);
-        let upstream_states = UpstreamStates::default();
         let whole_base = WholeBase::Read(&self.tree);
         let layers = Layers {
             states: vec![State::new(&delta, &self.references, &seen)],
             deltas: vec![&delta],
             references: self.references.iter().collect(),
             upstream_trees: self.references.iter().collect(),
-            ..Layers::new(scope, &self.tree, whole_base, &history, &upstream_states)
+            ..Layers::new(scope, &self.tree, whole_base, &history)
         };
         let findings = run_passes(&layers, &SurveyOptions::default())?;
         Ok(ChangeSet {

@@ -21,6 +21,7 @@ impl RefRecords<'_> {
         let log = self.log(name);
         let is_made_here = self.is_created_here(name, &log)
             || self.is_renamed_from_own(name)
+            || self.is_renamed_unreported(name)
             || self.was_pushed_here(&log)
             || log.iter().any(|entry| self.is_from_own(name, entry));
         let text = name.to_str_lossy();
@@ -49,6 +50,28 @@ impl RefRecords<'_> {
             || self.was_renamed_here(from, name)
             || self.is_forgotten(from)
             || self.is_created_here(from, &self.log(from))
+    }
+
+    /// True if a branch is what the worktree's own became by a rename of which git reported only that
+    /// HEAD was set to the new name, as it does with reftables: the own branch is gone without a
+    /// deletion, and the branch begins where that was.
+    fn is_renamed_unreported(&self, name: &BStr) -> bool {
+        let own = BStr::new(&self.branch);
+        let own_moves = self.journal.moves(own);
+        let is_deleted = own_moves.iter().any(|one| one.new == Target::Nothing);
+        if is_deleted || self.now.contains_key(own) {
+            return false;
+        }
+        let renamed = Target::Ref(name.to_owned());
+        let head_moves = self.journal.moves(b"HEAD");
+        if !head_moves.iter().any(|one| one.new == renamed) {
+            return false;
+        }
+        let last_place = self.journal.places(own).last().unwrap_or(&self.base);
+        match self.journal.moves(name).first() {
+            Some(first) => first.old == Target::Object(last_place.clone()),
+            None => self.now.get(name).is_some_and(|now| now.id == *last_place),
+        }
     }
 
     /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells:

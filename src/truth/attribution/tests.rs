@@ -49,6 +49,10 @@ new branch copied from the own one | refs/heads/new | - | C | B>C | B Branch: co
 new branch renamed from a forgotten one | refs/heads/new | - | C | B>C, refs/heads/tmp:->B | B Branch: renamed refs/heads/tmp to refs/heads/new; C commit: c | made C | MadeHere
 new branch renamed from one of others | refs/heads/new | - | C | B>C | B Branch: renamed refs/heads/theirs to refs/heads/new; C commit: c | | OfOthersMovedHere
 new branch renamed from the own one, without its log | refs/heads/y | - | B | A>B, refs/heads/agent/x:A>-, HEAD:A>-, HEAD:->@ | | made B | MadeHere
+new branch renamed from the own one, without its log and unreported | refs/heads/y | - | B | A>B, HEAD:->@ | | gone; made B | MadeHere
+new branch renamed from the own one after a commit, unreported | refs/heads/y | - | C | refs/heads/agent/x:A>B, HEAD:->@, B>C | | gone; made B; made C | MadeHere
+branch of others that HEAD went to, while the own one was deleted | refs/heads/y | - | B | A>B, refs/heads/agent/x:A>-, HEAD:->@ | | gone; made B | OfOthersMovedHere
+branch of others elsewhere that HEAD went to, while the own one is gone | refs/heads/y | - | B | C>B, HEAD:->@ | | gone; made B | OfOthersMovedHere
 branch of others that HEAD went to, without its log | refs/heads/y | - | B | A>B, HEAD:->@ | | made B | OfOthersMovedHere
 branch of others that was renamed here, without its log | refs/heads/y | - | B | A>B, HEAD:A>-, HEAD:->@ | | made B | OfOthersMovedHere
 new branch on which an agent works | refs/heads/new | - | B | ->B | B branch: Created | agent refs/heads/new; made B | OfOthersMovedHere
@@ -293,6 +297,8 @@ struct World {
     now: BTreeMap<BString, Ref>,
     journal: Vec<u8>,
     made_here: BTreeSet<CommitId>,
+    /// True if the worktree's own branch is not there any more.
+    is_own_gone: bool,
     files: Files,
 }
 
@@ -330,13 +336,19 @@ impl RecordSource for Files {
 
 impl World {
     fn records(&self) -> RefRecords<'static> {
+        let own = "refs/heads/agent/x";
+        let mut now = self.now.clone();
+        if !self.is_own_gone {
+            let at_base = || Ref::new(own, commit("A"));
+            now.entry(own.into()).or_insert_with(at_base);
+        }
         RefRecords {
-            branch: "refs/heads/agent/x".to_owned(),
+            branch: own.to_owned(),
             base: commit("A"),
-            head_ref: Some("refs/heads/agent/x".to_owned()),
+            head_ref: Some(own.to_owned()),
             before: self.before.clone(),
             symbolic_before: self.symbolic_before.clone(),
-            now: self.now.clone(),
+            now,
             journal: Journal::parse(&self.journal),
             made_here: self.made_here.clone(),
             source: Box::new(self.files.clone()),
@@ -385,6 +397,7 @@ impl World {
             "made" => drop(self.made_here.insert(commit(rest))),
             "remote" => drop(self.files.remotes.insert(rest.to_owned())),
             "nologs" => self.files.has_no_logs = true,
+            "gone" => self.is_own_gone = true,
             "agent" | "linked" => self.files.linked.push(OtherHead {
                 branch: Some(rest.to_owned()),
                 is_of_agent: word == "agent",

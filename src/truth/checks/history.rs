@@ -46,12 +46,14 @@ fn reverted_path(layers: &Layers<'_>, path: &RepoPath, versions: &[Version]) -> 
     Some(change)
 }
 
-/// True if a reference of HEAD has this entry at a path, or upstream had it since.
+/// True if a reference of HEAD has this entry at a path, or upstream had it since HEAD or a branch left
+/// it.
 fn is_of_upstream(layers: &Layers<'_>, path: &RepoPath, entry: Option<Entry>) -> bool {
     for reference in &layers.references {
         if same(entry_in(layers.manifest, reference, path), entry) {
             return true;
         }
     }
-    layers.upstream_states.is_state(path, entry)
+    let mut states = layers.upstream_states.iter();
+    states.any(|since| since.is_state(path, entry))
 }

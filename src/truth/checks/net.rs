@@ -4,11 +4,9 @@ use crate::judge::change::Change;
 use crate::judge::compare::compare;
 use crate::truth::layered::Layers;
 
-/// Compares every layer with its references. A change of which all that is there now is a state
-/// that upstream had is none.
+/// Compares every layer with its references.
 pub fn net_changes(layers: &Layers<'_>) -> Vec<Change> {
     let mut changes = compare(layers.manifest, &layers.states);
-    changes.retain(|change| !layers.upstream_states.has_all_of(change));
     changes.extend(layers.placed.iter().cloned());
     changes.sort();
     changes

@@ -353,3 +353,56 @@ fn a_fetch_from_an_invented_remote_is_not_believed() {
         "{findings}"
     );
 }
+
+#[test]
+fn what_a_branch_has_is_held_against_what_upstream_had_since_the_branch_left_it() {
+    let goes_on =
+        "echo v2 >>README.md; git commit -qam v2; echo v3 >>README.md; git commit -qam v3";
+    // each undoes the newest change of upstream, and a merge of it would too
+    for keep in [
+        "git branch side; git reset -q --hard $base",
+        "git tag side; git reset -q --hard $base",
+        "git reset -q --soft HEAD~; git stash -q; git reset -q --hard $base",
+        "git push -q origin HEAD:agentwt/task; git reset -q --hard $base",
+    ] {
+        let case = with_remote();
+        case.main_does(&format!("{goes_on}; git push -q origin main"));
+        case.does(&format!(
+            "base=$(git rev-parse HEAD); git rebase -q origin/main
+            git show HEAD~2:README.md >t; mv -f t README.md; git commit -qam undo; {keep}"
+        ));
+        let findings = case.findings();
+        assert!(
+            findings.contains("README.md modified read-only violation"),
+            "{keep}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn what_a_branch_took_of_upstream_stays_taken_when_upstream_goes_on() {
+    for keep in [
+        "echo s >>src/mod/util.rs; git stash -q",
+        "git branch side",
+        "git tag side",
+        "git push -q origin HEAD",
+        "git switch -qc side HEAD~; git checkout -q origin/main -- README.md; git commit -qm side; git switch -q -",
+    ] {
+        let case = with_remote();
+        let goes_on = "echo v2 >>README.md; git commit -qam v2; git push -q origin main";
+        case.main_does(goes_on);
+        case.does(&format!(
+            "git cherry-pick origin/main >/dev/null; {keep}; git rebase -q origin/main"
+        ));
+        for upstream in ["v3", "v4"] {
+            let findings = case.findings();
+            assert!(
+                !findings.contains("violation"),
+                "{keep}, before {upstream}: {findings}"
+            );
+            case.main_does(&goes_on.replace("v2", upstream));
+        }
+        let findings = case.findings();
+        assert!(!findings.contains("violation"), "{keep}: {findings}");
+    }
+}

@@ -31,6 +31,25 @@ fn a_dirty_worktree_of_the_base_branch_is_never_touched() {
 }
 
 #[test]
+fn a_merge_in_progress_on_the_base_branch_is_finished_first() {
+    let (repo, _) = with_work();
+    let merge =
+        "git switch -qc topic; echo t >>docs/guide.md; git commit -qam topic; git switch -q -
+        git merge -q --no-commit --no-ff topic";
+    repo.sh(repo.main(), merge).ok();
+    let said = refused(&repo, &["task"], "where a merge is in progress");
+    assert!(said.contains("merge --continue"), "{said}");
+    repo.sh(repo.main(), "GIT_EDITOR=true git merge --continue")
+        .ok();
+    repo.agentwt(&["land", "task"]).ok();
+    assert_eq!(
+        repo.git(&["branch", "--merged", "main", "--list", "topic"])
+            .trim(),
+        "topic"
+    );
+}
+
+#[test]
 fn a_base_branch_that_is_not_checked_out_moves_alone() {
     for head in ["-qc other", "-q --detach"] {
         let (repo, _) = with_work();

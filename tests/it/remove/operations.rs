@@ -72,6 +72,22 @@ fn what_only_an_operation_in_progress_names_is_refused_and_comes_back() {
 }
 
 #[test]
+fn patches_that_are_not_applied_are_refused_and_come_back() {
+    let script =
+        "for i in 1 2; do echo \"patch $i\" >>src/main.rs; git commit -qam \"patch $i\"; done
+        git format-patch -q -2 --stdout >$MAIN/../mail; git reset -q --hard HEAD~2
+        echo other >src/main.rs; git commit -qam other; git -C $MAIN merge -q --ff-only agentwt/task
+        git am -q <$MAIN/../mail 2>$MAIN/.git/said || rm $MAIN/../mail";
+    let (repo, worktree) = TestRepo::task_after(script);
+    let said = refused(&repo, &["remove", "task"]);
+    assert!(said.stderr.contains("am --abort"), "{said}");
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let patch = repo.git_in(&worktree, &["am", "--show-current-patch=diff"]);
+    assert!(patch.contains("patch 1"), "{patch}");
+}
+
+#[test]
 fn what_only_the_last_fetch_or_reset_names_stops_nothing_and_is_kept() {
     for (name, script) in [
         (

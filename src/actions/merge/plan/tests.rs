@@ -25,6 +25,7 @@ fn checkout_at(path: &str, changed: &[&str]) -> BaseCheckout {
     BaseCheckout {
         path: path.into(),
         changed: changed.iter().map(ToString::to_string).collect(),
+        operation: None,
     }
 }
 
@@ -77,8 +78,23 @@ fn what_is_in_the_way_of_a_merge_is_named() {
         checkout: "/r".into(),
         changed: vec!["a".to_owned()],
     };
+    let merging = BaseCheckout {
+        operation: Some("merge"),
+        ..checkout_at("/r", &["a"])
+    };
     // what differs from `facts`, and what is in the way then
     let table = [
+        (
+            PlaceFacts {
+                checkouts: vec![merging],
+                ..facts()
+            },
+            MergeObstacle::BaseOperation {
+                into: main_branch(),
+                checkout: "/r".into(),
+                operation: "merge",
+            },
+        ),
         (
             PlaceFacts {
                 operation: Some("rebase"),

@@ -34,6 +34,13 @@ pub fn way_to_branch(record: &Record) -> String {
     format!("git -C {path} switch {branch}")
 }
 
+/// The command that gives the branch of a worktree its name back, for the help of an error.
+pub fn way_to_name_back(record: &Record) -> String {
+    let path = shell_word(record.path.as_str());
+    let branch = shell_word(record.branch.as_str());
+    format!("git -C {path} branch -m {branch}")
+}
+
 /// The commands that end an operation of git in a worktree, for the help of an error.
 pub fn ways_to_end(operation: &str, worktree: &Utf8Path) -> String {
     let path = shell_word(worktree.as_str());

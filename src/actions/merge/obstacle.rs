@@ -10,7 +10,8 @@ use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{BranchName, CommitId};
 use crate::words::path::shell_word;
-use crate::worktree::operation::{way_to_branch, ways_to_end};
+use crate::worktree::operation::{way_to_branch, way_to_name_back, ways_to_end};
+use crate::worktree::private_git::PrivateGit;
 
 /// Why work cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,11 +150,14 @@ impl MergeObstacle {
                  git {operation} --continue, or --abort); then: {again}"
             ),
             Self::NotOnBranch => {
-                let switch = way_to_branch(&work.worktree.record);
-                format!("git -C {path} status, then: {switch}")
+                let record = &work.worktree.record;
+                let switch = way_to_branch(record);
+                let rename = way_to_name_back(record);
+                format!("git -C {path} status, then: {switch}; or where it was renamed: {rename}")
             }
             Self::Uncommitted(paths) => {
-                let first = advice_on_submodules(work, paths);
+                let mut first = advice_on_run(work);
+                first.push_str(&advice_on_submodules(work, paths));
                 format!("{first}git -C {path} add -A && git -C {path} commit, then: {again}")
             }
             Self::NoBaseBranch { gone } => help_without_base(work, gone.as_ref()),
@@ -194,6 +198,16 @@ impl WorkToMerge<'_> {
         let help = obstacle.help(self);
         cannot_land(name, ExitCode::Refused, code, reason, help).into()
     }
+}
+
+/// Says to import first what a command in a fence left: a commit of its files would part from its
+/// commits.
+fn advice_on_run(work: &WorkToMerge<'_>) -> String {
+    if !PrivateGit::new(work.worktree).is_there() {
+        return String::new();
+    }
+    let name = &work.worktree.record.name;
+    format!("git agentwt exec {name} -- true; then, if something is left: ")
 }
 
 /// Says to commit in the submodules among these paths first: `git add` in the worktree around them

@@ -122,6 +122,13 @@ impl Preparation<'_> {
         if let Some(tip) = &imported.stays_away {
             notes.push(self.note_of_conflict(tip, conflict));
         }
+        if imported.left.contains(&Leftover::Stash) {
+            let name = &worktree.record.name;
+            notes.push(format!(
+                "its stashes are kept by refs, and `git stash list` does not show them: git log \
+                 --glob=refs/agentwt/kept/{name}; to apply one: git stash apply <commit>"
+            ));
+        }
         notes.extend(imported.notes);
         Ok(())
     }

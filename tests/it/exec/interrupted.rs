@@ -130,6 +130,10 @@ fn a_killed_run_is_imported_by_the_next() {
     );
     let _ = repo.sh(repo.main(), &line);
     assert_eq!(tip(&repo), before, "the branch is where it was");
+    // a commit of the files would part from that commit
+    let refused = repo.agentwt(&["land", "task"]);
+    let words = "help: git agentwt exec task -- true; then, if something is left: ";
+    assert!(refused.fails(4).stderr.contains(words), "{refused}");
     let said = repo.fenced(&[], "git log -1 --format=%s").ok();
     assert_eq!((said.as_str(), repo.log_of_task().as_str()), ("one", "one"));
 }

@@ -50,6 +50,30 @@ fn a_branch_that_the_user_moved_meanwhile_stays() {
 }
 
 #[test]
+fn stashes_of_a_run_are_named_where_the_user_committed_meanwhile() {
+    let Some(repo) = fenced_task() else { return };
+    let worktree = repo.worktree("task");
+    let script =
+        "echo 1 >src/one.rs; git add -A; git commit -qm one; echo 2 >src/one.rs; git stash -q";
+    meanwhile(&repo, script, || {
+        repo.git_in(
+            &worktree,
+            &["commit", "-q", "--allow-empty", "-m", "of the user"],
+        );
+    })
+    .fails(120);
+    let said = repo.fenced(&[], "true");
+    said.ok();
+    assert!(
+        said.stderr
+            .contains("git log --glob=refs/agentwt/kept/task; to apply one"),
+        "{said}"
+    );
+    let kept = ["log", "--glob=refs/agentwt/kept/task", "--format=%s"];
+    assert!(repo.git(&kept).contains("WIP on agentwt/task"));
+}
+
+#[test]
 fn the_index_of_a_run_is_not_given_to_another_branch() {
     let Some(repo) = fenced_task() else { return };
     let worktree = repo.worktree("task");

@@ -50,6 +50,19 @@ fn a_merge_in_progress_on_the_base_branch_is_finished_first() {
 }
 
 #[test]
+fn a_branch_that_was_renamed_gets_its_name_back_by_what_is_printed() {
+    let (repo, dir) = with_work();
+    repo.git_in(&dir, &["branch", "-m", "mine"]);
+    let said = refused(&repo, &["task"], "it is not on its branch");
+    let (_, printed) = said.split_once("where it was renamed: ").expect("a way");
+    let way = printed.lines().next().expect("a command");
+    let way = way.replace("$TMP/repo", &repo.main().display().to_string());
+    repo.sh(repo.main(), &way).ok();
+    repo.agentwt(&["land", "task"]).ok();
+    assert_landed(&repo);
+}
+
+#[test]
 fn a_base_branch_that_is_not_checked_out_moves_alone() {
     for head in ["-qc other", "-q --detach"] {
         let (repo, _) = with_work();

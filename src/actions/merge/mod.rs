@@ -6,6 +6,7 @@
 //! next merge into the same branch puts back what is half.
 
 pub mod apply;
+pub mod carried;
 pub mod commits;
 pub mod facts;
 pub mod failure;
@@ -46,7 +47,7 @@ impl WorkToMerge<'_> {
     /// 2. Reads how both histories stand to each other, and decides by which method.
     /// 3. Tries the method: the objects stay in a directory of their own.
     /// 4. Plans what the base branch gets: the commit that an earlier call has pushed, if that is
-    ///    what this call would create.
+    ///    what this call would create. All that it changes was verified, or is in the scope.
     ///
     /// # Errors
     /// Refuses what would lose work, and what git would have to ask the user about; fails when git
@@ -80,6 +81,7 @@ impl WorkToMerge<'_> {
         if plan.landed.commit.is_none() {
             plan.landed.commit = self.pushed_before(&plan, scratch.objects())?;
         }
+        self.require_in_scope(&plan, &scratch)?;
         Ok(PreparedMerge { plan, scratch })
     }
 }

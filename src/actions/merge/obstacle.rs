@@ -1,6 +1,6 @@
 //! Says why work cannot be merged, before anything is changed.
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::merge::refusal::{cannot_land, listed};
 use crate::actions::merge::work::{MergeWish, WorkToMerge};
@@ -62,6 +62,13 @@ pub enum MergeObstacle {
     Diverged(BranchName),
     /// A rebase would drop this merge.
     MergeAmongCommits(CommitId),
+    /// These paths would change that were not verified, and that the scope does not let it write.
+    Carried {
+        /// The base branch.
+        into: BranchName,
+        /// The paths.
+        paths: Vec<String>,
+    },
     /// The work and the base branch change the same.
     Conflict {
         /// The base branch.
@@ -85,6 +92,7 @@ impl MergeObstacle {
             Self::NotVerified(_) => "not_verified",
             Self::Diverged(_) => "diverged",
             Self::MergeAmongCommits(_) => "merges",
+            Self::Carried { .. } => "carried",
             Self::Conflict { .. } => "conflict",
         }
     }
@@ -129,6 +137,10 @@ impl MergeObstacle {
             Self::MergeAmongCommits(commit) => {
                 format!("{} is a merge, which a rebase would drop", commit.short())
             }
+            Self::Carried { into, paths } => format!(
+                "{into} renamed files that it changed to where its scope does not let it write:{}",
+                listed(paths)
+            ),
             Self::Conflict { into, paths } => {
                 format!("it conflicts with {into}:{}", listed(paths))
             }
@@ -142,19 +154,13 @@ impl MergeObstacle {
         match self {
             Self::CommandRuns => format!("wait until it has ended, then: {again}"),
             Self::Operation(operation) => {
-                let ways = ways_to_end(operation, &work.worktree.record.path);
-                format!("{ways}; then: {again}")
+                help_with_operation(operation, &work.worktree.record.path, again)
             }
             Self::OperationOfRun(operation) => format!(
                 "finish or abort it in the fence: git agentwt exec {name} (opens a shell there; \
                  git {operation} --continue, or --abort); then: {again}"
             ),
-            Self::NotOnBranch => {
-                let record = &work.worktree.record;
-                let switch = way_to_branch(record);
-                let rename = way_to_name_back(record);
-                format!("git -C {path} status, then: {switch}; or where it was renamed: {rename}")
-            }
+            Self::NotOnBranch => help_off_branch(work),
             Self::Uncommitted(paths) => {
                 let mut first = advice_on_run(work);
                 first.push_str(&advice_on_submodules(work, paths));
@@ -165,10 +171,7 @@ impl MergeObstacle {
                 checkout,
                 operation,
                 ..
-            } => {
-                let ways = ways_to_end(operation, checkout);
-                format!("{ways}; then: {again}")
-            }
+            } => help_with_operation(operation, checkout, again),
             Self::BaseChanged { checkout, .. } => format!(
                 "commit them there, or: git -C {0} stash && {again} && git -C {0} stash pop --index",
                 shell_word(checkout.as_str())
@@ -184,6 +187,10 @@ impl MergeObstacle {
             Self::MergeAmongCommits(_) => format!(
                 "git agentwt land --squash {name}, or without --rebase: git agentwt land {name}"
             ),
+            Self::Carried { into, .. } => format!(
+                "bring {into} in, and decide there what stays: {}; git agentwt verify {name}",
+                bring_base_in(work, into)
+            ),
             Self::Conflict { into, .. } => help_with_conflict(work, into),
         }
     }
@@ -198,6 +205,19 @@ impl WorkToMerge<'_> {
         let help = obstacle.help(self);
         cannot_land(name, ExitCode::Refused, code, reason, help).into()
     }
+}
+
+fn help_with_operation(operation: &str, place: &Utf8Path, again: &str) -> String {
+    let ways = ways_to_end(operation, place);
+    format!("{ways}; then: {again}")
+}
+
+fn help_off_branch(work: &WorkToMerge<'_>) -> String {
+    let record = &work.worktree.record;
+    let path = shell_word(record.path.as_str());
+    let switch = way_to_branch(record);
+    let rename = way_to_name_back(record);
+    format!("git -C {path} status, then: {switch}; or where it was renamed: {rename}")
 }
 
 /// Says to import first what a command in a fence left: a commit of its files would part from its

@@ -63,6 +63,39 @@ fn a_branch_that_was_renamed_gets_its_name_back_by_what_is_printed() {
 }
 
 #[test]
+fn a_change_of_a_file_that_the_base_branch_renamed_stays_in_the_scope() {
+    for (options, to, lands) in [
+        (&[][..], "secrets/moved.rs", false),
+        (&["--squash"], "docs/moved.rs", false),
+        (&["--rebase"], "docs/moved.rs", false),
+        (&["-n"], "docs/moved.rs", false),
+        (&[], "src/moved.rs", true),
+    ] {
+        let repo = TestRepo::project();
+        let lines: String = (0..40).map(|number| format!("line {number}\n")).collect();
+        repo.write("src/long.rs", &lines);
+        repo.commit_all("long");
+        let dir = repo.add("task");
+        repo.sh(&dir, "echo agent >>src/long.rs; git commit -qam edit")
+            .ok();
+        repo.sh(
+            repo.main(),
+            &format!("git mv src/long.rs {to}; git commit -qm move"),
+        )
+        .ok();
+        let said = repo.agentwt(&[&["land", "task"], options].concat());
+        if lands {
+            said.ok();
+            continue;
+        }
+        let words = format!("does not let it write:\n  {to}");
+        assert!(said.fails(4).stderr.contains(&words), "{options:?}: {said}");
+        repo.git_in(&dir, &["merge", "-q", "main"]);
+        repo.agentwt(&["verify", "task"]).fails(1);
+    }
+}
+
+#[test]
 fn a_base_branch_that_is_not_checked_out_moves_alone() {
     for head in ["-qc other", "-q --detach"] {
         let (repo, _) = with_work();

@@ -28,18 +28,6 @@ pub enum Refusal {
         help: String,
     },
 
-    #[error("the command left branch `{branch}` at {id}, which is no commit")]
-    #[diagnostic(code(agentwt::exec::no_commit))]
-    #[diagnostic(help(
-        "to set aside what it left, with what can be read kept by refs, and to begin anew: git \
-            agentwt exec {name}"
-    ))]
-    NoCommit {
-        name: String,
-        branch: String,
-        id: String,
-    },
-
     #[error("no command was given, and neither the config names a client nor SHELL a shell")]
     #[diagnostic(code(agentwt::exec::no_command))]
     #[diagnostic(help("give the command: git agentwt exec <name> -- make test"))]

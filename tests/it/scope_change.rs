@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::cases::Case;
-use crate::support::Said;
+use crate::support::{Said, TestRepo};
 
 fn scope(case: &Case, arguments: &[&str]) -> Said {
     case.repo.agentwt(&[&["scope", "task"], arguments].concat())
@@ -226,4 +226,26 @@ fn a_lock_of_the_sparse_patterns_that_a_killed_git_left_is_named_and_goes() {
     assert!(!case.repo.main().join(lock).exists());
     scope(&case, &["--add-exclude", "/docs"]).ok();
     assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn copies_that_a_narrower_scope_excludes_are_named_and_taken_away_by_what_is_printed() {
+    let repo = TestRepo::project();
+    repo.write(".git/info/exclude", "local/\n");
+    repo.write("local/a.env", "SECRET=1\n");
+    repo.write("local/b.txt", "b\n");
+    repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "local/**"])
+        .ok();
+    let said = repo.agentwt(&["scope", "task", "--add-exclude", "*.env"]);
+    said.ok();
+    let (_, named) = said
+        .stderr
+        .split_once("excluded now are still in the worktree: local/a.env; ")
+        .expect("it is named");
+    let (_, way) = named.split_once(": git agentwt").expect("a command");
+    let way = format!("git agentwt{}", way.lines().next().expect("a line"));
+    repo.sh(repo.main(), &way).ok();
+    let worktree = repo.worktree("task");
+    assert!(!worktree.join("local/a.env").exists());
+    assert!(worktree.join("local/b.txt").exists());
 }

@@ -13,14 +13,13 @@ use bstr::BString;
 use crate::actions::bring;
 use crate::actions::bring::{kept_ref, kept_refs};
 use crate::actions::import::examine::{Examination, examine_content, examine_objects, examine_tip};
-use crate::actions::import::outcome::ImportFailure;
+use crate::actions::import::outcome::{ImportFailure, NoCommit};
 use crate::actions::import::run::RunToImport;
 use crate::actions::run_objects::{BATCH, fetch_each, find_abandoned};
 use crate::git::environment::GitMode;
 use crate::git::error::GitError;
 use crate::git::landing::FetchCheck;
 use crate::git::process::Git;
-use crate::refusal::Refusal;
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -104,7 +103,13 @@ pub fn fetch_staged(run: &RunToImport<'_>, staged: &BTreeSet<ObjectId>) -> Resul
 /// later import may succeed.
 fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure> {
     if examine_tip(run.repository, run.private, tip) == Examination::Unreadable {
-        return Err(ImportFailure::UnreadableRun(no_commit(run, tip)));
+        let record = &run.worktree.record;
+        let no_commit = NoCommit {
+            name: record.name.to_string(),
+            branch: record.branch.to_string(),
+            id: tip.to_string(),
+        };
+        return Err(ImportFailure::UnreadableRun(no_commit.into()));
     }
     let specs = [spec(tip, &run_ref(run, tip))];
     let Err(first_error) = fetch_specs(run, &specs) else {
@@ -132,16 +137,6 @@ fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure>
         Examination::Unreadable => Err(ImportFailure::UnreadableRun(error.into())),
         Examination::Readable => Err(ImportFailure::Stopped(error.into())),
     }
-}
-
-fn no_commit(run: &RunToImport<'_>, tip: &CommitId) -> Error {
-    let record = &run.worktree.record;
-    let refusal = Refusal::NoCommit {
-        name: record.name.to_string(),
-        branch: record.branch.to_string(),
-        id: tip.to_string(),
-    };
-    refusal.into()
 }
 
 /// Finds what is to be fetched beside the tip of the branch: what no ref names yet, and branches

@@ -1,12 +1,15 @@
 //! Says what became of the import of a run: [`Imported`], or [`ImportFailure`].
 
+use miette::Diagnostic;
+
 use crate::actions::import::plan::UserIndex;
 use crate::answer::shapes::BranchMove;
 use crate::disk::error::DiskError;
 use crate::git::error::GitError;
 use crate::judge::finding::Report;
 use crate::record::run::{ImportConflict, Leftover};
-use crate::words::error::Error;
+use crate::words::error::{Error, Fault};
+use crate::words::exit::ExitCode;
 use crate::words::name::CommitId;
 use crate::words::path::shell_word;
 use crate::worktree::loaded::Worktree;
@@ -107,6 +110,29 @@ pub enum ImportFailure {
     UnreadableRun(Error),
     /// Something else stopped it, and the next import may succeed.
     Stopped(Error),
+}
+
+/// The branch of a run names an object that is no commit.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("the command left branch `{branch}` at {id}, which is no commit")]
+#[diagnostic(code(agentwt::exec::no_commit))]
+#[diagnostic(help(
+    "to set aside what it left, with what can be read kept by refs, and to begin anew: git agentwt \
+        exec {name}"
+))]
+pub struct NoCommit {
+    /// The name of the worktree.
+    pub name: String,
+    /// The branch.
+    pub branch: String,
+    /// The object.
+    pub id: String,
+}
+
+impl Fault for NoCommit {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Git
+    }
 }
 
 impl ImportFailure {

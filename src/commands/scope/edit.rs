@@ -18,11 +18,14 @@ use crate::refusal::Refusal;
 use crate::scope::rule::{RuleText, ScopeRule};
 use crate::truth::planted;
 use crate::words::error::Error;
-use crate::words::path::RepoPath;
+use crate::words::path::{RepoPath, first_of};
 use crate::words::path_text::paths;
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::loaded::{CONTEXT, Worktree};
 use crate::worktree::repository::Repository;
+
+/// How many files a note names.
+const MOST_NAMED: usize = 20;
 
 /// Adds rules to the scope of a worktree, or removes the rules that the last call added.
 ///
@@ -77,6 +80,9 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         let note = "the text for the agent program still states the former scope: tell the agent";
         outcome.notes.push(note.to_owned());
     }
+    outcome
+        .notes
+        .extend(note_of_excluded_copies(&placed, &next));
     // 4; a failure is only noted, as the scope is changed
     if !options.dry_run {
         match renew_guards(session, &home, &next, placed) {
@@ -94,6 +100,30 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
 fn has_context(placed: &Placed) -> bool {
     let mut files = placed.files().iter();
     files.any(|file| file.origin == PlacedOrigin::Context)
+}
+
+/// Names the untracked files that were copied into the worktree and that the next scope excludes: the
+/// agent may have them.
+fn note_of_excluded_copies(placed: &Placed, next: &Worktree) -> Option<String> {
+    let mut classifier = next.scope.classifier();
+    let mut copies = Vec::new();
+    for file in placed.files() {
+        let is_copy = file.origin == PlacedOrigin::Synced;
+        let place = next.record.path.join(file.path.to_string());
+        if is_copy && classifier.excludes_file(&file.path) && files::exists(&place) {
+            copies.push(file.path.to_string());
+        }
+    }
+    if copies.is_empty() {
+        return None;
+    }
+    let name = &next.record.name;
+    let listed = first_of(&copies, MOST_NAMED);
+    Some(format!(
+        "copies of files that are excluded now are still in the worktree: {listed}; to take all \
+         copies away, and to copy again what is not excluded: git agentwt sync --clean {name} && \
+         git agentwt sync {name}"
+    ))
 }
 
 /// Writes those guards of the agent program that are in the worktree anew, for the next scope. A

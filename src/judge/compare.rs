@@ -50,6 +50,11 @@ impl<'a> State<'a> {
             silent,
         }
     }
+
+    /// The same state, with what upstream had since the state left it.
+    pub fn with_since(self, since: Option<&'a FormerEntries>) -> Self {
+        Self { since, ..self }
+    }
 }
 
 /// Compares every state with its references and joins what differs to one change a path.

@@ -213,25 +213,19 @@ fn run_passes_of_worktree(
     let since_head = references.upstream_states.entries();
     let mut states = Vec::new();
     if inputs.head.head.is_some() {
-        states.push(State {
-            since: since_head,
-            ..State::new(&references.head, &committed_references, &seen_in_commit)
-        });
+        let head = State::new(&references.head, &committed_references, &seen_in_commit);
+        states.push(head.with_since(since_head));
     }
     for (branch, its_references) in references.branches.iter().zip(&branch_references) {
-        states.push(State {
-            since: branch.upstream_states.entries(),
-            ..State::new(&branch.delta, its_references, &seen_in_commit)
-        });
+        let state = State::new(&branch.delta, its_references, &seen_in_commit);
+        states.push(state.with_since(branch.upstream_states.entries()));
     }
     let mut deltas = facts.committed();
     let mut placed = Vec::new();
     if let Some(files) = files {
         for delta in &files.index.deltas {
-            states.push(State {
-                since: since_head,
-                ..State::new(delta, &working_references, &|_| Seen::Index)
-            });
+            let state = State::new(delta, &working_references, &|_| Seen::Index);
+            states.push(state.with_since(since_head));
             deltas.push(delta);
         }
         states.push(State {

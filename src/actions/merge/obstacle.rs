@@ -173,7 +173,8 @@ impl MergeObstacle {
                 ..
             } => help_with_operation(operation, checkout, again),
             Self::BaseChanged { checkout, .. } => format!(
-                "commit them there, or: git -C {0} stash && {again} && git -C {0} stash pop --index",
+                "commit them there, or: git -C {0} stash && {again} && \
+                 git -C {0} stash pop --index",
                 shell_word(checkout.as_str())
             ),
             Self::BaseBusy { .. } => {

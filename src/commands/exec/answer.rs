@@ -203,8 +203,8 @@ impl ExecRun {
         let mut violations = self.verdict.violations.iter();
         if !violations.any(|violation| violation.change.kind == Kind::Leak) {
             lines.push(format!(
-                "to take the changes, widen the scope (git agentwt scope {name} --add-write <path>) \
-                 or accept them as they are (git agentwt accept {name} <path>; --refs for refs, \
+                "to take the changes, widen the scope (git agentwt scope {name} --add-write \
+                 <path>) or accept them as they are (git agentwt accept {name} <path>; --refs for refs, \
                  --shared for settings and hooks), then: git agentwt exec {name} -- true"
             ));
         }

@@ -76,10 +76,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     outcome.notes.extend(advice);
     outcome.notes.extend(reapplied.notes());
     let placed = worktree.placed()?;
-    if has_context(&placed) {
-        let note = "the text for the agent program still states the former scope: tell the agent";
-        outcome.notes.push(note.to_owned());
-    }
+    outcome.notes.extend(note_of_context(&placed));
     outcome
         .notes
         .extend(note_of_excluded_copies(&placed, &next));
@@ -96,10 +93,13 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     Ok(outcome)
 }
 
-/// True if a text for the agent program was placed in the worktree.
-fn has_context(placed: &Placed) -> bool {
+/// Says that a text for the agent program, if one was placed in the worktree, is out of date.
+fn note_of_context(placed: &Placed) -> Option<String> {
     let mut files = placed.files().iter();
-    files.any(|file| file.origin == PlacedOrigin::Context)
+    if !files.any(|file| file.origin == PlacedOrigin::Context) {
+        return None;
+    }
+    Some("the text for the agent program still states the former scope: tell the agent".to_owned())
 }
 
 /// Names the untracked files that were copied into the worktree and that the next scope excludes: the

@@ -87,12 +87,17 @@ impl PrivateGit {
             }
         }
         if !result.stashes.is_empty() {
-            // refs/stash is the newest entry only
-            let log = read_log(&git_dir.join("logs/refs/stash"), MOST_ENTRIES);
-            result.stashes.extend(log.into_iter().skip(1));
+            result.stashes.extend(older_stashes(&git_dir));
         }
         Ok(result)
     }
+}
+
+/// The stashes beside the newest, which alone is a ref.
+fn older_stashes(git_dir: &Utf8Path) -> Vec<CommitId> {
+    let mut log = read_log(&git_dir.join("logs/refs/stash"), MOST_ENTRIES);
+    log.drain(..log.len().min(1));
+    log
 }
 
 /// The commits of those remote-tracking refs that a fetch or a push has set, as their logs say: a

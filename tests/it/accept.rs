@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::cases::Case;
-use crate::support::Said;
+use crate::support::{Said, TestRepo};
 
 fn accept(case: &Case, arguments: &[&str]) -> Said {
     case.repo
@@ -528,4 +528,46 @@ fn what_has_only_history_is_accepted_with_all() {
     let words = "to accept everything, history too: git agentwt accept task --all";
     assert!(said.stderr.contains(words), "{said}");
     accept(&case, &["--all"]).ok();
+}
+
+#[test]
+fn a_branch_whose_base_was_squashed_into_upstream_can_be_accepted() {
+    let repo = TestRepo::project();
+    let first = repo.add("first");
+    repo.sh(&first, "echo 1 >src/one.rs; git add -A; git commit -qm one")
+        .ok();
+    let add = [
+        "add",
+        "second",
+        "--base",
+        "agentwt/first",
+        "--write",
+        "src/**",
+    ];
+    repo.agentwt(&add).ok();
+    let second = repo.worktree("second");
+    repo.sh(
+        &second,
+        "echo 2 >src/two.rs; git add -A; git commit -qm two",
+    )
+    .ok();
+    repo.agentwt(&["land", "--squash", "first", "-m", "squashed"])
+        .ok();
+    repo.sh(&second, "git rebase -q --onto main HEAD~1").ok();
+    let said = repo.agentwt(&["verify", "second"]);
+    let way = "git agentwt accept second --all";
+    assert!(said.fails(1).stderr.contains(way), "{said}");
+    repo.sh(repo.main(), way).ok();
+    repo.agentwt(&["verify", "second"]).ok();
+    // what it changes is judged as before
+    repo.sh(
+        &second,
+        "chmod u+w README.md; echo x >>README.md; git commit -qam bad",
+    )
+    .ok();
+    repo.agentwt(&["verify", "second"]).fails(1);
+    repo.sh(&second, "git reset -q --hard HEAD~").ok();
+    // the base branch is gone, so git merges it
+    repo.sh(repo.main(), "git merge -q --ff-only agentwt/second")
+        .ok();
 }

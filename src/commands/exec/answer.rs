@@ -204,8 +204,8 @@ impl ExecRun {
         if !violations.any(|violation| violation.change.kind == Kind::Leak) {
             lines.push(format!(
                 "to take the changes, widen the scope (git agentwt scope {name} --add-write \
-                 <path>) or accept them as they are (git agentwt accept {name} <path>; --refs for refs, \
-                 --shared for settings and hooks), then: git agentwt exec {name} -- true"
+                 <path>) or accept them as they are (git agentwt accept {name} <path>; --refs for \
+                 refs, --shared for settings and hooks), then: git agentwt exec {name} -- true"
             ));
         }
         let operation = self.waiting.as_ref().and_then(|waiting| waiting.operation);

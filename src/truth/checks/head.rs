@@ -1,8 +1,10 @@
 //! Finds what is wrong with where HEAD is.
 
 use crate::judge::change::{Change, Kind, Place};
+use crate::record::worktree::Record;
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
+use crate::truth::references::ReferenceTrees;
 
 /// Holds what is wrong with where HEAD is.
 pub enum HeadFinding {
@@ -17,19 +19,35 @@ pub enum HeadFinding {
 pub fn find_head(inputs: &SurveyInputs<'_>, facts: &CommitFacts) -> Option<HeadFinding> {
     let record = &inputs.worktree.record;
     let references = &facts.references;
-    let problem = match inputs.head.head_problem(record) {
-        Some(problem) => problem,
-        None if references.base_lost => {
-            let base = record.base.commit.short();
-            format!("{} does not have the base {base} any more", record.branch)
-        }
-        None => return None,
+    let Some(problem) = inputs.head.head_problem(record) else {
+        return lost_base(record, references).map(HeadFinding::Wrong);
     };
     let change = Change::detailed(Place::Head, Kind::Ref, problem);
     if references.is_related && is_harmlessly_elsewhere(inputs, facts) {
         return Some(HeadFinding::Harmless(change));
     }
     Some(HeadFinding::Wrong(change))
+}
+
+/// Returns the change of a branch that does not have the base any more; none if it has it. It can be
+/// accepted where the branch still stands on something of upstream, as after a rebase when the base
+/// was merged as another commit: all that it changes is held against that.
+fn lost_base(record: &Record, references: &ReferenceTrees) -> Option<Change> {
+    if !references.base_lost {
+        return None;
+    }
+    let base = &record.base.commit;
+    let problem = format!(
+        "{} does not have the base {} any more",
+        record.branch,
+        base.short()
+    );
+    let change = Change::detailed(Place::Head, Kind::Ref, problem);
+    if references.is_related {
+        Some(change.with(Some(base.to_string())))
+    } else {
+        Some(change)
+    }
 }
 
 /// True if it is no harm that HEAD is elsewhere: git took it to a commit, or to a branch that was

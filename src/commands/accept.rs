@@ -270,7 +270,7 @@ fn plan(
     } else {
         LargeFiles::ReadBelow(paths.clone())
     };
-    let Seen { report, sizes } = look(repository, worktree, large_files)?;
+    let VerifiedNow { report, sizes } = look(repository, worktree, large_files)?;
     require_acceptable(name, &paths, &report)?;
     if paths.is_empty() && !options.refs && !options.shared && !options.all {
         return Err(nothing_selected(worktree, &report).into());
@@ -294,8 +294,8 @@ fn plan(
     Ok(Decisions { named, others })
 }
 
-/// A worktree as it is now.
-struct Seen {
+/// What was found in a worktree.
+struct VerifiedNow {
     report: Report,
     /// The sizes of its files.
     sizes: BTreeMap<RepoPath, u64>,
@@ -307,7 +307,7 @@ fn look(
     repository: &Repository,
     worktree: &Worktree,
     large_files: LargeFiles,
-) -> Result<Seen, Error> {
+) -> Result<VerifiedNow, Error> {
     let status = RunStatus::read(repository, worktree)?;
     if status.progress == RunProgress::Waiting(WaitingReason::Kept(KeptReason::Violations)) {
         let private = PrivateGit::new(worktree);
@@ -315,14 +315,14 @@ fn look(
         let run = RunToImport::of_mended(repository, worktree, &private, None)
             .map_err(ImportFailure::into_error)?;
         let verified = verify(&run, large_files)?;
-        return Ok(Seen {
+        return Ok(VerifiedNow {
             report: verified.report,
             sizes: verified.sizes,
         });
     }
     let options = VerifyOptions::default();
     let live = verify_with_large_files(repository, worktree, options, large_files)?;
-    Ok(Seen {
+    Ok(VerifiedNow {
         report: live.report,
         sizes: live.states.disk.sizes,
     })

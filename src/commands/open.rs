@@ -69,14 +69,14 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
 }
 
 /// A program with its arguments.
-struct Program {
+struct ProgramToOpen {
     words: Vec<OsString>,
     /// What the user knows it by: the line of a setting, or the name of the program.
     shown: String,
 }
 
-impl Program {
-    fn client(command: &str) -> Self {
+impl ProgramToOpen {
+    fn of_client(command: &str) -> Self {
         Self {
             words: vec![command.into()],
             shown: command.to_owned(),
@@ -101,7 +101,7 @@ fn find_program(
     repository: &Repository,
     worktree: &Worktree,
     options: &Open,
-) -> Result<Program, Error> {
+) -> Result<ProgramToOpen, Error> {
     let loaded = load_config(repository, &[], &session.environment)?;
     let git_settings = &loaded.git_settings;
     tell_notes(session, git_settings, "agentwt.opener");
@@ -114,9 +114,9 @@ fn find_program(
     let client = client_name.and_then(|name| programs::named(name.as_str()));
     let opener = git_settings.last("agentwt.opener");
     let mut program = if let Some(line) = opener.filter(|line| is_set(line)) {
-        Program::of_setting(line)
+        ProgramToOpen::of_setting(line)
     } else if let Some(client) = client {
-        Program::client(client.command)
+        ProgramToOpen::of_client(client.command)
     } else {
         start_of_editor(session, repository, worktree, options)?
     };
@@ -141,7 +141,7 @@ fn start_of_editor(
     repository: &Repository,
     worktree: &Worktree,
     options: &Open,
-) -> Result<Program, Error> {
+) -> Result<ProgramToOpen, Error> {
     if options.prompt.is_some() {
         let why = "no client is set, and an editor takes no prompt";
         return Err(no_opener(worktree, why));
@@ -153,7 +153,7 @@ fn start_of_editor(
     session
         .log
         .tell("no client is set, so your editor is started");
-    Ok(Program::of_setting(&editor))
+    Ok(ProgramToOpen::of_setting(&editor))
 }
 
 /// True for a value with something in it: an empty one unsets that of another file (git-config(1)).

@@ -20,6 +20,13 @@ pub type Delta = BTreeMap<RepoPath, Option<Entry>>;
 /// Holds the entries that each path had in some commits.
 pub type FormerEntries = BTreeMap<RepoPath, BTreeSet<Option<Entry>>>;
 
+/// True if a path had an entry there.
+pub fn had_entry(former: &FormerEntries, path: &RepoPath, entry: Option<Entry>) -> bool {
+    former
+        .get(path)
+        .is_some_and(|entries| entries.contains(&entry))
+}
+
 /// Holds one state and the references that its entries may equal.
 pub struct State<'a> {
     /// What is not as in the base.
@@ -91,8 +98,7 @@ fn change_in(base: &Manifest, state: &State<'_>, path: &RepoPath) -> Option<Chan
     if same(nearest, now) || references.any(|reference| same(reference, now)) {
         return None;
     }
-    let former = state.since.and_then(|since| since.get(path));
-    if former.is_some_and(|entries| entries.contains(&now)) {
+    if state.since.is_some_and(|since| had_entry(since, path, now)) {
         return None;
     }
     let was_directory = || base.has_directory(path);

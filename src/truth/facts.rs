@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::disk::files;
-use crate::judge::compare::{Delta, entry_in, same};
+use crate::judge::compare::{Delta, FormerEntries, entry_in, same};
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::history::History;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_facts::RefFacts;
 use crate::truth::references::ReferenceTrees;
-use crate::truth::upstream::{UpstreamStates, UpstreamStatesReader};
+use crate::truth::upstream::UpstreamReader;
 use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -50,7 +50,7 @@ impl CommitFacts {
         facts.history = read_policy.or(history, History::default)?;
         let touched = facts.history.paths();
         if has_protected(inputs, touched) || is_picking(inputs) {
-            facts.read_upstream_states(inputs)?;
+            facts.read_former_entries(inputs)?;
         }
         Ok(facts)
     }
@@ -60,35 +60,39 @@ impl CommitFacts {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn add_upstream_states_for_files(
+    pub fn add_former_entries_for_files(
         &mut self,
         inputs: &SurveyInputs<'_>,
         files: &[&Delta],
     ) -> Result<(), Error> {
-        if self.references.upstream_states.entries().is_some() {
+        if self.references.since_head.is_some() {
             return Ok(());
         }
         let entries = files.iter().flat_map(|delta| delta.iter());
         let changed = entries.filter(|(path, entry)| !self.is_of_reference(inputs, path, **entry));
         if has_protected(inputs, changed.map(|(path, _entry)| path)) {
-            self.read_upstream_states(inputs)?;
+            self.read_former_entries(inputs)?;
         }
         Ok(())
     }
 
     /// Reads what upstream had since HEAD left it, and since each branch beside HEAD did.
-    fn read_upstream_states(&mut self, inputs: &SurveyInputs<'_>) -> Result<(), Error> {
+    fn read_former_entries(&mut self, inputs: &SurveyInputs<'_>) -> Result<(), Error> {
         let read_policy = &inputs.options.read_policy;
-        let newest = self.references.tips.clone();
-        let mut reader = UpstreamStatesReader::new(inputs, &self.ref_facts.tips, &newest);
+        let references = &self.references;
+        let mut reader = UpstreamReader::new(inputs, &self.ref_facts.tips, &references.tips);
         let head = &inputs.head;
         let here: Vec<&CommitId> = head.head.iter().chain(&head.branch).collect();
-        let of_head = reader.read_since(&here, self.references.reference());
-        self.references.upstream_states = read_policy.or(of_head, UpstreamStates::default)?;
-        for branch in &mut self.references.branches {
-            let reference = branch.references.first().cloned().unwrap_or_default();
-            let of_branch = reader.read_since(&[&branch.tip], &reference);
-            branch.upstream_states = read_policy.or(of_branch, UpstreamStates::default)?;
+        let of_head = reader.read_since(&here, references.reference());
+        let since_head = read_policy.or(of_head, FormerEntries::new)?;
+        let mut since_branches = Vec::new();
+        for branch in &references.branches {
+            let of_branch = reader.read_since(&[&branch.tip], branch.reference());
+            since_branches.push(read_policy.or(of_branch, FormerEntries::new)?);
+        }
+        self.references.since_head = Some(since_head);
+        for (branch, since) in self.references.branches.iter_mut().zip(since_branches) {
+            branch.since = Some(since);
         }
         Ok(())
     }

@@ -7,10 +7,9 @@ use std::time::SystemTime;
 use crate::git::objects::Objects;
 use crate::inventory::manifest::Manifest;
 use crate::judge::change::Change;
-use crate::judge::compare::{Delta, State};
+use crate::judge::compare::{Delta, FormerEntries, State};
 use crate::scope::compiled::Scope;
 use crate::truth::history::History;
-use crate::truth::upstream::UpstreamStates;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
@@ -34,7 +33,7 @@ pub struct Layers<'a> {
     /// The references of HEAD.
     pub references: Vec<&'a Delta>,
     /// What upstream had since HEAD, or a branch beside HEAD, left it.
-    pub upstream_states: Vec<&'a UpstreamStates>,
+    pub since: Vec<&'a FormerEntries>,
     /// Which commits were created here.
     pub created_here: CreatedHere<'a>,
     /// The trees of upstream, beside the base, in which a content may be that of an excluded file.
@@ -60,7 +59,7 @@ impl<'a> Layers<'a> {
             placed: Vec::new(),
             history,
             references: Vec::new(),
-            upstream_states: Vec::new(),
+            since: Vec::new(),
             created_here: CreatedHere::All,
             upstream_trees: Vec::new(),
             former_versions: None,

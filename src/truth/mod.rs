@@ -43,7 +43,7 @@ use std::sync::Arc;
 use crate::disk::files;
 use crate::git::index::OpenIndex;
 use crate::judge::change::{Change, ChangeSet, Extent, Kind, Place, Seen, SharedChange};
-use crate::judge::compare::{Delta, State};
+use crate::judge::compare::{Delta, FormerEntries, State};
 use crate::record::accepted::Acceptances;
 use crate::truth::checks::git_files::find_git_files;
 use crate::truth::checks::harmless::find_harmless;
@@ -210,7 +210,7 @@ fn run_passes_of_worktree(
     let seen_in_commit = |path: &RepoPath| facts.history.seen(path);
     let seen_in_file = |path: &RepoPath| seen_on_disk(files, path);
     let is_silent = |path: &RepoPath| is_silent_on_disk(inputs, files, path);
-    let since_head = references.upstream_states.entries();
+    let since_head = references.since_head.as_ref();
     let mut states = Vec::new();
     if inputs.head.head.is_some() {
         let head = State::new(&references.head, &committed_references, &seen_in_commit);
@@ -218,7 +218,7 @@ fn run_passes_of_worktree(
     }
     for (branch, its_references) in references.branches.iter().zip(&branch_references) {
         let state = State::new(&branch.delta, its_references, &seen_in_commit);
-        states.push(state.with_since(branch.upstream_states.entries()));
+        states.push(state.with_since(branch.since.as_ref()));
     }
     let mut deltas = facts.committed();
     let mut placed = Vec::new();
@@ -228,11 +228,11 @@ fn run_passes_of_worktree(
             states.push(state.with_since(since_head));
             deltas.push(delta);
         }
-        states.push(State {
+        let disk = State {
             silent: &is_silent,
-            since: since_head,
             ..State::new(&files.disk.delta, &working_references, &seen_in_file)
-        });
+        };
+        states.push(disk.with_since(since_head));
         deltas.push(&files.disk.delta);
         placed.extend(files.disk.placed.values().cloned());
     }
@@ -257,9 +257,9 @@ fn layers_without_states<'a>(
     upstream_trees.extend(&references.tips);
     let mut references_of_head: Vec<&Delta> = references.committed.iter().collect();
     references_of_head.extend(&references.tips);
-    let mut upstream_states = vec![&references.upstream_states];
+    let mut since: Vec<&FormerEntries> = references.since_head.iter().collect();
     for branch in &references.branches {
-        upstream_states.push(&branch.upstream_states);
+        since.extend(&branch.since);
     }
     let manifest = &inputs.manifest;
     // without files, the manifest has only the paths that commits touched
@@ -272,7 +272,7 @@ fn layers_without_states<'a>(
         created_here: CreatedHere::Among(commits_head_was_on(inputs, facts)),
         upstream_trees,
         former_versions: former_versions(inputs, &facts.references.trusted),
-        upstream_states,
+        since,
         ..Layers::new(&inputs.worktree.scope, manifest, whole_base, &facts.history)
     }
 }
@@ -344,7 +344,7 @@ fn survey_everything(
     deltas_of_files.push(&reading.disk.delta);
     reading
         .facts
-        .add_upstream_states_for_files(&reading.inputs, &deltas_of_files)?;
+        .add_former_entries_for_files(&reading.inputs, &deltas_of_files)?;
     let files = FileLayers {
         index: &reading.index,
         disk: &reading.disk,

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::git::objects::Objects;
 use crate::git::process::Git;
 use crate::git::refs::STASH;
-use crate::judge::compare::{Delta, merge_references};
+use crate::judge::compare::{Delta, FormerEntries, merge_references};
 use crate::truth::head::WorktreeHead;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_facts::RefFacts;
 use crate::truth::stash::untracked_files;
-use crate::truth::upstream::{UpstreamStates, is_reachable_from_any, recorded_tips};
+use crate::truth::upstream::{is_reachable_from_any, recorded_tips};
 use crate::words::entry::ObjectId;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -35,9 +35,9 @@ pub struct ReferenceTrees {
     /// What the newest of upstream have, merged where they went different ways: to be like that is
     /// no change, as a merge makes none of it.
     pub tips: Vec<Delta>,
-    /// What upstream had since HEAD left it; only read where a commit touched what the scope does
+    /// What upstream had since HEAD left it; only read where something touched what the scope does
     /// not let the worktree write.
-    pub upstream_states: UpstreamStates,
+    pub since_head: Option<FormerEntries>,
     /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on
     /// HEAD.
     pub branches: Vec<BranchTrees>,
@@ -51,8 +51,8 @@ pub struct ReferenceTrees {
 pub struct BranchTrees {
     /// Its commit.
     pub tip: CommitId,
-    /// What upstream had since it left it; only read where [`ReferenceTrees::upstream_states`] is.
-    pub upstream_states: UpstreamStates,
+    /// What upstream had since it left it; read where [`ReferenceTrees::since_head`] is.
+    pub since: Option<FormerEntries>,
     /// Its tree.
     pub delta: Delta,
     /// What it may be without a change made here, the nearest first.
@@ -108,7 +108,7 @@ impl ReferenceTrees {
             arriving: merge.arriving,
             is_related: of_head.is_related,
             tips,
-            upstream_states: UpstreamStates::default(),
+            since_head: None,
             branches,
         })
     }
@@ -190,6 +190,11 @@ fn read_tips(
 }
 
 impl BranchTrees {
+    /// Returns its nearest reference.
+    pub fn reference(&self) -> &Delta {
+        self.references.first().unwrap_or(&NOTHING)
+    }
+
     /// Reads those of each branch that is not on HEAD.
     fn read_all(
         inputs: &SurveyInputs<'_>,
@@ -230,7 +235,7 @@ impl BranchTrees {
         }
         Ok(Self {
             tip: branch.tip.clone(),
-            upstream_states: UpstreamStates::default(),
+            since: None,
             delta,
             references: references.deltas,
         })

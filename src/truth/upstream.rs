@@ -17,10 +17,8 @@ use crate::record::worktree::{Record, Tip};
 use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
-use crate::words::entry::Entry;
 use crate::words::error::Error;
 use crate::words::name::{CommitId, branch_of};
-use crate::words::path::RepoPath;
 
 /// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -349,52 +347,29 @@ fn names_on_remotes(git: &Git, branch: &str) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Holds the states that upstream had of each path since a commit left it.
-#[derive(Clone, Debug, Default)]
-pub enum UpstreamStates {
-    /// Nothing needs them so far.
-    #[default]
-    NotRead,
-    /// The states of each path.
-    Read(FormerEntries),
-}
-
 /// How many commits of upstream are looked at that the worktree does not have.
 const SINCE: usize = 1000;
 
-impl UpstreamStates {
-    /// True if upstream had this entry at a path.
-    pub fn is_state(&self, path: &RepoPath, entry: Option<Entry>) -> bool {
-        match self {
-            Self::NotRead => false,
-            Self::Read(states) => states
-                .get(path)
-                .is_some_and(|entries| entries.contains(&entry)),
-        }
-    }
-
-    /// Returns them; none if they were not read.
-    pub const fn entries(&self) -> Option<&FormerEntries> {
-        match self {
-            Self::NotRead => None,
-            Self::Read(entries) => Some(entries),
-        }
-    }
+/// Holds what upstream had in these commits.
+struct ReadCommits {
+    commits: BTreeSet<CommitId>,
+    entries: FormerEntries,
 }
 
 /// Reads what upstream had since commits left it. Many branches and stashes left it at the same
 /// commit: the commits since then are read once.
-pub struct UpstreamStatesReader<'a> {
+pub struct UpstreamReader<'a> {
     inputs: &'a SurveyInputs<'a>,
     /// The newest commits of upstream.
     current: Vec<&'a CommitId>,
     /// The newest trees of upstream.
     newest: &'a [Delta],
-    /// What was read, each with the commits in which that is.
-    read: Vec<(BTreeSet<CommitId>, FormerEntries)>,
+    /// What was read.
+    read: Vec<ReadCommits>,
 }
 
-impl<'a> UpstreamStatesReader<'a> {
+impl<'a> UpstreamReader<'a> {
+    /// Starts with nothing read. `newest` are the newest trees of upstream.
     pub fn new(inputs: &'a SurveyInputs<'a>, tips: &'a Tips, newest: &'a [Delta]) -> Self {
         Self {
             inputs,
@@ -404,7 +379,7 @@ impl<'a> UpstreamStatesReader<'a> {
         }
     }
 
-    /// Reads the states that upstream had of each path in the commits that none of `here` has.
+    /// Reads the entries that upstream had of each path in the commits that none of `here` has.
     ///
     /// A path that upstream now has as the `reference` of these has it is left out: upstream took
     /// its changes back, and a commit with one of them would bring it again with a merge.
@@ -415,33 +390,34 @@ impl<'a> UpstreamStatesReader<'a> {
         &mut self,
         here: &[&CommitId],
         reference: &Delta,
-    ) -> Result<UpstreamStates, Error> {
+    ) -> Result<FormerEntries, Error> {
         let not_here = self.inputs.git.rev_list(&self.current, here)?;
         let commits: BTreeSet<CommitId> = not_here.into_iter().collect();
-        let known = self.read.iter().find(|(known, _)| *known == commits);
-        let mut states = match known {
-            Some((_, states)) => states.clone(),
-            None => self.read_commits(commits)?,
-        };
-        states.retain(|path, _| {
+        let number = self.number_of(commits)?;
+        let mut since = FormerEntries::new();
+        for (path, entries) in &self.read[number].entries {
             let of_here = reference.get(path);
-            self.newest.iter().any(|tip| tip.get(path) != of_here)
-        });
-        Ok(UpstreamStates::Read(states))
-    }
-
-    /// Reads the states in these commits, and keeps them.
-    fn read_commits(&mut self, commits: BTreeSet<CommitId>) -> Result<FormerEntries, Error> {
-        let mut states = FormerEntries::new();
-        for tip in &self.current {
-            let is_wanted = |id: &CommitId| commits.contains(id);
-            for delta in walk_back(&self.inputs.objects, tip, SINCE, &is_wanted)? {
-                for (path, entry) in delta {
-                    states.entry(path).or_default().insert(entry);
-                }
+            if self.newest.iter().any(|tip| tip.get(path) != of_here) {
+                since.insert(path.clone(), entries.clone());
             }
         }
-        self.read.push((commits, states.clone()));
-        Ok(states)
+        Ok(since)
+    }
+
+    /// Returns the number under which `read` has these commits, after it has read them.
+    fn number_of(&mut self, commits: BTreeSet<CommitId>) -> Result<usize, Error> {
+        let known = self.read.iter().position(|one| one.commits == commits);
+        if let Some(number) = known {
+            return Ok(number);
+        }
+        let mut entries = FormerEntries::new();
+        for tip in &self.current {
+            let deltas = walk_back(&self.inputs.objects, tip, SINCE, &|id| commits.contains(id))?;
+            for (path, entry) in deltas.into_iter().flatten() {
+                entries.entry(path).or_default().insert(entry);
+            }
+        }
+        self.read.push(ReadCommits { commits, entries });
+        Ok(self.read.len() - 1)
     }
 }

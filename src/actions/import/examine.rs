@@ -42,13 +42,11 @@ pub fn examine_listing(
     }
 }
 
-/// Examines what the branch names. Git fetches any object, and no later step takes one that is no
-/// commit.
-pub fn examine_tip(repository: &Repository, private: &PrivateGit, tip: &CommitId) -> Examination {
-    match Objects::open(&private.git_dir(), repository.format) {
-        Ok(objects) if !objects.has_beside_commits(tip) => Examination::Readable,
-        Ok(_) | Err(_) => Examination::Unreadable,
-    }
+/// True if the branch names a tag, a tree or a file. Git fetches any object, and no later step takes
+/// one that is no commit. Why objects cannot be opened is found out after the fetch has failed.
+pub fn is_no_commit(repository: &Repository, private: &PrivateGit, tip: &CommitId) -> bool {
+    let objects = Objects::open(&private.git_dir(), repository.format);
+    objects.is_ok_and(|objects| objects.has_beside_commits(tip))
 }
 
 /// Examines the objects of a commit that git did not fetch.

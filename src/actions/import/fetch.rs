@@ -12,7 +12,9 @@ use bstr::BString;
 
 use crate::actions::bring;
 use crate::actions::bring::{kept_ref, kept_refs};
-use crate::actions::import::examine::{Examination, examine_content, examine_objects, examine_tip};
+use crate::actions::import::examine::{
+    Examination, examine_content, examine_objects, is_no_commit,
+};
 use crate::actions::import::outcome::{ImportFailure, NoCommit};
 use crate::actions::import::run::RunToImport;
 use crate::actions::run_objects::{BATCH, fetch_each, find_abandoned};
@@ -102,7 +104,7 @@ pub fn fetch_staged(run: &RunToImport<'_>, staged: &BTreeSet<ObjectId>) -> Resul
 /// once more: a child of it can have been ended, as for want of memory. The failure says whether a
 /// later import may succeed.
 fn fetch_tip(run: &RunToImport<'_>, tip: &CommitId) -> Result<(), ImportFailure> {
-    if examine_tip(run.repository, run.private, tip) == Examination::Unreadable {
+    if is_no_commit(run.repository, run.private, tip) {
         let record = &run.worktree.record;
         let no_commit = NoCommit {
             name: record.name.to_string(),

@@ -18,7 +18,7 @@ impl WorkToMerge<'_> {
     ///
     /// # Errors
     /// As above; fails when git does.
-    pub fn require_in_scope(
+    pub fn require_nothing_carried(
         &self,
         plan: &MergePlan,
         scratch: &QuarantinedObjects,

@@ -81,7 +81,7 @@ impl WorkToMerge<'_> {
         if plan.landed.commit.is_none() {
             plan.landed.commit = self.pushed_before(&plan, scratch.objects())?;
         }
-        self.require_in_scope(&plan, &scratch)?;
+        self.require_nothing_carried(&plan, &scratch)?;
         Ok(PreparedMerge { plan, scratch })
     }
 }

@@ -32,7 +32,7 @@ use crate::words::path::RepoPath;
 use crate::worktree::absence::moved_to;
 use crate::worktree::admin_dir::{git_dirs_below, worktree_of};
 use crate::worktree::loaded::{Worktree, is_locked_by_us};
-use crate::worktree::operation::{AM, find_operation};
+use crate::worktree::operation::{AM, read_operation};
 use crate::worktree::private_git;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::repository::Repository;
@@ -189,7 +189,7 @@ fn read_surroundings(
         },
         owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
         modules: has_own_modules(&record.admin_dir)?,
-        has_patches: find_operation(&record.admin_dir) == Some(AM),
+        has_patches: read_operation(record) == Some(AM),
         is_there,
         is_left: is_there || files::is_directory(&record.admin_dir),
         held: is_held_elsewhere(shared, site),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::judge::change::{Change, Kind, Place, Seen};
-use crate::judge::compare::{entry_in, same};
+use crate::judge::compare::{entry_in, had_entry, same};
 use crate::truth::history::Version;
 use crate::truth::layered::Layers;
 use crate::words::entry::Entry;
@@ -54,6 +54,6 @@ fn is_of_upstream(layers: &Layers<'_>, path: &RepoPath, entry: Option<Entry>) ->
             return true;
         }
     }
-    let mut states = layers.upstream_states.iter();
-    states.any(|since| since.is_state(path, entry))
+    let mut since = layers.since.iter();
+    since.any(|former| had_entry(former, path, entry))
 }

@@ -17,7 +17,7 @@ use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::entries::put;
 use crate::worktree::private_git::settings::{WITHHELD_REMOTE, write_settings};
-use crate::worktree::private_git::{NEW, PrivateGit};
+use crate::worktree::private_git::{NEW, PrivateGit, is_branch_on_remote};
 use crate::worktree::repository::Repository;
 
 /// Where a git directory has its packs.
@@ -132,15 +132,12 @@ fn count_own_commits(
     tip: &CommitId,
 ) -> Result<usize, Error> {
     let branch = worktree.record.branch.full_ref();
-    let pushed = format!("/{}", worktree.record.branch);
     let refs = repository
         .git
         .for_each_ref(&["refs/heads/", "refs/remotes/"])?;
     let mut excluded = vec![&worktree.record.base.commit];
     for other in &refs {
-        let is_pushed =
-            other.name.starts_with(b"refs/remotes/") && other.name.ends_with_str(&pushed);
-        if other.name != branch && !is_pushed {
+        if other.name != branch && !is_branch_on_remote(worktree, other.name.as_bstr()) {
             excluded.push(&other.id);
         }
     }

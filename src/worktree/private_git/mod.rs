@@ -33,7 +33,7 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8PathBuf;
 
 use crate::disk::error::DiskError;
@@ -237,6 +237,12 @@ impl PrivateGit {
 /// The ref of the commits of a run, until the branch is there.
 pub fn incoming_ref(worktree: &Worktree) -> String {
     format!("refs/agentwt/incoming/{}", worktree.record.name)
+}
+
+/// True if a ref is where the branch of a worktree is on a remote, under its own name.
+fn is_branch_on_remote(worktree: &Worktree, name: &BStr) -> bool {
+    let ending = format!("/{}", worktree.record.branch);
+    name.starts_with(b"refs/remotes/") && name.ends_with_str(&ending)
 }
 
 /// The refs of what else runs made or left, below which each names its object.

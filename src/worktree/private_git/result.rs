@@ -1,9 +1,9 @@
 //! Reads what a run left in its private git directory, which can be anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
@@ -13,7 +13,9 @@ use crate::words::error::Error;
 use crate::words::name::CommitId;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::operation::find_operation;
-use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, run_refs};
+use crate::worktree::private_git::{
+    PrivateGit, RunResult, incoming_ref, is_branch_on_remote, run_refs,
+};
 use crate::worktree::repository::Repository;
 
 /// How long git may take to list the refs of a run.
@@ -47,28 +49,26 @@ impl PrivateGit {
         let listed = limited.list_refs_of(git_dir.as_str())?;
         let refs_at_begin = self.refs_at_begin()?;
         let branch = worktree.record.branch.full_ref();
+        let tracking_logs = TrackingLogs::read(&git_dir, &listed.refs);
+        let fetched = tracking_logs.fetched_commits(&listed.refs);
         let mut result = RunResult {
             head_ref: listed.head,
             operation: find_operation(&git_dir),
             began: lasting_commits(&refs_at_begin, worktree),
             been_on: read_log(&git_dir.join("logs/HEAD"), MOST_ENTRIES),
+            pushed: tracking_logs.pushed_elsewhere(worktree),
             ..RunResult::default()
         };
-        let fetched = fetched_commits(&git_dir, &listed.refs);
         for (name, id) in listed.refs {
             // git lists a ref that it cannot read with zeros
             if !id.is_known() {
                 continue;
             }
-            let is_tracking = name.starts_with(REMOTES) && is_ref_name(&name);
-            let is_fetched = is_tracking && fetched.contains(&id);
+            let is_fetched = name.starts_with(REMOTES) && fetched.contains(&id);
             let listed_ref = Ref::new(name, id);
-            if is_tracking && !is_upstream_of(worktree, &listed_ref) {
-                result.pushed.extend(last_push(&git_dir, &listed_ref.name));
-            }
             if is_fetched {
                 let is_moved = !refs_at_begin.contains(&listed_ref);
-                if is_moved && !is_pushed(&git_dir, &listed_ref) {
+                if is_moved && !tracking_logs.is_pushed(&listed_ref) {
                     result.fetched.push(listed_ref.name);
                 }
                 continue;
@@ -100,54 +100,67 @@ fn older_stashes(git_dir: &Utf8Path) -> Vec<CommitId> {
     log
 }
 
-/// The commits of those remote-tracking refs that a fetch or a push has set, as their logs say: a
-/// remote has them, so they are no work of the run.
-fn fetched_commits(git_dir: &Utf8Path, refs: &[(BString, CommitId)]) -> BTreeSet<CommitId> {
-    let mut commits = BTreeSet::new();
-    for (name, id) in refs {
-        if !name.starts_with(REMOTES) || !is_ref_name(name) {
-            continue;
+/// The logs of the remote-tracking refs of a run, the newest entry first; each is read once. A ref
+/// without a log, or with one that cannot be read, has none here.
+struct TrackingLogs(BTreeMap<BString, Vec<ReflogEntry>>);
+
+impl TrackingLogs {
+    fn read(git_dir: &Utf8Path, refs: &[(BString, CommitId)]) -> Self {
+        let mut logs = BTreeMap::new();
+        for (name, _id) in refs {
+            if !name.starts_with(REMOTES) || !is_ref_name(name) {
+                continue;
+            }
+            let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
+            let bytes = files::read(&log).ok().flatten().unwrap_or_default();
+            let entries = parse_reflog_file(&bytes);
+            if !entries.is_empty() {
+                logs.insert(name.clone(), entries);
+            }
         }
-        if let Some(newest) = newest_entry(git_dir, name.as_bstr())
-            && newest.id == *id
-            && newest.came_from_elsewhere(&name.to_str_lossy())
-        {
-            commits.insert(id.clone());
-        }
+        Self(logs)
     }
-    commits
-}
 
-/// True if a push has set a remote-tracking ref, as its log says.
-fn is_pushed(git_dir: &Utf8Path, tracking: &Ref) -> bool {
-    let newest = newest_entry(git_dir, tracking.name.as_bstr());
-    newest.is_some_and(|entry| entry.is_push_of(&tracking.id))
-}
+    /// The newest entry of the log of a ref.
+    fn newest(&self, name: &BString) -> Option<&ReflogEntry> {
+        self.0.get(name)?.first()
+    }
 
-/// Returns a remote-tracking ref as the last push has set it, whatever moved it since: the git
-/// directory has no log of what others pushed.
-fn last_push(git_dir: &Utf8Path, name: &BString) -> Option<Ref> {
-    let log = read_entries(git_dir, name.as_bstr());
-    let pushed = log.into_iter().find(|entry| entry.is_push_of(&entry.id))?;
-    Some(Ref::new(name.clone(), pushed.id))
-}
+    /// The commits of those refs that a fetch or a push has set: a remote has them, so they are no
+    /// work of the run.
+    fn fetched_commits(&self, refs: &[(BString, CommitId)]) -> BTreeSet<CommitId> {
+        let mut commits = BTreeSet::new();
+        for (name, id) in refs {
+            if let Some(newest) = self.newest(name)
+                && newest.id == *id
+                && newest.came_from_elsewhere(&name.to_str_lossy())
+            {
+                commits.insert(id.clone());
+            }
+        }
+        commits
+    }
 
-/// True if a remote-tracking ref is that of the worktree's branch under its own name.
-fn is_upstream_of(worktree: &Worktree, tracking: &Ref) -> bool {
-    let ending = format!("/{}", worktree.record.branch);
-    tracking.name.ends_with_str(&ending)
-}
+    /// True if a push has set a ref.
+    fn is_pushed(&self, tracking: &Ref) -> bool {
+        let newest = self.newest(&tracking.name);
+        newest.is_some_and(|entry| entry.is_push_of(&tracking.id))
+    }
 
-/// The newest entry of the log of a ref.
-fn newest_entry(git_dir: &Utf8Path, name: &BStr) -> Option<ReflogEntry> {
-    read_entries(git_dir, name).into_iter().next()
-}
-
-/// The log of a ref, the newest entry first; empty where it has none that can be read.
-fn read_entries(git_dir: &Utf8Path, name: &BStr) -> Vec<ReflogEntry> {
-    let log = git_dir.join("logs").join(name.to_str_lossy().as_ref());
-    let bytes = files::read(&log).ok().flatten().unwrap_or_default();
-    parse_reflog_file(&bytes)
+    /// The refs as the last push has set them, whatever moved them since: in the git directory of a
+    /// run, a push is one of the run. Not that of the worktree's branch under its own name.
+    fn pushed_elsewhere(&self, worktree: &Worktree) -> Vec<Ref> {
+        let mut pushed = Vec::new();
+        for (name, entries) in &self.0 {
+            if is_branch_on_remote(worktree, name.as_bstr()) {
+                continue;
+            }
+            if let Some(push) = entries.iter().find(|entry| entry.is_push_of(&entry.id)) {
+                pushed.push(Ref::new(name.clone(), push.id.clone()));
+            }
+        }
+        pushed
+    }
 }
 
 /// The commits of these refs, without the refs that runs leave for a time, until an import.

@@ -211,6 +211,14 @@ pub enum Refusal {
     ))]
     BranchHeld { branch: String, path: Utf8PathBuf },
 
+    #[error("a rebase or a bisect of the branch `{branch}` is in progress at {path}")]
+    #[diagnostic(code(agentwt::add::branch_at_work))]
+    #[diagnostic(help(
+        "end it there first, git says how: git -C {} status",
+        shell_word(path.as_str())
+    ))]
+    BranchAtWork { branch: String, path: Utf8PathBuf },
+
     #[error("the base {base} is not an ancestor of the branch `{branch}`")]
     #[diagnostic(code(agentwt::add::base_not_ancestor))]
     #[diagnostic(help(

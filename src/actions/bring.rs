@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use crate::actions::lfs_contents::copy_contents;
+use crate::actions::lfs_contents::copy_lfs_contents;
 use crate::actions::put_aside::{read_passing, read_put_aside};
 use crate::actions::run_objects::{fetch_each, find_abandoned};
 use crate::disk::files;
@@ -47,7 +47,7 @@ pub fn bring(repository: &Repository, worktree: &Worktree) -> Result<Vec<String>
     if !own.is_clone() {
         return bring_run_without_directory(repository, worktree);
     }
-    copy_contents(&own.common_dir, &own.home().common_dir)?;
+    copy_lfs_contents(&own.common_dir, &own.home().common_dir)?;
     let new = read_new_objects(&own, worktree)?;
     let git = worktree.hardened_git(&own);
     let branch_tip = git.rev_parse_commit(&worktree.record.branch.full_ref())?;
@@ -178,13 +178,15 @@ fn listed(commits: &[CommitId]) -> Option<String> {
     }
 }
 
-/// Fetches all that a run made, as an import does; returns what git cannot fetch.
+/// Fetches all that a run made, each under a kept ref; returns what git cannot fetch. What refs had
+/// when the run began is not its work.
 fn fetch_run(
     repository: &Repository,
     worktree: &Worktree,
     private: &PrivateGit,
 ) -> Result<Vec<CommitId>, Error> {
-    copy_contents(&private.git_dir(), &repository.common_dir)?;
+    // of Git LFS: they are no objects, so that a fetch does not bring them
+    copy_lfs_contents(&private.git_dir(), &repository.common_dir)?;
     private.clean()?;
     private.write_mended(repository, worktree)?;
     let run = private.read_result(repository, worktree)?;
@@ -192,7 +194,9 @@ fn fetch_run(
     let others = run.others.iter().map(|(_, id)| id);
     let mut work = BTreeMap::new();
     for id in own.chain(others) {
-        work.insert(id, kept_ref(worktree, id));
+        if !run.began.contains(id) {
+            work.insert(id, kept_ref(worktree, id));
+        }
     }
     let git = repository.git.with_mode(GitMode::Hardened);
     let mut lost = fetch_each(&git, private, &work);

@@ -19,7 +19,7 @@ const DIGITS: usize = 64;
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn copy_contents(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
+pub fn copy_lfs_contents(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
     let mut pending = vec![Utf8PathBuf::from(CONTENTS)];
     while let Some(directory) = pending.pop() {
         for name in files::names(&from.join(&directory))? {

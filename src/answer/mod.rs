@@ -26,7 +26,7 @@ use crate::arguments::output::RecordEnd;
 pub trait Answer: Serialize {
     /// The name of the JSON document: `add` in `agentwt.add/1`.
     const DOCUMENT: &'static str;
-    /// Whether `-q` leaves the text on stderr: a hook that refuses a commit.
+    /// Whether `-q` leaves the notes and the text on stderr: a hook that refuses a commit.
     const IGNORES_QUIET: bool = false;
 
     /// Prints for people. The default is the table of the rows.

@@ -71,16 +71,17 @@ impl VerdictReport {
         };
         let unread = unread_places(&self.violations);
         let mut repositories = BTreeSet::new();
-        let mut paths = Vec::new();
+        let mut out_of_scope = Vec::new();
         for violation in &self.violations {
             let is_of_scope = matches!(violation.reason, Reason::ReadOnly | Reason::Excluded);
             if let Some(repository) = violation.repository_inside() {
                 repositories.insert(repository);
             } else if is_of_scope && !violation.is_at_or_below(&unread) {
-                paths.push(violation);
+                out_of_scope.push(violation);
             }
         }
-        // while a setting or hook is planted, `restore` and `scope` refuse: git would run it
+        // while a setting or hook is planted, `restore` and `scope` refuse, and a git that the user
+        // types would run it
         let is_planted = self.violations.iter().any(Finding::is_planted);
         let mut remedies = Remedies::default();
         if let Some(worktree) = &self.path {
@@ -89,14 +90,14 @@ impl VerdictReport {
         if !is_planted {
             // `restore` also refuses while a repository is inside, or something cannot be read
             if repositories.is_empty() && unread.is_empty() {
-                remedies.restore(name, &paths);
+                remedies.restore(name, &out_of_scope);
             }
-            remedies.find_branches(&self.notices, &paths);
+            remedies.delete_or_find_branches(&self.notices, &out_of_scope);
         }
-        remedies.install(&paths);
-        remedies.accept_paths(name, &paths);
+        remedies.install(&out_of_scope);
+        remedies.accept_paths(name, &out_of_scope);
         if !is_planted {
-            remedies.widen_scope(name, &paths);
+            remedies.widen_scope(name, &out_of_scope);
         }
         remedies.accept_damage(name, &self.violations);
         remedies.unset_or_accept_shared(name, self.path.as_deref(), &self.violations);
@@ -165,7 +166,7 @@ impl Remedies {
     }
 
     /// For paths that are only in commits of other branches that were made here.
-    fn find_branches(&mut self, notices: &[Finding], paths: &[&Finding]) {
+    fn delete_or_find_branches(&mut self, notices: &[Finding], paths: &[&Finding]) {
         let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
         let mut is_elsewhere = false;
         for finding in paths {
@@ -184,8 +185,8 @@ impl Remedies {
         }
         if branches.is_empty() {
             for commit in commits.into_iter().take(NAMED) {
-                let command = format!("git branch --all --contains {}", commit.short());
-                self.add("see which branches have such a commit", &command);
+                let command = format!("git for-each-ref --contains {}", commit.short());
+                self.add("see which refs have such a commit", &command);
             }
         }
     }

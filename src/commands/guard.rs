@@ -231,19 +231,27 @@ impl Judge<'_> {
             return None;
         }
         let inside = resolved.strip_prefix(root).ok()?;
-        let Ok(below_worktrees) = inside.strip_prefix(WORKTREES) else {
+        let below_worktrees = inside.strip_prefix(WORKTREES).unwrap_or(Path::new(""));
+        let mut parts = below_worktrees.components();
+        if let Some(directory) = parts.next() {
+            let name = escape_for_terminal(directory.as_os_str().as_bytes());
             return Some(OtherPlace {
                 root,
-                name: "the main worktree".to_owned(),
-                path: Some(inside),
+                name: format!("the worktree {name}"),
+                path: Some(parts.as_path()),
             });
-        };
-        let mut parts = below_worktrees.components();
-        let name = escape_for_terminal(parts.next()?.as_os_str().as_bytes());
+        }
+        if self.repository.has_no_main_worktree() {
+            return Some(OtherPlace {
+                root,
+                name: "the directory of all worktrees".to_owned(),
+                path: None,
+            });
+        }
         Some(OtherPlace {
             root,
-            name: format!("the worktree {name}"),
-            path: Some(parts.as_path()),
+            name: "the main worktree".to_owned(),
+            path: Some(inside),
         })
     }
 }

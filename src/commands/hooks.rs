@@ -396,14 +396,15 @@ fn plan_record(
     let profile = settings.profile(&loaded.config)?;
     let scope = rules_of(name.as_str(), profile, &ScopeLists::default(), loaded.found)?;
     let git = repository.git.on(admin_dir, Some(path));
-    let branch = git.symbolic_ref_head()?;
+    let symbolic = git.symbolic_ref_head()?;
     let commit = git.rev_parse_commit("HEAD")?;
-    let (Some(branch), Some(head)) = (branch, commit) else {
+    let (Some(branch_ref), Some(head)) = (symbolic, commit) else {
         let path = path.to_owned();
         return Err(Refusal::Detached { path }.into());
     };
+    let branch = BranchName::from_git(branch_of(&branch_ref));
     let base_setting = settings.base.as_ref().map(|base| base.value.as_str());
-    let base = base_of(repository, base_setting, &head, &name)?;
+    let base = base_of(repository, base_setting, &branch, &head, &name)?;
     let case = repository.case()?;
     // refuses a scope that cannot be compiled
     Scope::compile(scope.clone(), case)?;
@@ -411,7 +412,7 @@ fn plan_record(
         made_by: MadeBy::Git,
         admin_dir: admin_dir.to_owned(),
         dot_git: read_dot_git(path)?,
-        branch: BranchName::from_git(branch_of(&branch)),
+        branch,
         base,
         checked_out: head,
         ignore_case: case == Case::Insensitive,
@@ -448,6 +449,7 @@ fn free_name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, E
 fn base_of(
     repository: &Repository,
     setting: Option<&str>,
+    own: &BranchName,
     head: &CommitId,
     name: &WorktreeName,
 ) -> Result<Base, Error> {
@@ -469,7 +471,7 @@ fn base_of(
     let common = git.merge_base_all(head, &[tip])?;
     let commit = common.into_iter().next().unwrap_or_else(|| head.clone());
     Ok(Base {
-        tips: followed_by(git, &revision, &commit)?,
+        tips: followed_by(git, own, &revision, &commit)?,
         commit,
         revision,
     })

@@ -2,7 +2,8 @@
 //!
 //! What is usual is found here: a `.git` directory, or a `.git` file that leads to one. Git itself
 //! is asked where it may refuse or look closer: a file of another owner, another file system on the
-//! way up, `core.worktree`, a directory that is a git directory, and no repository at all.
+//! way up, a directory that is a git directory, and no repository at all (of `core.worktree`, the
+//! caller asks).
 //! `GIT_CEILING_DIRECTORIES` does not count, as no git that we start inherits it.
 #![expect(clippy::disallowed_methods, reason = "looks at .git before all else")]
 
@@ -51,7 +52,9 @@ pub(super) fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitEr
     Ok(None)
 }
 
-/// Returns the repository to which `.git` leads, if git would take it without a closer look.
+/// Returns the repository to which `.git` leads; none if a file or link on the way belongs to another
+/// user, or something that git looks for is missing: git has to be asked then. `metadata` is of
+/// `.git` itself, also where that is a link.
 fn usual_repository(
     toplevel: &Utf8Path,
     dot_git: &Utf8Path,

@@ -55,7 +55,8 @@ pub enum Kind {
     Typechange,
     /// Only the executable bit is another.
     Mode,
-    /// It is on disk though the scope excludes it, with the content that the base has.
+    /// It is on disk though the scope excludes it, with the content that the base has, or as it
+    /// was copied into the worktree.
     Present,
     /// A ref, or what HEAD names, moved.
     Ref,

@@ -49,7 +49,19 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
             _ => Detail::Everything,
         },
     };
-    let text = render(&outcome.answer, form, style, &outcome.notes);
+    let mut text = render(&outcome.answer, form, style, &outcome.notes);
+    let has_conversation = !text.stderr.is_empty() || !text.hints.is_empty();
+    let stderr_paint = paint_on(&std::io::stderr());
+    if has_conversation && stderr_paint != style.paint {
+        // only one of the two streams is a terminal
+        let stderr_style = TextStyle {
+            paint: stderr_paint,
+            ..style
+        };
+        let conversation = render(&outcome.answer, form, stderr_style, &outcome.notes);
+        text.stderr = conversation.stderr;
+        text.hints = conversation.hints;
+    }
     if !cli.common.quiet || A::IGNORES_QUIET {
         tell_notes(&outcome.notes);
         tell(&text.stderr);

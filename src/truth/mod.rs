@@ -64,7 +64,7 @@ use crate::truth::layered::{CreatedHere, FormerVersions, Layers, WholeBase};
 use crate::truth::layers::converted::Filters;
 use crate::truth::layers::disk::DiskState;
 use crate::truth::layers::index::IndexState;
-use crate::truth::layers::untracked::{classify_unknown_to_git, find_hidden};
+use crate::truth::layers::untracked::{classify_unknown_to_git, find_ignored_beside_base};
 use crate::truth::options::SurveyOptions;
 use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
@@ -388,7 +388,7 @@ impl UntrackedFiles {
         let disk = &reading.disk.delta;
         let mut seen = classify_unknown_to_git(inputs, facts, placed, disk, index)?;
         let self_ignored = find_self_ignored(inputs, facts, index, placed, &mut seen);
-        let hidden = find_hidden(inputs, facts, disk, &seen, self_ignored.files)?;
+        let hidden = find_ignored_beside_base(inputs, facts, disk, &seen, self_ignored.files)?;
         Ok(Self {
             seen,
             hidden,
@@ -409,6 +409,7 @@ fn changes_of_everything(
     let disk = &reading.disk;
     let links_out = links_out(worktree, &findings.net, &disk.delta);
     let mut changes = changes_beside_net(inputs, &reading.facts, disk, &findings.net);
+    changes.extend(disk.copied_though_excluded(&reading.placed, &worktree.scope));
     changes.extend(findings.net);
     changes.sort();
     let filters = Filters::of(worktree, &reading.shared);

@@ -80,7 +80,8 @@ impl<'a> RefHistory<'a> {
     ) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
         let mut before = worktree.refs_at_add()?;
-        // these were left by an earlier worktree of this name: a run of this one takes them over
+        // these were left by an earlier worktree of this name, and a run of this one moves them: as
+        // new refs they are its own
         let incoming = incoming_ref(worktree);
         let runs = run_refs(worktree);
         before

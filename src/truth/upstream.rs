@@ -18,7 +18,7 @@ use crate::truth::history::walk_back;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::ref_history::RefHistory;
 use crate::words::error::Error;
-use crate::words::name::{CommitId, branch_of};
+use crate::words::name::{BranchName, CommitId, branch_of};
 
 /// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -278,13 +278,19 @@ fn is_related(refs: &RefHistory<'_>, name: &str, now: &CommitId) -> Result<bool,
 ///
 /// 1. the local branch that the revision names;
 /// 2. else the remote-tracking branch that it names, alone;
-/// 3. else (a commit id, a tag) the main worktree's branch, if that has the base.
+/// 3. else (a commit id, a tag) the branch of HEAD in the repository, if that has the base: the main
+///    worktree's. Not the worktree's own, which HEAD of a clone is on: a clone follows none then.
 ///
 /// With a local branch (1 and 3), what it tracks and the branches of its name on remotes.
 ///
 /// # Errors
 /// Fails when the repository cannot be read.
-pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
+pub fn followed_by(
+    git: &Git,
+    own: &BranchName,
+    revision: &str,
+    base: &CommitId,
+) -> Result<Vec<Tip>, Error> {
     let short = branch_of(revision);
     // as gitrevisions(7) has it, `remotes/origin/main` and `origin/main` are the same
     let below_refs = short.strip_prefix("refs/").unwrap_or(short);
@@ -297,6 +303,7 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
     } else if let Some(tip) = read_tip(git, &format!("refs/remotes/{of_remote}"))? {
         tips.push(tip);
     } else if let Some(main_branch) = git.symbolic_ref_head()?
+        && main_branch != own.full_ref()
         && let Some(tip) = read_tip(git, &main_branch)?
         && git.is_ancestor(base, &tip.commit)?
     {

@@ -1,10 +1,13 @@
 //! Says which command of git is in progress in a worktree, and how to end it.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::record::worktree::Record;
+use crate::words::name::BranchName;
 use crate::words::path::shell_word;
+use crate::worktree::gitdir::read_gitdir;
 
 /// The command that applies patches of a mailbox; no commit has those that it has still to apply.
 pub const AM: &str = "am";
@@ -21,6 +24,13 @@ const OPERATIONS: [(&str, &str); 6] = [
 ];
 /// The directory of a cherry-pick or revert of several commits, also between two of them.
 const SEQUENCER: &str = "sequencer";
+
+/// The files in which git writes down which branch it works on while HEAD is elsewhere.
+const BUSY: [&str; 3] = [
+    "rebase-merge/head-name",
+    "rebase-apply/head-name",
+    "BISECT_START",
+];
 
 /// The command of git that is in progress in a worktree, if one is.
 pub fn read_operation(record: &Record) -> Option<&'static str> {
@@ -65,6 +75,43 @@ pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
     let todo = files::read(&sequencer.join("todo")).ok().flatten();
     let is_revert = todo.is_some_and(|todo| todo.trim_ascii_start().starts_with(b"revert"));
     Some(if is_revert { "revert" } else { "cherry-pick" })
+}
+
+/// Finds the directory of a worktree in which a rebase or a bisect of a branch is in progress.
+///
+/// # Errors
+/// Fails when the list of private git directories, or where the worktree is, cannot be read.
+pub fn find_worktree_at_work_on(
+    branch: &BranchName,
+    common_dir: &Utf8Path,
+) -> Result<Option<Utf8PathBuf>, DiskError> {
+    let worktrees = common_dir.join("worktrees");
+    let mut git_dirs = vec![common_dir.to_owned()];
+    for id in files::names(&worktrees)? {
+        git_dirs.push(worktrees.join(id));
+    }
+    for git_dir in git_dirs {
+        if is_at_work_on(branch, &git_dir) {
+            let recorded = read_gitdir(&git_dir)?;
+            let dot_git = recorded.unwrap_or_else(|| common_dir.to_owned());
+            return Ok(dot_git.parent().map(Utf8Path::to_owned));
+        }
+    }
+    Ok(None)
+}
+
+/// True if a rebase or a bisect of a branch is in progress in this git directory.
+fn is_at_work_on(branch: &BranchName, git_dir: &Utf8Path) -> bool {
+    let full = branch.full_ref();
+    for file in BUSY {
+        let content = files::read(&git_dir.join(file)).ok().flatten();
+        let text = content.unwrap_or_default();
+        let named = text.trim_ascii();
+        if named == full.as_bytes() || named == branch.as_str().as_bytes() {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -161,10 +161,15 @@ impl Repository {
     /// The directory of which a task must leave everything else alone: around clones without a
     /// repository stands whatever the user has there.
     pub fn closed_root(&self) -> Utf8PathBuf {
-        if self.home().common_dir == self.root.join(PARENT_HOME) {
+        if self.has_no_main_worktree() {
             return self.root.join(".agentwt");
         }
         self.root.clone()
+    }
+
+    /// True if it is a directory around clones (`add --parent`), which is no repository itself.
+    pub fn has_no_main_worktree(&self) -> bool {
+        self.home().common_dir == self.root.join(PARENT_HOME)
     }
 
     /// The directory of a worktree's record.

@@ -174,6 +174,20 @@ fn nothing_that_happens_in_the_main_repository_breaks_it() {
     assert!(!alternates.exists(), "it lends nothing");
 }
 
+/// HEAD of a clone is on its own branch, which the base does not follow.
+#[test]
+fn the_own_branch_of_a_clone_from_a_tag_is_no_branch_of_the_base() {
+    let repo = TestRepo::project();
+    repo.git(&["tag", "v1"]);
+    repo.agentwt(&[ADD, &["--strategy", "clone", "--base", "v1"]].concat())
+        .ok();
+    let dir = repo.worktree("task-5");
+    let work =
+        "echo 1 >src/one.rs; git add src; git commit -q -m one; git commit -q --amend -m two";
+    repo.sh(&dir, work).ok();
+    assert_eq!(repo.findings(&dir), "");
+}
+
 #[test]
 fn a_base_that_only_a_detached_head_has_is_there() {
     let repo = TestRepo::project();

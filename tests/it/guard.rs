@@ -577,6 +577,13 @@ fn around_a_clone_without_a_repository_stands_what_the_user_has_there() {
     assert!(of("README.md").contains("is read-only"));
     assert!(of("../../repository.git/config").contains("which is not this task's"));
     assert!(of("../other/src/lib.rs").contains("is in the worktree other"));
+    for beside in ["..", "../../notes.txt"] {
+        let said = of(beside);
+        assert!(
+            said.contains("/outside, which is not this task's"),
+            "{said}"
+        );
+    }
     assert!(of(".git/config").contains("is git's own"));
 }
 

@@ -388,6 +388,24 @@ fn there_is_colour_on_a_terminal_only_and_not_where_the_user_does_not_want_it() 
 }
 
 #[test]
+fn each_stream_has_colour_where_it_is_a_terminal_itself() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "src/**"]).ok();
+    let talk = repo.main().join("talk");
+    let coloured = "\u{1b}[";
+    let Some(said) = repo.on_a_terminal("git-agentwt add task --write 'src/**' 2>talk") else {
+        return;
+    };
+    assert!(said.contains("worktrees/task"), "{said}");
+    let talked = std::fs::read_to_string(&talk).expect("it was talked");
+    assert!(!talked.contains(coloured), "{talked}");
+    let said = repo.on_a_terminal("git-agentwt add task --write 'src/**' >answer");
+    assert!(said.is_some_and(|said| said.contains(coloured)));
+    let answer = std::fs::read_to_string(repo.main().join("answer")).expect("an answer");
+    assert!(!answer.contains(coloured), "{answer}");
+}
+
+#[test]
 fn on_a_terminal_a_row_is_filled_in_as_soon_as_its_worktree_is_verified() {
     let repo = TestRepo::project();
     // git takes as many seconds for the file as a file in the home says

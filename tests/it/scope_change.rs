@@ -236,8 +236,17 @@ fn copies_that_a_narrower_scope_excludes_are_named_and_taken_away_by_what_is_pri
     repo.write("local/b.txt", "b\n");
     repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "local/**"])
         .ok();
+    repo.agentwt(&["verify", "task"]).ok();
     let said = repo.agentwt(&["scope", "task", "--add-exclude", "*.env"]);
     said.ok();
+    assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
+    NO task: 1 violation, 1 path changed
+      !  present  local/a.env  disk  excluded: exclude *.env (scope --add-exclude)
+    --- stderr
+    to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task local/a.env
+    --- status 1
+    ");
     let (_, named) = said
         .stderr
         .split_once("excluded now are still in the worktree: local/a.env; ")
@@ -248,4 +257,34 @@ fn copies_that_a_narrower_scope_excludes_are_named_and_taken_away_by_what_is_pri
     let worktree = repo.worktree("task");
     assert!(!worktree.join("local/a.env").exists());
     assert!(worktree.join("local/b.txt").exists());
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
+fn restore_takes_a_copy_away_that_the_scope_excludes() {
+    for edit in ["true", "echo SECRET=2 >>local/a.env"] {
+        let repo = TestRepo::project();
+        repo.write(".git/info/exclude", "local/\n");
+        repo.write("local/a.env", "SECRET=1\n");
+        repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "local/**"])
+            .ok();
+        let worktree = repo.worktree("task");
+        repo.agentwt(&["scope", "task", "--add-exclude", "*.env"])
+            .ok();
+        repo.sh(&worktree, &format!("chmod u+w local/a.env; {edit}"))
+            .ok();
+        let copy = worktree.join("local/a.env");
+        let copied = std::fs::read(&copy).expect("the copy");
+        repo.agentwt(&["restore", "task", "local/a.env"]).ok();
+        assert!(!copy.exists());
+        repo.agentwt(&["verify", "task"]).ok();
+        repo.agentwt(&["restore", "task", "--undo"]).ok();
+        assert_eq!(std::fs::read(&copy).expect("it is back"), copied, "{edit}");
+        assert_eq!(repo.agentwt(&["verify", "task"]).status, 1, "{edit}");
+        repo.agentwt(&["accept", "task", "local/a.env"]).ok();
+        repo.agentwt(&["verify", "task"]).ok();
+        repo.sh(&worktree, "chmod u+w local/a.env; echo x >>local/a.env")
+            .ok();
+        assert_eq!(repo.agentwt(&["verify", "task"]).status, 1, "{edit}");
+    }
 }

@@ -417,7 +417,7 @@ impl WorktreeToCreate<'_> {
             record.dot_git = read_dot_git(&record.path)?;
         }
         let base = &record.base;
-        record.base.tips = followed_by(git, &base.revision, &base.commit)?;
+        record.base.tips = followed_by(git, &record.branch, &base.revision, &base.commit)?;
         record.ignore_case = self.scope.case() == Case::Insensitive;
         record.file_mode = git.config_get_bool("core.fileMode")? != Some(false);
         record.admin_dir = worktree.admin_dir.clone();

@@ -148,6 +148,7 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     let result = &run.result;
     let mut lasting = named_by_refs(&git, &kept_refs(run.worktree))?;
     lasting.extend(run.before.iter().chain(&run.tip).cloned());
+    // the user's own refs, which the run began with
     lasting.extend(result.began.iter().cloned());
     // the refs for a time too: an import that was stopped has fetched what they name
     let mut named = named_by_refs(&git, &run_refs(run.worktree))?;
@@ -162,7 +163,7 @@ fn find_wanted<'a>(run: &'a RunToImport<'_>) -> Result<Wanted<'a>, Error> {
     for (name, id) in &result.others {
         if !lasting.contains(id) {
             branches.push((name, id));
-            // in place of a ref for a time, where HEAD is on the same commit
+            // in place of the ref for a time that was chosen above, where HEAD is on the same commit
             work.insert(id, kept_ref(run.worktree, id));
         }
     }

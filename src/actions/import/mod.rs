@@ -27,7 +27,7 @@ use crate::actions::import::plan::{
 use crate::actions::import::run::RunToImport;
 use crate::actions::import::staged::{compare_user_index, keep_staged};
 use crate::actions::import::verify::{Verified, seal_of, verify};
-use crate::actions::lfs_contents::copy_contents;
+use crate::actions::lfs_contents::copy_lfs_contents;
 use crate::answer::shapes::BranchMove;
 use crate::disk::error::DiskError;
 use crate::disk::files;
@@ -64,7 +64,7 @@ pub fn import(
     let run = RunToImport::read(repository, worktree, private)?;
     // 2
     let fetched = fetch(&run)?;
-    copy_contents(&private.git_dir(), &repository.common_dir)
+    copy_lfs_contents(&private.git_dir(), &repository.common_dir)
         .map_err(|error| ImportFailure::in_git_directory(error.into()))?;
     // 3
     let verified = verify(&run, LargeFiles::Unread)?;

@@ -79,18 +79,20 @@ pub fn move_index(
     from: &CommitId,
     to: &CommitId,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let copy = run.private.dir.join("index.moved");
+    let moved = run.private.dir.join("index.moved");
     // the lock of a git that was killed
-    files::remove_file(&copy.with_extension("moved.lock"))?;
-    files::link_or_copy(&run.worktree.record.admin_dir.join("index"), &copy)?;
+    files::remove_file(&moved.with_extension("moved.lock"))?;
+    // as a link it is the index itself, until git puts a new file in its place
+    files::link_or_copy(&run.worktree.record.admin_dir.join("index"), &moved)?;
     let begun = read_entries(run, &run.private.begun_index());
-    let of_user = read_entries(run, &copy);
+    let of_user = read_entries(run, &moved);
     let of_run = read_entries(run, &run.private.index());
     let changed = of_user.difference(&begun).chain(of_run.difference(&begun));
     if has_path_below_path(changed) {
+        // git would take one of the two without an error
         return Ok(None);
     }
-    let git = run.worktree.git(run.repository).with_index(&copy);
+    let git = run.worktree.git(run.repository).with_index(&moved);
     let commits = [from.as_str(), to.as_str()];
     if git
         .perform("move the index", "read-tree -m -i", &commits)
@@ -99,7 +101,7 @@ pub fn move_index(
         return Ok(None);
     }
     mark_absent(&git, of_run.difference(&begun));
-    Ok(files::read(&copy)?)
+    Ok(files::read(&moved)?)
 }
 
 /// Marks in an index what the run has marked as absent: `git read-tree -i` leaves the sparse

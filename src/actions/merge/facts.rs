@@ -1,28 +1,20 @@
 //! Reads what decides how work is merged.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::actions::merge::plan::{
     BaseBranchState, BaseCheckout, BaseTip, FastForwardSetting, HistoryFacts, PlaceFacts, Relation,
     StartOfWork,
 };
 use crate::actions::merge::work::WorkToMerge;
-use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::git::process::Git;
 use crate::record::worktree::Record;
 use crate::truth::head::WorktreeHead;
 use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, branch_of};
-use crate::worktree::operation::{find_operation, read_operation};
+use crate::worktree::operation::{find_operation, find_worktree_at_work_on, read_operation};
 use crate::worktree::private_git::PrivateGit;
-
-/// The files in which git writes down which branch it works on while HEAD is elsewhere.
-const BUSY: [&str; 3] = [
-    "rebase-merge/head-name",
-    "rebase-apply/head-name",
-    "BISECT_START",
-];
 
 /// Returns the branch that the base of a worktree was taken from: the one that was named, else the
 /// only one that the base follows.
@@ -68,7 +60,7 @@ impl WorkToMerge<'_> {
         };
         if let BaseBranchState::At(base) = &facts.base {
             facts.checkouts = self.read_checkouts(&base.name)?;
-            facts.busy = find_git_dir_at_work_on(&base.name, &self.repository.common_dir)?;
+            facts.busy = find_worktree_at_work_on(&base.name, &self.repository.common_dir)?;
         }
         Ok(facts)
     }
@@ -162,28 +154,4 @@ fn read_fast_forward_setting(git: &Git) -> Result<FastForwardSetting, Error> {
 fn commit_on_own_branch(record: &Record, head: &WorktreeHead) -> Option<CommitId> {
     let is_on_branch = head.symbolic == Some(record.branch.full_ref()) && head.head == head.branch;
     head.branch.clone().filter(|_| is_on_branch)
-}
-
-/// Finds a git directory in which a rebase or a bisect of a branch is in progress.
-fn find_git_dir_at_work_on(
-    branch: &BranchName,
-    common_dir: &Utf8Path,
-) -> Result<Option<Utf8PathBuf>, DiskError> {
-    let worktrees = common_dir.join("worktrees");
-    let mut git_dirs = vec![common_dir.to_owned()];
-    for id in files::names(&worktrees)? {
-        git_dirs.push(worktrees.join(id));
-    }
-    let full = branch.full_ref();
-    for git_dir in git_dirs {
-        for file in BUSY {
-            let content = files::read(&git_dir.join(file)).ok().flatten();
-            let text = content.unwrap_or_default();
-            let named = text.trim_ascii();
-            if named == full.as_bytes() || named == branch.as_str().as_bytes() {
-                return Ok(Some(git_dir));
-            }
-        }
-    }
-    Ok(None)
 }

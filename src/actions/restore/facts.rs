@@ -11,7 +11,7 @@ use crate::actions::saved::{SavedRestore, read_entry};
 use crate::disk::drift::at_source;
 use crate::disk::error::DiskError;
 use crate::git::index::{IndexEntry, read_index};
-use crate::inventory::placed::{PlacedFile, SourceState};
+use crate::inventory::placed::{PlacedFile, PlacedOrigin, SourceState};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
 use crate::judge::finding::{Finding, Level, Reason, VerifyOptions};
@@ -39,6 +39,7 @@ pub fn read<'a>(
         permissions: Vec::new(),
         sparse: survey.changes.integrity.iter().any(is_sparse),
         others: BTreeSet::new(),
+        others_on_disk: BTreeSet::new(),
         history: Vec::new(),
     };
     let report = worktree.judge(survey.changes.clone(), VerifyOptions::default());
@@ -47,25 +48,12 @@ pub fn read<'a>(
     }
     facts.violations.sort_by(|a, b| a.path.cmp(&b.path));
     facts.permissions.sort_unstable();
-    facts.others = match saved {
-        Some(saved) => {
-            let restored = saved
-                .paths
-                .iter()
-                .map(|saved_path| &saved_path.path)
-                .collect();
-            // an undo refuses only where something on disk is in its way
-            others(survey, &restored, &[&survey.states.disk.delta])
-        }
-        None => {
-            let violations = facts
-                .violations
-                .iter()
-                .map(|planned| &planned.path)
-                .collect();
-            others(survey, &violations, &all_layers(survey))
-        }
+    let taken: BTreeSet<&RepoPath> = match saved {
+        Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
+        None => facts.violations.iter().map(|one| &one.path).collect(),
     };
+    facts.others_on_disk = others(survey, &taken, &[&survey.states.disk.delta]);
+    facts.others = others(survey, &taken, &all_layers(survey));
     facts
 }
 
@@ -158,7 +146,7 @@ fn violation(
         excluded,
         disk,
         target,
-        source: placed_source(repository, worktree, states.placed.get(path)),
+        source: placed_source(repository, worktree, states.placed.get(path), access),
     }
 }
 
@@ -166,10 +154,15 @@ fn placed_source(
     repository: &Repository,
     worktree: &Worktree,
     placed: Option<&PlacedFile>,
+    access: Access,
 ) -> PlacedSource {
     let Some(file) = placed else {
         return PlacedSource::NotPlaced;
     };
+    if access == Access::Excluded && file.origin == PlacedOrigin::Synced {
+        // it was copied before the scope excluded it, and is not copied again
+        return PlacedSource::NotPlaced;
+    }
     match at_source(&worktree.source_of(repository, file), file) {
         SourceState::Same => PlacedSource::Same,
         SourceState::Newer | SourceState::Gone | SourceState::None => PlacedSource::Changed,

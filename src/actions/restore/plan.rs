@@ -38,7 +38,7 @@ pub struct PlannedPath {
 /// Says whether a placed file can be copied from its source again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacedSource {
-    /// No file was placed there.
+    /// No file was placed there, or one that the scope excludes since.
     NotPlaced,
     /// It can: the source is as it was when the file was placed.
     Same,
@@ -94,6 +94,8 @@ pub struct RestoreFacts<'a> {
     /// Other paths that are not as in the base: those that stand on disk, and, unless an undo is
     /// decided, those in the index or in HEAD.
     pub others: BTreeSet<RepoPath>,
+    /// Those of `others` that stand on disk.
+    pub others_on_disk: BTreeSet<RepoPath>,
     /// Paths that commits of the worktree touched out of scope, and that are as before again.
     pub history: Vec<RepoPath>,
 }
@@ -117,7 +119,7 @@ pub fn plan(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Result<RestorePlan,
     }
     require_no_repository(facts.record, &restored)?;
     require_no_submodule(facts.record, &restored)?;
-    require_free(facts.record, &facts.others, &restored)?;
+    require_free(facts, &restored)?;
     if restored.iter().any(|planned| planned.committed) {
         require_movable_branch(facts)?;
     }
@@ -244,31 +246,40 @@ fn require_no_submodule(record: &Record, paths: &[PlannedPath]) -> Result<(), Re
 }
 
 /// Refuses where something that is not restored is in the way of what comes back.
-fn require_free(
-    record: &Record,
-    others: &BTreeSet<RepoPath>,
-    paths: &[PlannedPath],
-) -> Result<(), RestoreRefusal> {
-    let restored: BTreeSet<&RepoPath> = paths.iter().map(|planned| &planned.path).collect();
+fn require_free(facts: &RestoreFacts<'_>, paths: &[PlannedPath]) -> Result<(), RestoreRefusal> {
     for planned in paths {
         if planned.target.is_none() && !planned.from_source() {
             continue;
         }
         let path = &planned.path;
-        let other = blocking(path, others).find(|other| !restored.contains(other));
-        if let Some(other) = other {
-            let name = &record.name;
-            let in_the_way = shell_word(record.path.join(other.to_string()).as_str());
+        if let Some(other) = blocking(path, &facts.others).next() {
+            let name = &facts.record.name;
             return Err(RestoreRefusal::blocked(
                 format!(
                     "cannot restore {path} in worktree `{name}`: {other}, which is in scope or \
                      ignored, is in its way"
                 ),
-                format!("move it first: mv {in_the_way} <elsewhere>"),
+                way_out_of_the_way(facts, other),
             ));
         }
     }
     Ok(())
+}
+
+/// Says how to move away what is in the way of a path: from the disk, or, where it is not there any
+/// more, from the index and the branch.
+fn way_out_of_the_way(facts: &RestoreFacts<'_>, other: &RepoPath) -> String {
+    let root = &facts.record.path;
+    if facts.others_on_disk.contains(other) {
+        let place = shell_word(root.join(other.to_string()).as_str());
+        return format!("move it first: mv {place} <elsewhere>");
+    }
+    let worktree = shell_word(root.as_str());
+    let path = shell_word(&other.to_string());
+    format!(
+        "it is not on disk: take it out of the index and of the branch first: git -C {worktree} rm \
+         --quiet --cached --ignore-unmatch -- {path} && git -C {worktree} commit"
+    )
 }
 
 /// Returns those of these paths that cannot be files where `path` is one: those above or below it.

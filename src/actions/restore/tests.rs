@@ -44,6 +44,7 @@ fn facts(violations: Vec<PlannedPath>) -> RestoreFacts<'static> {
         permissions: Vec::new(),
         sparse: false,
         others: BTreeSet::new(),
+        others_on_disk: BTreeSet::new(),
         history: Vec::new(),
     }
 }
@@ -193,7 +194,7 @@ fn undo(
         directories: Vec::new(),
     };
     let mut facts = facts(Vec::new());
-    facts.others = others.iter().map(|text| path(text)).collect();
+    facts.others_on_disk = others.iter().map(|text| path(text)).collect();
     plan_undo(&facts, &saved, vec![now], Some(&commit(tip)))
 }
 

@@ -118,7 +118,7 @@ fn require_nothing_newer(
             at_risk.insert(&path_now.saved.path);
         }
         if path_now.saved.disk.is_some() {
-            at_risk.extend(blocking(&path_now.saved.path, &facts.others));
+            at_risk.extend(blocking(&path_now.saved.path, &facts.others_on_disk));
         }
     }
     let Some(first) = at_risk.first() else {

@@ -19,7 +19,8 @@ pub(super) const ADMIN: &str = "admin";
 const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 
 /// Puts the files from `admin/` back into the registered private git directory; what is back
-/// already stays. Does nothing where there are none, as for what this version removed.
+/// already stays. Does nothing where there are none, as for what this version removed. The caller
+/// holds the lock of the worktree.
 ///
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
@@ -33,6 +34,7 @@ pub(super) fn put_files_back(
     if !files::exists(&aside.join("gitdir")) {
         return Ok(());
     }
+    // the temporary files of a write that was killed
     sweep(git_dir, &[""]);
     for operation in OPERATIONS {
         let from = aside.join(operation);
@@ -43,7 +45,9 @@ pub(super) fn put_files_back(
     let git = worktree.git(repository);
     put_head_back(&git, git_dir, &aside.join("HEAD"), stamp)?;
     let head_log = git_dir.join("logs/HEAD");
-    if files::exists(&aside.join("head-log")) && files::exists(&head_log) {
+    let has_log = files::exists(&aside.join("head-log"));
+    // where the removal left no log, git is told to write none (git-config(1), core.logAllRefUpdates)
+    if has_log && files::exists(&head_log) {
         // by a rename: git takes a temporary file among the logs for the log of a ref
         files::rename(&aside.join("head-log"), &head_log)?;
     }

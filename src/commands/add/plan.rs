@@ -20,6 +20,7 @@ use crate::words::error::Error;
 use crate::words::name::{BranchName, CommitId, WorktreeName, branch_of};
 use crate::words::path::escape_for_rule;
 use crate::worktree::loaded::names;
+use crate::worktree::operation::find_worktree_at_work_on;
 use crate::worktree::repository::Repository;
 use crate::worktree::settings::{Loaded, load_config, rules_of};
 
@@ -234,8 +235,8 @@ fn plan_request(
 /// The tip of the branch, if it exists; `None` if it is to be created.
 ///
 /// # Errors
-/// Refuses a branch that exists and was not named, or that another worktree has checked out, and a
-/// name that cannot become a branch.
+/// Refuses a branch that exists and was not named, or that another worktree has checked out or works
+/// on, and a name that cannot become a branch.
 fn branch_tip(
     repository: &Repository,
     wanted: &Record,
@@ -255,12 +256,17 @@ fn branch_tip(
     let holder = worktrees
         .iter()
         .find(|entry| entry.branch.as_deref() == Some(full.as_str()));
-    // a clone has a branch of its own under that name
-    if wanted.strategy == Strategy::Worktree
-        && let Some(holder) = holder
-    {
+    if wanted.strategy != Strategy::Worktree {
+        // a clone has a branch of its own under that name
+        return Ok(Some(tip));
+    }
+    if let Some(holder) = holder {
         let path = holder.path.clone();
         return Err(Refusal::BranchHeld { branch, path }.into());
+    }
+    let common_dir = &repository.home().common_dir;
+    if let Some(path) = find_worktree_at_work_on(&wanted.branch, common_dir)? {
+        return Err(Refusal::BranchAtWork { branch, path }.into());
     }
     Ok(Some(tip))
 }

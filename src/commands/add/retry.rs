@@ -251,6 +251,7 @@ fn is_worth_a_retry(error: &Error) -> bool {
         error.find(),
         Some(
             Refusal::BranchHeld { .. }
+                | Refusal::BranchAtWork { .. }
                 | Refusal::BranchExists { .. }
                 | Refusal::PathTaken { .. }
                 | Refusal::ForeignWorktree { .. }
@@ -271,6 +272,10 @@ mod tests {
         let branch = "fix".to_owned();
         for refusal in [
             Refusal::BranchHeld {
+                branch: branch.clone(),
+                path: path.clone(),
+            },
+            Refusal::BranchAtWork {
                 branch: branch.clone(),
                 path: path.clone(),
             },

@@ -156,11 +156,9 @@ fn require_ended_setup(worktree: &Worktree) -> Result<(), Refusal> {
 /// Runs the set-up in the worktree.
 ///
 /// 1. Refuses while something of a set-up that was killed still runs.
-/// 2. Lists what is there before.
+/// 2. Lists what is there before, and whether another process works in the worktree.
 /// 3. Fills the submodules and runs the commands.
-/// 4. Records what they created in the worktree, also if one failed; installs our hooks again if
-///    the set-up replaced them.
-/// 5. Accepts what they changed of the repository, if no other process worked in the worktree.
+/// 4. Records what they made and changed, also if one failed.
 fn run(
     session: &Session,
     home: &Repository,
@@ -181,33 +179,67 @@ fn run(
         log: &session.log,
     };
     // 2
-    let is_alone = running_inside(&worktree.record.path, None).is_empty();
-    let before = UntrackedBefore::begin(home, worktree)?;
-    let repository = worktree.repository(home);
-    let had_our_hooks = worktree.hooks_are_as_recorded(&repository)?;
+    let before = BeforeSetup::read(home, worktree)?;
     // 3
     let ended = run_steps(&steps, setup, worktree, help);
     // 4
     let (_lock, locked) = Worktree::lock(home, name)?;
-    let mut updated = steps.note(locked, &before)?;
-    if had_our_hooks && !updated.hooks_are_as_recorded(&repository)? {
-        // an installer of hooks writes into the directory where git runs them, which is ours
-        updated.change_hooks(home, || {
-            install_hooks(home, &updated.record, &session.binary)
-        })?;
-        updated = Worktree::load(home, name)?;
-    }
-    // 5
-    if is_alone {
-        steps.accept_shared(&mut updated, &before)?;
-    }
-    UntrackedBefore::end(&updated)?;
+    let recorded = before.record_results(session, &steps, locked);
+    // why a command failed says more than why its results could not be recorded
     ended?;
+    let mut updated = recorded?;
     if setup.trusted {
         updated.record.setup = Some(SetupState::Done);
         updated.write_record(&updated.record)?;
     }
     Ok(())
+}
+
+/// How the worktree was before the set-up.
+struct BeforeSetup {
+    /// The untracked files.
+    untracked: UntrackedBefore,
+    /// Whether git ran our hooks there.
+    had_our_hooks: bool,
+    /// Whether no process worked there. What the set-up itself leaves running is no other process.
+    is_alone: bool,
+}
+
+impl BeforeSetup {
+    fn read(home: &Repository, worktree: &Worktree) -> Result<Self, Error> {
+        let is_alone = running_inside(&worktree.record.path, None).is_empty();
+        Ok(Self {
+            untracked: UntrackedBefore::begin(home, worktree)?,
+            had_our_hooks: worktree.hooks_are_as_recorded(&worktree.repository(home))?,
+            is_alone,
+        })
+    }
+
+    /// Records what the set-up made in the worktree, and installs our hooks again if it replaced
+    /// them. Accepts what it changed of the repository, if no other process worked in the worktree.
+    /// Returns the worktree as it is recorded then.
+    fn record_results(
+        &self,
+        session: &Session,
+        steps: &UserSteps<'_>,
+        locked: Worktree,
+    ) -> Result<Worktree, Error> {
+        let home = steps.repository;
+        let mut updated = steps.note(locked, &self.untracked)?;
+        let has_our_hooks = updated.hooks_are_as_recorded(&updated.repository(home))?;
+        if self.had_our_hooks && !has_our_hooks {
+            // an installer of hooks writes into the directory where git runs them, which is ours
+            updated.change_hooks(home, || {
+                install_hooks(home, &updated.record, &session.binary)
+            })?;
+            updated = Worktree::load(home, &updated.record.name)?;
+        }
+        if self.is_alone {
+            steps.accept_shared(&mut updated, &self.untracked)?;
+        }
+        UntrackedBefore::end(&updated)?;
+        Ok(updated)
+    }
 }
 
 /// Fills the submodules if the config says so, then runs the commands if they are trusted.

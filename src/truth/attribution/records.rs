@@ -83,7 +83,8 @@ pub struct RefRecords<'a> {
     pub now: BTreeMap<BString, Ref>,
     /// What was done to refs from the worktree.
     pub journal: Journal,
-    /// The commits that were made in the worktree, as the log of its HEAD tells.
+    /// The commits that were made in the worktree, and in those that were made from it, as the logs of
+    /// their HEADs tell.
     pub made_here: BTreeSet<CommitId>,
     /// What is only read where it is needed.
     pub source: Box<dyn RecordSource + 'a>,

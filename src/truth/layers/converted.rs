@@ -352,7 +352,13 @@ fn is_genuine(
     {
         return false;
     }
-    let blob = inputs.objects.blob(id);
+    is_what_the_pointer_names(&inputs.objects, id, content)
+}
+
+/// True if a content is a blob itself, or has the digest that the blob names as a pointer of Git LFS,
+/// or the blob is no such pointer.
+pub fn is_what_the_pointer_names(objects: &Objects, id: &ObjectId, content: &[u8]) -> bool {
+    let blob = objects.blob(id);
     blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
 }
 

@@ -10,11 +10,12 @@ use crate::disk::drift::{Difference, Proof};
 use crate::disk::error::DiskError;
 use crate::disk::scan::RunningWalk;
 use crate::disk::scan::walk::{FoundEntry, Unreadable};
-use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
-use crate::inventory::placed::{PlacedFile, PlacedKind};
+use crate::inventory::manifest::{Item, OnDisk, Stat};
+use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
 use crate::record::worktree::Record;
+use crate::scope::classifier::Classifier;
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
@@ -103,7 +104,7 @@ impl DiskState {
             ..Self::default()
         };
         for path in scan.missing {
-            state.add_missing(manifest, proof, path);
+            state.add_missing(inputs, proof, path);
         }
         let uncertain = state.add_found_files(references, proof, scan.found)?;
         for path in scan.submodules {
@@ -161,13 +162,15 @@ impl DiskState {
     }
 
     /// Adds what the manifest has and the disk has not.
-    fn add_missing(&mut self, manifest: &Manifest, proof: Proof<'_>, path: RepoPath) {
+    fn add_missing(&mut self, inputs: &SurveyInputs<'_>, proof: Proof<'_>, path: RepoPath) {
         if let Some(file) = proof.placed.get(&path) {
-            // git itself takes an empty directory away with what was in it
-            if file.kind != PlacedKind::Directory {
+            if is_excluded_copy(file, &mut inputs.worktree.scope.classifier()) {
+                self.delta.insert(path, None);
+            } else if file.kind != PlacedKind::Directory {
+                // git itself takes an empty directory away with what was in it
                 self.add_placed(path, Kind::Deleted, None, None);
             }
-        } else if manifest.base(&path).is_some() {
+        } else if inputs.manifest.base(&path).is_some() {
             self.delta.insert(path, None);
         }
     }
@@ -300,6 +303,42 @@ impl DiskState {
             }
         }
         present
+    }
+
+    /// Lists the copies of untracked files that are there as they were copied, though the scope
+    /// excludes them.
+    pub fn copied_though_excluded(&self, placed: &Placed, scope: &Scope) -> Vec<Change> {
+        let mut copies = Vec::new();
+        let mut classifier = scope.classifier();
+        for file in placed.files() {
+            // one that was edited is a change of its own
+            let is_edited = self.placed.contains_key(&file.path);
+            let is_absent = self.delta.get(&file.path) == Some(&None);
+            if !is_edited && !is_absent && is_excluded_copy(file, &mut classifier) {
+                let place = Place::Path(file.path.clone());
+                copies.push(Change {
+                    now: vec![Content::value("", Some(content_of_copy(file)))],
+                    ..Change::new(place, Kind::Present, Seen::Disk)
+                });
+            }
+        }
+        copies
+    }
+}
+
+/// True for the copy of an untracked file that the scope excludes. `add` and `sync` copy no such file:
+/// the scope was changed since.
+fn is_excluded_copy(file: &PlacedFile, classifier: &mut Classifier<'_>) -> bool {
+    let is_copy = file.origin == PlacedOrigin::Synced && file.kind != PlacedKind::Directory;
+    is_copy && classifier.excludes_file(&file.path)
+}
+
+/// Names the content of a copy that is as it was copied: by its digest, and that of a large file,
+/// which the file system cloned without reading it, by its size and time.
+fn content_of_copy(file: &PlacedFile) -> String {
+    match file.digest {
+        Some(digest) => digest.to_string(),
+        None => format!("{} bytes of {}", file.stat.size, file.stat.mtime),
     }
 }
 

@@ -22,7 +22,9 @@ use crate::inventory::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::judge::change::{Change, Kind, Place, Seen};
 use crate::judge::compare::{Delta, State, compare, entry_in};
 use crate::truth::layers::content::{LARGE, gitlinks, is_size_of_blob, read_content};
-use crate::truth::layers::converted::{Blob, UnreadFiles, undo_checkout};
+use crate::truth::layers::converted::{
+    Blob, UnreadFiles, is_what_the_pointer_names, undo_checkout,
+};
 use crate::truth::layers::ignore_rules::{EXCLUDES_FILE, is_ignored, rules};
 use crate::truth::layers::index::IndexState;
 use crate::words::entry::{Entry, Mode, ObjectId};
@@ -364,7 +366,7 @@ impl<'a> OpenSubmodule<'a> {
             blobs,
             delta,
             &unread_files,
-            &|_, _, _| true,
+            &|_path, id, content| is_what_the_pointer_names(&self.objects, id, content),
         )?;
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(())

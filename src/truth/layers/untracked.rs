@@ -114,7 +114,7 @@ fn read_rules(
 ///
 /// # Errors
 /// Fails when the ignore rules of the base cannot be read.
-pub fn find_hidden(
+pub fn find_ignored_beside_base(
     inputs: &SurveyInputs<'_>,
     facts: &CommitFacts,
     disk: &Delta,
@@ -124,13 +124,15 @@ pub fn find_hidden(
     // no rule of the base ignores these either
     let mut hidden = self_ignored;
     let reference = facts.references.reference_on_disk();
+    // it has only what differs from the base
     let has_rules_beside_base =
         reference.keys().any(is_rules_file) || has_own_rules(inputs.worktree)?;
     if !has_rules_beside_base {
         // `classify_unknown_to_git` asked the base's own rules and no others
         return Ok(hidden);
     }
-    let mut rules_of_base = read_rules(inputs, &Delta::new(), &[])?;
+    let base_itself = Delta::new();
+    let mut rules_of_base = read_rules(inputs, &base_itself, &[])?;
     for (path, seen) in untracked {
         let Some(Some(entry)) = disk.get(path) else {
             continue;

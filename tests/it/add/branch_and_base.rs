@@ -1,5 +1,7 @@
 //! The branch of a new worktree and the commit that it begins at.
 
+use insta::assert_snapshot;
+
 use super::{SRC, clone};
 use crate::support::{TestRepo, write};
 
@@ -265,4 +267,28 @@ fn another_branch_that_does_not_exist_yet_is_refused_too() {
     let repo = TestRepo::project();
     repo.agentwt(SRC).ok();
     repo.agentwt(&[SRC, &["-b", "fix/other"]].concat()).fails(4);
+}
+
+#[test]
+fn a_branch_that_is_rebased_elsewhere_is_refused_before_anything_is_made() {
+    let repo = TestRepo::project();
+    let script =
+        "git worktree add -q ../other -b b; cd ../other; echo 1 >README.md; git commit -qam 1
+        cd ../repo; echo 2 >README.md; git commit -qam 2; cd ../other; git rebase -q main || true";
+    repo.sh(repo.main(), script).ok();
+    for dry_run in [&["-n"][..], &[]] {
+        let add = [
+            &["add", "task", "--write", "src/**", "--branch", "b"][..],
+            dry_run,
+        ]
+        .concat();
+        insta::allow_duplicates! {
+            assert_snapshot!(repo.agentwt(&add), @"
+            --- stderr
+            error: a rebase or a bisect of the branch `b` is in progress at $TMP/other
+            help: end it there first, git says how: git -C $TMP/other status
+            --- status 4
+            ");
+        }
+    }
 }

@@ -69,6 +69,8 @@ pub struct Story {
     is_built_on: bool,
     /// Whether logs were made to forget.
     is_forgotten: bool,
+    /// Whether a branch was renamed that had no commit any more.
+    renamed_unborn: bool,
     /// The refs that moved since then: their logs have that.
     logged_since: BTreeSet<String>,
     /// The refs that the agent told git to delete when they were gone: a hook is told no more.
@@ -144,6 +146,7 @@ impl Story {
             is_base_moved: false,
             is_built_on: false,
             is_forgotten: false,
+            renamed_unborn: false,
             logged_since: BTreeSet::new(),
             deleted_again: BTreeSet::new(),
             past: Vec::new(),
@@ -223,6 +226,9 @@ impl Story {
         self.user_switched |= who == Actor::User && script.contains("checkout");
         self.user_popped |= who == Actor::User && script.contains("stash pop");
         self.made_by_agent |= who == Actor::Agent && script.contains("worktree add");
+        // git moves each HEAD that is on the branch, and writes no log where there is no commit
+        let is_unborn = !self.now.places.contains_key("refs/heads/dev");
+        self.renamed_unborn |= is_unborn && script.contains("git branch -M dev ");
         if script.contains("origin/HEAD") {
             self.default_by = Some(who);
         }
@@ -257,8 +263,8 @@ impl Story {
         expected
             .places
             .insert("@git/config".to_owned(), AT_MOST_NOTICE);
-        if self.is_forgotten {
-            // nothing tells then that the user went to another branch
+        if self.is_forgotten || self.renamed_unborn {
+            // nothing tells then how HEAD of the main worktree came to another branch
             expected
                 .places
                 .insert("@git/HEAD".to_owned(), AT_MOST_NOTICE);

@@ -194,7 +194,7 @@ fn what_was_pushed_under_the_own_name_counts_until_it_is_replaced_there() {
     let said = case.repo.agentwt(&["verify", "task"]);
     assert_eq!(said.status, 1, "{said}");
     let line = format!(
-        "to see which branches have such a commit: git branch --all --contains {}",
+        "to see which refs have such a commit: git for-each-ref --contains {}",
         pushed.trim()
     );
     assert!(said.stderr.contains(&line), "{said}");

@@ -297,6 +297,39 @@ fn line_ends_and_filters_of_the_user_are_no_edit_of_a_submodule() {
     ");
 }
 
+/// As Git LFS has it: the file and what it would be made of again are edited together.
+#[test]
+fn a_store_of_a_filter_that_was_edited_with_the_file_of_a_submodule_is_found() {
+    let repo = TestRepo::project();
+    let filter = repo.root().join("filter");
+    let smudge = "h=$(sed -n 's/^oid sha256://p'); cat \"$(git rev-parse --git-dir)/lfs/$h\"\n";
+    std::fs::write(&filter, smudge).expect("it can be written");
+    let script = format!(
+        "git config --global filter.store.smudge 'sh {}'; git init -q ../lib; cd ../lib
+        echo large >content; h=$(sha256sum <content | cut -d' ' -f1); mkdir .git/lfs; mv content .git/lfs/$h
+        printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize 6\\n' $h >f.bin
+        git add f.bin; echo '*.bin filter=store' >.gitattributes; git add .gitattributes; git commit -qm lib
+        cd ../repo; git submodule --quiet add ../lib vendor/lib 2>/dev/null; mkdir -p .git/modules/vendor/lib/lfs
+        cp ../lib/.git/lfs/* .git/modules/vendor/lib/lfs; git commit -qm lib",
+        filter.display()
+    );
+    repo.sh(repo.main(), &script).ok();
+    let case = Case::of(repo);
+    case.does(
+        "git submodule --quiet update --init 2>/dev/null; G=$(git -C vendor/lib rev-parse --absolute-git-dir)
+        mkdir $G/lfs; cp $MAIN/.git/modules/vendor/lib/lfs/* $G/lfs; rm vendor/lib/f.bin; git -C vendor/lib checkout -q f.bin; grep -q large vendor/lib/f.bin",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does(
+        "G=$(git -C vendor/lib rev-parse --absolute-git-dir); chmod u+w vendor/lib/f.bin
+        for f in $G/lfs/* vendor/lib/f.bin; do echo evil >$f; done",
+    );
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/f.bin modified read-only violation
+    ");
+}
+
 #[test]
 fn a_submodule_in_a_submodule_is_looked_into() {
     let repo = TestRepo::project();

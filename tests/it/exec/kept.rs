@@ -197,6 +197,22 @@ fn what_a_run_left_is_kept_where_the_directory_is_gone() {
 }
 
 #[test]
+fn nothing_is_kept_of_a_run_that_made_nothing_where_the_directory_is_gone() {
+    let Some(repo) = fenced_task() else { return };
+    let worktree = repo.worktree("task");
+    let path = worktree.to_str().expect("UTF-8");
+    let said = meanwhile(&repo, "true", || {
+        repo.git(&["worktree", "remove", "--force", path]);
+    });
+    assert_ne!(said.status, 0, "{said}");
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    said.ok();
+    assert!(!said.stderr.contains("is kept"), "{said}");
+    let kept = repo.git(&["for-each-ref", "refs/agentwt/kept"]);
+    assert_eq!(kept, "", "{said}");
+}
+
+#[test]
 fn what_a_command_reset_away_is_kept_by_a_ref_where_the_user_deletes_the_branch_meanwhile() {
     let Some(repo) = fenced_task() else { return };
     // right after the import has moved it

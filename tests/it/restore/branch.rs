@@ -205,8 +205,7 @@ fn a_pushed_commit_counts_until_a_push_replaces_it() {
     let said = world.restore(&[]);
     assert_eq!(said.status, 1, "{said}");
     assert!(
-        said.stderr
-            .contains("to see which branches have such a commit"),
+        said.stderr.contains("to see which refs have such a commit"),
         "{said}"
     );
     world.sh("git push -q origin HEAD");

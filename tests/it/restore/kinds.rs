@@ -300,6 +300,29 @@ fn work_in_scope_that_is_in_the_way_is_refused() {
     ");
 }
 
+/// What is in the way only in a commit goes by a commit.
+#[test]
+fn work_in_the_way_that_is_committed_goes_by_what_is_printed() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "*.rs"]).ok();
+    let worktree = repo.worktree("task");
+    let world = World { repo, worktree };
+    world.sh("rm README.md; mkdir README.md; echo mine >README.md/a.rs; git add -A; git commit -q --no-verify -m x");
+    for place in ["the disk", "the branch"] {
+        let said = world.refuses(4, &[]);
+        let (_, way) = said.stderr.split_once("first: ").expect("a way");
+        let line = way.lines().next().expect("a line");
+        let root = world.repo.root().to_str().expect("UTF-8");
+        let line = line.replace("$TMP", root);
+        let line = line.replace("<elsewhere>", "../elsewhere.rs");
+        let line = line.replace(" commit", " commit -q --no-verify -m moved");
+        assert_eq!(line.starts_with("mv "), place == "the disk", "{line}");
+        world.sh(&line);
+    }
+    world.restore(&[]).ok();
+    assert_eq!(text(&world.worktree.join("README.md")), "read me\n");
+}
+
 #[test]
 fn a_submodule_at_another_commit_is_refused() {
     let repo = TestRepo::project();

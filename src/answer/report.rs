@@ -10,10 +10,11 @@ use crate::answer::table::Row;
 use crate::answer::text::{Detail, Text};
 use crate::answer::verdict::VerdictReport;
 use crate::config::installers::INSTALLERS;
-use crate::judge::change::{Kind, Place, Seen};
+use crate::judge::change::{Content, Kind, Place, Seen};
 use crate::judge::finding::{Finding, Level, Reason};
 use crate::scope::rule::{RuleList, RuleOrigin};
 use crate::truth::planted::unset_command;
+use crate::words::entry::{Mode, ObjectId};
 use crate::words::name::CommitId;
 use crate::words::path::{RepoPath, escape_for_terminal, shell_word};
 
@@ -116,6 +117,15 @@ fn unread_places(violations: &[Finding]) -> Vec<&RepoPath> {
     places
 }
 
+/// True for a submodule whose files are those of no commit: no record can name its content.
+fn is_dirty_submodule(finding: &Finding) -> bool {
+    let mut contents = finding.change.now.iter();
+    contents.any(|content| match content {
+        Content::Entry(Some(entry)) => entry.mode == Mode::Gitlink && entry.id == ObjectId::none(),
+        Content::Entry(None) | Content::Value { .. } => false,
+    })
+}
+
 /// Removes the notices of what worktrees share, where there are several, and returns their number.
 fn fold_shared_notices(findings: &mut Vec<&Finding>) -> usize {
     let shared = findings
@@ -206,11 +216,13 @@ impl Remedies {
     }
 
     fn accept_paths(&mut self, name: &str, paths: &[&Finding]) {
-        if paths
+        let mut acceptable = paths.to_vec();
+        acceptable.retain(|finding| !is_dirty_submodule(finding));
+        if acceptable
             .iter()
             .any(|finding| finding.change.kind != Kind::Perm)
         {
-            let groups = groups(paths, Grouping::ByDirectory);
+            let groups = groups(&acceptable, Grouping::ByDirectory);
             let words = command_words(&groups, shell_word, "<path>...");
             let command = format!("git agentwt accept {name} {words}");
             self.add("accept these paths as they are", &command);

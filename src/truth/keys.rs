@@ -98,6 +98,15 @@ const RUNS_CODE: &[KeyGroup] = &[
         sections: &["submodule"],
         names: KeyNames::Of(&["update"]),
     },
+    // with a line break in it, a rebase takes what follows for a step (git-rebase(1), `exec`)
+    KeyGroup {
+        sections: &["rebase"],
+        names: KeyNames::Of(&["instructionformat"]),
+    },
+    KeyGroup {
+        sections: &["svn"],
+        names: KeyNames::Of(&["authorsprog"]),
+    },
     KeyGroup {
         sections: &["imap"],
         names: KeyNames::Of(&["tunnel"]),
@@ -252,6 +261,8 @@ mod tests {
             ("gc.recentobjectshook", "x", Cause::RunsCode),
             ("gpg.ssh.defaultkeycommand", "x", Cause::RunsCode),
             ("imap.tunnel", "x", Cause::RunsCode),
+            ("rebase.instructionformat", "%s\nexec x", Cause::RunsCode),
+            ("svn.authorsprog", "x", Cause::RunsCode),
             ("annex.a-new-command", "x", Cause::RunsCode),
             ("lfs.customtransfer.a.path", "x", Cause::RunsCode),
             ("agentwt.client", "codex", Cause::RunsCode),

@@ -48,7 +48,11 @@ pub fn find_tips(
     let mut tips = recorded_tips(record);
     // first the refs that were never moved from here: what they bring, a move of another ref may
     // bring as well
-    let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
+    let successors = successors_of_base(refs)?;
+    for successor in &successors {
+        tips.add(&successor.commit);
+    }
+    let mut ordered: Vec<&Tip> = record.base.tips.iter().chain(&successors).collect();
     ordered.sort_by_key(|tip| !records.journal.moves(tip.name.as_bytes()).is_empty());
     // twice: a ref can have been reset to a commit that is trusted only by a later ref
     for tip in ordered.iter().chain(&ordered) {
@@ -68,6 +72,25 @@ pub fn find_tips(
         }
     }
     Ok(tips)
+}
+
+/// Lists the refs that the base follows where none of those is there any more that it followed at
+/// `add`, as after the merge of a branch that another task was based on: what a commit id follows
+/// ([`followed_by`]).
+fn successors_of_base(refs: &RefHistory<'_>) -> Result<Vec<Tip>, Error> {
+    let records = &refs.records;
+    let record = &refs.worktree.record;
+    let mut tips = record.base.tips.iter();
+    if tips.any(|tip| records.now.contains_key(BStr::new(&tip.name))) {
+        return Ok(Vec::new());
+    }
+    let base = &record.base.commit;
+    let mut successors = followed_by(&refs.git, &record.branch, base.as_str(), base)?;
+    for successor in &mut successors {
+        let at_add = records.before.get(BStr::new(&successor.name));
+        successor.commit = at_add.unwrap_or(base).clone();
+    }
+    Ok(successors)
 }
 
 /// True if others took a ref back from the base that it had at `add`.

@@ -215,6 +215,11 @@ impl Repository {
         self.lock(file, Some(name.to_string()))
     }
 
+    /// The lock of all removals. No name of a worktree begins with `~`.
+    pub fn removal_lock(&self) -> LockFile {
+        self.lock("agentwt/locks/~removal".into(), None)
+    }
+
     /// The lock of a branch that work is landed in. No name of a worktree begins with `@`.
     pub fn branch_lock(&self, branch: &BranchName) -> LockFile {
         let file = branch.as_str().to_ascii_lowercase().replace('/', "@");

@@ -1,7 +1,5 @@
 //! Reads what decides how work is merged.
 
-use camino::Utf8PathBuf;
-
 use crate::actions::merge::plan::{
     BaseBranchState, BaseCheckout, BaseTip, FastForwardSetting, HistoryFacts, PlaceFacts, Relation,
     StartOfWork,

@@ -329,11 +329,9 @@ fn recorded_elsewhere(record: &Record, facts: &RemoveFacts) -> Option<RemovalRea
     ))
 }
 
-/// The reasons that lie in where the directories are; nothing overrules them.
-fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
-    let name = &record.name;
-    let path = &record.path;
-    let word = shell_word(path.as_str());
+/// The reasons for which nothing that stands at its path can be taken for the worktree.
+fn about_path(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let word = shell_word(record.path.as_str());
     let mut reasons = Vec::new();
     if let Some(why) = &facts.barred {
         reasons.push(reason(
@@ -345,6 +343,23 @@ fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
             ),
         ));
     }
+    if facts.is_replaced {
+        reasons.push(reason(
+            "replaced",
+            None,
+            "something else stands in its place, which is no directory",
+            format!("move it away: mv {word} <elsewhere>"),
+        ));
+    }
+    reasons
+}
+
+/// The reasons that lie in where the directories are; nothing overrules them.
+fn about_place(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
+    let name = &record.name;
+    let path = &record.path;
+    let word = shell_word(path.as_str());
+    let mut reasons = about_path(record, facts);
     if facts.start.starts_with(path) {
         let advice = format!(
             "cd {} && git agentwt remove {name}",

@@ -197,6 +197,7 @@ fn read_surroundings(
         stashes: shared.stashes_on(&record.branch),
         ..RemoveFacts::default()
     };
+    facts.is_replaced = !is_there && files::exists(&record.path);
     if let Err(error) = TrashBin::open(&repository.root) {
         facts.barred = Some(error.to_string());
     }

@@ -33,6 +33,7 @@ use crate::actions::trash::list::free_time;
 use crate::actions::trash::undo::{finish_undo, restore_from_trash};
 use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
+use crate::disk::lock::Lock;
 use crate::git::error::GitError;
 use crate::git::refs::Ref;
 use crate::record::worktree::{Removal, Term, TrashStamp};
@@ -216,6 +217,9 @@ impl RemovalCandidate {
         now: &str,
     ) -> Result<(), Error> {
         let record = &self.worktree.record;
+        // two removals at once would each count the branch of the other as what keeps commits: the
+        // second look comes when the other has ended
+        let _one_at_a_time = Lock::wait(&repository.removal_lock())?;
         let mut begun = match &self.pending_removal {
             Some(removal) => self.resume(plan, removal),
             None => {

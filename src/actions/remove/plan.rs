@@ -41,6 +41,8 @@ pub struct RemoveFacts {
     pub start: Utf8PathBuf,
     /// The repository's root.
     pub root: Utf8PathBuf,
+    /// Whether something stands in its place that is no directory.
+    pub is_replaced: bool,
     /// Why nothing can be removed there: a directory on the way is a link.
     pub barred: Option<String>,
     /// Where the worktree is by now: moved, or behind a link that stands in its place.

@@ -236,7 +236,10 @@ fn require_no_submodule(record: &Record, paths: &[PlannedPath]) -> Result<(), Re
             format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
             match planned.target {
                 Some(Entry { id, .. }) => {
-                    format!("save what is in it, then: git -C {word} checkout --force {id}")
+                    format!(
+                        "save what is in it, then: git -C {word} checkout --force {id} && \
+                         git -C {word} clean -ffd"
+                    )
                 }
                 None => format!("no commit can save its history: mv {word} <elsewhere>"),
             },

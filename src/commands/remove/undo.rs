@@ -1,6 +1,6 @@
 //! `git agentwt remove --undo`: brings removed worktrees back as they were.
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::actions::remove::decide::RemoveRefusal;
 use crate::actions::remove::finish::finish;
@@ -14,6 +14,7 @@ use crate::commands::remove::answer::{RemoveAnswer, RemovedWorktree, UndoneRemov
 use crate::commands::remove::arguments::Remove;
 use crate::commands::{Outcome, Session};
 use crate::config::value::Strategy;
+use crate::disk::error::DiskError;
 use crate::disk::files;
 use crate::disk::lock::Lock;
 use crate::git::process::Git;
@@ -24,7 +25,7 @@ use crate::truth::planted;
 use crate::words::error::Error;
 use crate::words::exit::ExitCode;
 use crate::words::name::{CommitId, WorktreeName, branch_of};
-use crate::words::path;
+use crate::words::path::{self, shell_word};
 use crate::worktree::loaded::{RecordState, Worktree};
 use crate::worktree::repository::Repository;
 
@@ -79,6 +80,7 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         }));
     }
     let mut worktrees = Vec::new();
+    let mut notes = Vec::new();
     for text in &options.names {
         session.check()?;
         let name = WorktreeName::parse(text).map_err(|error| Refusal::BadName {
@@ -87,8 +89,27 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         })?;
         let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
         worktrees.push(undo(session, &repository, &name, options)?);
+        if !options.dry_run {
+            notes.extend(note_of_missing_files(&repository.worktree_path(&name))?);
+        }
     }
-    Ok(Outcome::done(RemoveAnswer { worktrees }))
+    let mut outcome = Outcome::done(RemoveAnswer { worktrees });
+    outcome.notes = notes;
+    Ok(outcome)
+}
+
+/// Says that nothing of the directory came back: it was gone before the removal, or was deleted in
+/// the trash, as `git clean -fdx` does.
+fn note_of_missing_files(path: &Utf8Path) -> Result<Option<String>, DiskError> {
+    let names = files::names(path)?;
+    if names.iter().any(|name| name.as_str() != ".git") {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "none of its files came back: the directory was gone before the removal, or was deleted in the \
+         trash; what git has comes by: git -C {} checkout -- .",
+        shell_word(path.as_str())
+    )))
 }
 
 /// Brings one worktree back, or says what would come back.

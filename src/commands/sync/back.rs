@@ -291,10 +291,12 @@ fn apply_pull(
     let mut items = Vec::new();
     for file in pull {
         if let Some(stat) = copies.get(&file.path) {
+            // a link has no permissions of its own (symlink(7))
+            let replaced_file = replaced.get(&file.path).filter(|before| before.is_file());
             items.push(CopyItem {
                 path: file.path.clone(),
                 from: Source::File(PlacedKind::of(stat), *stat),
-                bits: permissions(file, replaced.get(&file.path), stat),
+                bits: permissions(file, replaced_file, stat),
             });
         }
     }

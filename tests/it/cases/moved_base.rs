@@ -136,3 +136,39 @@ fn a_branch_that_was_there_is_compared_with_the_base_that_was_asked_for() {
     let said = repo.agentwt(&["remove", "task"]);
     assert_eq!(said.status, 0, "nothing is uncommitted: {said}");
 }
+
+/// What the base was merged into counts as upstream: a merge that drops work of others there is
+/// found, and what they did is no change.
+#[test]
+fn a_base_branch_that_was_merged_and_deleted_is_followed_by_the_main_branch() {
+    for detached in [false, true] {
+        let repo = TestRepo::project();
+        if detached {
+            repo.git(&["checkout", "-q", "--detach"]);
+        } else {
+            repo.git(&["checkout", "-q", "-b", "feature"]);
+        }
+        let base = if detached { "HEAD" } else { "feature" };
+        repo.agentwt(&["add", "task", "--write", "src/**", "--base", base])
+            .ok();
+        let script = "git checkout -q main; git branch -q -D feature 2>/dev/null; echo user >README.md; git commit -qam user";
+        repo.sh(repo.main(), script).ok();
+        let worktree = repo.worktree("task");
+        repo.sh(
+            &worktree,
+            "echo x >>src/main.rs; git commit -qam x; git merge -q --no-edit main",
+        )
+        .ok();
+        assert_eq!(repo.findings(&worktree), "", "{base}");
+        repo.sh(
+            &worktree,
+            "git reset -q --hard HEAD~; git merge -q -s ours --no-edit main",
+        )
+        .ok();
+        let found = repo.findings(&worktree);
+        assert!(
+            found.contains("README.md modified read-only violation"),
+            "{base}: {found}"
+        );
+    }
+}

@@ -331,6 +331,22 @@ fn a_store_of_a_filter_that_was_edited_with_the_file_of_a_submodule_is_found() {
 }
 
 #[test]
+fn what_is_printed_for_a_submodule_with_an_edit_ends_it() {
+    let case = with_submodule();
+    case.does(
+        "git submodule --quiet update --init; echo x >>vendor/lib/lib.c; echo x >vendor/lib/new.c",
+    );
+    let said = case.repo.agentwt(&["verify", "task"]);
+    assert!(!said.stderr.contains("accept task vendor/lib "), "{said}");
+    let said = case.repo.agentwt(&["restore", "task"]);
+    let (_, way) = said.stderr.split_once("then: ").expect("a way");
+    let way = way.lines().next().expect("a line");
+    let root = case.repo.root().to_str().expect("UTF-8");
+    case.main_does(&way.replace("$TMP", root));
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
 fn a_submodule_in_a_submodule_is_looked_into() {
     let repo = TestRepo::project();
     let script = "git init -q ../deep; echo deep >../deep/d.c; git -C ../deep add .; git -C ../deep commit -q -m deep

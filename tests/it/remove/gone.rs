@@ -338,3 +338,43 @@ fn json_names_what_is_kept() {
     let directory = one["trash"]["directory"].as_str().expect("a directory");
     assert!(repo.main().join(directory).join("src/new.rs").exists());
 }
+
+#[test]
+fn a_file_in_the_place_of_a_worktree_is_never_deleted() {
+    for force in [&["remove", "task"][..], &["remove", "-f", "task"]] {
+        let (repo, worktree) = TestRepo::task_after("true");
+        std::fs::remove_dir_all(&worktree).expect("it is ours");
+        std::fs::write(&worktree, "mine\n").expect("a file");
+        let said = refused(&repo, force);
+        assert!(
+            said.stderr.contains("something else stands in its place"),
+            "{said}"
+        );
+        let (_, way) = said.stderr.split_once("move it away: ").expect("a way");
+        assert!(
+            way.starts_with("mv $TMP/repo/.agentwt/worktrees/task "),
+            "{way}"
+        );
+        repo.sh(repo.main(), "mv .agentwt/worktrees/task ../mine")
+            .ok();
+        repo.agentwt(force).ok();
+    }
+}
+
+#[test]
+fn an_undo_says_that_the_files_were_deleted_in_the_trash() {
+    let (repo, worktree) = TestRepo::task_after("echo work >src/work");
+    repo.agentwt(&["remove", "-f", "task"]).ok();
+    repo.git(&["clean", "-q", "-fdx"]);
+    let said = repo.agentwt(&["remove", "--undo", "task"]);
+    said.ok();
+    assert!(
+        said.stderr.contains("none of its files came back"),
+        "{said}"
+    );
+    let (_, way) = said.stderr.split_once("comes by: ").expect("a way");
+    let way = way.lines().next().expect("a line");
+    let root = repo.root().to_str().expect("UTF-8");
+    repo.sh(repo.main(), &way.replace("$TMP", root)).ok();
+    assert!(worktree.join("src/main.rs").exists());
+}

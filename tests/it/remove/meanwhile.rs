@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Said, Shim, TestRepo};
+use crate::support::{Said, Shim, TestRepo, binary};
 
 const WORK: &str = "echo 1 >src/one; git add .; git commit -qm one";
 const SQUASHED: &str = "git merge -q --squash agentwt/task >/dev/null; git commit -qm all";
@@ -237,5 +237,32 @@ fn what_is_written_into_an_open_file_after_the_removal_is_kept_as_work_is() {
         repo.agentwt(&["remove", "--undo", "task"]).ok();
         let status = repo.git_in(&repo.worktree("task"), &["status", "--porcelain"]);
         assert_eq!(status, " M src/main.rs", "{strategy}");
+    }
+}
+
+/// Each counts the branch of the other as what keeps the commit, until one of them has ended.
+#[test]
+fn two_removals_at_once_leave_a_branch_with_the_commit_of_both() {
+    for round in 0..4 {
+        let (repo, worktree) = TestRepo::task_after(WORK);
+        let commit = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
+        let other = [
+            "add",
+            "other",
+            "--write",
+            "src/**",
+            "--base",
+            "agentwt/task",
+        ];
+        repo.agentwt(&other).ok();
+        let both = format!(
+            "'{binary}' remove task 2>one & '{binary}' remove other 2>two & wait",
+            binary = binary().display()
+        );
+        repo.sh(repo.main(), &both).ok();
+        let said = repo.sh(repo.main(), "cat one two").ok();
+        let holding = ["for-each-ref", "--contains", &commit, "refs/heads"];
+        assert_ne!(repo.git(&holding), "", "round {round}: {said}");
+        assert!(said.contains("cannot remove"), "{said}");
     }
 }

@@ -48,7 +48,7 @@ pub fn find_tips(
     let mut tips = recorded_tips(record);
     // first the refs that were never moved from here: what they bring, a move of another ref may
     // bring as well
-    let successors = successors_of_base(refs)?;
+    let successors = successors_of_base(refs);
     for successor in &successors {
         tips.add(&successor.commit);
     }
@@ -77,20 +77,22 @@ pub fn find_tips(
 /// Lists the refs that the base follows where none of those is there any more that it followed at
 /// `add`, as after the merge of a branch that another task was based on: what a commit id follows
 /// ([`followed_by`]).
-fn successors_of_base(refs: &RefHistory<'_>) -> Result<Vec<Tip>, Error> {
+fn successors_of_base(refs: &RefHistory<'_>) -> Vec<Tip> {
     let records = &refs.records;
     let record = &refs.worktree.record;
     let mut tips = record.base.tips.iter();
     if tips.any(|tip| records.now.contains_key(BStr::new(&tip.name))) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let base = &record.base.commit;
-    let mut successors = followed_by(&refs.git, &record.branch, base.as_str(), base)?;
+    // what cannot be read is trusted no more than what is gone
+    let found = followed_by(&refs.git, &record.branch, base.as_str(), base);
+    let mut successors = found.unwrap_or_default();
     for successor in &mut successors {
         let at_add = records.before.get(BStr::new(&successor.name));
         successor.commit = at_add.unwrap_or(base).clone();
     }
-    Ok(successors)
+    successors
 }
 
 /// True if others took a ref back from the base that it had at `add`.

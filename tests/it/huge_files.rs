@@ -211,7 +211,7 @@ fn a_huge_file_in_a_submodule_is_not_read() {
       !  created   sub/huge.bin  disk  read-only: read ** (default)
     --- stderr
     to restore these paths: git agentwt restore task
-    to accept these paths as they are: git agentwt accept task sub sub/a sub/huge.bin
+    to accept these paths as they are: git agentwt accept task sub/a sub/huge.bin
     to let the agent edit these paths: git agentwt scope task --add-write /sub --add-write /sub/a --add-write /sub/huge.bin
     --- status 1
     ");

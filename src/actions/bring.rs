@@ -185,7 +185,7 @@ fn fetch_run(
     worktree: &Worktree,
     private: &PrivateGit,
 ) -> Result<Vec<CommitId>, Error> {
-    // of Git LFS: they are no objects, so that a fetch does not bring them
+    // a fetch brings objects, and these are files
     copy_lfs_contents(&private.git_dir(), &repository.common_dir)?;
     private.clean()?;
     private.write_mended(repository, worktree)?;

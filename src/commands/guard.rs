@@ -148,24 +148,23 @@ impl Judge<'_> {
         let root = &self.worktree.record.path;
         let name = &self.worktree.record.name;
         let place = self.other_place_of(resolved)?;
-        let is_file = |below: &&Path| !below.starts_with(".git") && !below.as_os_str().is_empty();
-        let Some(inside) = place.path.filter(is_file) else {
+        let other_file = place.in_worktree.filter(InWorktree::is_file);
+        let Some(InWorktree { worktree, path }) = other_file else {
             return Some(format!(
                 "{shown} is in {}, which is not this task's",
                 place.root
             ));
         };
-        let instead = match self.refused(inside) {
+        let instead = match self.refused(path) {
             Some((_, why)) => why,
             None => {
-                let own_file = root.as_std_path().join(inside);
+                let own_file = root.as_std_path().join(path);
                 let shown_file = escape_for_terminal(own_file.as_os_str().as_bytes());
                 format!("edit {shown_file} instead")
             }
         };
         Some(format!(
-            "{shown} is in {}, not in your worktree {name}: {instead}",
-            place.name
+            "{shown} is in {worktree}, not in your worktree {name}: {instead}"
         ))
     }
 
@@ -223,8 +222,7 @@ impl Judge<'_> {
         if resolved.starts_with(common) {
             return Some(OtherPlace {
                 root: common,
-                name: "git's directory".to_owned(),
-                path: None,
+                in_worktree: None,
             });
         }
         if !resolved.starts_with(self.repository.closed_root()) {
@@ -237,21 +235,24 @@ impl Judge<'_> {
             let name = escape_for_terminal(directory.as_os_str().as_bytes());
             return Some(OtherPlace {
                 root,
-                name: format!("the worktree {name}"),
-                path: Some(parts.as_path()),
+                in_worktree: Some(InWorktree {
+                    worktree: format!("the worktree {name}"),
+                    path: parts.as_path(),
+                }),
             });
         }
         if self.repository.has_no_main_worktree() {
             return Some(OtherPlace {
                 root,
-                name: "the directory of all worktrees".to_owned(),
-                path: None,
+                in_worktree: None,
             });
         }
         Some(OtherPlace {
             root,
-            name: "the main worktree".to_owned(),
-            path: Some(inside),
+            in_worktree: Some(InWorktree {
+                worktree: "the main worktree".to_owned(),
+                path: inside,
+            }),
         })
     }
 }
@@ -260,8 +261,22 @@ impl Judge<'_> {
 struct OtherPlace<'r, 'p> {
     /// The directory of the repository, or git's.
     root: &'r Utf8Path,
-    /// What the path is in, for people.
-    name: String,
-    /// The path in a worktree.
-    path: Option<&'p Path>,
+    /// Where it is in a worktree; none if it is in none.
+    in_worktree: Option<InWorktree<'p>>,
+}
+
+/// A place in another worktree.
+struct InWorktree<'p> {
+    /// Which one, for people.
+    worktree: String,
+    /// The path in it; empty for the worktree itself.
+    path: &'p Path,
+}
+
+impl InWorktree<'_> {
+    /// True for a file that this task may have too: not for the worktree itself, nor for what is
+    /// git's.
+    fn is_file(&self) -> bool {
+        !self.path.starts_with(".git") && !self.path.as_os_str().is_empty()
+    }
 }

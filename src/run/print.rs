@@ -50,17 +50,17 @@ pub fn print<A: Answer>(cli: &Cli, form: OutputForm, outcome: &Outcome<A>) -> Ex
         },
     };
     let mut text = render(&outcome.answer, form, style, &outcome.notes);
-    let has_conversation = !text.stderr.is_empty() || !text.hints.is_empty();
-    let stderr_paint = paint_on(&std::io::stderr());
-    if has_conversation && stderr_paint != style.paint {
-        // only one of the two streams is a terminal
+    if !text.stderr.is_empty() || !text.hints.is_empty() {
         let stderr_style = TextStyle {
-            paint: stderr_paint,
+            paint: paint_on(&std::io::stderr()),
             ..style
         };
-        let conversation = render(&outcome.answer, form, stderr_style, &outcome.notes);
-        text.stderr = conversation.stderr;
-        text.hints = conversation.hints;
+        if stderr_style.paint != style.paint {
+            // only one of the two streams is a terminal
+            let conversation = render(&outcome.answer, form, stderr_style, &outcome.notes);
+            text.stderr = conversation.stderr;
+            text.hints = conversation.hints;
+        }
     }
     if !cli.common.quiet || A::IGNORES_QUIET {
         tell_notes(&outcome.notes);

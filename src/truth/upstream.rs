@@ -46,12 +46,12 @@ pub fn find_tips(
     let record = &refs.worktree.record;
     let records = &refs.records;
     let mut tips = recorded_tips(record);
-    // first the refs that were never moved from here: what they bring, a move of another ref may
-    // bring as well
     let successors = successors_of_base(refs);
     for successor in &successors {
         tips.add(&successor.commit);
     }
+    // first the refs that were never moved from here: what they bring, a move of another ref may
+    // bring as well
     let mut ordered: Vec<&Tip> = record.base.tips.iter().chain(&successors).collect();
     ordered.sort_by_key(|tip| !records.journal.moves(tip.name.as_bytes()).is_empty());
     // twice: a ref can have been reset to a commit that is trusted only by a later ref

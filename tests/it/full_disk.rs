@@ -1,6 +1,6 @@
 //! A disk that is full while work is saved: it is said as such, and nothing is lost.
 
-use crate::support::{TestRepo, needs_root, skipped};
+use crate::support::{TestRepo, needs_root, skipped, wait_until};
 
 /// Puts the objects of a repository on a file system with no room; whether that can be done here.
 fn fill_objects(repo: &TestRepo) -> bool {
@@ -13,10 +13,13 @@ fn fill_objects(repo: &TestRepo) -> bool {
     repo.sh(repo.root(), &script).status == 0
 }
 
+/// Unmounts the objects, once what a command left working in the background has ended.
 fn unmount(repo: &TestRepo) {
     let objects = repo.main().join(".git/objects");
     let line = format!("umount '{}'", objects.display());
-    repo.sh(repo.root(), &line).ok();
+    wait_until("nothing uses the disk", || {
+        repo.sh(repo.root(), &line).status == 0
+    });
 }
 
 #[test]

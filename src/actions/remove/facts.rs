@@ -192,12 +192,12 @@ fn read_surroundings(
         has_patches: read_operation(record) == Some(AM),
         is_there,
         is_left: is_there || files::is_directory(&record.admin_dir),
+        is_replaced: !is_there && files::exists(&record.path),
         held: is_held_elsewhere(shared, site),
         branch_tip: shared.tip_of(&record.branch).cloned(),
         stashes: shared.stashes_on(&record.branch),
         ..RemoveFacts::default()
     };
-    facts.is_replaced = !is_there && files::exists(&record.path);
     if let Err(error) = TrashBin::open(&repository.root) {
         facts.barred = Some(error.to_string());
     }

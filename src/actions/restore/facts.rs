@@ -49,8 +49,12 @@ pub fn read<'a>(
     facts.violations.sort_by(|a, b| a.path.cmp(&b.path));
     facts.permissions.sort_unstable();
     let taken: BTreeSet<&RepoPath> = match saved {
-        Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
-        None => facts.violations.iter().map(|one| &one.path).collect(),
+        Some(restore) => restore.paths.iter().map(|one| &one.path).collect(),
+        None => facts
+            .violations
+            .iter()
+            .map(|planned| &planned.path)
+            .collect(),
     };
     facts.others_on_disk = others(survey, &taken, &[&survey.states.disk.delta]);
     facts.others = others(survey, &taken, &all_layers(survey));

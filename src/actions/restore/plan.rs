@@ -91,8 +91,7 @@ pub struct RestoreFacts<'a> {
     pub permissions: Vec<RepoPath>,
     /// Whether the sparse patterns or their settings are other ones.
     pub sparse: bool,
-    /// Other paths that are not as in the base: those that stand on disk, and, unless an undo is
-    /// decided, those in the index or in HEAD.
+    /// Other paths that are not as in the base: those that stand on disk, in the index or in HEAD.
     pub others: BTreeSet<RepoPath>,
     /// Those of `others` that stand on disk.
     pub others_on_disk: BTreeSet<RepoPath>,

@@ -253,13 +253,13 @@ fn branch_tip(
         let name = wanted.name.to_string();
         return Err(Refusal::BranchExists { name, branch }.into());
     }
-    let holder = worktrees
-        .iter()
-        .find(|entry| entry.branch.as_deref() == Some(full.as_str()));
     if wanted.strategy != Strategy::Worktree {
         // a clone has a branch of its own under that name
         return Ok(Some(tip));
     }
+    let holder = worktrees
+        .iter()
+        .find(|entry| entry.branch.as_deref() == Some(full.as_str()));
     if let Some(holder) = holder {
         let path = holder.path.clone();
         return Err(Refusal::BranchHeld { branch, path }.into());

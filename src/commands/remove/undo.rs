@@ -106,8 +106,8 @@ fn note_of_missing_files(path: &Utf8Path) -> Result<Option<String>, DiskError> {
         return Ok(None);
     }
     Ok(Some(format!(
-        "none of its files came back: the directory was gone before the removal, or was deleted in the \
-         trash; what git has comes by: git -C {} checkout -- .",
+        "none of its files came back: the directory was gone before the removal, or was deleted in \
+         the trash; what git has comes by: git -C {} checkout -- .",
         shell_word(path.as_str())
     )))
 }

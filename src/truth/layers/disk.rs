@@ -15,7 +15,6 @@ use crate::inventory::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::judge::change::{Change, Content, Kind, Place, Seen};
 use crate::judge::compare::{Delta, entry_in};
 use crate::record::worktree::Record;
-use crate::scope::classifier::Classifier;
 use crate::scope::compiled::Scope;
 use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
@@ -164,7 +163,8 @@ impl DiskState {
     /// Adds what the manifest has and the disk has not.
     fn add_missing(&mut self, inputs: &SurveyInputs<'_>, proof: Proof<'_>, path: RepoPath) {
         if let Some(file) = proof.placed.get(&path) {
-            if is_excluded_copy(file, &mut inputs.worktree.scope.classifier()) {
+            if is_copy(file) && inputs.worktree.scope.excludes_file(&path) {
+                // the scope was changed since, and it is gone as it is to be
                 self.delta.insert(path, None);
             } else if file.kind != PlacedKind::Directory {
                 // git itself takes an empty directory away with what was in it
@@ -306,7 +306,7 @@ impl DiskState {
     }
 
     /// Lists the copies of untracked files that are there as they were copied, though the scope
-    /// excludes them.
+    /// excludes them. `add` and `sync` copy no such file: the scope was changed since.
     pub fn copied_though_excluded(&self, placed: &Placed, scope: &Scope) -> Vec<Change> {
         let mut copies = Vec::new();
         let mut classifier = scope.classifier();
@@ -314,7 +314,8 @@ impl DiskState {
             // one that was edited is a change of its own
             let is_edited = self.placed.contains_key(&file.path);
             let is_absent = self.delta.get(&file.path) == Some(&None);
-            if !is_edited && !is_absent && is_excluded_copy(file, &mut classifier) {
+            let is_copied = is_copy(file) && !is_edited && !is_absent;
+            if is_copied && classifier.excludes_file(&file.path) {
                 let place = Place::Path(file.path.clone());
                 copies.push(Change {
                     now: vec![Content::value("", Some(content_of_copy(file)))],
@@ -326,11 +327,9 @@ impl DiskState {
     }
 }
 
-/// True for the copy of an untracked file that the scope excludes. `add` and `sync` copy no such file:
-/// the scope was changed since.
-fn is_excluded_copy(file: &PlacedFile, classifier: &mut Classifier<'_>) -> bool {
-    let is_copy = file.origin == PlacedOrigin::Synced && file.kind != PlacedKind::Directory;
-    is_copy && classifier.excludes_file(&file.path)
+/// True for the copy of an untracked file.
+fn is_copy(file: &PlacedFile) -> bool {
+    file.origin == PlacedOrigin::Synced && file.kind != PlacedKind::Directory
 }
 
 /// Names the content of a copy that is as it was copied: by its digest, and that of a large file,

@@ -401,6 +401,28 @@ impl<'a> RefHistory<'a> {
         commits.into_iter().cloned().collect()
     }
 
+    /// Lists the commits that a fetch brought to remote-tracking refs which the worktree moved, as
+    /// their logs tell: such a ref may be elsewhere now.
+    fn fetched_and_moved_on(&self) -> Vec<CommitId> {
+        let records = &self.records;
+        let mut fetched = Vec::new();
+        for name in records.now.keys() {
+            let is_remote = name.starts_with(b"refs/remotes/");
+            if !is_remote || records.journal.moves(name).is_empty() {
+                continue;
+            }
+            let text = name.to_str_lossy();
+            for entry in &*records.log(name.as_bstr()) {
+                let is_push = entry.is_push_of(&entry.id);
+                if !is_push && !records.is_made_here(&entry.id) && entry.came_from_elsewhere(&text)
+                {
+                    fetched.push(entry.id.clone());
+                }
+            }
+        }
+        fetched
+    }
+
     /// True if all that the file `shallow` names is where a fetch lets history end: commits of
     /// others, whose parents are not here, or that upstream has, or that no ref leads to.
     ///
@@ -419,7 +441,9 @@ impl<'a> RefHistory<'a> {
         if with_parents.is_empty() {
             return Ok(true);
         }
-        let fetched = self.fetched_commits();
+        let mut fetched = self.fetched_commits();
+        fetched.extend(self.fetched_and_moved_on());
+        fetched.sort_unstable();
         let of_others: Vec<&CommitId> = fetched.iter().collect();
         let mut tips: Vec<&CommitId> = self.records.now.values().map(|now| &now.id).collect();
         tips.retain(|tip| fetched.binary_search(tip).is_err());

@@ -22,6 +22,7 @@ impl RefRecords<'_> {
         let is_made_here = self.is_created_here(name, &log)
             || self.is_renamed_from_own(name)
             || self.is_renamed_unreported(name)
+            || self.is_made_unreported(name, &log)
             || self.was_pushed_here(&log)
             || log.iter().any(|entry| self.is_from_own(name, entry));
         let text = name.to_str_lossy();
@@ -72,6 +73,17 @@ impl RefRecords<'_> {
             Some(first) => first.old == Target::Object(last_place.clone()),
             None => self.now.get(name).is_some_and(|now| now.id == *last_place),
         }
+    }
+
+    /// True if neither the journal nor a log tells how a branch came to a commit of here:
+    /// `git branch -C` runs no hook where refs are tables, and its log can be expired.
+    fn is_made_unreported(&self, name: &BStr, log: &[ReflogEntry]) -> bool {
+        let is_told = !log.is_empty() || !self.journal.moves(name).is_empty();
+        if is_told || !name.starts_with(b"refs/heads/") || !self.source.keeps_logs() {
+            return false;
+        }
+        let now = self.now.get(name);
+        now.is_some_and(|now| self.was_made_or_moved_here(&now.id))
     }
 
     /// True if a branch is what the worktree's own became by renames, as the journal of HEAD tells:

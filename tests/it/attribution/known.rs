@@ -374,6 +374,26 @@ const CASES: &[Case] = &[
         finds: With("@git/shallow 1"),
     },
     Case {
+        name: "the ends of a fetch whose ref was taken back",
+        clones: SHALLOW,
+        acts: &[
+            (R, "level; git reset -q --hard HEAD~; git push -q -f"),
+            (U, "git merge -q --no-edit dev || git merge --abort"),
+            (A, "git fetch -q --deepen 1"),
+            (A, "git update-ref refs/remotes/origin/main origin/main~"),
+        ],
+        finds: With("@git/shallow 1"),
+    },
+    Case {
+        name: "a copy of the branch of which no hook and no log tells",
+        clones: TABLES,
+        acts: &[
+            (A, "work docs/x; git branch -C agentwt/task copy"),
+            (A, FORGET_AFTER_RESET),
+        ],
+        finds: With("docs/x 2"),
+    },
+    Case {
         name: "a move of the branch that the user is on where refs are tables",
         clones: TABLES,
         acts: &[

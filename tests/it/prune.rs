@@ -373,6 +373,36 @@ fn commit(repo: &TestRepo, dir: &Path, text: &str) {
 }
 
 #[test]
+fn work_on_which_another_task_stands_is_not_merged() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "below", "--write", "src/**"]).ok();
+    commit(&repo, &repo.worktree("below"), "below");
+    let stacked = [
+        "add",
+        "above",
+        "--base",
+        "agentwt/below",
+        "--write",
+        "src/**",
+    ];
+    repo.agentwt(&stacked).ok();
+    let done = as_announced(&repo, &["--merged"]);
+    assert_eq!(
+        done,
+        [
+            "kept | worktree | above | nothing was committed there yet",
+            "kept | worktree | below | 1 commit is not merged or pushed",
+        ]
+    );
+    repo.git(&["merge", "-q", "agentwt/below"]);
+    let done = as_announced(&repo, &["--merged"]);
+    assert_eq!(
+        done[1],
+        "removed | worktree | below | its commits are merged or pushed"
+    );
+}
+
+#[test]
 fn merged_worktrees_go_and_those_with_anything_else_stay() {
     for strategy in ["worktree", "clone"] {
         let repo = TestRepo::project();
@@ -400,7 +430,7 @@ fn merged_worktrees_go_and_those_with_anything_else_stay() {
                 "kept | worktree | dirty | 1 file is untracked; its commits are merged or pushed",
                 "kept | worktree | fresh | nothing was committed there yet",
                 "removed | worktree | merged | its commits are merged or pushed",
-                "kept | worktree | open | 1 commit is on no other branch",
+                "kept | worktree | open | 1 commit is not merged or pushed",
             ],
             "{strategy}"
         );

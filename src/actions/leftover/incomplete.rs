@@ -75,7 +75,10 @@ fn is_any_unreachable(repository: &Repository, commits: &[CommitId]) -> Result<b
     }
     let shared = SharedFacts::read(repository)?;
     for commit in commits {
-        if !shared.unreachable_from_refs(repository, commit)?.is_empty() {
+        if !shared
+            .unreachable_from_refs(repository, commit, &[])?
+            .is_empty()
+        {
             return Ok(true);
         }
     }

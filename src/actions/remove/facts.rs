@@ -72,7 +72,8 @@ impl SharedFacts {
         Some(&reference.id)
     }
 
-    /// The commits of a tip that no branch, remote-tracking branch or tag of this repository has.
+    /// The commits of a tip that no branch, remote-tracking branch or tag of this repository has,
+    /// beside `leaving_branches`.
     ///
     /// # Errors
     /// Fails when git does.
@@ -80,12 +81,26 @@ impl SharedFacts {
         &self,
         repository: &Repository,
         tip: &CommitId,
+        leaving_branches: &[BranchName],
     ) -> Result<Vec<CommitId>, Error> {
-        unreachable(repository, &[tip], &self.tips())
+        unreachable(repository, &[tip], &self.tips(leaving_branches))
     }
 
-    fn tips(&self) -> Vec<&CommitId> {
-        self.refs.iter().map(|reference| &reference.id).collect()
+    fn tips(&self, leaving_branches: &[BranchName]) -> Vec<&CommitId> {
+        let staying = self.staying_refs(leaving_branches);
+        staying.iter().map(|reference| &reference.id).collect()
+    }
+
+    /// The refs beside these branches.
+    fn staying_refs(&self, leaving_branches: &[BranchName]) -> Vec<&Ref> {
+        let leaving: Vec<String> = leaving_branches.iter().map(BranchName::full_ref).collect();
+        let mut staying = Vec::new();
+        for reference in &self.refs {
+            if !leaving.iter().any(|name| reference.name == *name) {
+                staying.push(reference);
+            }
+        }
+        staying
     }
 
     /// Those of these commits that no branch, remote-tracking branch or tag has. A branch that goes
@@ -96,7 +111,7 @@ impl SharedFacts {
         commits: Vec<CommitId>,
     ) -> Result<Vec<CommitId>, Error> {
         let tips: Vec<&CommitId> = commits.iter().collect();
-        let listed = unreachable(repository, &tips, &self.tips())?;
+        let listed = unreachable(repository, &tips, &self.tips(&[]))?;
         let unreachable: BTreeSet<CommitId> = listed.into_iter().collect();
         let mut retained = commits;
         retained.retain(|commit| unreachable.contains(commit));
@@ -334,13 +349,9 @@ impl CommitReading<'_> {
 
     /// The refs that do not go in this command.
     fn staying_refs(&self) -> Vec<&Ref> {
-        let mut leaving = vec![self.worktree.record.branch.full_ref()];
-        leaving.extend(self.leaving_branches.iter().map(BranchName::full_ref));
-        self.shared
-            .refs
-            .iter()
-            .filter(|reference| !leaving.iter().any(|name| reference.name == *name))
-            .collect()
+        let mut leaving = self.leaving_branches.to_vec();
+        leaving.push(self.worktree.record.branch.clone());
+        self.shared.staying_refs(&leaving)
     }
 }
 

@@ -16,8 +16,8 @@ use crate::words::time::parse_whole_duration;
 pub struct Prune {
     /// Also worktrees whose commits are all merged or pushed
     ///
-    /// Merged by their commits or by their changes, as `git agentwt remove` decides. A worktree
-    /// without commits of its own is not removed.
+    /// Merged by their commits or by their changes, as `git agentwt remove` decides, into anything
+    /// but the branch of another worktree. A worktree without commits of its own is not removed.
     #[arg(long)]
     pub merged: bool,
     /// Also worktrees whose owner has ended

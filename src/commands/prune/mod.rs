@@ -27,6 +27,7 @@ use crate::commands::prune::select::{
     PruneChoice, PruneCriteria, read_idle, select, select_by_commits, select_by_owner, selects,
 };
 use crate::commands::{Outcome, Session};
+use crate::config::value::Strategy;
 use crate::disk::error::DiskError;
 use crate::disk::lock::Lock;
 use crate::disk::trash_bin::{TRASH, TrashBin};
@@ -112,6 +113,8 @@ struct Pruning<'a> {
     shared: Option<SharedFacts>,
     /// The branches that would go (`-n`).
     leaving_branches: Vec<BranchName>,
+    /// The branches of worktrees: work in progress.
+    task_branches: Vec<BranchName>,
     lines: Vec<PrunedCandidate>,
     notes: Vec<String>,
     /// The status of the first failure.
@@ -140,6 +143,7 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         now: jiff::Timestamp::now().as_second(),
         shared: None,
         leaving_branches: Vec::new(),
+        task_branches: task_branches(&repository)?,
         lines: Vec::new(),
         notes: Vec::new(),
         failed: None,
@@ -170,6 +174,17 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
             candidates: pruning.lines,
         },
     })
+}
+
+/// The branches of linked worktrees, in this repository; that of a clone is in the clone.
+fn task_branches(repository: &Repository) -> Result<Vec<BranchName>, Error> {
+    let mut branches = Vec::new();
+    for worktree in whole_records(repository)? {
+        if worktree.record.strategy == Strategy::Worktree {
+            branches.push(worktree.record.branch);
+        }
+    }
+    Ok(branches)
 }
 
 impl Pruning<'_> {
@@ -316,12 +331,15 @@ impl Pruning<'_> {
         } else {
             Look::Everything
         };
-        let branches = &self.leaving_branches;
+        let branches = match choice {
+            Some(_) => &self.leaving_branches,
+            None => &self.task_branches,
+        };
         let candidate = RemovalCandidate::read(repository, worktree, shared, branches, look)?;
         if choice.is_none()
             && let Some(survey) = &candidate.survey
         {
-            let by_commits = select_by_commits(repository, shared, &candidate, survey)?;
+            let by_commits = select_by_commits(repository, shared, &candidate, survey, branches)?;
             criteria.commits = Some(by_commits);
             choice = select(options, &criteria);
         }

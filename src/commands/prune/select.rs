@@ -9,6 +9,7 @@ use crate::disk::files;
 use crate::record::worktree::Alive;
 use crate::truth::survey::Survey;
 use crate::words::error::Error;
+use crate::words::name::BranchName;
 use crate::words::text::count;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::repository::Repository;
@@ -125,7 +126,9 @@ pub fn read_idle(repository: &Repository, worktree: &Worktree, now: i64) -> Opti
     Some(age(now, latest))
 }
 
-/// Decides by commits: a worktree with commits of its own that are all merged is removed.
+/// Decides by commits: a worktree with commits of its own that are all merged is removed. The
+/// `task_branches` of worktrees, with which `candidate` was read, are nothing that it is merged into:
+/// another task that stands on its work is in progress as well.
 ///
 /// # Errors
 /// Fails when git does.
@@ -134,6 +137,7 @@ pub fn select_by_commits(
     shared: &SharedFacts,
     candidate: &RemovalCandidate,
     survey: &Survey,
+    task_branches: &[BranchName],
 ) -> Result<PruneChoice, Error> {
     if !has_own_commits(candidate, survey) {
         let why = "nothing was committed there yet".to_owned();
@@ -143,11 +147,12 @@ pub fn select_by_commits(
     let mut unmerged = facts.unmerged.len() + facts.unmerged_detached.len();
     let own_repository = candidate.worktree.readable_repository(repository);
     if own_repository.is_clone() {
-        unmerged = unmerged.max(unmerged_of_clone(repository.home(), shared, survey)?);
+        let home = repository.home();
+        unmerged = unmerged.max(unmerged_of_clone(home, shared, survey, task_branches)?);
     }
     if unmerged > 0 {
         let commits = count(unmerged, "commit is", "commits are");
-        let why = format!("{commits} on no other branch");
+        let why = format!("{commits} not merged or pushed");
         return Ok(PruneChoice::Keep(why));
     }
     Ok(PruneChoice::Remove(match &facts.merged {
@@ -162,13 +167,17 @@ fn unmerged_of_clone(
     home: &Repository,
     shared: &SharedFacts,
     survey: &Survey,
+    task_branches: &[BranchName],
 ) -> Result<usize, Error> {
     let objects = home.objects()?;
     let heads = &survey.head;
     let mut unmerged = 0;
     for tip in heads.branch.iter().chain(&heads.head) {
         let unmerged_of_tip = match objects.commit(tip) {
-            Ok(_) => shared.unreachable_from_refs(home, tip)?.len(),
+            Ok(_) => {
+                let commits = shared.unreachable_from_refs(home, tip, task_branches)?;
+                commits.len()
+            }
             Err(_) => survey.commits.len().max(1),
         };
         unmerged = unmerged.max(unmerged_of_tip);

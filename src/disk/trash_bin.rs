@@ -176,12 +176,8 @@ impl TrashBin {
     /// lower layer of an overlay); a link or a file is unlinked, nothing there is fine.
     ///
     /// # Errors
-    /// Fails when something of it cannot be deleted.
+    /// Fails when something of it cannot be deleted, or it is a mount point, which is emptied.
     pub fn delete_in_place(&self, name: &str) -> Result<(), DiskError> {
-        let stat = stat_entry(&self.worktrees, name.as_bytes());
-        if stat.is_ok_and(|stat| !stat.is_directory()) {
-            return unlink(&self.worktrees, name.as_bytes()).attempting("delete", name);
-        }
         let failures = delete(&self.worktrees, name, "", None)?.unwrap_or_default();
         match failures.first() {
             Some(failure) => Err(std::io::Error::other(failure.clone())).attempting("delete", "it"),
@@ -227,12 +223,13 @@ fn expired_names(trash: &OwnedFd) -> Result<Vec<String>, DiskError> {
     Ok(names)
 }
 
-/// Deletes a directory with all that is in it. Returns what cannot be deleted, and why; or none if
-/// the `deadline` passed before the end. `shown` is its path for people. The directory itself may
-/// be a mount point, which is emptied; what is mounted below it stays.
+/// Deletes a directory with all that is in it, or unlinks a link or a file; nothing there is fine.
+/// Returns what cannot be deleted, and why; or none if the `deadline` passed before the end.
+/// `shown` is its path for people. A directory that is a mount point is emptied, and is itself what
+/// cannot be deleted; what is mounted below it stays as it is.
 ///
 /// It takes rounds: the next one deletes what came meanwhile, and what was too deep and was moved
-/// to the top. It gives up when a round fails as the one before did.
+/// to the top. It gives up when a round moved nothing there and failed as the one before did.
 fn delete(
     parent: &OwnedFd,
     name: &str,
@@ -241,13 +238,20 @@ fn delete(
 ) -> Result<Option<Vec<String>>, DiskError> {
     let mut failures_before = Vec::new();
     loop {
-        let Some(directory) = open_if_there(parent, name)? else {
-            return Ok(Some(Vec::new()));
+        let directory = match open_to_change(parent, name.as_bytes()) {
+            Ok(directory) => directory,
+            Err(Errno::NOENT) => return Ok(Some(Vec::new())),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                unlink(parent, name.as_bytes()).attempting("delete", name)?;
+                return Ok(Some(Vec::new()));
+            }
+            Err(error) => return Err(error).attempting("empty", name),
         };
         let mut deletion = Deletion {
             top: &directory,
             deadline,
             is_stopped: false,
+            has_moved_up: false,
             failures: Vec::new(),
         };
         deletion
@@ -259,10 +263,13 @@ fn delete(
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(Some(Vec::new())),
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-            Err(error) => return Err(error).attempting("empty", name),
+            Err(error) => {
+                let why = std::io::Error::from(error);
+                deletion.failures.push(format!("{name}: {why}"));
+            }
         }
         let failed_twice = !deletion.failures.is_empty() && deletion.failures == failures_before;
-        if failed_twice {
+        if failed_twice && !deletion.has_moved_up {
             return Ok(Some(deletion.failures));
         }
         failures_before = deletion.failures;
@@ -285,6 +292,8 @@ struct Deletion<'a> {
     deadline: Option<Instant>,
     /// Whether the time was over before all was done.
     is_stopped: bool,
+    /// Whether a tree was moved to the top.
+    has_moved_up: bool,
     /// The path of each entry that cannot be deleted, and why.
     failures: Vec<String>,
 }
@@ -357,7 +366,9 @@ impl Deletion<'_> {
             return Err(Errno::BUSY);
         }
         if depth >= DEPTH {
-            return renameat(parent, name, self.top, unused("deep"));
+            renameat(parent, name, self.top, unused("deep"))?;
+            self.has_moved_up = true;
+            return Ok(());
         }
         let failures_before = self.failures.len();
         self.delete_content(&directory, &join(shown, name), depth + 1)?;

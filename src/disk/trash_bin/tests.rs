@@ -178,6 +178,17 @@ fn a_tree_of_any_depth_is_deleted() {
 }
 
 #[test]
+fn an_entry_that_is_no_directory_is_unlinked_and_stops_nothing() {
+    let world = World::new();
+    world.expire("task");
+    let file = world.worktrees().join(TRASH).join(".expired-a");
+    std::fs::write(&file, "text").expect("a file");
+    let left = world.bin().delete_expired(None).expect("it is emptied");
+    assert_eq!(left, GONE);
+    assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
+}
+
+#[test]
 fn whoever_has_no_time_leaves_the_rest() {
     let world = World::new();
     world.expire("task");

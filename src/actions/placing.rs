@@ -195,7 +195,7 @@ impl<'d> Destination<'d> {
     /// Fails when something cannot be copied, changed meanwhile, or a signal asked to stop; then
     /// nothing was placed.
     pub fn place(&self, placing: &Placing) -> Result<PlacedNow, Error> {
-        self.clear()?;
+        self.finish_killed(&placing.before)?;
         let directory = staging(self.path);
         let copying = Staging {
             source: self.main,
@@ -225,8 +225,15 @@ impl<'d> Destination<'d> {
         }
     }
 
-    /// Removes what a killed call left. The lock of the name is held.
-    fn clear(&self) -> Result<(), DiskError> {
+    /// Lists what a killed call had moved in, which `before` has, and removes what else it left. The
+    /// lock of the name is held.
+    fn finish_killed(&self, before: &Placed) -> Result<(), Error> {
+        let announced = self.record_dir.join(PLACING);
+        if files::exists(&announced) {
+            let _stays = write_exclude(self.git, self.admin_dir, before)?;
+            files::write(&self.record_dir.join(PLACED), &before.to_bytes())?;
+            files::remove_file(&announced)?;
+        }
         files::remove_directory(&staging(self.path))?;
         sweep(self.record_dir, &[PLACED, PLACING, BEFORE, "record.toml"]);
         let exclude = self.admin_dir.join(EXCLUDE);

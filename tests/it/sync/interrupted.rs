@@ -70,6 +70,28 @@ fn a_killed_sync_is_finished_by_the_next() {
 }
 
 #[test]
+fn what_a_killed_sync_moved_in_stays_listed_where_the_next_one_fails() {
+    let (repo, worktree) = with_patterns("'many/**'");
+    repo.write("many/1", "content\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    // as if it had been killed before it wrote the list
+    let record = repo.main().join(".git/agentwt/worktrees/task");
+    std::fs::rename(record.join("placed"), record.join("placing")).expect("a list");
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.write("many/2", "content\n");
+    let exclude = repo.main().join(".git/worktrees/task/agentwt/exclude");
+    std::fs::remove_file(&exclude).expect("a file");
+    std::fs::create_dir(&exclude).expect("a directory");
+    assert_ne!(repo.agentwt(&["sync", "task"]).status, 0);
+    assert!(!worktree.join("many/2").exists());
+    std::fs::remove_dir(&exclude).expect("a directory");
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.agentwt(&["sync", "task"]).ok();
+    assert_eq!(read(worktree.join("many/2")), "content\n");
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_and_nothing_is_copied() {
     let (repo, worktree) = with_patterns("'.env', 'zzz'");
     repo.write(".env", "A=1\n");

@@ -95,6 +95,20 @@ fn a_second_add_prints_the_path_and_how_to_update() {
     let repo = &forked.repo;
     let path = forked.add(&["--pr", "7"]).ok();
     forked.push("git commit -q --allow-empty -m more");
+    let other = repo.git(&["commit-tree", "-m", "other", "main^{tree}"]);
+    insta::assert_snapshot!(forked.add(&["--pr", "7", "--base", &other]), @"
+    --- stderr
+    error: worktree `pr-7` exists, and its base is `main`
+    help: take another name, or remove it first: git agentwt remove pr-7
+    --- status 4
+    ");
+    insta::assert_snapshot!(forked.add(&["--pr", "7", "--base", "nowhere"]), @"
+    --- stderr
+    error: cannot add `pr-7`: there is no commit `nowhere` (--base)
+    help: see what there is: git branch -a; to get what a remote has: git fetch
+    --- status 2
+    ");
+    forked.add(&["--pr", "7", "--base", "main"]).ok();
     let again = forked.add(&["--pr", "7"]);
     assert_eq!(again.ok(), path);
     insta::assert_snapshot!(again.stderr, @"

@@ -444,16 +444,11 @@ fn find_difference(
     existing: &Record,
 ) -> Result<Option<String>, Error> {
     let settings = &loaded.settings;
-    // the base of a pull request's worktree is where the request left `--base`, not its tip
     if let Some(base) = &settings.base
         && is_base_asked(loaded)
-        && existing.request.is_none()
+        && let Some(recorded) = find_other_base(repository, loaded, existing, &base.value)?
     {
-        let asked = repository.git.rev_parse_commit(&base.value)?;
-        if asked.as_ref() != Some(&existing.base.commit) {
-            let recorded = existing.base.commit.short();
-            return Ok(Some(format!("base is {recorded}")));
-        }
+        return Ok(Some(format!("base is {recorded}")));
     }
     if options.branch.is_some() && wanted.branch != existing.branch {
         return Ok(Some(format!("branch is `{}`", existing.branch)));
@@ -472,6 +467,31 @@ fn find_difference(
         }
     }
     Ok(None)
+}
+
+/// The base of an existing worktree if it is not the `asked` one. That of a pull request's worktree
+/// is where the request left `--base`, so the name counts there.
+///
+/// # Errors
+/// Refuses a base that names no commit.
+fn find_other_base(
+    repository: &Repository,
+    loaded: &Loaded,
+    existing: &Record,
+    asked: &str,
+) -> Result<Option<String>, Error> {
+    let Some(commit) = repository.git.rev_parse_commit(asked)? else {
+        let name = existing.name.to_string();
+        return Err(refuse_base(repository, loaded, name, asked.to_owned())?.into());
+    };
+    let base = &existing.base;
+    if existing.request.is_none() {
+        let is_other = commit != base.commit;
+        return Ok(is_other.then(|| base.commit.short().to_owned()));
+    }
+    let recorded = repository.git.rev_parse_commit(&base.revision)?;
+    let is_other = base.revision != asked && recorded != Some(commit);
+    Ok(is_other.then(|| format!("`{}`", base.revision)))
 }
 
 /// The owner that is recorded from now on; `None` if the record stays as it is. The same owner is

@@ -128,7 +128,7 @@ fn find_left_behind(
         left.push(LeftBehind::UnfetchedFiles);
     }
     if let Some(operation) = run.result.operation {
-        // in the middle of a rebase, HEAD is detached: that is not told beside it
+        // it ends first, with HEAD detached or where it began: the import after that tells where
         left.push(LeftBehind::Operation(operation));
     } else if !run.result.is_on_branch(run.worktree) {
         left.push(LeftBehind::OtherHead);

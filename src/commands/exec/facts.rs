@@ -223,16 +223,21 @@ fn shown_directories(
             shown.push(directory);
         }
     }
-    let mut borrowers = Vec::new();
-    for git_dir in git_dirs_below(&modules)? {
-        borrowers.extend(files::canonical(&git_dir.join("objects")));
-    }
-    add_lenders(&mut borrowers)?;
-    let main_modules = common_dir.join("modules");
-    // a submodule that borrows from the repository itself would show what is withheld
-    borrowers.retain(|objects| objects.starts_with(&main_modules));
-    shown.extend(borrowers);
+    shown.extend(lenders_of(&modules, &common_dir.join("modules"))?);
     Ok(shown)
+}
+
+/// The directories of objects below `main_modules`, those of the main worktree's submodules, from
+/// which the submodules below `modules` borrow, directly or not.
+fn lenders_of(modules: &Utf8Path, main_modules: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
+    let mut objects = Vec::new();
+    for git_dir in git_dirs_below(modules)? {
+        objects.extend(files::canonical(&git_dir.join("objects")));
+    }
+    add_lenders(&mut objects)?;
+    // a submodule that borrows from the repository itself would show what is withheld
+    objects.retain(|directory| directory.starts_with(main_modules));
+    Ok(objects)
 }
 
 /// The files of the commit that the worktree is on.

@@ -89,10 +89,11 @@ impl PrivateGit {
 }
 
 /// Gives what is staged in the worktree at paths that the scope does not exclude, as far as the
-/// git directory does not have it. An index that cannot be read has nothing to give.
+/// git directory does not have it. A file that is no index has nothing to give.
 ///
 /// # Errors
-/// Fails when the repository cannot be read, or the disk not be written.
+/// Fails when an entry of the index is damaged, the repository cannot be read, or the disk not be
+/// written.
 pub(super) fn give_staged(
     git_dir: &Utf8Path,
     repository: &Repository,

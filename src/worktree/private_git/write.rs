@@ -51,6 +51,8 @@ impl PrivateGit {
         files::remove_directory(&new)?;
         files::create_directories(&new.join("logs"))?;
         put(&new, "HEAD", format!("ref: {branch}\n").as_bytes())?;
+        // where the history of the repository ends; where one ends that is given in part is written
+        // beside, with what is given
         copy(&repository.common_dir.join(SHALLOW), &new, SHALLOW)?;
         write_settings(&new, repository, worktree, objects)?;
         let refs = shown_refs(repository, &branch, branch_commit.as_ref(), objects)?;

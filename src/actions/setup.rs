@@ -30,7 +30,7 @@ use crate::truth::survey::Survey;
 use crate::words::error::Error;
 use crate::words::log::Log;
 use crate::words::name::WorktreeName;
-use crate::words::path::{RepoPath, escape_for_terminal};
+use crate::words::path::{RepoPath, escape_for_terminal, shell_path};
 use crate::worktree::decisions::new_decision;
 use crate::worktree::error::SetupFault;
 use crate::worktree::ignore_rules::write_exclude;
@@ -442,8 +442,9 @@ impl UserSteps<'_> {
                 }
                 Some(_) | None => self.log.tell(&format!(
                     "{}: the submodule {path} stays empty, as in the main worktree; to have it \
-                        there: git submodule update --init {path}",
-                    record.name
+                        there: git submodule update --init {}",
+                    record.name,
+                    shell_path(&repo_path)
                 )),
             }
         }

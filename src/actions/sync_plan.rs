@@ -17,7 +17,7 @@ use crate::sync::pattern::{Pattern, shown_pattern};
 use crate::sync::{Candidate, Candidates, PatternOrigin};
 use crate::words::error::Fault;
 use crate::words::exit::ExitCode;
-use crate::words::path::{RepoPath, escape_for_rule, first_of};
+use crate::words::path::{RepoPath, escape_for_rule, first_of, shell_path};
 use crate::words::path_text::{PathText, paths};
 use crate::words::size::Size;
 
@@ -235,7 +235,7 @@ fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
     let name = facts.name;
     let here = facts.path;
     let there = facts.root;
-    let first = &paths[0];
+    let first = shell_path(&paths[0]);
     let edited = match paths.len() {
         1 => "a file was edited there and is".to_owned(),
         count => format!("{count} files were edited there and are"),
@@ -253,6 +253,11 @@ fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
         ),
         paths,
     }
+}
+
+/// The path of a file in the worktree of this name, for a shell.
+pub fn path_there(name: &str, path: &RepoPath) -> String {
+    format!("\"$(git agentwt path {name})\"/{}", shell_path(path))
 }
 
 /// Selects the candidates that may be copied, with the access to each. What the scope excludes and
@@ -496,8 +501,9 @@ fn refuse_in_the_way(facts: &SyncFacts<'_>, path: &RepoPath, found: EntryKind) -
     SyncRefusal::blocked(
         format!("cannot sync into `{name}`: {path} {sentence}"),
         format!(
-            "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git \
-                agentwt sync {name}"
+            "look at it: ls -ld {}; move it away, then: git \
+                agentwt sync {name}",
+            path_there(name, path)
         ),
     )
 }

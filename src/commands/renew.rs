@@ -35,9 +35,10 @@ pub struct Renew {
     /// How long the claim lasts from now on [default: as before]
     #[arg(long, value_name = "duration", value_parser = Lease::parse)]
     pub lease: Option<Lease>,
-    /// Renew only if this is the owner
+    /// Renew only for this owner
     ///
-    /// Otherwise the command exits with 8.
+    /// If the claim has another owner, the command exits with 8. In a worktree without a claim, this
+    /// owner is recorded, unless another one is recorded that may be alive (exit 8).
     #[arg(long, value_name = "id", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub owner: Option<String>,
     /// Record another process as the owner's process

@@ -57,10 +57,12 @@ pub(super) const HARDENED: &str = "core.hooksPath=/dev/null core.fsmonitor=false
      core.commitGraph=false core.quotePath=false diff.ignoreSubmodules=none \
      submodule.recurse=false";
 
+/// Variables of every call: messages are in English, and who only reads refreshes no index.
+pub(super) const ALWAYS_SET: &[(&str, &str)] = &[("LC_MESSAGES", "C"), ("GIT_OPTIONAL_LOCKS", "0")];
+
 /// Variables of every call that reads on behalf of verification. A replace ref or a graft is a
 /// lie about history, and only a shallow clone needs its shallow file.
 pub(super) const HARDENED_VARIABLES: &[(&str, &str)] = &[
-    ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_GRAFT_FILE", "/nonexistent"),
     ("GIT_TERMINAL_PROMPT", "0"),

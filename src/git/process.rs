@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::git::environment::{CONFIG_VARIABLES, GitMode, HARDENED_VARIABLES, LOCAL_VARIABLES};
+use crate::git::environment::{
+    ALWAYS_SET, CONFIG_VARIABLES, GitMode, HARDENED_VARIABLES, LOCAL_VARIABLES,
+};
 use crate::git::error::{GitError, unreadable};
 use crate::git::git_dir::{common_dir, refuse_special_file, refuse_special_files};
 use crate::git::quarantine::Quarantine;
@@ -312,18 +314,26 @@ impl Git {
 
     /// Returns the environment of git: our own, without the variables that lead git to another
     /// repository (hardened: or to other settings), and with those that say where this repository
-    /// is. Where a name is there twice, its last value counts.
+    /// is. What git says is in English, as it is read here; for all else, hooks and filters have the
+    /// locale of the user. Where a name is there twice, its last value counts.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let is_hardened = self.mode == GitMode::Hardened;
         let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        // `LC_ALL` counts before each other one of these, and `LANG` after them (locale(7))
+        let locale_of_all = std::env::var_os("LC_ALL").filter(|locale| !locale.is_empty());
         for (name, value) in std::env::vars_os() {
+            let is_of_locale = name.as_encoded_bytes().starts_with(b"LC_");
             let is_dropped = is_listed(LOCAL_VARIABLES, &name)
-                || is_hardened && is_listed(CONFIG_VARIABLES, &name);
+                || is_hardened && is_listed(CONFIG_VARIABLES, &name)
+                || is_of_locale && locale_of_all.is_some();
             if !is_dropped {
                 variables.push((name, value));
             }
         }
-        let mut added = vec![("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0")];
+        if let Some(locale) = locale_of_all {
+            variables.push(("LANG".into(), locale));
+        }
+        let mut added = ALWAYS_SET.to_vec();
         if is_hardened {
             added.extend(HARDENED_VARIABLES);
         }

@@ -114,6 +114,17 @@ impl ReflogEntry {
         is_step || self.is_rebase_of_nothing() || !has_subject && is_without_commit
     }
 
+    /// True if a rename of the branch that HEAD is on logged it, or a rebase that went back to its
+    /// branch: the message names branches in full. The subject of a commit may name any.
+    pub fn is_rename_or_end_of_rebase(&self) -> bool {
+        let command = self.command();
+        let ends_rebase = command.starts_with("rebase")
+            && ["(finish)", "(abort)", " finished"]
+                .iter()
+                .any(|end| command.ends_with(end));
+        ends_rebase || self.reason.starts_with("Branch: renamed ")
+    }
+
     /// True if `git rebase <upstream> <branch>` logged it for a branch that is up to date, which is
     /// only checked out (builtin/rebase.c).
     fn is_rebase_of_nothing(&self) -> bool {

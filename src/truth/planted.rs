@@ -1,5 +1,5 @@
-//! Finds what git would run, or convert files by, that came since `add` and that nobody accepted:
-//! no command that changes a worktree may run it.
+//! Finds what was changed since `add` of that which git runs, or converts or hides files by, and
+//! that nobody accepted: no command that changes a worktree may use it.
 
 use camino::Utf8Path;
 
@@ -9,7 +9,7 @@ use crate::git::hooks::include::INCLUDED;
 use crate::git::hooks::worktree_hooks::WorktreeHooks;
 use crate::git::process::Git;
 use crate::git::settings_file::read_settings;
-use crate::judge::change::{Cause, Content, Kind, Place};
+use crate::judge::change::{Cause, Change, Content, Kind, Place};
 use crate::judge::finding::Reason;
 use crate::record::accepted::Acceptances;
 use crate::truth::checks::git_files::changed_git_files;
@@ -62,7 +62,9 @@ pub fn refuse(repository: &Repository, worktree: &Worktree, action: &str) -> Res
     Err(fault.into())
 }
 
-/// Lists the settings, hooks and attributes that came since `add` and that nobody accepted.
+/// Lists each setting, hook and file of git that is not as at `add`, that can run a program, hide
+/// something or loosen a fence, and that nobody accepted; a setting that was removed as well. Of the
+/// worktree's own settings, it lists those that run a program.
 ///
 /// # Errors
 /// Fails when the record is damaged, or git or the disk fails.
@@ -76,8 +78,11 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
     for shared in changes {
         let is_ref = shared.change.kind == Kind::Ref;
         let is_end_of_history = shared.change.place == Place::Git(SHALLOW.into());
-        let starts_nothing = is_ref || is_end_of_history || shared.cause == Cause::Unknown;
-        if starts_nothing || accepted.cover(&shared.change, Reason::Shared) {
+        let is_harmless = is_ref || is_end_of_history || shared.cause == Cause::Unknown;
+        if is_harmless
+            || is_removed_hook(&shared.change)
+            || accepted.cover(&shared.change, Reason::Shared)
+        {
             continue;
         }
         planted.push(Planted {
@@ -93,6 +98,12 @@ pub fn find(repository: &Repository, worktree: &Worktree) -> Result<Vec<Planted>
         }
     }
     Ok(planted)
+}
+
+/// True if a hook was removed: git runs nothing in its place.
+fn is_removed_hook(change: &Change) -> bool {
+    let is_gone = |content: &Content| matches!(content, Content::Value { value: None, .. });
+    change.kind == Kind::Hook && change.now.iter().all(is_gone)
 }
 
 /// Git for a change of refs that is made whatever was planted: without hooks if they may be among

@@ -364,6 +364,11 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// Quotes a path for a shell, where it needs that.
+pub fn shell_path(path: &RepoPath) -> String {
+    shell_word(&path.to_string())
+}
+
 fn is_plain_for_shell(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_=+.,/:@%^".contains(c)
 }

@@ -124,6 +124,20 @@ fn what_would_run_it_is_refused_with_what_can_be_done() {
 }
 
 #[test]
+fn a_hook_that_the_user_removed_stops_nothing() {
+    let repo = TestRepo::project();
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\n");
+    repo.chmod(".git/hooks/pre-commit", 0o755);
+    repo.agentwt(&["add", "task", "--write", "src/**"]).ok();
+    std::fs::remove_file(repo.main().join(".git/hooks/pre-commit")).expect("a file");
+    // it is reported, and git runs nothing in its place
+    let said = repo.agentwt(&["restore", "task"]);
+    assert_eq!(said.status, 1, "{said}");
+    assert!(!said.stderr.contains("git would use"), "{said}");
+    repo.agentwt(&["reapply", "task"]).ok();
+}
+
+#[test]
 fn without_it_or_with_the_users_word_the_commands_work() {
     let case = planted(&[], "$MAIN/.git");
     case.main_does(

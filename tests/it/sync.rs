@@ -209,7 +209,7 @@ fn pull_brings_an_edit_back_and_never_over_a_newer_file() {
     assert_snapshot!(repo.agentwt(&["sync", "task", "--pull", ".env"]), @r#"
     --- stderr
     error: cannot pull .env from worktree `task`: the main worktree has changed it as well
-    help: compare .env with "$(git agentwt path task)/.env"; to replace the main worktree's, saved first: git agentwt sync task --force --pull .env
+    help: compare .env with "$(git agentwt path task)"/.env; to replace the main worktree's, saved first: git agentwt sync task --force --pull .env
     --- status 4
     "#);
     assert_eq!(read(&main), "A=mine\n");
@@ -308,7 +308,7 @@ fn nothing_is_written_through_a_link_of_the_worktree() {
     assert_snapshot!(repo.agentwt(&["sync", "task"]), @r#"
     --- stderr
     error: cannot sync into `task`: conf is a file or a link there, and has to be a directory
-    help: look at it: ls -ld "$(git agentwt path task)/conf"; move it away, then: git agentwt sync task
+    help: look at it: ls -ld "$(git agentwt path task)"/conf; move it away, then: git agentwt sync task
     --- status 4
     "#);
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
@@ -446,7 +446,7 @@ fn pull_brings_the_executable_bit_and_refuses_what_is_no_edit() {
     assert_snapshot!(repo.agentwt(&["sync", "task", "--pull", "a"]), @r#"
     --- stderr
     error: cannot pull a from worktree `task`: it is a link there, and was placed as a file
-    help: look at it: ls -ld "$(git agentwt path task)/a"; to pull it all the same: git agentwt sync task --force --pull a
+    help: look at it: ls -ld "$(git agentwt path task)"/a; to pull it all the same: git agentwt sync task --force --pull a
     --- status 4
     "#);
     chmod(&worktree.join("tracked"), 0o644);
@@ -455,13 +455,33 @@ fn pull_brings_the_executable_bit_and_refuses_what_is_no_edit() {
     assert_snapshot!(repo.agentwt(&["sync", "task", "--pull", "tracked"]), @r#"
     --- stderr
     error: cannot pull tracked from worktree `task`: the main worktree tracks it by now
-    help: compare them: git diff --no-index tracked "$(git agentwt path task)/tracked"
+    help: compare them: git diff --no-index -- tracked "$(git agentwt path task)"/tracked
     --- status 4
     "#);
     let other = repo.agentwt(&["add", "other"]);
     assert_eq!(other.status, 0, "{other}");
     repo.agentwt(&["sync", "task", "other", "--pull", "a"])
         .fails(2);
+}
+
+#[test]
+fn a_command_that_is_printed_takes_any_name() {
+    let (repo, worktree) = with_patterns("'my *'");
+    let name = "my $(touch it) note's";
+    repo.write(name, "x\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    std::fs::write(worktree.join(name), "agent\n").expect("it is written");
+    repo.write(name, "main\n");
+    let said = repo.agentwt(&["sync", "task", "--pull", name]);
+    said.fails(4);
+    let (_, command) = said
+        .stderr
+        .split_once("saved first: ")
+        .expect("there is a command");
+    let typed = command.lines().next().expect("a line");
+    repo.sh(repo.main(), typed).ok();
+    assert_eq!(read(repo.main().join(name)), "agent\n");
+    assert!(!repo.main().join("it").exists());
 }
 
 #[test]
@@ -491,7 +511,7 @@ fn force_is_named_only_where_a_pull_with_it_would_work() {
     assert_snapshot!(repo.agentwt(&["sync", "task", "--force", "--pull", "a"]), @r#"
     --- stderr
     error: cannot pull a from worktree `task`: it is a directory there, and was placed as a file
-    help: look at it: ls -ld "$(git agentwt path task)/a"
+    help: look at it: ls -ld "$(git agentwt path task)"/a
     --- status 4
     "#);
 }
@@ -519,7 +539,7 @@ fn a_directory_in_place_of_a_file_is_named_as_that() {
     assert_snapshot!(repo.agentwt(&["sync", "task", "--force"]), @r#"
     --- stderr
     error: cannot sync into `task`: a is a directory there, and has to be a file or a link
-    help: look at it: ls -ld "$(git agentwt path task)/a"; move it away, then: git agentwt sync task
+    help: look at it: ls -ld "$(git agentwt path task)"/a; move it away, then: git agentwt sync task
     --- status 4
     "#);
 }

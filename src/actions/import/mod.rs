@@ -196,7 +196,7 @@ fn perform(
             note_failure(run.private.run_file().record_kept(*why), imported);
         }
         BranchStep::Stays | BranchStep::Moves { .. } => {
-            bring_in(run, plan, incoming, imported)?;
+            apply_and_record(run, plan, incoming, imported)?;
         }
     }
     if !is_index_readable && run.private.is_there() {
@@ -205,8 +205,9 @@ fn perform(
     Ok(())
 }
 
-/// Performs a plan that keeps nothing away, and writes down what came of it.
-fn bring_in(
+/// Performs a plan whose branch step is not [`BranchStep::Kept`], and writes into the run file and
+/// into `imported` what came of it.
+fn apply_and_record(
     run: &RunToImport<'_>,
     plan: &ImportPlan,
     incoming: Incoming,
@@ -227,6 +228,7 @@ fn bring_in(
                     to: to.clone(),
                 });
             }
+            // a git directory that is removed takes its run file along
             if let GitDirectoryStep::Stays(left) = &plan.git_directory {
                 note_failure(run_file.record_imported(left.clone()), imported);
             }

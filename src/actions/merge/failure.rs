@@ -147,7 +147,9 @@ impl MergeFailure {
                 )
             }
             Self::Moved(_) => "nothing was merged; verify and land it again: ".to_owned(),
-            Self::Hook { .. } => "follow the hook, or another message: ".to_owned(),
+            Self::Hook { .. } => {
+                "do what the hook asks, or give a message that it takes (-m <message>): ".to_owned()
+            }
             Self::InTheWay { .. } | Self::NotForward { .. } => {
                 "make room for it, then: ".to_owned()
             }
@@ -166,7 +168,7 @@ impl MergeFailure {
             Self::StoppedAndChanged { .. } => "move them elsewhere, then: ".to_owned(),
             Self::StoppedAndStaged { checkout } => {
                 let path = shell_word(checkout.as_str());
-                format!("git -C {path} reset -q, then: ")
+                format!("to unstage it, which changes no file: git -C {path} reset -q; then: ")
             }
         }
     }

@@ -83,7 +83,7 @@ fn add_finding(
             facts.permissions.push(path.clone());
         }
         Reason::ReadOnly | Reason::Excluded if finding.level == Level::Violation => {
-            let violation = violation(repository, worktree, survey, finding, path);
+            let violation = planned_path(repository, worktree, survey, finding, path);
             let is_only_in_commits = finding.change.seen.iter().all(is_commit);
             // those are commits of another branch: the change is not in this worktree
             let is_elsewhere = is_only_in_commits && !violation.committed;
@@ -116,7 +116,7 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
 }
 
 /// Says of a path out of scope what stands there, and what it gets back.
-fn violation(
+fn planned_path(
     repository: &Repository,
     worktree: &Worktree,
     survey: &Survey,

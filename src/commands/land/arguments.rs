@@ -6,6 +6,7 @@ use crate::actions::merge::apply::MergeIntent;
 use crate::actions::merge::work::{MergeRequest, MergeWish};
 use crate::arguments::output::{AnswerOutput, WaitOption};
 use crate::words::name::WorktreeName;
+use crate::words::path::shell_word;
 use crate::words::text::when;
 
 /// Verify worktrees, merge them into the base branch, and remove them
@@ -83,8 +84,14 @@ impl Land {
         command += when(self.rebase, " --rebase");
         command += when(self.ff_only, " --ff-only");
         command += when(self.keep, " --keep");
+        if let Some(message) = &self.message {
+            command += &format!(" -m {}", shell_word(message));
+        }
         if let Some(remote) = &self.push {
-            command += &format!(" --push {remote}");
+            command += &format!(" --push {}", shell_word(remote));
+        }
+        if let Some(owner) = &self.owner {
+            command += &format!(" --owner {}", shell_word(owner));
         }
         format!("{command} {name}")
     }

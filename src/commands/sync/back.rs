@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::Utf8PathBuf;
 
 use crate::actions::placing::{Destination, staging};
-use crate::actions::sync_plan::{SHOWN, SyncRefusal};
+use crate::actions::sync_plan::{SHOWN, SyncRefusal, path_there};
 use crate::answer::shapes::SavedWork;
 use crate::commands::sync::answer::{CleanedFiles, StayedFile, SyncedWorktree};
 use crate::commands::sync::{Run, is_config};
@@ -22,7 +22,7 @@ use crate::inventory::placed::{
     CopyState, Drift, Placed, PlacedFile, PlacedKind, PlacedOrigin, SourceState,
 };
 use crate::words::error::Error;
-use crate::words::path::{RepoPath, first_of};
+use crate::words::path::{RepoPath, first_of, shell_path};
 use crate::words::path_text::{PathText, paths};
 use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::loaded::{PLACED, Worktree};
@@ -182,7 +182,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
                 }
             }
             CopyState::Edited => {
-                require_replaceable(facts, file)?;
+                require_pullable(facts, file)?;
                 let is_changed_in_main = drift.source == SourceState::Newer;
                 if is_changed_in_main && !facts.force {
                     changed_in_main.push(file.path.clone());
@@ -226,14 +226,15 @@ fn nothing_to_pull(facts: &PullFacts<'_>, path: &RepoPath, why: &str) -> SyncRef
 }
 
 fn refuse_newer(name: &str, newer: Vec<RepoPath>) -> SyncRefusal {
-    let first = &newer[0];
+    let first = shell_path(&newer[0]);
+    let of_agent = path_there(name, &newer[0]);
     SyncRefusal::Edited {
         message: format!(
             "cannot pull {} from worktree `{name}`: the main worktree has changed it as well",
             first_of(&newer, SHOWN)
         ),
         help: format!(
-            "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main \
+            "compare {first} with {of_agent}; to replace the main \
                 worktree's, saved first: git agentwt sync {name} --force --pull {first}"
         ),
         paths: newer,
@@ -245,15 +246,16 @@ fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal 
     SyncRefusal::blocked(message, help)
 }
 
-/// Refuses to replace a file that the main worktree tracks, or one by something of another kind.
-/// With `--force`, a link may take the place of a file.
-fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
+/// Refuses a file that the main worktree tracks by now, and a copy that is not of the kind that was
+/// placed; with `--force`, it may have become a link. What stands in the main worktree is looked at
+/// when the copy is moved there.
+fn require_pullable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
     let name = facts.name;
     let path = &file.path;
+    let quoted = shell_path(path);
+    let of_agent = path_there(name, path);
     if facts.tracked.binary_search(path).is_ok() {
-        let compare = format!(
-            "compare them: git diff --no-index {path} \"$(git agentwt path {name})/{path}\""
-        );
+        let compare = format!("compare them: git diff --no-index -- {quoted} {of_agent}");
         return Err(refused(
             name,
             path,
@@ -261,17 +263,18 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
             compare,
         ));
     }
-    let kind_now = facts.copies.get(path).map(PlacedKind::of);
-    if kind_now == Some(file.kind) || kind_now == Some(PlacedKind::Link) && facts.force {
+    let kind_of_copy = facts.copies.get(path).map(PlacedKind::of);
+    let is_link = kind_of_copy == Some(PlacedKind::Link);
+    if kind_of_copy == Some(file.kind) || is_link && facts.force {
         return Ok(());
     }
-    let now = kind_now.map_or("missing file", PlacedKind::as_str);
+    let now = kind_of_copy.map_or("missing file", PlacedKind::as_str);
     let placed = file.kind.as_str();
     let why = format!("it is a {now} there, and was placed as a {placed}");
-    let mut help = format!("look at it: ls -ld \"$(git agentwt path {name})/{path}\"");
-    if kind_now == Some(PlacedKind::Link) {
+    let mut help = format!("look at it: ls -ld {of_agent}");
+    if is_link {
         help.push_str(&format!(
-            "; to pull it all the same: git agentwt sync {name} --force --pull {path}"
+            "; to pull it all the same: git agentwt sync {name} --force --pull {quoted}"
         ));
     }
     Err(refused(name, path, &why, help))

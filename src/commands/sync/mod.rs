@@ -74,7 +74,7 @@ pub fn run(session: &Session, options: &Sync) -> Result<Outcome<SyncAnswer>, Err
 }
 
 /// Checks that this call is allowed: `--pull` names one worktree, and no agent pulls; an agent
-/// syncs no other worktree than its own.
+/// syncs no other worktree than its own. `-n` and `--status` change nothing, and are allowed to all.
 fn require_allowed(
     session: &Session,
     repository: &Repository,
@@ -98,7 +98,7 @@ fn require_allowed(
     }
     match chosen {
         [only] if !options.all => session.require_own(repository, only),
-        _several => session.require_no_agent(repository, &session.command_line),
+        _several_or_all => session.require_no_agent(repository, &session.command_line),
     }
 }
 

@@ -246,8 +246,9 @@ fn tells_the_same(line: &JournalLine, beside: &JournalLine) -> bool {
         && (head.old == Target::Nothing || head.old == branch.old)
 }
 
-/// Lists the branches that HEAD was on, by their full names: as its log and the journal tell. There
-/// may be names of none, as the checkout of a commit is logged alike: nothing moves under these.
+/// Lists the branches that HEAD was on, by their full names: as its log and the journal tell. Some
+/// may be names of no branch, as the checkout of a commit is logged alike: no line of the journal
+/// has such a name.
 fn branches_of_head(
     reflog: &[ReflogEntry],
     head_ref: Option<&str>,
@@ -271,10 +272,11 @@ fn branches_of_head(
         }
     }
     for entry in reflog {
-        // a rename, and the end of a rebase
-        for word in entry.reason.split_whitespace() {
-            if word.starts_with("refs/heads/") {
-                names.insert(word.into());
+        if entry.is_rename_or_end_of_rebase() {
+            for word in entry.reason.split_whitespace() {
+                if word.starts_with("refs/heads/") {
+                    names.insert(word.into());
+                }
             }
         }
         if let Some(words) = entry.reason.strip_prefix("checkout: moving from ") {

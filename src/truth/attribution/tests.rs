@@ -729,6 +729,17 @@ fn commits_that_the_journal_does_not_have_were_made_past_the_hooks() {
         ("B commit (initial): b", "", "B"),
         ("A branch: Created; B stg push", "->B", ""),
         ("A branch: Created; B commit: b", "->B", "B"),
+        // the subject of a commit names no branch that HEAD was on
+        (
+            "A branch: Created; B commit: like refs/heads/y",
+            "refs/heads/y:A>B",
+            "B",
+        ),
+        (
+            "A branch: Created; B commit: b; B rebase (finish): returning to refs/heads/y",
+            "refs/heads/y:A>B",
+            "",
+        ),
         // what moves nothing was no commit
         ("A branch: Created; B commit: b; B", "HEAD:->B, B>B", "B"),
         ("A branch: Created; B commit: b; B", "HEAD:->B, ->B", "B"),

@@ -452,7 +452,10 @@ fn has_logged(repository: &Repository, name: &str, head: &str) -> bool {
 /// Returns the branch to which HEAD went by a line of its log.
 fn branch_named_in(line: &str) -> Option<String> {
     let (_, message) = line.split_once('\t')?;
-    let target = if let Some(rest) = message.strip_prefix("rebase") {
+    let target = if let Some(branch) = message.strip_prefix("rebase: checkout ") {
+        // `git rebase <upstream> <branch>` of a branch that is up to date
+        branch
+    } else if let Some(rest) = message.strip_prefix("rebase") {
         rest.split_once("returning to ")?.1
     } else if message.starts_with("checkout: moving from ") {
         message.rsplit_once(" to ")?.1

@@ -279,6 +279,13 @@ fn a_changed_file_of_an_unknown_name_is_reported_in_each_git_directory() {
 }
 
 #[test]
+fn a_rebase_of_others_that_had_nothing_to_do_is_no_finding() {
+    let case = prepared("git branch topic");
+    case.main_does("git rebase -q main topic; git symbolic-ref HEAD | grep topic");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
 fn how_a_rebase_of_others_goes_on_is_sealed() {
     let rebase = "git worktree add -q -b side ../plain; cd ../plain; echo side >>README.md; git commit -q -a -m side
         git -C \"$OLDPWD\" commit -q --allow-empty -m main; git rebase -q -s recursive -X ours -x false main >/dev/null 2>&1

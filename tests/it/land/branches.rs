@@ -200,19 +200,23 @@ fn the_message_passes_the_hooks_of_the_user() {
     let (repo, _) = with_work();
     go_on(&repo);
     let hook = repo.main().join(".git/hooks/commit-msg");
-    let script = "#!/bin/sh\ngrep -q ^Merge \"$1\" || { echo 'no ticket' >&2; exit 1; }\necho 'Ticket: 1' >>\"$1\"\n";
+    // it counts letters in the locale of the user, whose git speaks English here
+    let script = "#!/bin/sh\ngrep -q ^Merge \"$1\" || { echo 'no ticket' >&2; exit 1; }
+        echo \"Ticket: 1 ${LC_ALL:-${LC_CTYPE:-$LANG}} $LC_MESSAGES\" >>\"$1\"\n";
     repo.write(".git/hooks/commit-msg", script);
     chmod(&hook, 0o755);
     repo.agentwt(&["accept", "task", "--shared"]).ok();
-    refused(
+    let said = refused(
         &repo,
-        &["-m", "Other", "task"],
+        &["-m", "Other words", "task"],
         "your hook commit-msg refuses: no ticket",
     );
+    let again = "(-m <message>): git agentwt land -m 'Other words' task";
+    assert!(said.contains(again), "{said}");
     repo.agentwt(&["land", "task"]).ok();
     assert_landed(&repo);
     let message = repo.git(&["log", "-1", "--format=%B"]);
-    assert_eq!(message, "Merge branch 'agentwt/task'\nTicket: 1");
+    assert_eq!(message, "Merge branch 'agentwt/task'\nTicket: 1 C.UTF-8 C");
 }
 
 #[test]

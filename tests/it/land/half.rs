@@ -232,7 +232,7 @@ fn what_the_user_staged_after_the_kill_is_not_touched() {
     insta::assert_snapshot!(said, @r"
     --- stderr
     error: cannot land worktree `task`: git was stopped while it wrote $TMP/repo, and its index changed since
-    help: git -C $TMP/repo reset -q, then: git agentwt land task
+    help: to unstage it, which changes no file: git -C $TMP/repo reset -q; then: git agentwt land task
     --- status 4
     ");
     assert_eq!(tree(&repo), before, "{said}");

@@ -176,7 +176,9 @@ impl Tips {
         if !is_known && !self.trust_if_moved_elsewhere(objects, refs, tip, now)? {
             return Ok(false);
         }
-        self.add_former_places(objects, refs, tip, now)?;
+        if *now != tip.commit {
+            self.add_former_places(objects, refs, tip)?;
+        }
         Ok(true)
     }
 
@@ -222,26 +224,22 @@ impl Tips {
     /// worktree may have been rebased on a commit that the user reworded since. Work of the
     /// worktree that was taken over and taken back is work of the worktree again, and not trusted.
     ///
-    /// The commit of `add` marks the place in the log before which nothing is work of upstream. A
-    /// ref that is there `now` may never have moved: then the log has no second mark.
+    /// Only for a ref that is not where it was at `add`: the commit of then marks the place in the
+    /// log before which nothing is work of upstream.
     fn add_former_places(
         &mut self,
         objects: &Objects,
         refs: &RefHistory<'_>,
         tip: &Tip,
-        now: &CommitId,
     ) -> Result<(), Error> {
         let records = &refs.records;
         let name = tip.name.as_str();
         let log = records.log(BStr::new(name));
-        let mut former = log.get(1..).unwrap_or_default();
-        match former.iter().position(|entry| entry.id == tip.commit) {
-            Some(mark) => former = &former[..mark],
-            None if *now == tip.commit && tip.logged => return Ok(()),
-            None => {}
-        }
-        for entry in former.iter().take(FORMER_PLACES) {
+        for entry in log.iter().skip(1).take(FORMER_PLACES) {
             let place = &entry.id;
+            if *place == tip.commit {
+                break;
+            }
             if self.trusted.contains(place) || !records.entry_proves_foreign_move(name, entry) {
                 continue;
             }

@@ -101,6 +101,8 @@ struct Upstream {
     reach: BTreeSet<String>,
     tips_now: Vec<(String, Files)>,
     is_rewound: bool,
+    /// Whether a ref of it moved and is back where it was at `add`.
+    is_back: bool,
     /// Whether refs lead to all that it ever had, so that no log is needed to know it.
     is_all_there: bool,
     /// What it has that it had not at `add`.
@@ -579,6 +581,7 @@ impl Story {
         let mut tips = BTreeSet::from([world.base.clone()]);
         let mut tips_now = Vec::new();
         let mut is_rewound = false;
+        let mut is_back = false;
         for name in [MAIN, ORIGIN_MAIN] {
             let place_at_add = self.at_add.places.get(name);
             tips.extend(place_at_add.cloned());
@@ -586,6 +589,7 @@ impl Story {
             for one in self.moves.get(name).into_iter().flatten() {
                 let is_fetched = one.way == Way::Fetch && name == ORIGIN_MAIN;
                 is_followed = one.who != Actor::Agent || is_fetched;
+                is_back |= one.new.as_ref() == place_at_add;
                 if is_followed {
                     tips.extend(one.new.clone());
                 }
@@ -621,6 +625,7 @@ impl Story {
             reach,
             tips_now,
             is_rewound,
+            is_back,
             since_add: reach_of_tips.difference(&at_add).cloned().collect(),
             is_all_there,
         }
@@ -817,6 +822,10 @@ impl Story {
                 // what upstream took over, and took back
                 return ANY;
             }
+        }
+        // known: a commit of the user that was merged here and taken back there
+        if upstream.is_back && !upstream.is_all_there {
+            return ANY;
         }
         // without logs what the agent fetched or took over is not told from what it moved there,
         // and what upstream had for a time is not known

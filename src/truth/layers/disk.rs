@@ -275,8 +275,9 @@ impl DiskState {
         !matches!(self.delta.get(path), Some(Some(_))) && scope.excludes_file(path)
     }
 
-    /// Lists the paths that the scope excludes and a reference has, so that they were not checked
-    /// out, but that are on disk; without those in `reported`, which are net changes already.
+    /// Lists what the scope excludes and is on disk, but is no net change, as upstream has it: git
+    /// checks out nothing there. Those in `reported` are net changes. A directory counts only if a
+    /// reference has a submodule there: of others, an empty one is build output.
     pub fn present_though_excluded(
         &self,
         inputs: &SurveyInputs<'_>,
@@ -294,7 +295,7 @@ impl DiskState {
                 continue;
             }
             let has_path = |reference| entry_in(&inputs.manifest, reference, path).is_some();
-            if references.iter().any(has_path) {
+            if !entry.mode.is_directory() || references.iter().any(has_path) {
                 present.push(Change {
                     is_directory: entry.mode.is_directory(),
                     now: vec![Content::Entry(*content)],

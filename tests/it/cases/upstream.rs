@@ -265,6 +265,18 @@ fn what_other_worktrees_do_is_no_finding() {
 const REVERT: &str = "git commit -q -n -m revert-the-fix";
 
 #[test]
+fn an_excluded_file_that_upstream_has_since_is_seen_on_disk() {
+    let case = Case::new();
+    case.main_does(
+        "mkdir -p src/secrets; echo new >src/secrets/new; git add -A; git commit -q -m new",
+    );
+    case.does("mkdir -p src/secrets; git show main:src/secrets/new >src/secrets/new");
+    assert_snapshot!(case.findings(), @"src/secrets/new present excluded violation");
+    case.does("rm -r src/secrets; git checkout -q main -- src/secrets/new");
+    assert_snapshot!(case.findings(), @"src/secrets/new present excluded violation");
+}
+
+#[test]
 fn after_a_criss_cross_merge_upstreams_fix_cannot_be_put_back() {
     let case = Case::new();
     case.does("edit src/main.rs; commit");

@@ -191,14 +191,13 @@ fn a_rebase_that_would_drop_a_merge_is_refused() {
     go_on(&repo);
     repo.git_in(&dir, &["merge", "-q", "--no-edit", "main"]);
     work(&repo, &dir, "three");
+    let dropped = "is a merge, which a rebase would drop";
+    // also where the base branch could go forward to it
+    refused(&repo, &["--rebase", "task"], dropped);
     go_on(&repo);
     repo.write("docs/api.md", "api v3\n");
     repo.commit_all("on main again");
-    let said = refused(
-        &repo,
-        &["--rebase", "task"],
-        "is a merge, which a rebase would drop",
-    );
+    let said = refused(&repo, &["--rebase", "task"], dropped);
     assert!(said.contains("git agentwt land --squash task"), "{said}");
     repo.agentwt(&["land", "--squash", "task"]).ok();
     assert_landed(&repo);

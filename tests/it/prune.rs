@@ -395,6 +395,12 @@ fn work_on_which_another_task_stands_is_not_merged() {
         ]
     );
     repo.git(&["merge", "-q", "agentwt/below"]);
+    // what goes with it is named
+    let output = repo.worktree("below").join("target");
+    std::fs::create_dir(&output).expect("a directory");
+    std::fs::write(output.join("o"), "x").expect("a file");
+    let said = repo.agentwt(&["prune", "--merged", "-n"]);
+    assert!(said.stdout.contains(", 1 ignored file (target/ "), "{said}");
     let done = as_announced(&repo, &["--merged"]);
     assert_eq!(
         done[1],

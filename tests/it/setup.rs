@@ -191,7 +191,7 @@ fn what_a_set_up_creates_is_no_finding_and_an_edit_of_it_is() {
     --- stderr
     error: cannot remove worktree `task`: 1 placed file is edited
       made.txt
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     fs::write(worktree.join("made.txt"), "1\n").expect("it is ours");

@@ -75,7 +75,7 @@ impl WorkToMerge<'_> {
         let method = choose_method(&history, self.request.wish, &place.base.name)
             .map_err(|obstacle| self.refuse(&obstacle))?;
         // 3
-        let trial = try_method(&git, &scratch, &place, method)?;
+        let trial = try_method(&git, &scratch, &place, method, self.request.wish)?;
         // 4
         let mut plan = plan(place, method, trial).map_err(|obstacle| self.refuse(&obstacle))?;
         if plan.landed.commit.is_none() {

@@ -2,12 +2,14 @@
 
 use crate::actions::merge::landed::MergeMethod;
 use crate::actions::merge::plan::{MergePlace, NewCommit, Trial};
+use crate::actions::merge::work::MergeWish;
 use crate::git::process::Git;
 use crate::git::quarantined_objects::QuarantinedObjects;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
 
-/// Tries to create the commits of a method. `git` writes into `scratch`.
+/// Tries to create the commits of a method. `git` writes into `scratch`. Where a rebase is wished
+/// for, a fast-forward may bring no merge either.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -16,8 +18,13 @@ pub fn try_method(
     scratch: &QuarantinedObjects,
     place: &MergePlace,
     method: MergeMethod,
+    wish: MergeWish,
 ) -> Result<Trial, Error> {
     match method {
+        MergeMethod::FastForward if wish == MergeWish::Rebase => {
+            let merge = find_merge(git, scratch, place)?;
+            Ok(merge.map_or(Trial::Commits(Vec::new()), Trial::MergeAmongCommits))
+        }
         MergeMethod::Already | MergeMethod::FastForward => Ok(Trial::Commits(Vec::new())),
         MergeMethod::Merge | MergeMethod::Squash => try_merge(git, scratch, place),
         MergeMethod::Rebase => try_rebase(git, scratch, place),
@@ -43,6 +50,20 @@ fn try_merge(git: &Git, scratch: &QuarantinedObjects, place: &MergePlace) -> Res
         new.push(NewCommit { source, tree });
     }
     Ok(Trial::Commits(new))
+}
+
+/// Finds a merge among the commits of the work.
+fn find_merge(
+    git: &Git,
+    scratch: &QuarantinedObjects,
+    place: &MergePlace,
+) -> Result<Option<CommitId>, Error> {
+    for id in git.rev_list(&[&place.verified], &[&place.base.at])? {
+        if scratch.objects().commit(&id)?.parents.len() > 1 {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 /// Picks each commit onto the base branch, as `git rebase` does; one that changes nothing any more

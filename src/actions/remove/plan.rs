@@ -263,12 +263,23 @@ impl RemovePlan {
         }
     }
 
+    /// The number of the ignored files that go, and where most of them are, after a comma; nothing
+    /// where there are none.
+    pub fn ignored_words(&self) -> String {
+        let number = self.ignored.unwrap_or(0);
+        if number == 0 {
+            return String::new();
+        }
+        let files = count(number, "ignored file", "ignored files");
+        format!(", {files} ({})", largest(&self.ignored_places))
+    }
+
     /// Prints what was done on stderr.
     pub fn print(&self, name: &str, path: &Utf8Path, branch: &str, text: &mut Text) {
         let below = format!("{REFS}{name}/");
         let name = text.paint.name(name);
         let branch = self.fate(branch);
-        let ignored = ignored_words(self);
+        let ignored = self.ignored_words();
         let verb = would(self.dry_run, "removed", "would remove");
         text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
         if let Some(trash) = &self.trash {
@@ -276,7 +287,10 @@ impl RemovePlan {
                 text.tell(if shown.starts_with(REFS) {
                     format!("kept its commits; to see them: git log {shown}")
                 } else {
-                    format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
+                    format!(
+                        "kept in {shown}, without what the base ignores; to bring it back: git agentwt \
+                         remove --undo {name}"
+                    )
                 });
             }
         } else if self.dry_run && self.term == Some(Term::Long) {
@@ -287,16 +301,6 @@ impl RemovePlan {
             text.tell(format!("  would keep its commits under {below}"));
         }
     }
-}
-
-/// The number of ignored files, and where most of them were.
-fn ignored_words(removal: &RemovePlan) -> String {
-    let number = removal.ignored.unwrap_or(0);
-    if number == 0 {
-        return String::new();
-    }
-    let files = count(number, "ignored file", "ignored files");
-    format!(", {files} ({})", largest(&removal.ignored_places))
 }
 
 /// The first places, each with its size.

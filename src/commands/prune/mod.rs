@@ -499,10 +499,11 @@ impl PrunedCandidate {
 
     fn with_branch(self, record: &Record, plan: RemovePlan) -> Self {
         let branch = record.branch.to_string();
-        let words = match plan.branch {
+        let mut words = match plan.branch {
             BranchFate::Gone => String::new(),
             _ => plan.fate(&branch),
         };
+        words.push_str(&plan.ignored_words());
         let is_deleted = matches!(plan.branch, BranchFate::Deleted | BranchFate::Private);
         Self {
             branch_words: words,

@@ -23,9 +23,9 @@ pub struct Remove {
     /// Remove it with its work, which is kept in the trash; twice, also while it is in use
     ///
     /// The whole worktree is renamed to `.agentwt/worktrees/.trash/<name>-<time>`, and that
-    /// directory is printed. `--undo` brings it back as it was; only ignored files are deleted, in
-    /// the background. Twice (`-ff`), a lock, a process that works inside and a live owner do not
-    /// stop it either.
+    /// directory is printed. `--undo` brings it back as it was, without the files that the base
+    /// ignores: these are deleted, in the background; `-n` names them. Twice (`-ff`), a lock, a
+    /// process that works inside and a live owner do not stop it either.
     #[arg(short, long, action = ArgAction::Count)]
     pub force: u8,
     /// Your owner id: your live process does not stop the removal

@@ -91,7 +91,7 @@ fn what_stands_in_the_place_of_one_is_untracked_work_and_no_edited_file() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       certs
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     let kept = world.agentwt(&["remove", "task", "--force"]).ok();

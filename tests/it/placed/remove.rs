@@ -42,7 +42,7 @@ fn edited_ones_are_named_with_the_command_that_keeps_them() {
       src/local.json
       src/main.rs
       src/new.rs
-    help: git agentwt sync task --pull certs/a.log src/local.json, to keep what was synced; commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: git agentwt sync task --pull certs/a.log src/local.json, to keep what was synced; commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     assert!(world.worktree.exists(), "it stays");

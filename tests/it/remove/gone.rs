@@ -209,7 +209,7 @@ fn a_repository_in_place_of_the_git_file_is_refused() {
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: .git
-    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
+    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     repo.git_in(&worktree, &["rev-parse", "HEAD"]);
@@ -296,7 +296,7 @@ fn what_cannot_be_read_is_refused_and_force_keeps_it() {
     error: cannot remove worktree `task`: it cannot be read whether work would be lost
       src/closed (it cannot be read)
       src/main.rs (it cannot be read)
-    help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
+    help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     let arguments = ["remove", "task", "--force"];

@@ -74,7 +74,7 @@ fn what_the_merged_gitignore_of_the_agent_hides_is_kept_and_listed() {
     --- stderr
     note: task: the base's own ignore rules do not name 1 ignored file (src/out/ 5 B), so the worktree is kept in the trash
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was c40f57c976), 1 ignored file (target/ 2 B)
-    kept in .agentwt/worktrees/.trash/task-TIME; to bring it back: git agentwt remove --undo task
+    kept in .agentwt/worktrees/.trash/task-TIME, without what the base ignores; to bring it back: git agentwt remove --undo task
     --- status 0
     ");
     repo.agentwt(&["remove", "--undo", "task"]).ok();

@@ -76,7 +76,7 @@ fn all_reasons_are_told_at_once() {
     error: cannot remove worktree `task`: a repository is inside it: src/inner, 1 file is untracked, 1 commit is on no other branch, it is locked
       notes
       7d790cc5ac x
-    help: move it out of $TMP/repo/.agentwt/worktrees/task; commit and merge it, or keep all of it in the trash: git agentwt remove --force task; git worktree unlock $TMP/repo/.agentwt/worktrees/task
+    help: move it out of $TMP/repo/.agentwt/worktrees/task; commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task; git worktree unlock $TMP/repo/.agentwt/worktrees/task
     --- status 4
     ");
 }

@@ -57,7 +57,7 @@ fn a_file_written_after_the_look_puts_the_worktree_back() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       src/late.rs
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     is_back(&repo, &said);
@@ -70,7 +70,7 @@ fn a_prune_puts_it_back_too() {
     insta::assert_snapshot!(said, @"
     kept
       worktree task: 1 file is untracked; merged by rebase or cherry-pick in f6264e30b5
-        to go on: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+        to go on: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 0
     ");
     is_back(&repo, &said);
@@ -96,7 +96,7 @@ fn of_several_those_before_it_are_reported() {
     insta::assert_snapshot!(said, @"
     --- stderr
     note: cannot remove worktree `task`: 1 file is untracked
-      src/late.rs; commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+      src/late.rs; commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     removed first: $TMP/repo/.agentwt/worktrees/first, branch agentwt/first (was f6264e30b5)
     --- status 4
     ");

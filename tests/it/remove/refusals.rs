@@ -17,7 +17,7 @@ fn uncommitted_work_is_refused_with_a_list() {
       src/main.rs
       src/new.rs
       tests/t.rs
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -40,7 +40,7 @@ fn an_untracked_file_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       notes
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -62,7 +62,7 @@ fn a_staged_change_that_is_not_on_disk_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file has uncommitted changes
       src/main.rs
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -77,7 +77,7 @@ fn commits_that_are_on_no_other_branch_are_refused() {
     error: cannot remove worktree `task`: 2 commits are on no other branch
       0e8f8383f4 y
       7d790cc5ac x
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -91,7 +91,7 @@ fn commits_on_a_detached_head_are_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 commit is on no other branch
       7d790cc5ac x
-    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     let _ = refused(&repo, &["remove", "task", "-D"]);
@@ -106,7 +106,7 @@ fn a_nested_repository_is_refused_and_force_keeps_it() {
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: src/inner
-    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
+    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));

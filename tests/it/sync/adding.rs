@@ -390,7 +390,7 @@ fn remove_takes_untouched_copies_and_refuses_over_edited_ones() {
     --- stderr
     error: cannot remove worktree `task`: 1 placed file is edited
       .env
-    help: git agentwt sync task --pull .env, to keep what was synced; commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    help: git agentwt sync task --pull .env, to keep what was synced; commit and merge it, or keep it in the trash, without what the base ignores: git agentwt remove --force task
     --- status 4
     ");
     let said = repo.agentwt(&["remove", "--force", "task"]).ok();

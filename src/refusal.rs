@@ -308,9 +308,12 @@ pub enum Refusal {
     #[diagnostic(help("{help}"))]
     Bare { help: String },
 
-    #[error("a change of a scope takes the name of one worktree, and no path")]
+    #[error("a change of a scope takes the name of one worktree, and each pattern an option")]
     #[diagnostic(code(agentwt::scope::one_name))]
-    #[diagnostic(help("git agentwt scope <name> --add-write 'docs/**'"))]
+    #[diagnostic(help(
+        "quote a pattern, and name the worktree: git agentwt scope <name> --add-exclude \
+         'docs/**' --add-write 'tests/**'"
+    ))]
     OneName,
 
     #[error("nothing says what to accept of worktree `{name}`")]

@@ -10,6 +10,7 @@ use crate::answer::table::Row;
 use crate::answer::text::{Detail, Text};
 use crate::answer::verdict::VerdictReport;
 use crate::config::installers::INSTALLERS;
+use crate::disk::files;
 use crate::judge::change::{Content, Kind, Place, Seen};
 use crate::judge::finding::{Finding, Level, Reason};
 use crate::scope::rule::{RuleList, RuleOrigin};
@@ -169,8 +170,17 @@ impl Remedies {
     /// For repositories inside, with a history that no commit of the worktree can save.
     fn move_repositories(&mut self, worktree: &Utf8Path, repositories: &BTreeSet<RepoPath>) {
         for repository in repositories.iter().take(NAMED) {
-            let git_dir = worktree.join(repository.to_string()).join(".git");
-            let command = format!("mv {} <elsewhere>", shell_word(git_dir.as_str()));
+            let directory = worktree.join(repository.to_string());
+            let git_dir = directory.join(".git");
+            let command = if files::is_directory(&git_dir) {
+                format!("mv {} <elsewhere>", shell_word(git_dir.as_str()))
+            } else {
+                // the file `.git` of a linked worktree names a git directory that has to know of it
+                format!(
+                    "git worktree move {} <elsewhere>",
+                    shell_word(directory.as_str())
+                )
+            };
             self.add("move a repository out of the worktree", &command);
         }
     }

@@ -501,6 +501,19 @@ fn a_repository_inside_is_moved_away_and_then_decided_about() {
 }
 
 #[test]
+fn a_linked_worktree_inside_is_moved_by_git() {
+    let case = Case::new();
+    case.does("git worktree add -q -b sub docs/n");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    let way = "git worktree move ";
+    let (_, rest) = said.stderr.split_once(way).expect("a command");
+    let directory = rest.split(' ').next().expect("a word");
+    assert!(directory.ends_with("/task/docs/n"), "{said}");
+    case.does("git worktree move docs/n ../n; git -C ../n status");
+    assert!(!case.findings().contains("docs/n"));
+}
+
+#[test]
 fn a_repository_that_is_not_staged_is_moved_away() {
     let case = Case::new();
     case.does("git init -q docs/n; echo f >docs/n/f");

@@ -465,6 +465,19 @@ fn pull_brings_the_executable_bit_and_refuses_what_is_no_edit() {
 }
 
 #[test]
+fn a_pull_from_inside_is_refused_with_a_command_that_names_the_worktree() {
+    let (repo, worktree) = with_patterns("'.env'");
+    repo.write(".env", "A=1\n");
+    repo.agentwt(&["sync", "task"]).ok();
+    let said = repo.agentwt_in(&worktree, &["sync", "--pull", ".env"]);
+    said.fails(4);
+    assert!(
+        said.stderr.contains("git agentwt sync task --pull .env"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_command_that_is_printed_takes_any_name() {
     let (repo, worktree) = with_patterns("'my *'");
     let name = "my $(touch it) note's";

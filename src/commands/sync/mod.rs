@@ -91,7 +91,11 @@ fn require_allowed(
         return Ok(());
     }
     if is_pull {
-        require_outside(repository, &session.command_line)?;
+        let command = match chosen {
+            [only] => session.command_line_naming(only),
+            _several => session.command_line.clone(),
+        };
+        require_outside(repository, &command)?;
     }
     if options.status {
         return Ok(());

@@ -483,6 +483,7 @@ fn a_command_that_is_printed_takes_any_name() {
     let name = "my $(touch it) note's";
     repo.write(name, "x\n");
     repo.agentwt(&["sync", "task"]).ok();
+    chmod(&worktree.join(name), 0o644);
     std::fs::write(worktree.join(name), "agent\n").expect("it is written");
     repo.write(name, "main\n");
     let said = repo.agentwt(&["sync", "task", "--pull", name]);

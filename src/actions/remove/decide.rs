@@ -250,7 +250,8 @@ fn refusal(record: &Record, mut reasons: Vec<RemovalReason>) -> RemoveRefusal {
     // one command keeps all that would be lost, so it stands once
     if let Some(last) = reasons.iter_mut().rfind(|reason| reason.force == Some(1)) {
         last.advice.push_str(&format!(
-            ", or keep it in the trash, without what the base ignores: git agentwt remove --force {name}"
+            ", or keep it in the trash, without what the base ignores: git agentwt remove --force \
+             {name}"
         ));
     }
     let phrases: Vec<&str> = reasons.iter().map(|reason| &*reason.phrase).collect();

@@ -288,8 +288,8 @@ impl RemovePlan {
                     format!("kept its commits; to see them: git log {shown}")
                 } else {
                     format!(
-                        "kept in {shown}, without what the base ignores; to bring it back: git agentwt \
-                         remove --undo {name}"
+                        "kept in {shown}, without what the base ignores; to bring it back: git \
+                         agentwt remove --undo {name}"
                     )
                 });
             }

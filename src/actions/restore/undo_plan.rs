@@ -8,7 +8,7 @@ use crate::actions::saved::{SavedPath, SavedRestore};
 use crate::answer::shapes::BranchMove;
 use crate::words::entry::Entry;
 use crate::words::name::CommitId;
-use crate::words::path::{RepoPath, shell_word};
+use crate::words::path::{RepoPath, shell_path, shell_word};
 
 /// A path that was restored, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ fn require_nothing_newer(
     let name = &facts.record.name;
     let root = shell_word(facts.record.path.as_str());
     let rescue = &saved.rescue;
-    let file = shell_word(&first.to_string());
+    let file = shell_path(first);
     let items: String = at_risk.iter().map(|path| format!("\n  {path}")).collect();
     Err(RestoreRefusal::Undo {
         message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),

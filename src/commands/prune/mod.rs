@@ -113,7 +113,7 @@ struct Pruning<'a> {
     shared: Option<SharedFacts>,
     /// The branches that would go (`-n`).
     leaving_branches: Vec<BranchName>,
-    /// The branches of worktrees: work in progress.
+    /// The branches of worktrees, which are work in progress; read where `--merged` asks for them.
     task_branches: Vec<BranchName>,
     lines: Vec<PrunedCandidate>,
     notes: Vec<String>,
@@ -143,7 +143,11 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         now: jiff::Timestamp::now().as_second(),
         shared: None,
         leaving_branches: Vec::new(),
-        task_branches: task_branches(&repository)?,
+        task_branches: if options.merged {
+            task_branches(&repository)?
+        } else {
+            Vec::new()
+        },
         lines: Vec::new(),
         notes: Vec::new(),
         failed: None,

@@ -67,9 +67,27 @@ impl RefRecords<'_> {
     /// True if a place to which a ref was moved from here is one to which others had brought it: by
     /// a fetch, or by a commit of their own in a worktree of theirs.
     pub fn is_place_of_others(&self, name: &str, place: &CommitId) -> bool {
-        self.is_fetched_place(name, place)
-            || self.is_where_others_left_it(name, place)
-            || !self.is_made_here(place) && self.is_logged_elsewhere(place)
+        if self.is_fetched_place(name, place) || self.is_where_others_left_it(name, place) {
+            return true;
+        }
+        !self.is_made_here(place)
+            && self.is_logged_elsewhere(place)
+            && !self.is_logged_as_of_nobody(name, place)
+    }
+
+    /// True if the log of a ref has it at a place, and no entry there is one that others wrote:
+    /// they may have brought the commit to another branch. Where refs are tables, a move by `git
+    /// update-ref` from anywhere is in the log of a HEAD too, without a reason.
+    fn is_logged_as_of_nobody(&self, name: &str, place: &CommitId) -> bool {
+        let log = self.log(name.into());
+        let mut is_there = false;
+        for entry in log.iter().filter(|entry| entry.id == *place) {
+            if !entry.reason.is_empty() && self.is_logged_as_foreign(name.into(), entry) {
+                return false;
+            }
+            is_there = true;
+        }
+        is_there
     }
 
     /// True if others took a ref back to where it is now. What the worktree itself rewound excuses

@@ -547,6 +547,19 @@ const CASES: &[Case] = &[
         ],
         finds: With("README 2"),
     },
+    Case {
+        name: "a commit of the user on another branch, onto which work and main were moved",
+        clones: FILES_AND_TABLES,
+        acts: &[
+            (
+                U,
+                "git checkout -q dev && { work docs/dev; git checkout -q main; }",
+            ),
+            (A, "git rebase -q --onto dev $BASE"),
+            (A, "git update-ref refs/heads/main HEAD"),
+        ],
+        finds: With("@head 2"),
+    },
 ];
 
 impl Case {

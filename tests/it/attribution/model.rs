@@ -409,6 +409,7 @@ impl Story {
         }
         let is_made_by_agent = first.who == Actor::Agent;
         let is_by_agent_alone = by_agent.len() == moves.len();
+        let is_renamed_by_user = by_agent.is_empty() && name == "refs/heads/dev3";
         match (now, is_made_by_agent) {
             _ if is_gone_between && now.is_some() && (is_past || !is_by_agent_alone) => ANY,
             // known: a branch that was pushed to the path of the repository
@@ -422,6 +423,8 @@ impl Story {
             (Some(_), true) => AT_MOST_NOTICE,
             // the user renamed what the agent moved or is on
             (_, false) if by_agent.is_empty() && self.is_near_agent(name) => ANY,
+            // and what others brought onto it from where the agent had moved the base branch
+            (_, false) if is_renamed_by_user && is_on_agents && self.is_built_on => ANY,
             (_, false) if by_agent.is_empty() => NOTHING,
             (Some(_), false) if is_last_agent && !is_past => VIOLATION,
             (None, true) if is_by_agent_alone => NOTHING,

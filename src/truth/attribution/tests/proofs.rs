@@ -215,10 +215,20 @@ fn a_place_is_of_others_if_they_fetched_it_left_the_branch_there_or_committed_it
         ),
         (
             main,
+            "A clone: from x; C commit: c; A reset: moving to A; C",
+            "A>C",
+            "main refs/heads/main: C commit: c / A reset: moving to A",
+            true,
+        ),
+        // the log of the ref was expired
+        (main, "", "A>C", "main refs/heads/y: C commit: c", true),
+        // they committed it on another branch
+        (
+            main,
             "A clone: from x; C",
             "A>C",
             "main refs/heads/y: C commit: c",
-            true,
+            false,
         ),
         (
             main,

@@ -316,6 +316,16 @@ pub enum Refusal {
     ))]
     OneName,
 
+    #[error(
+        "cannot narrow the scope of worktree `{name}`: a command is running in its fence, and would \
+         commit the files that go as deleted"
+    )]
+    #[diagnostic(code(agentwt::scope::running))]
+    #[diagnostic(help(
+        "wait for its end, then run this again; to see it: git agentwt status {name}"
+    ))]
+    NarrowedInRun { name: String },
+
     #[error("nothing says what to accept of worktree `{name}`")]
     #[diagnostic(code(agentwt::accept::nothing_selected))]
     #[diagnostic(help("{help}: git agentwt accept {name} --all"))]

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::cases::Case;
-use crate::support::{Said, TestRepo};
+use crate::support::{Said, TestRepo, fenced_task};
 
 fn scope(case: &Case, arguments: &[&str]) -> Said {
     case.repo.agentwt(&[&["scope", "task"], arguments].concat())
@@ -93,6 +93,40 @@ fn work_in_a_file_that_is_excluded_then_is_not_lost() {
     src/main.rs modified excluded violation
     src/new.rs created excluded violation
     ");
+}
+
+#[test]
+fn nothing_is_excluded_while_a_command_runs_that_would_commit_it_as_deleted() {
+    let Some(repo) = fenced_task() else { return };
+    let worktree = repo.worktree("task");
+    let (started, end) = (worktree.join("src/started"), worktree.join("src/end"));
+    std::thread::scope(|threads| {
+        let script =
+            "touch src/started; until [ -e src/end ]; do sleep 0.05; done; rm src/started src/end
+            git add -A; git commit -q --allow-empty -m work";
+        let run = threads.spawn(|| repo.fenced(&[], script));
+        while !started.exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        let refused = repo.agentwt(&["scope", "task", "--add-exclude", "docs/**"]);
+        // a wider scope takes nothing away
+        repo.agentwt(&["scope", "task", "--add-read", "docs/**"])
+            .ok();
+        std::fs::write(end, "").expect("it is there");
+        run.join().expect("it ends").ok();
+        assert_snapshot!(refused, @"
+        --- stderr
+        error: cannot narrow the scope of worktree `task`: a command is running in its fence, and would commit the files that go as deleted
+        help: wait for its end, then run this again; to see it: git agentwt status task
+        --- status 4
+        ");
+    });
+    assert_eq!(
+        repo.agentwt(&["verify", "task"]).ok(),
+        "ok task: in scope, 0 paths changed"
+    );
+    repo.agentwt(&["scope", "task", "--add-exclude", "docs/**"])
+        .ok();
 }
 
 #[test]

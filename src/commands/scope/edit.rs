@@ -23,6 +23,7 @@ use crate::words::path_text::paths;
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::loaded::{CONTEXT, Worktree};
 use crate::worktree::repository::Repository;
+use crate::worktree::run_status::{RunProgress, RunStatus};
 
 /// How many files a note names.
 const MOST_NAMED: usize = 20;
@@ -31,8 +32,8 @@ const MOST_NAMED: usize = 20;
 ///
 /// 1. Locks the worktree.
 /// 2. Plans the next scope.
-/// 3. Refuses planted settings and hooks, since git would run them; applies the scope, or with `-n`
-///    reads what that would change.
+/// 3. Refuses to take files from a command that is running, and planted settings and hooks, since git
+///    would run them; applies the scope, or with `-n` reads what that would change.
 /// 4. Writes the guards of the agent program anew.
 ///
 /// # Errors
@@ -59,6 +60,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let reapplied = if options.dry_run {
         next.apply_scope(&repository, BitsChange::Preview)?
     } else {
+        refuse_to_narrow_in_run(&repository, &worktree, options)?;
         planted::refuse(&repository, &worktree, "change the scope of")?;
         next.clone().change_scope(&repository)?
     };
@@ -91,6 +93,25 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         }
     }
     Ok(outcome)
+}
+
+/// Refuses to take files away while a command runs that has an index of its own: nothing there says
+/// that they are absent on purpose, and `git add -A` would stage them as deleted.
+fn refuse_to_narrow_in_run(
+    repository: &Repository,
+    worktree: &Worktree,
+    options: &ScopeArguments,
+) -> Result<(), Error> {
+    let may_take_files = options.undo || !options.add_exclude.is_empty();
+    if !may_take_files {
+        return Ok(());
+    }
+    let progress = RunStatus::read(repository, worktree)?.progress;
+    if matches!(progress, RunProgress::Running { pid: Some(_) }) {
+        let name = worktree.record.name.to_string();
+        return Err(Refusal::NarrowedInRun { name }.into());
+    }
+    Ok(())
 }
 
 /// Says that a text for the agent program, if one was placed in the worktree, is out of date.

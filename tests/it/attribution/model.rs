@@ -520,7 +520,9 @@ impl Story {
         // what upstream took over since replaces the base as well as the base itself
         let mut newest = objects.newest(&common).into_iter();
         let has_newer = newest.any(|id| !of_base.contains(&id));
-        let is_told = !self.is_tainted && !self.is_forgotten;
+        // known: a commit of the user that was merged here and taken back there
+        let is_taken_back = upstream.is_back && !upstream.is_all_there;
+        let is_told = !self.is_tainted && !self.is_forgotten && !is_taken_back;
         if has_newer && !reach.contains(&world.base) && !is_told {
             return ANY;
         }

@@ -64,7 +64,9 @@ use crate::truth::layered::{CreatedHere, FormerVersions, Layers, WholeBase};
 use crate::truth::layers::converted::Filters;
 use crate::truth::layers::disk::DiskState;
 use crate::truth::layers::index::IndexState;
-use crate::truth::layers::untracked::{classify_unknown_to_git, find_ignored_beside_base};
+use crate::truth::layers::untracked::{
+    classify_unknown_to_git, find_ignored_beside_base, find_unreadable_output,
+};
 use crate::truth::options::SurveyOptions;
 use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
 use crate::truth::references::{References, Trees};
@@ -417,14 +419,18 @@ fn changes_of_everything(
     let mut apart = self_ignored;
     apart.extend(inputs.options.read_policy.or(harmless_result, Vec::new)?);
     let mut integrity = find_integrity(inputs)?;
-    integrity.wrong.extend(find_damage(&reading.index, disk));
+    integrity.wrong.extend(find_index_damage(&reading.index));
+    let unreadable = UnreadablePaths::find(reading)?;
+    integrity.wrong.extend(unreadable.wrong);
+    let mut change_set = change_set(inputs, &reading.facts, changes, integrity);
+    change_set.noted.extend(unreadable.output);
     Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart,
         shared: reading.shared.clone(),
-        ..change_set(inputs, &reading.facts, changes, integrity)
+        ..change_set
     })
 }
 
@@ -572,20 +578,44 @@ fn references_of_proposal(
     Ok(references)
 }
 
-/// Finds what cannot be read of the index and the disk, and the marks in the index.
-fn find_damage(index: &IndexState, disk: &DiskState) -> Vec<Change> {
+/// Finds that the index cannot be read, and the marks in it.
+fn find_index_damage(index: &IndexState) -> Vec<Change> {
     let mut changes = Vec::new();
     if index.damaged {
         let place = Place::Admin("index".into());
         changes.push(integrity(place, "it is missing or cannot be read"));
     }
     changes.extend(index_marks(index));
-    for unreadable in &disk.unreadable {
-        let place = unreadable.path.clone().map_or(Place::Worktree, Place::Path);
-        let detail = format!("it cannot be read: {}", unreadable.detail);
-        changes.push(integrity(place, detail));
-    }
     changes
+}
+
+/// Holds what cannot be read on disk.
+#[derive(Default)]
+struct UnreadablePaths {
+    /// What may hide a change.
+    wrong: Vec<Change>,
+    /// What is build output.
+    output: Vec<Change>,
+}
+
+impl UnreadablePaths {
+    /// Tells build output from the rest.
+    fn find(reading: &Reading<'_>) -> Result<Self, Error> {
+        let inputs = &reading.inputs;
+        let unreadable = &reading.disk.unreadable;
+        let output = find_unreadable_output(inputs, &reading.facts, &reading.index, unreadable)?;
+        let mut paths = Self::default();
+        for one in unreadable {
+            let place = one.path.clone().map_or(Place::Worktree, Place::Path);
+            let change = integrity(place, format!("it cannot be read: {}", one.detail));
+            if one.path.as_ref().is_some_and(|path| output.contains(path)) {
+                paths.output.push(change);
+            } else {
+                paths.wrong.push(change);
+            }
+        }
+        Ok(paths)
+    }
 }
 
 /// Returns the changes with what is wrong with the worktree itself.

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::disk::files;
+use crate::disk::scan::walk::Unreadable;
 use crate::git::ignore::IgnoreStack;
 use crate::inventory::manifest::Manifest;
 use crate::inventory::placed::Placed;
 use crate::judge::change::Seen;
 use crate::judge::compare::{Delta, entry_in};
+use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::ignore_rules::{
@@ -51,6 +54,47 @@ pub fn classify_unknown_to_git(
         untracked.insert(path.clone(), seen);
     }
     Ok(untracked)
+}
+
+/// Finds which of the paths that cannot be read are build output all the same, as the volume of a
+/// container is that another user owns: the base ignores the path, no tree and no index has anything
+/// there, and no pattern excludes it. It cannot be merged.
+///
+/// # Errors
+/// Fails when the ignore rules of the base cannot be read.
+pub fn find_unreadable_output(
+    inputs: &SurveyInputs<'_>,
+    facts: &CommitFacts,
+    index: &IndexState,
+    unreadable: &[Unreadable],
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
+    trees.push(&facts.references.head);
+    let mut classifier = inputs.worktree.scope.classifier();
+    let mut rules = BaseRules::NotRead;
+    let mut output = BTreeSet::new();
+    for path in unreadable.iter().filter_map(|one| one.path.as_ref()) {
+        let is_known_to_git = index.adds(path)
+            || inputs.manifest.has_directory(path)
+            || is_in_any(&inputs.manifest, &trees, path);
+        // a pipe of such a name stops each git that looks for a repository there
+        let may_be_repository = path.file_name().starts_with(b".git");
+        if is_known_to_git || may_be_repository {
+            continue;
+        }
+        let is_directory = files::is_directory(&inputs.worktree.record.path.join(path.to_string()));
+        let mode = if is_directory {
+            Mode::EmptyDirectory
+        } else {
+            Mode::File
+        };
+        let verdict = classifier.verdict(path, EntryKind::of(mode));
+        let is_excluded = verdict.access == Access::Excluded && verdict.rule.is_some();
+        if !is_excluded && rules.ignore(inputs, facts, path, mode)? {
+            output.insert(path.clone());
+        }
+    }
+    Ok(output)
 }
 
 /// True if one of these trees has something at a path.

@@ -162,6 +162,37 @@ fn a_file_that_cannot_be_read_is_a_finding() {
 }
 
 #[test]
+fn output_that_cannot_be_read_is_a_notice_where_the_base_ignores_it() {
+    let repo = TestRepo::project();
+    let script =
+        "echo '/volume/' >.gitignore; mkdir kept; echo 1 >kept/one; echo /kept/ >>.gitignore
+        git add -A -f; git commit -q -m rules";
+    repo.script(repo.main(), script);
+    let worktree = repo.worktree("task");
+    repo.agentwt(&["add", "task", "--write", "src/**", "--exclude", "/volume/secret/**"])
+        .ok();
+    let closed = ["volume/data", "volume/secret/deep", "kept", "open"];
+    for path in closed {
+        let line = format!("mkdir -p {path}; chmod 000 {path}");
+        repo.script(&worktree, &line);
+    }
+    let Some(said) = as_ordinary_user(&repo, repo.main(), &["verify", "task", "--format=tsv"])
+    else {
+        return;
+    };
+    for path in closed {
+        chmod(&worktree.join(path), 0o755);
+    }
+    assert_snapshot!(said, @"
+    kept	integrity	integrity	violation
+    open	integrity	integrity	violation
+    volume/secret/deep	integrity	integrity	violation
+    volume/data	integrity	integrity	notice
+    --- status 1
+    ");
+}
+
+#[test]
 fn a_damaged_record_or_manifest_is_exit_6_without_a_verdict() {
     let (repo, _) = TestRepo::with_task();
     let dir = repo.main().join(".git/agentwt/worktrees/task");

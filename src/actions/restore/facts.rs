@@ -177,9 +177,14 @@ const fn is_commit(seen: &Seen) -> bool {
     matches!(seen, Seen::Commit(_) | Seen::Committed)
 }
 
-/// What stands on disk. What is excluded and absent is in no difference from the base.
+/// What stands on disk; of a clean submodule, the commit that it is on. What is excluded and absent is
+/// in no difference from the base.
 fn on_disk(survey: &Survey, path: &RepoPath, access: Access) -> Option<Entry> {
     let states = &survey.states;
+    if let Some(id) = states.disk.clean_submodules.get(path) {
+        let mode = Mode::Gitlink;
+        return Some(Entry { mode, id: *id });
+    }
     if states.placed.get(path).is_some() {
         return survey.placed_entry(path);
     }

@@ -41,6 +41,9 @@ pub struct DiskState {
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
     pub inside: Vec<Change>,
+    /// The commit of each filled submodule whose files and index are those of its HEAD. Where others
+    /// had it on that commit, `delta` says that it is as committed.
+    pub clean_submodules: BTreeMap<RepoPath, ObjectId>,
     /// How large each regular file is that the walk found and that is not placed.
     pub sizes: BTreeMap<RepoPath, u64>,
     /// Directories that were read and have what the base has there, and nothing else.
@@ -258,6 +261,9 @@ impl DiskState {
         let seen = submodules::read(inputs.repository, inputs.worktree, &path, allowed);
         self.inside.extend(seen.changes);
         self.unreadable.extend(seen.unreadable);
+        if let Some(id) = seen.clean_head {
+            self.clean_submodules.insert(path.clone(), id);
+        }
         let now = match seen.clean_head {
             Some(id) if allowed.contains(&id) => committed,
             clean_head => Some(Entry {

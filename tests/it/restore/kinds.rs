@@ -351,6 +351,37 @@ fn a_submodule_at_another_commit_is_refused() {
 }
 
 #[test]
+fn a_committed_move_of_a_submodule_is_restored_after_the_command_that_the_refusal_prints() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.root(),
+        "git init -q lib && cd lib && for n in 1 2; do git commit -q --allow-empty -m $n; done",
+    )
+    .ok();
+    repo.git(&["submodule", "--quiet", "add", "../lib", "lib"]);
+    repo.commit_all("a submodule");
+    let world = World::of(repo);
+    let script = "git submodule --quiet update --init; git -C lib checkout -q HEAD~
+        git commit -q --no-verify -a -m moved";
+    world.sh(script);
+    let said = world.refuses(4, &[]);
+    let (_, command) = said
+        .stderr
+        .split_once("save what is in it, then: ")
+        .expect("a command");
+    let root = world.repo.root().to_str().expect("UTF-8");
+    let line = command.lines().next().expect("a line");
+    world.sh(&line.replace("$TMP", root));
+    world.restore(&[]).ok();
+    assert!(
+        !world.findings().contains(" violation"),
+        "{}",
+        world.findings()
+    );
+    assert_eq!(world.git(&["status", "--porcelain", "lib"]), "");
+}
+
+#[test]
 fn a_path_that_is_in_scope_is_refused() {
     let world = World::after("rm README.md; echo x >docs/new.md");
     assert_snapshot!(world.refuses(2, &["src/main.rs"]), @"

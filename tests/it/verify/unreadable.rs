@@ -169,8 +169,15 @@ fn output_that_cannot_be_read_is_a_notice_where_the_base_ignores_it() {
         git add -A -f; git commit -q -m rules";
     repo.script(repo.main(), script);
     let worktree = repo.worktree("task");
-    repo.agentwt(&["add", "task", "--write", "src/**", "--exclude", "/volume/secret/**"])
-        .ok();
+    repo.agentwt(&[
+        "add",
+        "task",
+        "--write",
+        "src/**",
+        "--exclude",
+        "/volume/secret/**",
+    ])
+    .ok();
     let closed = ["volume/data", "volume/secret/deep", "kept", "open"];
     for path in closed {
         let line = format!("mkdir -p {path}; chmod 000 {path}");

@@ -19,7 +19,7 @@ use crate::truth::keys::cause_of;
 use crate::truth::layers::index::IndexState;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
-use crate::words::path::first_of;
+use crate::words::path::{first_of, shell_word};
 use crate::worktree::gitdir::names_git_dir;
 use crate::worktree::lost::LostWorktree;
 use crate::worktree::repository::Repository;
@@ -369,14 +369,38 @@ fn broken_links(repository: &Repository, record: &Record) -> Option<Change> {
         Strategy::Clone => repository.is_clone(),
         Strategy::Worktree => has_whole_links(repository, record),
     };
+    if is_whole {
+        return None;
+    }
     let detail = match record.strategy {
-        Strategy::Clone => {
-            "its .git is not the repository any more that `add` made: \
+        Strategy::Clone => "its .git is not the repository any more that `add` made: \
              what was committed cannot be determined"
-        }
-        Strategy::Worktree => "its .git file and its private git directory do not name each other",
+            .to_owned(),
+        Strategy::Worktree => format!(
+            "its .git file and its private git directory do not name each other; to link them \
+             again: {}",
+            way_to_link(repository, record)
+        ),
     };
-    (!is_whole).then(|| integrity(Place::Worktree, detail))
+    Some(integrity(Place::Worktree, detail))
+}
+
+/// The command that links a worktree and its private git directory again (git-worktree(1), "repair").
+fn way_to_link(repository: &Repository, record: &Record) -> String {
+    // with a path, git says that it cannot locate the repository, and ends with 1
+    let repair = format!(
+        "git -C {} worktree repair",
+        shell_word(repository.root.as_str())
+    );
+    let dot_git = record.path.join(".git");
+    if !files::is_directory(&dot_git) {
+        return repair;
+    }
+    // git replaces no directory: another repository is there, which may have commits
+    format!(
+        "mv {} <elsewhere> && {repair}",
+        shell_word(dot_git.as_str())
+    )
 }
 
 /// True if the `.git` file and the private git directory name each other, and the repository.

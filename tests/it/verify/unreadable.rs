@@ -32,6 +32,31 @@ fn a_redirected_git_file_is_a_finding_and_hides_nothing() {
 }
 
 #[test]
+fn the_printed_command_links_a_worktree_again_whose_git_file_is_gone_or_a_directory() {
+    let (repo, worktree) = TestRepo::with_task();
+    for damage in [
+        "rm .git",
+        "echo gitdir: ../elsewhere >.git",
+        "rm .git; git init -q .",
+    ] {
+        repo.script(&worktree, damage);
+        let said = repo.agentwt(&["verify", "task"]);
+        assert_eq!(said.status, 1, "{said}");
+        let shown = said
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<&str>>()
+            .join(" ");
+        let (_, command) = shown.split_once("to link them again: ").expect("a command");
+        let root = repo.root().to_str().expect("UTF-8");
+        let line = command.replace("$TMP", root);
+        let line = line.replace("<elsewhere>", "\"$HOME\"");
+        repo.script(repo.main(), &line);
+        assert_eq!(repo.findings(&worktree), "", "{damage}");
+    }
+}
+
+#[test]
 fn links_by_relative_paths_are_no_finding() {
     let (repo, worktree) = TestRepo::with_task();
     // as `git worktree repair --relative-paths` writes them (git 2.48)

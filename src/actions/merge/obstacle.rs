@@ -172,9 +172,10 @@ impl MergeObstacle {
                 operation,
                 ..
             } => help_with_operation(operation, checkout, again),
+            // the changes come back also where the next try is refused
             Self::BaseChanged { checkout, .. } => format!(
-                "commit them there, or: git -C {0} stash && {again} && \
-                 git -C {0} stash pop --index",
+                "commit them there, or: git -C {0} stash && {{ {again}; git -C {0} stash pop \
+                 --index; }}",
                 shell_word(checkout.as_str())
             ),
             Self::BaseBusy { .. } => {

@@ -12,7 +12,19 @@ fn a_dirty_worktree_of_the_base_branch_is_never_touched() {
         &["task"],
         "which has uncommitted changes:\n  docs/api.md",
     );
-    assert!(said.contains("stash && git agentwt land task"), "{said}");
+    // the printed way brings the changes back where the next try is refused for another reason
+    let (_, printed) = said.split_once("commit them there, or: ").expect("a way");
+    let way = printed.lines().next().expect("a command");
+    let way = way.replace("$TMP/repo", &repo.main().display().to_string());
+    repo.write(".agentwt/worktrees/task/src/late.rs", "late\n");
+    let tried = repo.sh(repo.main(), &way);
+    assert!(tried.stderr.contains("cannot land"), "{tried}");
+    assert_eq!(repo.git(&["stash", "list"]), "");
+    repo.sh(
+        repo.main(),
+        "grep -q edited docs/api.md; rm .agentwt/worktrees/task/src/late.rs",
+    )
+    .ok();
     repo.git(&["add", "-A"]);
     refused(&repo, &["task"], "uncommitted changes");
     repo.git(&["reset", "-q", "--hard"]);

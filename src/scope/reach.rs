@@ -171,33 +171,41 @@ fn regex_of_set(set: &[bool; 256], case: Case) -> String {
             Case::Sensitive => byte,
             Case::Insensitive => byte.to_ascii_lowercase(),
         };
-        if set[usize::from(folded)] != is_negated {
+        let is_in_set = set[usize::from(folded)];
+        if is_in_set != is_negated {
             listed.push(byte);
         }
     }
-    // `]` first, `^` not first, and `-` last or first stand for themselves
-    let mut body = String::new();
-    if listed.contains(&b']') {
-        body.push(']');
+    if is_negated {
+        return format!("[^{}]", inside_brackets(&listed));
     }
-    let mut plain = listed.clone();
+    // `[^]` would be the beginning of a negated expression
+    if listed == *b"^" {
+        return r"\^".to_owned();
+    }
+    format!("[{}]", inside_brackets(&listed))
+}
+
+/// Writes these bytes of ASCII, which are sorted, as they stand inside of brackets: there, a `]`
+/// stands for itself if it comes first, a `^` if it does not, and a `-` if it comes first or last
+/// (regex(7)).
+fn inside_brackets(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    if bytes.contains(&b']') {
+        text.push(']');
+    }
+    let mut plain = bytes.to_vec();
     plain.retain(|byte| !b"]^-".contains(byte));
     for run in plain.chunk_by(|a, b| a + 1 == *b) {
-        push_run(&mut body, run);
+        push_run(&mut text, run);
     }
-    let order = if body.is_empty() { *b"-^" } else { *b"^-" };
-    for byte in order {
-        if listed.contains(&byte) {
-            body.push(char::from(byte));
+    let last_two = if text.is_empty() { *b"-^" } else { *b"^-" };
+    for byte in last_two {
+        if bytes.contains(&byte) {
+            text.push(char::from(byte));
         }
     }
-    if is_negated {
-        format!("[^{body}]")
-    } else if body == "^" {
-        r"\^".to_owned()
-    } else {
-        format!("[{body}]")
-    }
+    text
 }
 
 /// Writes bytes that follow each other: as a range where that is shorter.

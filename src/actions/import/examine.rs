@@ -85,22 +85,15 @@ pub fn examine_content(
         .with_mode(GitMode::Hardened)
         .with_limit(limit);
     let from = private.git_dir();
-    let with_check = fetches(repository, worktree, &git, &from, FetchCheck::Fsck, tip);
-    // where git fetches the commit only without that check, it is the check that stopped it
-    if !with_check
-        && fetches(
-            repository,
-            worktree,
-            &git,
-            &from,
-            FetchCheck::Connectivity,
-            tip,
-        )
-    {
-        Examination::Unreadable
-    } else {
-        Examination::Readable
+    if fetches(repository, worktree, &git, &from, FetchCheck::Fsck, tip) {
+        return Examination::Readable;
     }
+    let check = FetchCheck::Connectivity;
+    if fetches(repository, worktree, &git, &from, check, tip) {
+        // it is only the check of the content that stopped the fetch
+        return Examination::Unreadable;
+    }
+    Examination::Readable
 }
 
 /// True if git can fetch a commit, with this check. It goes into a quarantine of its own, so that no

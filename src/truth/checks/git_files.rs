@@ -235,15 +235,20 @@ impl<'a> FileJudge<'a> {
             owner: self.directories[directory],
             role: role_of(state.split('/').next().unwrap_or(state)),
         };
-        let is_in_both = self.now.contains_key(directory) && self.before.contains_key(directory);
+        let is_directory_in_both =
+            self.now.contains_key(directory) && self.before.contains_key(directory);
         // git reads no hooks in the private git directory of a worktree
         let is_hook = file.role == Role::Hooks && directory != OWN_GIT_DIR;
-        // what came with a directory is excused below, but git runs the hooks of a new submodule
-        if is_hook && (is_in_both || file.is_of_submodule() && now.is_some()) {
+        // git runs the hooks of a new submodule
+        let came_with_submodule = file.is_of_submodule() && now.is_some();
+        if is_hook && (is_directory_in_both || came_with_submodule) {
             return Some(self.judge_hook(before, now));
         }
-        let came_or_went_with_directory = !is_in_both && !is_of_operation(state);
-        if came_or_went_with_directory || !self.has_state_of_add(&file, before, now) {
+        // the file came or went with its directory
+        if !is_directory_in_both && !is_of_operation(state) {
+            return None;
+        }
+        if !self.has_state_of_add(&file, before, now) {
             return None;
         }
         self.judge_state(&file, before, now)

@@ -419,12 +419,21 @@ impl Story {
             (Some(_), true) if is_past && !is_on_agents => AT_MOST_NOTICE,
             // known: where refs are tables, git reads no log of a HEAD without a commit
             (Some(_), true) if is_past && self.now.head.is_none() => AT_MOST_NOTICE,
+            // nor of a rename of a branch whose commit others took over since
+            (Some(_), true) if is_past && self.taken_until > 0 => AT_MOST_NOTICE,
             (Some(_), true) if is_by_agent_alone => NOTICE,
             (Some(_), true) => AT_MOST_NOTICE,
             // the user renamed what the agent moved or is on
             (_, false) if by_agent.is_empty() && self.is_near_agent(name) => ANY,
             // and what others brought onto it from where the agent had moved the base branch
             (_, false) if is_renamed_by_user && is_on_agents && self.is_built_on => ANY,
+            // without logs it may be a copy of the agent's branch, of which no hook tells where refs
+            // are tables
+            (Some(id), false)
+                if by_agent.is_empty() && self.is_forgotten && self.agent_was_on(id) =>
+            {
+                AT_MOST_NOTICE
+            }
             (_, false) if by_agent.is_empty() => NOTHING,
             (Some(_), false) if is_last_agent && !is_past => VIOLATION,
             (None, true) if is_by_agent_alone => NOTHING,

@@ -335,7 +335,8 @@ pub struct ChangedPaths {
 }
 
 /// Collects the files of a worktree that differ from `base` or are neither tracked nor ignored.
-/// `run_git` runs git in the worktree with these arguments and returns its standard output. With
+/// `run_git` runs git in the root of the worktree with these arguments and returns its standard
+/// output: in a directory below, git names files by other paths and leaves some out. With
 /// `best_effort`, what one call has found is returned although the other fails.
 ///
 /// # Errors

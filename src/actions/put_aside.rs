@@ -47,7 +47,7 @@ const PASSING: [&str; 2] = ["ORIG_HEAD", "FETCH_HEAD"];
 
 /// True if the private git directory of a worktree is there, and git works with it.
 fn has_git_dir(repository: &Repository, worktree: &Worktree) -> bool {
-    files::is_directory(&worktree.record.admin_dir) && !worktree.is_without(repository)
+    files::is_directory(&worktree.record.admin_dir) && !worktree.has_lost_repository(repository)
 }
 
 /// The commits that the private git directory of a worktree names in passing, and that were not

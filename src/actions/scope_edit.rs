@@ -154,9 +154,10 @@ pub const fn write_bits(access: Access) -> Option<WriteBits> {
     }
 }
 
-/// Sets (or only looks for) the write bits of tracked and of placed files: none on what is only to
-/// be read, the owner's on tracked files that may be edited. A placed file that may be edited keeps
-/// the bits that it was placed with. Directories, links and submodules are left alone.
+/// Sets (or only looks for) the write bits of tracked and of placed files: none on tracked files
+/// that are only to be read and on placed files that may not be edited, the owner's on tracked
+/// files that may be edited. A placed file that may be edited keeps the bits that it was placed
+/// with. Directories, links, submodules and tracked files that the scope excludes are left alone.
 ///
 /// # Errors
 /// Fails when the worktree cannot be opened.

@@ -181,7 +181,9 @@ pub fn uninstall(session: &Session, options: &HooksInstall) -> Result<Outcome<Ho
 pub fn status(session: &Session, options: &HooksStatus) -> Result<Outcome<HooksAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let target = HookTarget::find(session, &repository, options.worktree.as_deref())?;
-    let status = target.hooks(&repository)?.status()?;
+    let recorded = target.recorded.as_ref();
+    let on_violation = recorded.map(|worktree| worktree.record.on_violation);
+    let status = target.hooks(&repository)?.status(on_violation)?;
     let mut answer = target.answer();
     answer.hooks = Some(HooksReport::from(&status));
     let mut outcome = Outcome::done(answer);

@@ -493,7 +493,8 @@ fn status(
 ) -> Result<WorktreeStatus, Error> {
     let record = &worktree.record;
     let repository = &worktree.readable_repository(home);
-    let hooks = hooks_of(&repository.git, record).and_then(|hooks| hooks.status());
+    let on_violation = Some(record.on_violation);
+    let hooks = hooks_of(&repository.git, record).and_then(|hooks| hooks.status(on_violation));
     let report = &live.report;
     let head = &report.changes.head;
     let mut changed = report.changes.changes.clone();

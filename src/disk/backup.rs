@@ -93,8 +93,12 @@ impl Backup {
         }
     }
 
-    /// True if a directory has more below it than these files, and the directories above them.
+    /// True if a directory is not one above these files, or has more below it than these files and
+    /// the directories above them.
     pub fn has_others(&self, directory: &Path, files: &BTreeSet<&Path>) -> bool {
+        if !is_above_one(directory, files) {
+            return true;
+        }
         let Ok(entries) = fs::read_dir(self.path_of(directory)) else {
             return true;
         };
@@ -103,7 +107,7 @@ impl Backup {
             let path = directory.join(entry.file_name());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_other = if is_directory {
-                !is_above_one(&path, files) || self.has_others(&path, files)
+                self.has_others(&path, files)
             } else {
                 !files.contains(path.as_path())
             };
@@ -201,7 +205,7 @@ fn directories_above(path: &Path) -> impl Iterator<Item = &Path> {
 
 /// True if one of these files is below a directory.
 fn is_above_one(directory: &Path, files: &BTreeSet<&Path>) -> bool {
-    let mut from_here = files.range::<Path, _>((Bound::Included(directory), Bound::Unbounded));
+    let mut from_here = files.range::<Path, _>((Bound::Excluded(directory), Bound::Unbounded));
     from_here
         .next()
         .is_some_and(|file| file.starts_with(directory))
@@ -332,11 +336,11 @@ mod tests {
             assert!(kept.has_others(a, &files), "{other}");
             fs::remove_file(root.join(other)).expect("removed");
         }
+        let empty = Path::new("a/empty");
         fs::create_dir(root.join("a/empty")).expect("a directory");
-        assert!(
-            kept.has_others(a, &files),
-            "an empty directory of the user's"
-        );
+        let is_users = "an empty directory of the user's";
+        assert!(kept.has_others(a, &files), "{is_users}");
+        assert!(kept.has_others(empty, &files), "{is_users}");
     }
 
     #[test]

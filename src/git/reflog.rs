@@ -264,14 +264,12 @@ impl ReflogEntry {
         self.id == *commit && self.reason.starts_with("update by push")
     }
 
-    /// True if HEAD went away from a commit that it named by itself, and from no branch: the
-    /// entry before then names a commit that perhaps nothing else does.
-    pub fn left_a_detached_head(&self) -> bool {
-        let Some(route) = self.reason.strip_prefix("checkout: moving from ") else {
-            return false;
-        };
+    /// Returns the commit from which HEAD went away, if HEAD named it by itself and was on no branch:
+    /// perhaps nothing else names that commit.
+    pub fn left_detached_commit(&self) -> Option<CommitId> {
+        let route = self.reason.strip_prefix("checkout: moving from ")?;
         let from = route.split(' ').next().unwrap_or_default();
-        CommitId::parse(from).is_ok()
+        CommitId::parse(from).ok()
     }
 }
 
@@ -504,13 +502,14 @@ mod tests {
     #[test]
     fn a_detached_head_is_left_by_the_id_that_it_named() {
         let from_commit = format!("checkout: moving from {} to main", "a".repeat(40));
-        for (reason, is_left) in [
-            (from_commit.as_str(), true),
-            ("checkout: moving from main to x", false),
-            ("commit: c", false),
+        let left = CommitId::parse(&"a".repeat(40)).expect("an id");
+        for (reason, commit) in [
+            (from_commit.as_str(), Some(left)),
+            ("checkout: moving from main to x", None),
+            ("commit: c", None),
         ] {
             let entry = &log(&[('b', reason)])[0];
-            assert_eq!(entry.left_a_detached_head(), is_left, "{reason}");
+            assert_eq!(entry.left_detached_commit(), commit, "{reason}");
         }
     }
 

@@ -195,7 +195,9 @@ impl RefRecords<'_> {
     /// then: each line is of a git that was called by hand.
     fn origin_of_saved(&self, name: &BStr) -> Origin {
         let before = self.before.get(name);
-        let now = self.now.get(name).map(|now| &now.id);
+        // what names another ref keeps nothing by itself
+        let by_itself = self.now.get(name).filter(|now| !now.is_symbolic());
+        let now = by_itself.map(|now| &now.id);
         if before.is_some() && before == now {
             return Origin::Unchanged;
         }

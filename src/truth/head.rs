@@ -50,7 +50,7 @@ impl WorktreeHead {
         let record = &worktree.record;
         let pipes = pipes(record);
         let is_readable = files::is_directory(&record.admin_dir) && pipes.is_empty();
-        if !is_readable || worktree.is_without(repository) {
+        if !is_readable || worktree.has_lost_repository(repository) {
             let branch = read_branch(repository, record, read_policy)?;
             return Ok(Self {
                 head: branch.clone(),
@@ -112,15 +112,13 @@ impl WorktreeHead {
     /// Lists where HEAD is, and where it was each time that it left a commit that it named by
     /// itself: perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
-        let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
-        for pair in self.reflog.windows(2) {
-            if pair[0].left_a_detached_head() {
-                commits.insert(&pair[1].id);
-            }
+        let mut commits: BTreeSet<CommitId> = BTreeSet::new();
+        for entry in &self.reflog {
+            commits.extend(entry.left_detached_commit());
         }
         let newest = self.reflog.first().map(|entry| &entry.id);
-        commits.extend(self.head.as_ref().or(newest));
-        commits.into_iter().cloned().collect()
+        commits.extend(self.head.as_ref().or(newest).cloned());
+        commits.into_iter().collect()
     }
 
     /// Lists the commits that were made here, as far as the reflog tells.

@@ -64,7 +64,7 @@ impl<'a> SurveyInputs<'a> {
     ) -> Result<Self, Error> {
         let read_policy = &options.read_policy;
         let mut inputs = Self::open(repository, worktree, options)?;
-        if !worktree.is_without(repository) {
+        if !worktree.has_lost_repository(repository) {
             inputs.journal = HookJournal::read(worktree, &inputs.head, read_policy)?;
             inputs.read_refs()?;
         }

@@ -524,10 +524,10 @@ impl<'a> Trees<'a> {
 impl References {
     /// Finds the references of a commit.
     ///
-    /// They are the best common ancestors of it and a hypothetical merge of the trusted `tips`,
-    /// of which one has the base; and the base itself if it is no ancestor and nothing newer of
-    /// upstream is one (it was amended, or the branch reset). A base branch that was `rewound` to a
-    /// commit before the base replaces the base as well.
+    /// They are its merge bases with a hypothetical merge of the trusted `tips`, of which one has the
+    /// base. If the commit does not have the base, and all of these are older than the base (the
+    /// commit was amended, or its branch reset), the base is one more; unless one of them is where
+    /// the base branch was `rewound` to.
     ///
     /// # Errors
     /// Fails when git, a commit or a tree cannot be read.
@@ -551,7 +551,7 @@ impl References {
         let is_related = !commits.is_empty();
         let base_lost = is_base_lost(git, commit, base, &commits, rewound)?;
         let deltas = if base_lost {
-            // side by side: in a merge, one that changed a path would replace one that did not
+            // not `merged`: in a merge, one that changed a path would replace one that did not
             commits.push(base.clone());
             trees.deltas(&commits)?
         } else {

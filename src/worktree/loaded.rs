@@ -269,7 +269,7 @@ impl Worktree {
 
     /// True for a clone that lost its repository, where `repository` is the one that
     /// [`Worktree::repository`] found.
-    pub fn is_without(&self, repository: &Repository) -> bool {
+    pub fn has_lost_repository(&self, repository: &Repository) -> bool {
         self.record.strategy == Strategy::Clone && !repository.is_clone()
     }
 

@@ -61,11 +61,11 @@ pub fn parse_all(
     worktree: &Utf8PathBuf,
     words: &[OsString],
 ) -> Result<Vec<RepoPath>, Error> {
-    let below = prefix(repository, Some(worktree));
+    let start = prefix(repository, Some(worktree));
     let roots = [worktree, &repository.root];
     let mut paths = Vec::new();
     for word in words {
-        let (path, _) = parse(&below, &roots, &bytes_of(word.clone()))?;
+        let (path, _) = parse(&start, &roots, &bytes_of(word.clone()))?;
         paths.push(path);
     }
     Ok(paths)
@@ -85,37 +85,51 @@ pub fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8
     }
 }
 
-/// Parses a path that a user typed: a relative one begins in the directory `below` the root, an
-/// absolute one is in the first of the roots that it is in. A trailing slash means a directory, as
-/// for `git check-ignore`.
+/// Parses a path that a user typed: a relative one begins in the directory `start` below the root,
+/// an absolute one is in the first of the roots that it is in. A trailing slash means a directory,
+/// as for `git check-ignore`.
 ///
 /// # Errors
-/// Fails when the path is outside of the repository, or is not a path.
+/// Fails when the path is outside of the repository, or is not a path; also when it is empty, as a
+/// shell makes it of a variable without a value: git takes no empty pathspec either.
 pub fn parse(
-    below: &[u8],
+    start: &[u8],
     roots: &[&Utf8PathBuf],
     given: &BString,
 ) -> Result<(RepoPath, EntryKind), Error> {
+    if given.is_empty() {
+        return Err(bad_path(given, &"it is empty"));
+    }
     let kind = if given.ends_with(b"/") {
         EntryKind::Directory
     } else {
         EntryKind::File
     };
     let text = given.strip_suffix(b"/").unwrap_or(given);
-    let in_root = roots
-        .iter()
-        .find_map(|root| text.strip_prefix(format!("{root}/").as_bytes()));
+    let in_root = roots.iter().find_map(|root| path_in(root, text));
     let joined = match in_root {
         Some(in_root) => join(b"", in_root),
-        None => join(below, text),
+        None => join(start, text),
     };
     let Some(joined) = joined else {
         return Err(bad_path(given, &"it is outside the repository"));
     };
+    if joined.is_empty() {
+        return Err(bad_path(given, &"it is the root: name what is in it"));
+    }
     match RepoPath::parse(joined) {
         Ok(path) => Ok((path, kind)),
         Err(error) => Err(bad_path(given, &error)),
     }
+}
+
+/// The path below a root that an absolute path names; empty for the root itself.
+fn path_in<'t>(root: &Utf8PathBuf, absolute: &'t [u8]) -> Option<&'t [u8]> {
+    let below = absolute.strip_prefix(root.as_str().as_bytes())?;
+    if below.is_empty() {
+        return Some(below);
+    }
+    below.strip_prefix(b"/")
 }
 
 fn bad_path(given: &BString, why: &dyn Display) -> Error {

@@ -143,6 +143,11 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
             "rm -rf .agentwt/worktrees/task2 .git/agentwt/worktrees/task2; git branch -q keep agentwt/task2",
             "entry | $TMP/repo/.git/worktrees/task2 | ",
         ),
+        // a commit that HEAD left, and that a branch has
+        (
+            "cd .agentwt/worktrees/task2; git checkout -q main~0; git checkout -q agentwt/task2; cd ../../..; rm -rf .agentwt/worktrees/task2 .git/agentwt/worktrees/task2",
+            "entry | $TMP/repo/.git/worktrees/task2 | ",
+        ),
         (
             "mkdir .git/worktrees/x; echo initializing > .git/worktrees/x/locked; echo \"$PWD/.agentwt/worktrees/x/.git\" > .git/worktrees/x/gitdir; old .git/worktrees/x",
             "entry | $TMP/repo/.git/worktrees/x | `git worktree add` was killed",
@@ -213,6 +218,10 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
         ),
         (
             "cd .agentwt/worktrees/task; echo new > src/new.rs; git add src/new.rs; cd ../../..; rm -rf .agentwt/worktrees/task .git/agentwt/worktrees/task",
+            "entry | $TMP/repo/.git/worktrees/task |",
+        ),
+        (
+            "cd .agentwt/worktrees/task; git checkout -q --detach; git commit -q --allow-empty -m left; git checkout -q agentwt/task; cd ../../..; rm -rf .agentwt/worktrees/task .git/agentwt/worktrees/task",
             "entry | $TMP/repo/.git/worktrees/task |",
         ),
         (

@@ -243,6 +243,30 @@ fn the_first_word_is_a_name_if_there_is_such_a_worktree() {
 }
 
 #[test]
+fn the_root_and_an_empty_word_are_no_paths() {
+    let (repo, worktree) = with_worktree();
+    let root = worktree.to_str().expect("UTF-8");
+    for (word, why) in [
+        ("", "it is empty"),
+        (".", "it is the root: name what is in it"),
+        (root, "it is the root: name what is in it"),
+    ] {
+        // relative words begin in `src` here
+        let directory = if word == "." {
+            worktree.clone()
+        } else {
+            worktree.join("src")
+        };
+        let said = repo.agentwt_in(&directory, &["restore", "task", "--", word]);
+        assert_eq!(said.status, 2, "{word}: {said}");
+        assert!(said.stderr.contains(why), "{word}: {said}");
+    }
+    let inside = format!("{root}/README.md");
+    let said = repo.agentwt(&["scope", "task", "--", &inside]).ok();
+    assert!(said.ends_with("README.md"), "{said}");
+}
+
+#[test]
 fn a_path_outside_the_repository_is_refused() {
     let (repo, _) = with_worktree();
     assert_snapshot!(repo.agentwt(&["scope", "task", "--", "../x"]), @"

@@ -135,7 +135,7 @@ impl ForwardedWorktree<'_> {
             }
         }
         for chunk in self.unlike_either_commit(files)?.chunks(READ_AT_ONCE) {
-            changed.extend(self.not_cut(chunk)?);
+            changed.extend(self.longer_than_a_beginning(chunk)?);
         }
         changed.sort();
         Ok(changed)
@@ -159,7 +159,7 @@ impl ForwardedWorktree<'_> {
     }
 
     /// Lists those where more stands than the beginning of what git writes there.
-    fn not_cut(self, files: &[&TouchedPath]) -> Result<Vec<String>, Error> {
+    fn longer_than_a_beginning(self, files: &[&TouchedPath]) -> Result<Vec<String>, Error> {
         let mut asked = Vec::new();
         let mut written_by_git = Vec::new();
         let mut changed = Vec::new();

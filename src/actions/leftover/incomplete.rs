@@ -51,11 +51,15 @@ pub(super) fn has_work(repository: &Repository, admin_dir: &Utf8Path) -> Result<
         // git reads no reflog of a HEAD that names no commit
         None => reflog_file(admin_dir)?,
     };
-    if reflog.iter().any(ReflogEntry::left_a_detached_head) {
-        // where HEAD was before, there may be commits that nothing else names
-        return Ok(true);
-    }
     let mut commits = read_put_aside_in(&git, admin_dir)?;
+    let left: BTreeSet<CommitId> = reflog
+        .iter()
+        .filter_map(ReflogEntry::left_detached_commit)
+        .collect();
+    for commit in left {
+        // git may have collected it
+        commits.extend(git.rev_parse_commit(commit.as_str())?);
+    }
     if head.is_none() {
         // the branch is gone: the newest entry of the log has its commit
         commits.extend(reflog.first().map(|newest| newest.id.clone()));

@@ -2,8 +2,7 @@
 //! One model for `prune`, which clears it, and for `doctor` and `list`, which show it.
 //!
 //! `of_name` finds what a name has, `shared` the rest; each [`Leftover`] says whether `prune`
-//! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here
-//! are pure.
+//! clears it ([`clear`]) or how the user goes on. What may be work is never cleared.
 
 mod entries;
 pub mod find;
@@ -365,8 +364,8 @@ pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
 }
 
-/// Clears a leftover that goes ([`Leftover::goes`]), and returns whether it did: not where by now
-/// something else is there. The caller holds the lock of the name, where the leftover is one of a
+/// Clears a leftover that goes ([`Leftover::goes`]), and returns whether it did: not where it was
+/// written anew by now. The caller holds the lock of the name, where the leftover is one of a
 /// name. `intent` is that of a killed `add`. Worktrees, our locks and the old bin of deleted
 /// worktrees are not cleared here.
 ///
@@ -398,7 +397,13 @@ pub fn clear(
             files::remove_file(path)?;
             path.parent().into_iter().for_each(files::remove_if_empty);
         }
-        LeftoverKind::Copies | LeftoverKind::Temporary => remove_copies(path)?,
+        LeftoverKind::Copies => remove_copies(path)?,
+        LeftoverKind::Temporary => {
+            if !is_still_old(path) {
+                return Ok(false);
+            }
+            remove_copies(path)?;
+        }
         LeftoverKind::Worktree | LeftoverKind::Lock | LeftoverKind::Deleted => return Ok(false),
     }
     Ok(true)
@@ -406,14 +411,17 @@ pub fn clear(
 
 /// Removes a lock file of git's, unless another git has written a new one meanwhile.
 fn clear_git_lock(path: &Utf8Path) -> Result<bool, Error> {
-    let now = jiff::Timestamp::now().as_second();
-    match files::modified(path) {
-        Some(modified) if age(now, modified) >= OLD => {
-            files::remove_file(path)?;
-            Ok(true)
-        }
-        Some(_) | None => Ok(false),
+    if !is_still_old(path) {
+        return Ok(false);
     }
+    files::remove_file(path)?;
+    Ok(true)
+}
+
+/// True if something stands at a path that nobody has written since long.
+fn is_still_old(path: &Utf8Path) -> bool {
+    let now = jiff::Timestamp::now().as_second();
+    files::modified(path).is_some_and(|modified| age(now, modified) >= OLD)
 }
 
 /// Removes what a killed `add` left, as the next `add` of the name does.

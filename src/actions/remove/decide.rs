@@ -432,8 +432,10 @@ fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
     }
     if !facts.mounted.is_empty() {
         let mut umount = "umount".to_owned();
-        for directory in &facts.mounted {
-            umount.push_str(&format!(" {path}/{directory}"));
+        // what is mounted below another mount has to go first
+        for directory in facts.mounted.iter().rev() {
+            let place = format!("{path}/{directory}");
+            umount.push_str(&format!(" {}", shell_word(&place)));
         }
         let phrase = format!(
             "a file system is mounted inside it: {}",
@@ -455,7 +457,7 @@ fn unreadable_files(record: &Record, facts: &RemoveFacts) -> Option<RemovalReaso
         items.push(format!("{file} (it cannot be read)"));
     }
     let phrase = "it cannot be read whether work would be lost";
-    let advice = format!("chmod -R u+rX {}", record.path);
+    let advice = format!("chmod -R u+rX {}", shell_word(record.path.as_str()));
     Some(RemovalReason {
         items,
         ..reason("unreadable", Some(1), phrase, advice)

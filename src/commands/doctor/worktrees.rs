@@ -67,7 +67,8 @@ impl HooksChecks {
     fn check(&mut self, context: &DoctorContext<'_>, worktree: &Worktree) {
         let name = &worktree.record.name;
         let hooks = hooks_of(&context.repository.git, &worktree.record);
-        let state = match hooks.and_then(|hooks| hooks.status()) {
+        let on_violation = Some(worktree.record.on_violation);
+        let state = match hooks.and_then(|hooks| hooks.status(on_violation)) {
             Ok(state) => state,
             Err(error) => {
                 self.problems.push(DoctorCheck::problem(

@@ -16,6 +16,7 @@ use crate::answer::waiting::WaitingRun;
 use crate::fence::supervise::CommandEnd;
 use crate::git::environment::GitMode;
 use crate::judge::change::Kind;
+use crate::judge::finding::Finding;
 use crate::record::run::Leftover;
 use crate::words::error::Error;
 use crate::words::name::CommitId;
@@ -199,14 +200,20 @@ impl ExecRun {
         if let Some(incoming) = &self.incoming {
             lines.push(format!("the branch stays; the commits: git log {incoming}"));
         }
-        // no scope allows the content of a file that it excludes
-        let mut violations = self.verdict.violations.iter();
-        if !violations.any(|violation| violation.change.kind == Kind::Leak) {
+        let leaks = self.verdict.violations.iter().filter(|one| is_leak(one));
+        let number_of_leaks = leaks.count();
+        let accept = format!(
+            "accept them as they are (git agentwt accept {name} <path>; --refs for refs, --shared \
+             for settings and hooks), then: git agentwt exec {name} -- true"
+        );
+        if number_of_leaks == 0 {
             lines.push(format!(
                 "to take the changes, widen the scope (git agentwt scope {name} --add-write \
-                 <path>) or accept them as they are (git agentwt accept {name} <path>; --refs for \
-                 refs, --shared for settings and hooks), then: git agentwt exec {name} -- true"
+                 <path>) or {accept}"
             ));
+        } else {
+            // no scope allows the content of a file that it excludes
+            lines.push(format!("to take the changes, {accept}"));
         }
         let operation = self.waiting.as_ref().and_then(|waiting| waiting.operation);
         match operation {
@@ -215,15 +222,24 @@ impl ExecRun {
             )),
             None => {
                 let back = self.way_back_to_branch();
+                // a file with the content of another one may be the work itself: `restore` leaves it
+                let then = if number_of_leaks == self.verdict.violations.len() {
+                    "then take the content that the scope excludes out of them".to_owned()
+                } else {
+                    format!("then those out of scope: git agentwt restore {name}")
+                };
                 lines.push(format!(
                     "to leave them out, with the files as they are: \
-                     {back}git agentwt exec {name} -- git reset -q {BRANCH_REF}; \
-                     then those out of scope: git agentwt restore {name}"
+                     {back}git agentwt exec {name} -- git reset -q {BRANCH_REF}; {then}"
                 ));
             }
         }
         lines
     }
+}
+
+fn is_leak(finding: &Finding) -> bool {
+    finding.change.kind == Kind::Leak
 }
 
 /// What became of the command in one worktree.

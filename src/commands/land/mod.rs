@@ -217,7 +217,8 @@ impl Landing<'_> {
     }
 
     /// Runs the user's teardown and removes the worktree; refuses if work came into it after the
-    /// merge. Without `landed`, finishes an earlier removal, which has run its teardown.
+    /// merge. Without `landed`, finishes an earlier removal: the directory is away already, and there
+    /// is nothing to tear down.
     fn remove(
         &self,
         landed: Option<&LandedWork>,

@@ -41,16 +41,18 @@ impl HooksState {
 }
 
 impl WorktreeHooks {
-    /// Says how the hooks are, as git would find them here and now.
+    /// Says how the hooks are, as git would find them here and now. `recorded` is with what they were
+    /// installed; where no record tells that, the scripts that are there do.
     ///
     /// # Errors
     /// Fails when git does, or when a file of ours is there and cannot be read.
-    pub fn status(&self) -> Result<HooksState, GitError> {
+    pub fn status(&self, recorded: Option<OnViolation>) -> Result<HooksState, GitError> {
         let directory = self.state().join("hooks");
-        let on_violation = if directory.join(OURS).join("pre-commit").exists() {
-            OnViolation::Block
-        } else {
-            OnViolation::Report
+        let has_pre_commit = directory.join(OURS).join("pre-commit").exists();
+        let on_violation = match recorded {
+            Some(on_violation) => on_violation,
+            None if has_pre_commit => OnViolation::Block,
+            None => OnViolation::Report,
         };
         let mut state = HooksState {
             method: None,

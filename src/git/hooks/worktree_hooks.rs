@@ -64,17 +64,17 @@ impl WorktreeHooks {
         work_tree: &Utf8Path,
         expected: Placement,
     ) -> Result<Self, GitError> {
-        let other_directory = GitError::NoRepository {
-            dir: format!(
-                "{admin} is not the git directory of a linked worktree, or of a clone of ours"
-            ),
+        let wrong_placement = GitError::Read {
+            what: admin.to_string(),
+            detail: "it is not the git directory of a linked worktree, or of a clone of ours"
+                .to_owned(),
         };
         let is_directory = fs::symlink_metadata(admin).is_ok_and(|metadata| metadata.is_dir());
         if !is_directory {
-            return Err(other_directory);
+            return Err(wrong_placement);
         }
         let Some(common) = common_dir(admin) else {
-            return Err(other_directory);
+            return Err(wrong_placement);
         };
         let placement = if common == admin {
             Placement::Own
@@ -82,7 +82,7 @@ impl WorktreeHooks {
             Placement::Linked
         };
         if placement != expected {
-            return Err(other_directory);
+            return Err(wrong_placement);
         }
         Ok(Self {
             git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),

@@ -246,6 +246,7 @@ symbolic set to where this work was pushed | refs/remotes/origin/HEAD | @refs/re
 rescued work deleted from here | refs/agentwt/rescue/a | C | - | C>- | | | SavedWorkLost deleted here
 rescued work deleted elsewhere | refs/agentwt/rescue/a | C | - | | | | SavedWorkLost deleted unknown
 rescued work replaced from here | refs/agentwt/rescue/a | C | D | C>D | | | SavedWorkLost replaced here
+rescued work that names a branch instead, on the same commit | refs/agentwt/rescue/a | C | @refs/heads/y=C | | | | SavedWorkLost deleted unknown
 rescued work replaced elsewhere | refs/agentwt/rescue/a | C | D | | | | SavedWorkLost replaced unknown
 rescued work replaced from here and put back | refs/agentwt/rescue/a | C | C | C>D, D>C | | | Unchanged
 rescued work that came later, replaced from here | refs/agentwt/rescue/a | - | D | C>D | | | SavedWorkLost replaced here

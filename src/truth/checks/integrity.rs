@@ -62,7 +62,8 @@ pub fn fingerprint(
     Ok(Fingerprint { file, digest })
 }
 
-/// Finds what is wrong with the worktree's `.git` file, and with its private git directory.
+/// Finds what is wrong with the worktree's `.git` file and with its private git directory, with
+/// commits that were made past the hooks; and settings of its own that do no harm.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -70,18 +71,18 @@ pub fn find_integrity(inputs: &SurveyInputs<'_>) -> Result<IntegrityChanges, Err
     let repository = inputs.repository;
     let worktree = inputs.worktree;
     let record = &worktree.record;
-    let broken_links = broken_links(repository, record);
-    if worktree.is_without(repository) {
+    let broken_link = find_broken_link(repository, record);
+    if worktree.has_lost_repository(repository) {
         // there is no private git directory to compare with the record
         return Ok(IntegrityChanges {
-            wrong: broken_links.into_iter().collect(),
+            wrong: broken_link.into_iter().collect(),
             harmless: None,
         });
     }
     let compared = changed_files(repository, record);
     let read_policy = &inputs.options.read_policy;
     let mut changes = read_policy.or(compared, IntegrityChanges::default)?;
-    changes.wrong.extend(broken_links);
+    changes.wrong.extend(broken_link);
     for name in &inputs.head.pipes {
         let detail = "a pipe or a device stands in its place: it has no end";
         changes
@@ -364,7 +365,7 @@ pub fn index_marks(index: &IndexState) -> Option<Change> {
 }
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
-fn broken_links(repository: &Repository, record: &Record) -> Option<Change> {
+fn find_broken_link(repository: &Repository, record: &Record) -> Option<Change> {
     let is_whole = match record.strategy {
         Strategy::Clone => repository.is_clone(),
         Strategy::Worktree => has_whole_links(repository, record),

@@ -229,8 +229,9 @@ impl<'a> OpenSubmodule<'a> {
         is_head || is_empty
     }
 
-    /// Reads every file, and looks into the submodules of this one. Returns how they differ from
-    /// HEAD's tree, and adds to `seen` what else is found.
+    /// Reads every file but the large ones, which [`Self::entry_of`] reads where it has to, and looks
+    /// into the submodules of this one. Returns how they differ from HEAD's tree, and adds to `seen`
+    /// what else is found.
     fn read_disk(
         &self,
         manifest: &Manifest,

@@ -266,24 +266,18 @@ fn what_the_user_does_while_a_run_starts_is_not_lost() {
 fn what_the_scope_hides_during_a_run_is_absent_on_purpose() {
     let Some(repo) = fenced_task() else { return };
     let worktree = repo.worktree("task");
-    let status = || repo.git_in(&worktree, &["status", "--porcelain"]);
-    meanwhile(&repo, "echo 1 >>src/main.rs", || {
-        let hide = ["scope", "task", "--add-exclude", "docs/**"];
-        repo.agentwt(&hide).ok();
-    })
-    .ok();
-    assert_eq!(status(), " M src/main.rs");
-    // also where the user stages while the command merges a file that is hidden
+    // the user stages while the command merges a file that is hidden
     repo.write("secrets/new", "hidden\n");
     repo.sh(repo.main(), "git add -f secrets; git commit -qm hidden")
         .ok();
-    let merge = "git commit -qam mine; git merge -q --no-edit main";
+    let merge = "echo 1 >>src/main.rs; git commit -qam mine; git merge -q --no-edit main";
     meanwhile(&repo, merge, || {
         repo.sh(&worktree, "echo u >src/user.rs; git add src/user.rs")
             .ok();
     })
     .ok();
-    assert_eq!(status(), "A  src/user.rs");
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    assert_eq!(status, "A  src/user.rs");
     let hidden = repo.git_in(&worktree, &["ls-files", "-t", "secrets/new"]);
     assert_eq!(hidden, "S secrets/new");
 }

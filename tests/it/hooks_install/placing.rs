@@ -205,6 +205,27 @@ fn status_names_what_is_wrong() {
     });
 }
 
+#[test]
+fn a_script_that_asks_before_a_commit_and_is_gone_is_named() {
+    with_each_git(|| {
+        let world = World::new();
+        world.install_asking(OnViolation::Block);
+        let script = world.admin().join("agentwt/hooks/agentwt.d/pre-commit");
+        fs::remove_file(&script).expect("it is there");
+        let status = world
+            .hooks()
+            .status(Some(OnViolation::Block))
+            .expect("it is read");
+        assert_eq!(status.on_violation, OnViolation::Block);
+        assert!(
+            status
+                .faults
+                .contains(&format!("{script} is missing or altered")),
+            "{status:?}"
+        );
+    });
+}
+
 /// The method, if all is as installed.
 fn complete(world: &World) -> Option<Method> {
     let status = world.status();

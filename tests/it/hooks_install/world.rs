@@ -109,7 +109,7 @@ impl World {
 
     #[track_caller]
     pub fn status(&self) -> HooksState {
-        self.hooks().status().expect("the status is read")
+        self.hooks().status(None).expect("the status is read")
     }
 
     /// Runs git below the root; whatever it says.

@@ -518,7 +518,7 @@ fn a_dry_run_after_a_kill_before_git_wrote_files_says_what_would_land() {
 fn many_files_that_the_user_wrote_after_the_kill_are_asked_of_git_at_once() {
     let Some(repo) = stopped() else { return };
     let line = "cd src; for f in one.rs a/b/c was-file/file was-dir; do
-        rm -rf $f; mkdir -p $(dirname $f); echo mine >$f; done";
+        rm -rf $f; mkdir -p $(dirname $f); echo mine >$f; done; rm -f old; mkdir old";
     repo.sh(repo.main(), line).ok();
     let log = repo.root().join("asked");
     let act = format!(
@@ -530,6 +530,8 @@ fn many_files_that_the_user_wrote_after_the_kill_are_asked_of_git_at_once() {
     assert_eq!(said.status, 4, "{said}");
     assert!(said.stderr.contains("  src/a/b/c\n"), "{said}");
     assert!(said.stderr.contains("  src/one.rs\n"), "{said}");
+    // a directory without anything is in the way of the file too
+    assert!(said.stderr.contains("  src/old\n"), "{said}");
     let asked = std::fs::read_to_string(&log).unwrap_or_default();
     assert_eq!(asked.lines().count(), 1, "{said}");
 }

@@ -1,6 +1,7 @@
 //! Widens or narrows the scope of a worktree that is there, and takes that back.
 
 use crate::actions::placing::{Destination, Placing};
+use crate::actions::reapply::apply::Reapplied;
 use crate::actions::reapply::plan::{ScopeRequest, plan};
 use crate::actions::scope_edit::Listing;
 use crate::client::guards::{GuardFacts, top_entries};
@@ -57,13 +58,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let advice = new_advice(&repository, &worktree, &next)?;
     session.check()?;
     // 3
-    let reapplied = if options.dry_run {
-        next.apply_scope(&repository, BitsChange::Preview)?
-    } else {
-        refuse_to_narrow_in_run(&repository, &worktree, options)?;
-        planted::refuse(&repository, &worktree, "change the scope of")?;
-        next.clone().change_scope(&repository)?
-    };
+    let reapplied = apply(&repository, &worktree, &next, options)?;
     let mut outcome = Outcome::done(ScopeAnswer {
         change: Some(ScopeChange {
             name: worktree.record.name.to_string(),
@@ -93,6 +88,22 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         }
     }
     Ok(outcome)
+}
+
+/// Refuses what must not be done now, and applies the next scope; with `-n`, reads what that would
+/// change.
+fn apply(
+    repository: &Repository,
+    worktree: &Worktree,
+    next: &Worktree,
+    options: &ScopeArguments,
+) -> Result<Reapplied, Error> {
+    if options.dry_run {
+        return next.apply_scope(repository, BitsChange::Preview);
+    }
+    refuse_to_narrow_in_run(repository, worktree, options)?;
+    planted::refuse(repository, worktree, "change the scope of")?;
+    next.clone().change_scope(repository)
 }
 
 /// Refuses to take files away while a command runs that has an index of its own: nothing there says

@@ -317,8 +317,8 @@ pub enum Refusal {
     OneName,
 
     #[error(
-        "cannot narrow the scope of worktree `{name}`: a command is running in its fence, and would \
-         commit the files that go as deleted"
+        "cannot narrow the scope of worktree `{name}`: a command is running in its fence, and \
+         would commit the files that go as deleted"
     )]
     #[diagnostic(code(agentwt::scope::running))]
     #[diagnostic(help(

@@ -202,18 +202,13 @@ impl ExecRun {
         }
         let leaks = self.verdict.violations.iter().filter(|one| is_leak(one));
         let number_of_leaks = leaks.count();
-        let accept = format!(
-            "accept them as they are (git agentwt accept {name} <path>; --refs for refs, --shared \
-             for settings and hooks), then: git agentwt exec {name} -- true"
-        );
+        // no scope allows the content of a file that it excludes (`docs/decisions/0060`)
         if number_of_leaks == 0 {
             lines.push(format!(
                 "to take the changes, widen the scope (git agentwt scope {name} --add-write \
-                 <path>) or {accept}"
+                 <path>) or accept them as they are (git agentwt accept {name} <path>; --refs for \
+                 refs, --shared for settings and hooks), then: git agentwt exec {name} -- true"
             ));
-        } else {
-            // no scope allows the content of a file that it excludes
-            lines.push(format!("to take the changes, {accept}"));
         }
         let operation = self.waiting.as_ref().and_then(|waiting| waiting.operation);
         match operation {

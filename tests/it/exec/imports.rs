@@ -4,6 +4,27 @@ use super::{meanwhile, private, runs, tip};
 use crate::support::{TestRepo, allow_root, fenced_task};
 
 #[test]
+fn content_that_the_scope_excludes_is_neither_offered_to_be_accepted_nor_to_be_restored() {
+    let Some(repo) = fenced_task() else { return };
+    let take = "git show main:secrets/key.pem >src/taken; git add -A; git commit -qm taken";
+    let said = repo.fenced(&[], take);
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("leak src/taken"), "{said}");
+    assert!(!said.stderr.contains("git agentwt accept"), "{said}");
+    assert!(!said.stderr.contains("git agentwt restore"), "{said}");
+    // beside another change, `restore` has something to do
+    let both = "blob=$(echo x | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,README.md; git commit -qm outside";
+    let said_of_both = repo.fenced(&[], both);
+    assert!(
+        said_of_both
+            .stderr
+            .contains("then those out of scope: git agentwt restore task"),
+        "{said_of_both}"
+    );
+}
+
+#[test]
 fn a_rebase_onto_main_is_brought_back() {
     let Some(repo) = fenced_task() else { return };
     repo.fenced(&[], "echo 1 >src/one.rs; git add -A; git commit -qm one")

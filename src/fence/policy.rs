@@ -31,8 +31,8 @@ pub struct Places {
     /// What is hidden with `--withhold`: the git directory, which has what is excluded in its
     /// objects, and in what git and we write there at any time; and where objects are borrowed.
     pub withheld: Vec<Utf8PathBuf>,
-    /// What of a hidden git directory is shown all the same: hooks, submodules, and the objects that
-    /// these borrow of others. Nothing of it stands in something else of it. The record that
+    /// What of a hidden git directory is shown all the same: hooks, a file with ignore rules,
+    /// submodules, and the objects that these borrow of others. Nothing of it stands in something else of it. The record that
     /// `private` is in is shown too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown_in_git: Vec<Utf8PathBuf>,

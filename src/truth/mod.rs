@@ -65,7 +65,7 @@ use crate::truth::layers::converted::Filters;
 use crate::truth::layers::disk::DiskState;
 use crate::truth::layers::index::IndexState;
 use crate::truth::layers::untracked::{
-    classify_unknown_to_git, find_ignored_beside_base, find_unreadable_output,
+    classify_unknown_to_git, find_ignored_beside_base, find_unignored, find_unreadable_output,
 };
 use crate::truth::options::SurveyOptions;
 use crate::truth::reading::{IndexThread, Reading, SharedChecks, ToRead};
@@ -365,6 +365,7 @@ fn survey_everything(
             disk: reading.disk,
             untracked: untracked.seen,
             hidden: untracked.hidden,
+            unignored: untracked.unignored,
             placed: reading.placed,
         },
     })
@@ -376,6 +377,8 @@ struct UntrackedFiles {
     seen: BTreeMap<RepoPath, Seen>,
     /// The ignored paths that the base's own rules do not name.
     hidden: BTreeSet<RepoPath>,
+    /// The ignored paths that the worktree's own rules do not ignore any more.
+    unignored: BTreeSet<RepoPath>,
     /// The directories that ignore themselves.
     self_ignored: Vec<Change>,
 }
@@ -390,10 +393,12 @@ impl UntrackedFiles {
         let disk = &reading.disk.delta;
         let mut seen = classify_unknown_to_git(inputs, facts, placed, disk, index)?;
         let self_ignored = find_self_ignored(inputs, facts, index, placed, &mut seen);
+        let unignored = find_unignored(inputs, disk, &seen)?;
         let hidden = find_ignored_beside_base(inputs, facts, disk, &seen, self_ignored.files)?;
         Ok(Self {
             seen,
             hidden,
+            unignored,
             self_ignored: self_ignored.directories,
         })
     }

@@ -47,6 +47,9 @@ pub struct States {
     pub untracked: BTreeMap<RepoPath, Seen>,
     /// Ignored files that the base's own rules do not name: they are no build output.
     pub hidden: BTreeSet<RepoPath>,
+    /// Files that the base ignores and that the worktree's own rules do not: git lists them as
+    /// untracked.
+    pub unignored: BTreeSet<RepoPath>,
     /// What was placed and is not tracked by now.
     pub placed: Placed,
 }
@@ -103,7 +106,8 @@ impl Survey {
             let on_disk = states.entry_in(&states.disk.delta, path);
             let is_staged = states.staged_entries(path).any(|staged| staged != head);
             let is_silent = states.disk.leaves_out(path, &worktree.scope);
-            let is_ignored = states.untracked.get(path) == Some(&Seen::Ignored);
+            let is_ignored = states.untracked.get(path) == Some(&Seen::Ignored)
+                && !states.unignored.contains(path);
             if is_staged || !is_silent && !is_ignored && !same(head, on_disk) {
                 uncommitted.push(path.clone());
             }

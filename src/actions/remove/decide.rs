@@ -444,6 +444,18 @@ fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
         reasons.push(reason("mounted", None, phrase, umount));
     }
     reasons.extend(unreadable_files(record, facts));
+    if facts.is_index_unreadable {
+        let place = shell_word(path.as_str());
+        reasons.push(reason(
+            "unreadable_index",
+            Some(1),
+            "its index cannot be read, so what was staged may be work",
+            format!(
+                "where git reads it (git -C {place} status), it may be a sparse one; to make it \
+                 whole: git -C {place} sparse-checkout reapply --no-sparse-index"
+            ),
+        ));
+    }
     reasons
 }
 

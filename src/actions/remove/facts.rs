@@ -378,6 +378,8 @@ fn read_files(
     worktree: &Worktree,
     survey: &Survey,
 ) -> Result<(), Error> {
+    let index = worktree.record.admin_dir.join("index");
+    facts.is_index_unreadable = survey.states.index.damaged && files::exists(&index);
     let paths = if facts.is_there {
         for failure in &survey.states.disk.unreadable {
             facts.unreadable.push(match &failure.path {
@@ -447,7 +449,7 @@ fn work_kind(survey: &Survey, path: &RepoPath) -> WorkKind {
         return WorkKind::Placed(file.origin);
     }
     match states.untracked.get(path) {
-        Some(Seen::Untracked | Seen::Synced) => WorkKind::Untracked,
+        Some(Seen::Untracked | Seen::Synced | Seen::Ignored) => WorkKind::Untracked,
         _other => WorkKind::Changed,
     }
 }

@@ -62,6 +62,8 @@ pub struct RemoveFacts {
     pub hidden: Vec<truth::survey::IgnoredPlace>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
+    /// True if the index is there and cannot be read here: what was staged may be work.
+    pub is_index_unreadable: bool,
     /// The git directory of commands in a fence, while something of theirs is not imported.
     pub runs: Vec<String>,
     /// Those that cannot be read.

@@ -29,6 +29,7 @@ use crate::words::entry::{Mode, ObjectId};
 use crate::words::error::Error;
 use crate::words::path::RepoPath;
 use crate::worktree::admin_dir::git_dirs_below;
+use crate::worktree::ignore_rules::EXCLUDE;
 use crate::worktree::loaded::Worktree;
 use crate::worktree::private_git::PrivateGit;
 use crate::worktree::private_git::settings::users_hooks;
@@ -200,9 +201,9 @@ fn add_lenders(borrowers: &mut Vec<Utf8PathBuf>) -> Result<(), DiskError> {
     Ok(())
 }
 
-/// The directories of a hidden git directory that work in a worktree needs: the user's hooks, the
-/// git directories of its own submodules, and the objects of the main worktree's submodules from
-/// which these borrow.
+/// What of a hidden git directory work in a worktree needs: the user's hooks, the file that ignores
+/// what was placed, the git directories of its own submodules, and the objects of the main
+/// worktree's submodules from which these borrow.
 fn shown_directories(
     repository: &Repository,
     worktree: &Worktree,
@@ -211,7 +212,9 @@ fn shown_directories(
     let modules = worktree.record.admin_dir.join("modules");
     let mut shown = Vec::new();
     let hooks = users_hooks(repository, worktree)?;
-    let mut places = vec![modules.clone()];
+    // git stops at a file with ignore rules that it may not read
+    let exclude = worktree.record.admin_dir.join(EXCLUDE);
+    let mut places = vec![modules.clone(), exclude];
     if let Ok(path) = hooks.to_str() {
         places.push(worktree.record.path.join(path));
     }

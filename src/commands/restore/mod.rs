@@ -222,8 +222,10 @@ fn require_readable_index(worktree: &Worktree, survey: &Survey) -> Result<(), Re
     Err(RestoreRefusal::blocked(
         format!("cannot restore {path}: its index cannot be read"),
         format!(
-            "what was staged is lost; to make a new index from HEAD, without touching a file: \
-                mv {index} {index}.damaged && git -C {word} reset"
+            "where git reads it (git -C {word} status), it is a sparse one; to make it whole: git \
+             -C {word} sparse-checkout reapply --no-sparse-index; else what was staged is lost; to \
+             make a new index from HEAD, without touching a file: mv {index} {index}.damaged && \
+             git -C {word} reset"
         ),
     ))
 }

@@ -72,6 +72,31 @@ pub fn rules_for<'p>(
     stack(worktree, &texts, &[EXCLUDES_FILE, INFO_EXCLUDE])
 }
 
+/// The rules that git reads on disk now, where `changed_files` are files with rules that are not as
+/// in the base, and these of those that were recorded beside it.
+///
+/// # Errors
+/// Fails when an object or a file cannot be read.
+pub fn rules_on_disk(
+    worktree: &Worktree,
+    manifest: &Manifest,
+    objects: &Objects,
+    changed_files: &Delta,
+) -> Result<IgnoreStack, Error> {
+    let mut texts = Vec::new();
+    for (path, entry) in files_of_tree(manifest, changed_files, is_rules_file) {
+        let text = if changed_files.contains_key(path) {
+            // no object has it yet
+            let file = worktree.record.path.join(path.to_string());
+            files::read(&file)?.unwrap_or_default()
+        } else {
+            objects.blob(&entry.id)?
+        };
+        texts.push((path.parent(), text));
+    }
+    stack(worktree, &texts, &[EXCLUDES_FILE, INFO_EXCLUDE])
+}
+
 /// Joins the texts of a tree, each with its directory, and these of those that were recorded beside
 /// it.
 fn stack(

@@ -13,7 +13,7 @@ use crate::scope::rule::{Access, EntryKind};
 use crate::truth::facts::CommitFacts;
 use crate::truth::inputs::SurveyInputs;
 use crate::truth::layers::ignore_rules::{
-    EXCLUDES_FILE, INFO_EXCLUDE, has_own_rules, is_ignored, is_rules_file, rules,
+    EXCLUDES_FILE, INFO_EXCLUDE, has_own_rules, is_ignored, is_rules_file, rules, rules_on_disk,
 };
 use crate::truth::layers::index::IndexState;
 use crate::words::entry::Mode;
@@ -150,6 +150,48 @@ fn read_rules(
         recorded,
     );
     inputs.options.read_policy.or(read.map(Some), || None)
+}
+
+/// Finds the paths that the base ignores and that the worktree's own rules do not ignore any more:
+/// git lists these as untracked, so they may be work.
+///
+/// # Errors
+/// Fails when the rules cannot be read.
+pub fn find_unignored(
+    inputs: &SurveyInputs<'_>,
+    disk: &Delta,
+    untracked: &BTreeMap<RepoPath, Seen>,
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let mut changed_files = Delta::new();
+    for (path, entry) in disk {
+        // git reads no rules in a directory that is ignored
+        if is_rules_file(path) && untracked.get(path) != Some(&Seen::Ignored) {
+            changed_files.insert(path.clone(), *entry);
+        }
+    }
+    let mut unignored = BTreeSet::new();
+    if changed_files.is_empty() {
+        return Ok(unignored);
+    }
+    let read = rules_on_disk(
+        inputs.worktree,
+        &inputs.manifest,
+        &inputs.objects,
+        &changed_files,
+    );
+    let read_policy = &inputs.options.read_policy;
+    let Some(mut rules_now) = read_policy.or(read.map(Some), || None)? else {
+        return Ok(unignored);
+    };
+    for (path, seen) in untracked {
+        if let Some(Some(entry)) = disk.get(path)
+            && *seen == Seen::Ignored
+            && !is_ignored(&mut rules_now, path, entry.mode)
+        {
+            unignored.insert(path.clone());
+        }
+    }
+    Ok(unignored)
 }
 
 /// Finds the ignored paths that the base's own rules do not ignore: upstream's `.gitignore` that

@@ -14,6 +14,34 @@ const COMMIT: &str =
     "git update-ref HEAD $(git commit-tree -p HEAD -m c $(git write-tree --missing-ok))";
 
 #[test]
+fn git_works_where_files_were_placed_that_it_is_told_to_ignore() {
+    for fence in ["landlock", "mount"] {
+        let fence_option = format!("--fence={fence}");
+        let options = ["--withhold", fence_option.as_str()];
+        let repo = TestRepo::project();
+        let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]
+            [worktree.file_sync]\nenabled = true\npatterns = [\".env\"]\n";
+        repo.write(".agentwt/config.toml", config);
+        repo.script(
+            repo.main(),
+            "echo .env >>.gitignore; git add -A; git commit -qm rules; echo S >.env",
+        );
+        repo.agentwt(&["add", "task"]).ok();
+        if !repo.has_fence(&options) {
+            continue;
+        }
+        let script = "git status --short; echo one >src/one; git add -A; git commit -qm one";
+        let said = repo.fenced(&options, script);
+        assert_eq!(said.status, 0, "{fence}: {said}");
+        assert!(!said.stderr.contains("exclude"), "{fence}: {said}");
+        assert_eq!(
+            repo.git(&["show", "--format=", "--name-only", "agentwt/task"]),
+            "src/one"
+        );
+    }
+}
+
+#[test]
 fn without_the_excluded_objects_no_later_run_is_stopped() {
     let Some(repo) = fenced_task() else { return };
     let one = "echo 1 >src/one.rs; git add -A; git commit -qm first";

@@ -99,6 +99,58 @@ fn commits_on_a_detached_head_are_refused() {
 }
 
 #[test]
+fn a_file_that_the_worktree_does_not_ignore_any_more_is_untracked_work() {
+    let repo = TestRepo::project();
+    repo.script(
+        repo.main(),
+        "echo '*.log' >.gitignore; git add -A; git commit -q -m rules",
+    );
+    let worktree = repo.add("task");
+    let script = "echo '!kept.log' >src/.gitignore; git add -A; git commit -q -m unignore
+        echo work >src/kept.log; echo output >src/other.log";
+    repo.script(&worktree, script);
+    let landed = repo.agentwt(&["land", "--squash", "task"]);
+    assert_eq!(landed.status, 4, "{landed}");
+    assert!(landed.stderr.contains("src/kept.log"), "{landed}");
+    repo.sh(
+        repo.main(),
+        "git merge -q --squash agentwt/task; git commit -q -m squash",
+    )
+    .ok();
+    let said = refused(&repo, &["remove", "task"]);
+    assert!(said.stderr.contains("1 file is untracked"), "{said}");
+    assert!(said.stderr.contains("src/kept.log"), "{said}");
+    assert!(!said.stderr.contains("other.log"), "{said}");
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let kept = repo.script(&worktree, "cat src/kept.log");
+    assert_eq!(kept.trim(), "work");
+}
+
+#[test]
+fn an_index_that_cannot_be_read_is_refused_with_a_command_that_makes_a_sparse_one_whole() {
+    let (repo, worktree) = TestRepo::with_task();
+    let script = "git sparse-checkout set --cone --sparse-index src docs
+        echo staged >>src/main.rs; git add src/main.rs; git show HEAD:src/main.rs >src/main.rs";
+    repo.script(&worktree, script);
+    let said = repo.agentwt(&["remove", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    let (_, printed) = said
+        .stderr
+        .split_once("to make it whole: ")
+        .expect("a command");
+    let line = printed.split([';', '\n']).next().expect("a line");
+    let root = repo.root().to_str().expect("UTF-8");
+    repo.script(repo.main(), &line.replace("$TMP", root));
+    let said_then = repo.agentwt(&["remove", "task"]);
+    assert_eq!(said_then.status, 4, "{said_then}");
+    assert!(
+        said_then.stderr.contains("uncommitted changes"),
+        "{said_then}"
+    );
+}
+
+#[test]
 fn a_nested_repository_is_refused_and_force_keeps_it() {
     let (repo, _) = TestRepo::task_after(
         "git init -q src/inner; git -C src/inner commit -q --allow-empty -m x",

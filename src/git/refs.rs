@@ -393,7 +393,8 @@ impl Git {
         }
     }
 
-    /// Moves a ref, if it is still where it is expected to be; none expects it not to exist.
+    /// Moves a ref, if it is still where it is expected to be; none expects it not to exist. A symbolic
+    /// ref becomes a plain one: what it names may be a branch of anybody.
     ///
     /// # Errors
     /// Fails when it is elsewhere, or git fails.
@@ -407,7 +408,8 @@ impl Git {
         let zeros = "0".repeat(id.as_str().len());
         let old = expected.map_or(zeros.as_str(), CommitId::as_str);
         let args = ["-m", reason, "--create-reflog", name, id.as_str(), old];
-        self.perform(&format!("write {name}"), "update-ref", &args)?;
+        let what = format!("write {name}");
+        self.perform(&what, "update-ref --no-deref", &args)?;
         Ok(())
     }
 
@@ -423,7 +425,8 @@ impl Git {
     ) -> Result<(), GitError> {
         let zeros = "0".repeat(at.as_str().len());
         let args = ["-m", reason, &branch.full_ref(), at.as_str(), &zeros];
-        self.perform(&format!("create branch {branch}"), "update-ref", &args)?;
+        let what = format!("create branch {branch}");
+        self.perform(&what, "update-ref --no-deref", &args)?;
         Ok(())
     }
 
@@ -439,13 +442,14 @@ impl Git {
         Ok(())
     }
 
-    /// Deletes a ref, if it still names this object.
+    /// Deletes a ref, if it still names this object. Of a symbolic ref, what it names stays.
     ///
     /// # Errors
     /// Fails when it names another, or git fails.
     pub fn delete_ref(&self, name: &str, expected: &CommitId) -> Result<(), GitError> {
         let args = [name, expected.as_str()];
-        self.perform(&format!("delete {name}"), "update-ref -d", &args)?;
+        let what = format!("delete {name}");
+        self.perform(&what, "update-ref -d --no-deref", &args)?;
         Ok(())
     }
 

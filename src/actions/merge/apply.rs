@@ -153,10 +153,11 @@ impl WorkToMerge<'_> {
             lock.hold(Holders::OnlyUs)?;
             return Ok(moved.err());
         }
-        let full = plan.landed.into.full_ref();
+        // a base branch that is a symbolic ref stays one
+        let name = git.last_name(&plan.landed.into.full_ref())?;
         let branch = &self.worktree.record.branch;
         let reason = format!("merge {branch}: landed by git-agentwt");
-        let moved = git.update_ref(&full, commit, Some(&plan.landed.before), &reason);
+        let moved = git.update_ref(&name, commit, Some(&plan.landed.before), &reason);
         Ok(moved.err())
     }
 

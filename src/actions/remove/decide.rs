@@ -444,19 +444,25 @@ fn about_contents(record: &Record, facts: &RemoveFacts) -> Vec<RemovalReason> {
         reasons.push(reason("mounted", None, phrase, umount));
     }
     reasons.extend(unreadable_files(record, facts));
-    if facts.is_index_unreadable {
-        let place = shell_word(path.as_str());
-        reasons.push(reason(
-            "unreadable_index",
-            Some(1),
-            "its index cannot be read, so what was staged may be work",
-            format!(
-                "where git reads it (git -C {place} status), it may be a sparse one; to make it \
-                 whole: git -C {place} sparse-checkout reapply --no-sparse-index"
-            ),
-        ));
-    }
+    reasons.extend(unreadable_index(record, facts));
     reasons
+}
+
+/// The reason that the index cannot be read: what was staged may be work.
+fn unreadable_index(record: &Record, facts: &RemoveFacts) -> Option<RemovalReason> {
+    if !facts.is_index_unreadable {
+        return None;
+    }
+    let place = shell_word(record.path.as_str());
+    Some(reason(
+        "unreadable_index",
+        Some(1),
+        "its index cannot be read, so what was staged may be work",
+        format!(
+            "where git reads it (git -C {place} status), it may be a sparse one; to make it \
+             whole: git -C {place} sparse-checkout reapply --no-sparse-index"
+        ),
+    ))
 }
 
 /// The reason that files cannot be read, which may be work.

@@ -150,6 +150,53 @@ fn an_index_that_cannot_be_read_is_refused_with_a_command_that_makes_a_sparse_on
     );
 }
 
+/// A project with the branch `feature`, on which alone a commit is; and where that and `main` are.
+fn with_feature() -> (TestRepo, String) {
+    let repo = TestRepo::project();
+    let script = "git switch -qc feature; echo precious >src/p; git add -A; git commit -qm p
+        git switch -q main";
+    repo.sh(repo.main(), script).ok();
+    let before = branches(&repo);
+    (repo, before)
+}
+
+fn branches(repo: &TestRepo) -> String {
+    let format = "--format=%(refname) %(objectname)";
+    repo.git(&[
+        "for-each-ref",
+        format,
+        "refs/heads/main",
+        "refs/heads/feature",
+    ])
+}
+
+#[test]
+fn a_branch_that_a_symbolic_ref_names_stays_when_that_ref_goes() {
+    for target in ["main", "feature"] {
+        let (repo, before) = with_feature();
+        let worktree = repo.add("task");
+        let point = format!("git symbolic-ref refs/heads/agentwt/task refs/heads/{target}");
+        repo.script(&worktree, &point);
+        let said = repo.agentwt(&["remove", "task", "--force"]);
+        assert_eq!(branches(&repo), before, "{target}: {said}");
+        let undone = repo.agentwt(&["remove", "--undo", "task"]);
+        assert_eq!(branches(&repo), before, "{target}: {undone}");
+    }
+    let (repo, before) = with_feature();
+    let kept = "refs/agentwt/trash/other/20200101T000000Z";
+    repo.git(&["symbolic-ref", kept, "refs/heads/feature"]);
+    repo.agentwt(&["prune"]).ok();
+    assert_eq!(branches(&repo), before);
+    repo.add("task");
+    repo.agentwt(&["remove", "task"]).ok();
+    for reference in repo.own_refs() {
+        let name = reference.split(' ').next().expect("a name");
+        repo.git(&["symbolic-ref", name, "refs/heads/feature"]);
+    }
+    let undone = repo.agentwt(&["remove", "--undo", "task"]);
+    assert_eq!(branches(&repo), before, "{undone}");
+}
+
 #[test]
 fn a_nested_repository_is_refused_and_force_keeps_it() {
     let (repo, _) = TestRepo::task_after(

@@ -176,11 +176,13 @@ impl Survey {
             .map(|(path, _)| path)
     }
 
-    /// Lists the files that the base's own rules ignore, and that were not there when the worktree
-    /// was made.
+    /// Lists the files that the base's own rules ignore and those of the worktree too, and that were
+    /// not there when the worktree was made.
     pub fn build_output(&self) -> impl Iterator<Item = &RepoPath> {
         let hidden = &self.states.hidden;
-        self.ignored_paths().filter(|path| !hidden.contains(*path))
+        let unignored = &self.states.unignored;
+        self.ignored_paths()
+            .filter(|path| !hidden.contains(*path) && !unignored.contains(*path))
     }
 
     /// Lists where the build output is, the largest place first.
